@@ -1,0 +1,167 @@
+/**
+ * The public face of the kernel. Every collection is keyed by (partition, key): live state is partitioned by cluster,
+ * desired state by source, outputs by cluster, plain collections by the empty partition.
+ */
+
+/** An entry's address. */
+export interface EntryAddress {
+  readonly partition: string;
+  readonly key: string;
+}
+
+/** One entry of a collection. */
+export interface Entry<Value> extends EntryAddress {
+  readonly value: Value;
+}
+
+/** A keyed collection; reading outside a computation shows the state after the last commit. */
+export interface Collection<Value> {
+  readonly name: string;
+  get(partition: string, key: string): Value | undefined;
+  /** Entries of one partition in no particular order. */
+  entries(partition: string): Iterable<Entry<Value>>;
+  partitions(): Iterable<string>;
+  /** Number of entries of one partition, or of all. */
+  size(partition?: string): number;
+  /** Clusters that the entry could have read: interned, in canonical order. Undefined if there is no such entry. */
+  scopeOf(partition: string, key: string): readonly string[] | undefined;
+}
+
+/** A collection that a source writes. Writes are staged and take effect at the next commit; the last one per key wins. */
+export interface Input<Value> extends Collection<Value> {
+  /**
+   * Stages a value. `provenance` is handed out by `why` and is no part of the value: a change of it alone propagates
+   * nothing.
+   */
+  set(partition: string, key: string, value: Value, provenance?: unknown): void;
+  delete(partition: string, key: string): void;
+  /** Stages the removal of a whole partition. */
+  drop(partition: string): void;
+}
+
+/** A collection that a function fills. */
+export interface Derived<Value> extends Collection<Value> {
+  /** Entries of the primary collection whose function threw, under the primary's address. Readable like any other. */
+  readonly failures: Collection<Failure>;
+}
+
+/** A function threw for one key. */
+export interface Failure {
+  readonly message: string;
+}
+
+/** One contribution to a gathered key. */
+export interface Contribution<Value> {
+  readonly from: EntryAddress;
+  readonly value: Value;
+}
+
+/** Groups the entries of a collection; a group's members are in canonical order of (partition, key). */
+export interface Index<Value> {
+  readonly name: string;
+  /** Outside a computation; all members, whatever their scope. */
+  members(group: string): readonly Entry<Value>[];
+  count(group: string): number;
+  groups(): Iterable<string>;
+}
+
+/**
+ * Declared, tracked reads. Reading what is absent is a dependency too. Of a live collection only the partitions inside
+ * the computation's scope exist.
+ */
+export interface Reader {
+  get<Value>(collection: Collection<Value>, partition: string, key: string): Value | undefined;
+  /** Members in canonical order of (partition, key). */
+  members<Value>(index: Index<Value>, group: string): readonly Entry<Value>[];
+  /** Number of members; a dependency on the number alone. */
+  count<Value>(index: Index<Value>, group: string): number;
+}
+
+export type Emit<Value> = (partition: string, key: string, value: Value) => void;
+
+/** What a derived collection is made of. */
+export interface Derivation<Source, Result> {
+  readonly name: string;
+  readonly from: Collection<Source>;
+  /** Everything that `compute` and `scope` may read; reading anything else throws. */
+  readonly reads?: readonly (Collection<never> | Index<never> | Collection<unknown> | Index<unknown>)[];
+  /**
+   * The clusters whose live state `compute` may read, from desired state alone. Left out: none. It joins with the scopes
+   * of everything that is read.
+   */
+  readonly scope?: (entry: Entry<Source>, read: Reader) => Iterable<string>;
+  readonly compute: (entry: Entry<Source>, read: Reader, emit: Emit<Result>) => void;
+  /** Equality by value; equal results stop propagation. Default: structural. */
+  readonly equals?: (a: Result, b: Result) => boolean;
+}
+
+/** A joined derivation: visits every address that at least one of two collections has. */
+export interface JoinDerivation<Left, Right, Result>
+  extends Omit<Derivation<unknown, Result>, 'from' | 'compute' | 'scope'> {
+  readonly left: Collection<Left>;
+  readonly right: Collection<Right>;
+  readonly compute: (
+    entry: EntryAddress & { readonly left: Left | undefined; readonly right: Right | undefined },
+    read: Reader,
+    emit: Emit<Result>,
+  ) => void;
+}
+
+/** One change of a watched collection between two commits. Exactly one of before and after may be undefined. */
+export interface Change<Value> extends EntryAddress {
+  readonly before: Value | undefined;
+  readonly after: Value | undefined;
+}
+
+/** What a commit did. */
+export interface CommitReport {
+  /** Counts commits from 1. */
+  readonly revision: number;
+  /** Functions called. */
+  readonly computed: number;
+}
+
+/** A walk from an output to the inputs it came from. */
+export interface Why extends EntryAddress {
+  readonly collection: string;
+  /** For an input: what was staged beside the value. */
+  readonly provenance?: unknown;
+  readonly because: readonly Why[];
+}
+
+/** One node's figures, for `dump` and for the leak law. */
+export interface NodeSizes {
+  readonly name: string;
+  readonly kind: 'input' | 'derived' | 'gathered' | 'joined' | 'index';
+  /** Sizes of every inner map by name; all zero after everything was deleted. */
+  readonly maps: Readonly<Record<string, number>>;
+}
+
+/** The kernel: declares collections first (reads point backwards only, so no cycle can be said), then stages and commits. */
+export interface Graph {
+  /** `live`: partitions are clusters, and reads of it are limited to the reader's scope. */
+  input<Value>(
+    name: string,
+    options?: { readonly live?: boolean; readonly equals?: (a: Value, b: Value) => boolean },
+  ): Input<Value>;
+  /** One value per key. Two primaries that emit one key are a conflict: the first in (partition, key) order stays, the others fail with that message. */
+  derive<Source, Result>(derivation: Derivation<Source, Result>): Derived<Result>;
+  /** A list of contributions per key, in canonical order of their primaries. */
+  gather<Source, Result>(derivation: Derivation<Source, Result>): Derived<readonly Contribution<Result>[]>;
+  join<Left, Right, Result>(derivation: JoinDerivation<Left, Right, Result>): Derived<Result>;
+  /** `groups` is a pure function of the entry alone. */
+  index<Value>(name: string, from: Collection<Value>, groups: (entry: Entry<Value>) => Iterable<string>): Index<Value>;
+  /** Collects changes of a collection; `take` empties the list (canonical order, A→B→A is no change). */
+  watch<Value>(collection: Collection<Value>): { take(): readonly Change<Value>[] };
+  /** Drains what is staged, in rank order, each dirty key at most once. A throw out of here is a programming error. */
+  commit(): CommitReport;
+  /** Undefined if there is no such entry. */
+  why(collection: Collection<unknown>, partition: string, key: string): Why | undefined;
+  /** Every entry that would be looked at again if this one changed; canonical order. */
+  impact(
+    collection: Collection<unknown>,
+    partition: string,
+    key: string,
+  ): readonly { readonly collection: string; readonly partition: string; readonly key: string }[];
+  dump(): readonly NodeSizes[];
+}

@@ -1,0 +1,71 @@
+import type { ClusterId, ClusterName, Digest } from './ids.ts';
+import type { JsonObject } from './json.ts';
+import type { ObjectKey } from './object-key.ts';
+import type { ObjectMeta, OutputPosition, RevisionRef } from './output.ts';
+
+/** One object that fleetrelay owns in a cluster, as the agent reports it. */
+export interface InventoryEntry extends ObjectMeta {
+  readonly key: ObjectKey;
+  /** Of the content that was last accepted. */
+  readonly digest: Digest;
+  /** `removing`: its removal is accepted, the object is still there. */
+  readonly phase: 'held' | 'removing';
+}
+
+/** All that an agent holds of fleetrelay's: sent with each hello of the pull stream. */
+export interface AgentHolding {
+  readonly position: OutputPosition;
+  /** Snapshot digest over the entries in phase `held`. */
+  readonly digest: Digest;
+  readonly revisions: readonly RevisionRef[];
+  readonly entries: readonly InventoryEntry[];
+}
+
+/** Who is calling. */
+export interface AgentHello {
+  readonly cluster: ClusterName;
+  readonly clusterId: ClusterId;
+  /** One random id per agent process: the same agent coming back is told from a second one. */
+  readonly instance: string;
+  readonly version: string;
+  readonly capabilities: readonly string[];
+}
+
+/**
+ * What became of one object: the last word of the agent about it.
+ * `applied`: the cluster holds it as declared. `failed`: an error, retried with back-off. `conflict`: somebody else has
+ * it; it was not touched. `paused`: the stop button is on. `removing`, `removed`: the way of a removal.
+ */
+export interface ObjectResult {
+  readonly key: ObjectKey;
+  /** The content that the result is about. */
+  readonly digest: Digest;
+  readonly state: 'applied' | 'failed' | 'conflict' | 'paused' | 'removing' | 'removed';
+  /** Constant UpperCamelCase word. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** One live object, trimmed, without our stamp. */
+export interface LiveObject {
+  readonly key: ObjectKey;
+  readonly value: JsonObject;
+  readonly digest: Digest;
+}
+
+/** A kind in a cluster: could all its objects be listed? Unknown is never empty. */
+export interface KindState {
+  /** `group/Kind`. */
+  readonly kind: string;
+  readonly state: 'complete' | 'unknown';
+  readonly message: string;
+}
+
+/** A step of an input snapshot from one digest to another (digests over all live objects). */
+export interface InputDelta {
+  readonly from: Digest;
+  readonly to: Digest;
+  readonly upserts: readonly LiveObject[];
+  readonly removals: readonly ObjectKey[];
+  readonly kinds: readonly KindState[];
+}

@@ -1,0 +1,98 @@
+import type { Diagnostic } from './diagnostic.ts';
+import type { ClusterName, Digest } from './ids.ts';
+import type { JsonObject } from './json.ts';
+import type { ObjectRef } from './object-key.ts';
+
+/** A set-based label requirement, as in Kubernetes. */
+export interface LabelRequirement {
+  readonly key: string;
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+  readonly values: readonly string[];
+}
+
+/** A label selector; every part must hold. The empty selector selects everything. */
+export interface LabelSelector {
+  readonly matchLabels: Readonly<Record<string, string>>;
+  readonly matchExpressions: readonly LabelRequirement[];
+}
+
+/** What a `KubernetesCluster` declares. */
+export interface ClusterDeclaration {
+  readonly name: ClusterName;
+  readonly labels: Readonly<Record<string, string>>;
+  /** `spec.clusterDomain`, `cluster.local` unless set. */
+  readonly clusterDomain: string;
+  /** `spec.skipWarming`: never held up by safe mode. */
+  readonly skipWarming: boolean;
+}
+
+/** What a `Placement` declares: documents under `paths` go to the selected clusters. */
+export interface Placement {
+  readonly name: string;
+  /** Globs relative to the root of the source, in canonical order. */
+  readonly paths: readonly string[];
+  /** Explicit clusters, joined (or) with the selector. */
+  readonly clusterNames: readonly ClusterName[];
+  /** Absent: only the names count. */
+  readonly clusterSelector?: LabelSelector;
+}
+
+/** Bounds of the removal guard; a removal set larger than any of them is held. */
+export interface GuardLimits {
+  /** Largest number of objects removed from one cluster within the window. */
+  readonly maxRemovalsPerCluster: number;
+  /** Largest percentage (0 to 100) of a cluster's owned objects removed within the window. */
+  readonly maxRemovalPercentPerCluster: number;
+  readonly maxRemovalsPerFleet: number;
+  readonly maxRemovalPercentPerFleet: number;
+  /** Percentages judge only from this many owned objects on, so that two of three objects are not "66 percent". */
+  readonly percentFromOwned: number;
+  readonly windowSeconds: number;
+}
+
+/** What a `FleetPolicy` declares, with defaults filled in. */
+export interface FleetPolicy {
+  readonly guards: GuardLimits;
+  readonly safeMode: { readonly mode: 'strict' | 'scoped' | 'off'; readonly safeStartWindowSeconds: number };
+  readonly status: { readonly enabled: boolean; readonly minIntervalSeconds: number };
+  readonly discovery: { readonly excludedNamespaces: readonly string[]; readonly excludedKinds: readonly string[] };
+}
+
+/** What one document of a manifest says, decoded. Positions are no part of it. */
+export type DocumentContent =
+  | {
+      readonly type: 'object';
+      /** As written: the namespace is empty if the manifest names none. */
+      readonly ref: ObjectRef;
+      readonly value: JsonObject;
+      /** Of `value` as written. */
+      readonly digest: Digest;
+    }
+  | { readonly type: 'cluster'; readonly cluster: ClusterDeclaration }
+  | { readonly type: 'placement'; readonly placement: Placement }
+  | { readonly type: 'policy'; readonly name: string; readonly policy: FleetPolicy }
+  /** An engine kind whose meaning no part of the engine reads yet; it is validated and never shipped. */
+  | { readonly type: 'declaration'; readonly kind: 'Dataplane' | 'Shoot'; readonly value: JsonObject };
+
+/** One document of one file. */
+export interface SourceDocument {
+  /**
+   * Identity inside the file, free of positions: `group/Kind/namespace/name`, with `@mesh` for a Dataplane and `#2`, `#3`
+   * for a repetition in the same file. A document that moves inside its file keeps it.
+   */
+  readonly identity: string;
+  /** Index in the file from 0, where it was last seen. Provenance: no part of the document's value. */
+  readonly index: number;
+  readonly content: DocumentContent;
+}
+
+/** One file of a source as the engine sees it. */
+export type FileReading =
+  | { readonly readable: true; readonly blob: string; readonly documents: readonly SourceDocument[] }
+  | { readonly readable: false; readonly blob: string };
+
+/** Reads one file: the reading, and everything to be said about it (errors exactly when it is not readable). */
+export interface DecodedFile {
+  readonly reading: FileReading;
+  readonly diagnostics: readonly Diagnostic[];
+}

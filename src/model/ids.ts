@@ -1,0 +1,57 @@
+import type { Brand } from './brand.ts';
+import { ok, problem, type Result } from './result.ts';
+
+/** Name of a cluster, as in `KubernetesCluster.metadata.name`. */
+export type ClusterName = Brand<string, 'ClusterName'>;
+/** What makes a cluster itself: the UID of `kube-system`, or the instance file of a directory cluster. */
+export type ClusterId = Brand<string, 'ClusterId'>;
+/** Name of the fleet; stamped on every object, so that two fleets never take each other's. */
+export type FleetName = Brand<string, 'FleetName'>;
+/** Name of a source in the server's configuration. */
+export type SourceName = Brand<string, 'SourceName'>;
+/** Lower-case hex sha256. */
+export type Digest = Brand<string, 'Digest'>;
+
+const DNS_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const CLUSTER_ID = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
+const DIGEST = /^[0-9a-f]{64}$/;
+
+function dnsLabel(what: string, text: string): Result<string> {
+  return DNS_LABEL.test(text)
+    ? ok(text)
+    : problem(
+        `${what} ${quote(text)} must be 1 to 63 lower-case letters, digits or "-", start with a letter and not end with "-"`,
+      );
+}
+
+/** Parses a cluster name: it becomes a part of certificates, folders and metric labels, hence the narrow alphabet. */
+export function parseClusterName(text: string): Result<ClusterName> {
+  return dnsLabel('cluster name', text) as Result<ClusterName>;
+}
+
+/** Parses a fleet name (a DNS label). */
+export function parseFleetName(text: string): Result<FleetName> {
+  return dnsLabel('fleet name', text) as Result<FleetName>;
+}
+
+/** Parses a source name (a DNS label). */
+export function parseSourceName(text: string): Result<SourceName> {
+  return dnsLabel('source name', text) as Result<SourceName>;
+}
+
+/** Parses a cluster id: up to 128 letters, digits, `.`, `_` and `-`. */
+export function parseClusterId(text: string): Result<ClusterId> {
+  return CLUSTER_ID.test(text)
+    ? ok(text as ClusterId)
+    : problem(`cluster id ${quote(text)} must be 1 to 128 letters, digits, ".", "_" or "-"`);
+}
+
+/** Parses a digest as it came from a store or the wire. */
+export function parseDigest(text: string): Result<Digest> {
+  return DIGEST.test(text) ? ok(text as Digest) : problem(`${quote(text)} is not a sha256 digest in lower-case hex`);
+}
+
+/** Quotes text from outside for a message: shortened, and with control characters escaped. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);
+}

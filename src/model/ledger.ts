@@ -1,0 +1,41 @@
+import type { ClusterDeclaration, FleetPolicy } from './desired.ts';
+import type { ClusterId, ClusterName, Digest } from './ids.ts';
+import type { ObjectKey } from './object-key.ts';
+import type { ObjectMeta, Origin, OutputPosition } from './output.ts';
+
+/**
+ * One key of one cluster that is accepted, in flight or in the cluster's inventory, until it is reported gone.
+ * `removing`: the agent has accepted the removal and has not yet reported the object gone.
+ */
+export interface LedgerEntry extends ObjectMeta {
+  readonly digest: Digest;
+  readonly phase: 'accepted' | 'inFlight' | 'removing';
+}
+
+/** A cluster name and the cluster id that it belongs to. */
+export interface Registration {
+  readonly cluster: ClusterName;
+  readonly id: ClusterId;
+  /** The first complete input snapshot has been received; final. */
+  readonly warm: boolean;
+  /** The highest position ever sent to this cluster. */
+  readonly position: OutputPosition;
+}
+
+/** A declaration as it was last read, with where it came from: holds while it cannot be read. */
+export interface LastRead<Value> {
+  readonly value: Value;
+  readonly origin: Origin;
+}
+
+export type LastReadCluster = LastRead<ClusterDeclaration>;
+export type LastReadPolicy = LastRead<FleetPolicy>;
+
+/** Leave to remove a set of objects: once, until `expiresAt` (milliseconds since 1970). */
+export interface Approval {
+  /** Digest of the sorted removals (cluster id, object key). */
+  readonly digest: Digest;
+  readonly removals: readonly { readonly cluster: ClusterName; readonly key: ObjectKey }[];
+  readonly approvedBy: string;
+  readonly expiresAt: number;
+}

@@ -1,0 +1,105 @@
+import type { Brand } from './brand.ts';
+import { quote } from './ids.ts';
+import type { JsonObject } from './json.ts';
+import { isJsonObject } from './json.ts';
+import { ok, problem, type Result } from './result.ts';
+
+/**
+ * Identity of an object inside one cluster: `group/Kind/namespace/name`. Never holds the version.
+ * The group of the core kinds and the namespace of cluster-scoped objects are empty: `/Namespace//web`.
+ */
+export type ObjectKey = Brand<string, 'ObjectKey'>;
+
+/** The parts of an {@link ObjectKey}. */
+export interface ObjectRef {
+  readonly group: string;
+  readonly kind: string;
+  /** Empty for a cluster-scoped object. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const GROUP = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$/;
+const KIND = /^[A-Za-z][A-Za-z0-9]{0,62}$/;
+const NAMESPACE = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$/;
+const VERSION = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
+
+/**
+ * Checks the parts as an API server would (a name is one path segment: no `/`, no `%`, not `.` or `..`, no control
+ * character, at most 253 long), so that a key can lead nowhere outside its folder or URL.
+ */
+export function parseObjectRef(ref: ObjectRef): Result<ObjectRef> {
+  if (!GROUP.test(ref.group)) return problem(`API group ${quote(ref.group)} is not a DNS name`);
+  if (!KIND.test(ref.kind)) return problem(`kind ${quote(ref.kind)} is not a letter followed by letters and digits`);
+  if (!NAMESPACE.test(ref.namespace)) return problem(`namespace ${quote(ref.namespace)} is not a DNS label`);
+  const badName = nameProblem(ref.name);
+  return badName === undefined ? ok(ref) : problem(badName);
+}
+
+function nameProblem(name: string): string | undefined {
+  if (name === '') return 'the name is empty';
+  if (name.length > 253) return `name ${quote(name)} is longer than 253 characters`;
+  if (name === '.' || name === '..') return `name ${quote(name)} is not allowed`;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing control characters is the point.
+  return /[/%\\\u0000-\u001f\u007f]/.test(name)
+    ? `name ${quote(name)} holds a "/", "%", "\\" or control character`
+    : undefined;
+}
+
+/** The key of checked parts. */
+export function objectKey(ref: ObjectRef): ObjectKey {
+  return `${ref.group}/${ref.kind}/${ref.namespace}/${ref.name}` as ObjectKey;
+}
+
+/** Parses a key as it came from a store or the wire. */
+export function parseObjectKey(text: string): Result<ObjectKey> {
+  const parts = text.split('/');
+  const [group, kind, namespace, name] = parts;
+  if (
+    parts.length !== 4 ||
+    group === undefined ||
+    kind === undefined ||
+    namespace === undefined ||
+    name === undefined
+  ) {
+    return problem(`${quote(text)} is not an object key (group/Kind/namespace/name)`);
+  }
+  const ref = parseObjectRef({ group, kind, namespace, name });
+  return ref.ok ? ok(text as ObjectKey) : ref;
+}
+
+/** The parts of a key. */
+export function objectRefOf(key: ObjectKey): ObjectRef {
+  const [group = '', kind = '', namespace = '', name = ''] = key.split('/');
+  return { group, kind, namespace, name };
+}
+
+/** A key as people write it: `Deployment.apps/web/frontend`, `Namespace/web`. */
+export function displayKey(key: ObjectKey): string {
+  const { group, kind, namespace, name } = objectRefOf(key);
+  return [group === '' ? kind : `${kind}.${group}`, ...(namespace === '' ? [] : [namespace]), name].join('/');
+}
+
+/** Splits `apiVersion` into group and version (`v1` has the empty group). */
+export function parseApiVersion(apiVersion: string): Result<{ readonly group: string; readonly version: string }> {
+  const slash = apiVersion.indexOf('/');
+  const group = slash < 0 ? '' : apiVersion.slice(0, slash);
+  const version = slash < 0 ? apiVersion : apiVersion.slice(slash + 1);
+  return GROUP.test(group) && VERSION.test(version) && !(slash >= 0 && group === '')
+    ? ok({ group, version })
+    : problem(`apiVersion ${quote(apiVersion)} is not "version" or "group/version"`);
+}
+
+/** Reads and checks the identity that a Kubernetes-style object states about itself. */
+export function refOfObject(object: JsonObject): Result<ObjectRef> {
+  const { apiVersion, kind, metadata } = object;
+  if (typeof apiVersion !== 'string') return problem('apiVersion is missing or not a string');
+  if (typeof kind !== 'string') return problem('kind is missing or not a string');
+  if (!isJsonObject(metadata)) return problem('metadata is missing or not an object');
+  const { name, namespace } = metadata;
+  if (typeof name !== 'string') return problem('metadata.name is missing or not a string');
+  if (namespace !== undefined && typeof namespace !== 'string') return problem('metadata.namespace is not a string');
+  const version = parseApiVersion(apiVersion);
+  if (!version.ok) return version;
+  return parseObjectRef({ group: version.value.group, kind, namespace: namespace ?? '', name });
+}

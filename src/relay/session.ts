@@ -1,0 +1,88 @@
+import type { AgentHello, AgentHolding, InputDelta, KindState, LiveObject, ObjectResult } from '../model/agent.ts';
+import type { ClusterName, Digest } from '../model/ids.ts';
+import type { SequencedDelta } from '../model/output.ts';
+
+/**
+ * What the server says to a hello. `retry`: it does not know yet (still starting); the agent backs off and comes again.
+ * `refused`: it knows, and no; the agent says why and keeps trying slowly. A refusal never makes an agent delete anything.
+ */
+export type Admission =
+  | { readonly type: 'admitted' }
+  | { readonly type: 'retry'; readonly reason: string; readonly message: string }
+  | { readonly type: 'refused'; readonly reason: string; readonly message: string };
+
+/** What became of sending a delta. `accepted` means verified and durable at the agent, not applied. */
+export type SendOutcome =
+  | { readonly type: 'accepted' }
+  /** The agent holds something else than the delta starts from, or the delta failed its checks. */
+  | { readonly type: 'rejected'; readonly reason: string; readonly message: string; readonly holding: AgentHolding }
+  | { readonly type: 'disconnected' };
+
+/** One connected agent, from its pull hello to the end of its pull stream. */
+export interface AgentSession {
+  readonly hello: AgentHello;
+  /** Sends one delta and waits for the answer. Never more than one at a time (a programming error otherwise). */
+  send(delta: SequencedDelta): Promise<SendOutcome>;
+  /** Ends the session; the agent reconnects (`drain`) or is told why not (`refused`). */
+  close(kind: 'drain' | 'refused', reason: string, message: string): void;
+}
+
+/** What the relay server asks and tells its owner; calls of one cluster come in order and must not throw. */
+export interface AgentListener {
+  /** Judged at each stream's hello, after the token was found right. */
+  admit(hello: AgentHello): Admission;
+  /** The pull stream is up and the agent has said what it holds. */
+  connected(session: AgentSession, holding: AgentHolding): void;
+  /** The pull stream has ended. */
+  disconnected(session: AgentSession, reason: string): void;
+  results(cluster: ClusterName, results: readonly ObjectResult[]): void;
+  /** What of the cluster's input snapshot is here: (key, digest) pairs; empty if nothing. */
+  heldInput(cluster: ClusterName): ReadonlyMap<string, Digest>;
+  /** A verified step of the input snapshot; its `from` is the digest of what is held. */
+  input(cluster: ClusterName, delta: InputDelta): void;
+}
+
+/** What the relay client asks and tells the agent. */
+export interface ServerListener {
+  /** What the agent holds at this moment; asked at each connect. */
+  holding(): AgentHolding;
+  /** A whole, checked delta. Resolves when it is durable, or with the reason for refusing it. */
+  delta(
+    delta: SequencedDelta,
+  ): Promise<
+    { readonly accepted: true } | { readonly accepted: false; readonly reason: string; readonly message: string }
+  >;
+  /** The server has the input up to this digest. */
+  inputAcknowledged(digest: Digest): void;
+  connection(state: ConnectionState): void;
+}
+
+/** For people and health: what the link to the server is doing. */
+export type ConnectionState =
+  | { readonly type: 'connecting' }
+  | { readonly type: 'connected'; readonly server: string; readonly serverVersion: string }
+  | { readonly type: 'waiting'; readonly reason: string; readonly message: string; readonly retryInMs: number };
+
+/** The agent's end of the relay. Connects, resumes and backs off by itself until stopped. */
+export interface RelayClient {
+  start(listener: ServerListener): void;
+  /** States the whole input snapshot as it is now; the client works out and sends the difference. Merges while one is under way. */
+  publishInput(snapshot: InputSnapshot): void;
+  /** Queues results; the newest per key wins while unsent, and none is lost over a reconnect. */
+  report(results: readonly ObjectResult[]): void;
+  stop(): Promise<void>;
+}
+
+/** All live objects of a cluster by key, and the state of each kind. Never mutated after it is handed over. */
+export interface InputSnapshot {
+  readonly objects: ReadonlyMap<string, LiveObject>;
+  readonly kinds: readonly KindState[];
+}
+
+/** The server's end of the relay. */
+export interface RelayServer {
+  /** Starts listening; resolves with the bound address. */
+  start(listener: AgentListener): Promise<{ readonly host: string; readonly port: number }>;
+  /** Tells every agent to come again elsewhere, waits for what is in flight (bounded), and closes. */
+  drain(): Promise<void>;
+}

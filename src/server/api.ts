@@ -1,0 +1,122 @@
+import type { Diagnostic } from '../model/diagnostic.ts';
+
+/** What the commands ask a running server; the HTTP API is this interface, one route a function. */
+export interface ServerApi {
+  status(): FleetView;
+  clusters(): readonly ClusterView[];
+  /** All clusters, or one; undefined if there is no such cluster. */
+  outputs(cluster: string | undefined): readonly OutputView[] | undefined;
+  sources(): readonly SourceView[];
+  /** Removals that a guard holds. */
+  removals(): readonly HeldRemovalsView[];
+  diagnostics(): readonly Diagnostic[];
+  explain(cluster: string, object: string): Promise<Answer<Explanation>>;
+  approve(digest: string, by: string): Promise<Answer<ApprovalView>>;
+  accept(source: string, revision: string, by: string): Promise<Answer<SourceView>>;
+  replaceCluster(cluster: string, by: string): Promise<Answer<ClusterView>>;
+}
+
+/** An answer, or why there is none: `notFound` (404), `conflict` (409), `invalid` (400). */
+export type Answer<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly kind: 'notFound' | 'conflict' | 'invalid'; readonly message: string };
+
+/** Applied, failed, held and unreachable add up to targeted (pending ones are connected and under way). */
+export interface Counts {
+  readonly targeted: number;
+  readonly applied: number;
+  readonly failed: number;
+  readonly held: number;
+  readonly pending: number;
+  readonly unreachable: number;
+}
+
+export interface FleetView {
+  readonly fleet: string;
+  readonly version: string;
+  readonly ready: boolean;
+  /** One line: "applied by 2 of 3 clusters; waiting for west: disconnected since 10:42:07Z". */
+  readonly summary: string;
+  readonly sources: readonly SourceView[];
+  readonly clusters: readonly ClusterView[];
+  readonly heldRemovals: readonly HeldRemovalsView[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface ClusterView {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly id: string | null;
+  readonly connected: boolean;
+  /** RFC 3339; null: never. */
+  readonly connectionSince: string | null;
+  readonly warm: boolean;
+  readonly inSync: boolean;
+  readonly position: { readonly epoch: number; readonly sequence: number };
+  readonly counts: Counts;
+  readonly message: string;
+}
+
+export interface OutputView {
+  readonly cluster: string;
+  /** As people write it: `Deployment.apps/web/frontend`. */
+  readonly object: string;
+  /** What fleetrelay means to do with it, or has done. */
+  readonly state:
+    | 'applied'
+    | 'pending'
+    | 'failed'
+    | 'conflict'
+    | 'kept'
+    | 'held'
+    | 'removing'
+    | 'paused'
+    | 'unreachable';
+  readonly digest: string | null;
+  readonly origins: readonly { readonly source: string; readonly path: string }[];
+  readonly message: string;
+}
+
+export interface SourceView {
+  readonly name: string;
+  readonly address: string;
+  readonly state: 'pending' | 'synced' | 'failing' | 'refused';
+  readonly revision: string | null;
+  readonly refusedRevision: string | null;
+  /** Some file of the admitted revision cannot be read: the source removes nothing. */
+  readonly partial: boolean;
+  readonly message: string;
+}
+
+export interface HeldRemovalsView {
+  /** What an approval names. */
+  readonly digest: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly removals: readonly { readonly cluster: string; readonly object: string }[];
+}
+
+export interface ApprovalView {
+  readonly digest: string;
+  readonly released: number;
+  /** RFC 3339. */
+  readonly expiresAt: string;
+}
+
+/** Where an output comes from, or why it is not what one might expect. */
+export interface Explanation {
+  readonly cluster: string;
+  readonly object: string;
+  readonly state: OutputView['state'];
+  readonly message: string;
+  readonly because: readonly ExplanationStep[];
+}
+
+export interface ExplanationStep {
+  /** "manifest", "Placement", "KubernetesCluster", "folder rule". */
+  readonly kind: string;
+  readonly name: string;
+  /** `path:line@revision`, with the source's name before it if there are several. */
+  readonly at: string;
+  readonly note: string;
+}
