@@ -1,0 +1,120 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix, relative, sep } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+/**
+ * A backstop for the layer rules of biome.json: it resolves every import to the folder that it really leads to, and so
+ * sees what patterns over the written text cannot (`import('...').Type`, a path with a detour).
+ */
+
+const project = join(import.meta.dirname, '../..');
+
+const EVERY_LAYER = [
+  'model',
+  'manifest',
+  'engine',
+  'ports',
+  'adapters',
+  'sources',
+  'sinks',
+  'relay',
+  'agent',
+  'runtime',
+  'server',
+  'cli',
+  'compose',
+] as const;
+type Layer = (typeof EVERY_LAYER)[number];
+type Target = Layer | 'generated' | 'outside';
+
+function allBut(...excluded: readonly Layer[]): readonly Target[] {
+  return EVERY_LAYER.filter((layer) => !excluded.includes(layer));
+}
+
+/** What each layer may import besides itself. */
+const MAY_IMPORT: Readonly<Record<Layer, readonly Target[]>> = {
+  model: [],
+  ports: ['model'],
+  engine: ['model'],
+  manifest: ['model', 'generated'],
+  sources: allBut('sinks', 'adapters', 'compose', 'cli'),
+  sinks: allBut('sources', 'adapters', 'compose', 'cli'),
+  relay: [...allBut('adapters', 'compose', 'cli'), 'generated'],
+  agent: allBut('engine', 'sources', 'sinks', 'server', 'adapters', 'compose', 'cli'),
+  runtime: allBut('adapters', 'compose', 'cli'),
+  server: allBut('adapters', 'compose', 'cli'),
+  adapters: allBut('engine', 'sources', 'sinks', 'server', 'agent', 'compose', 'cli'),
+  compose: [...allBut('cli'), 'generated'],
+  cli: allBut('adapters'),
+};
+
+const SPECIFIER = /(?:\bfrom\s*|\bimport\s*\(\s*|\bimport\s+|\brequire\s*\(\s*)(['"])([^'"\n]+)\1/g;
+
+/** The relative imports of a source text, comments left out. */
+function relativeImports(text: string): readonly string[] {
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1');
+  return [...code.matchAll(SPECIFIER)].flatMap((match) => (match[2]?.startsWith('.') === true ? [match[2]] : []));
+}
+
+function targetOf(path: string): Target {
+  const [top, layer] = path.split('/');
+  if (top === 'generated') return 'generated';
+  const known = EVERY_LAYER.find((name) => name === layer);
+  return top === 'src' && known !== undefined ? known : 'outside';
+}
+
+/** Says what is wrong with one import, or undefined. */
+function complaint(file: string, specifier: string): string | undefined {
+  const resolved = posix.normalize(posix.join(posix.dirname(file), specifier));
+  const [from, to] = [targetOf(file), targetOf(resolved)];
+  if (from === 'outside' || from === 'generated') return undefined;
+  if (file.startsWith('src/engine/collections/') && !resolved.startsWith('src/engine/collections/')) {
+    return `${file} imports ${resolved}: the kernel imports nothing outside itself`;
+  }
+  if (file.startsWith('src/adapters/grpc/') && to === 'generated') return undefined;
+  return from === to || MAY_IMPORT[from].includes(to) ? undefined : `${file} imports ${resolved}: ${from} may not`;
+}
+
+function sources(): readonly string[] {
+  return readdirSync(join(project, 'src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(project, join(entry.parentPath, entry.name)).split(sep).join('/'));
+}
+
+describe('imports', () => {
+  test('of every file stay inside what its layer may know', () => {
+    const complaints = sources().flatMap((file) =>
+      relativeImports(readFileSync(join(project, file), 'utf8')).flatMap((specifier) => {
+        const text = complaint(file, specifier);
+        return text === undefined ? [] : [text];
+      }),
+    );
+    expect(complaints).toEqual([]);
+  });
+
+  test('every folder under src is a known layer', () => {
+    const folders = readdirSync(join(project, 'src'), { withFileTypes: true }).map((entry) => entry.name);
+    expect(folders.filter((name) => !EVERY_LAYER.some((layer) => layer === name))).toEqual([]);
+  });
+
+  test.each([
+    ['src/engine/output/x.ts', "import type { Clock } from '../../ports/clock.ts';"],
+    ['src/engine/output/x.ts', "type C = import('../../ports/clock.ts').Clock;"],
+    ['src/engine/collections/x.ts', "import '../../model/json.ts';"],
+    ['src/sinks/git/x.ts', "import { y } from '../../../src/sources/git/y.ts';"],
+    ['src/agent/x.ts', "const graph = await import('../engine/graph.ts');"],
+    ['src/server/x.ts', "export { y } from '../adapters/system/clock.ts';"],
+    ['src/relay/x.ts', "import {\n  a,\n  b,\n} from '../../scripts/build.ts';"],
+  ])('the test itself would find %s: %s', (file, code) => {
+    expect(relativeImports(code).map((specifier) => complaint(file, specifier))).not.toContain(undefined);
+  });
+
+  test('what is only written in a comment is no import', () => {
+    expect(relativeImports("/** from '../adapters/x.ts' */\n// import '../adapters/x.ts'\n")).toEqual([]);
+  });
+});
+
+test('the tests run on the Node that the project pins, not on the machine’s own', () => {
+  const major = Number.parseInt(process.versions.node, 10);
+  expect(major === 24 || major >= 26, process.versions.node).toBe(true);
+});
