@@ -1,0 +1,4 @@
+import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
+import { storeContract } from './suite.ts';
+
+storeContract('memory', async () => createMemoryStore());
