@@ -1,0 +1,119 @@
+import type { AgentHolding, InventoryEntry, KindState } from '../model/agent.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { ClusterId, FleetName } from '../model/ids.ts';
+import type { JsonObject } from '../model/json.ts';
+import type { ObjectKey } from '../model/object-key.ts';
+import type { ObjectMeta } from '../model/output.ts';
+
+/**
+ * One cluster as its agent uses it. An adapter is opened by its composition root, is used by one agent at a time, and
+ * keeps nothing but caches in memory: what must outlast the process is in the cluster.
+ */
+export interface ClusterApi {
+  /** What makes this cluster itself; never changes while the cluster lives. */
+  identity(): Promise<ClusterId>;
+  /**
+   * Live state. `whole` looks at everything anew and is the truth; `hinted` may look only where a hint pointed. Rejects
+   * if the cluster cannot be asked at all (which is not the same as empty). The same object is handed out again,
+   * identical, while nothing about it changed.
+   */
+  list(depth: 'hinted' | 'whole'): Promise<LiveState>;
+  /**
+   * Calls back soon after something may have changed that this adapter did not do itself: an object, or the stop button.
+   * A hint can be missing or superfluous. The returned function ends it.
+   */
+  watch(hint: () => void): () => void;
+  /** Makes the object be as declared. Never rejects for a reason that lies in the object. */
+  apply(request: ApplyRequest): Promise<ApplyOutcome>;
+  /** Removes the object if it is ours. Never rejects for a reason that lies in the object. */
+  remove(request: RemoveRequest): Promise<RemoveOutcome>;
+  loadInventory(): Promise<LoadedInventory>;
+  /** Durable, whole or not at all, when it resolves. Goes on while the stop button is on: it is no write of an object. */
+  saveInventory(change: InventoryChange): Promise<void>;
+  /** Releases the cluster for another agent; nothing may be called afterwards. */
+  close(): Promise<void>;
+}
+
+/** Everything that lives in a cluster now. Never changed after it is handed out. */
+export interface LiveState {
+  readonly objects: ReadonlyMap<ObjectKey, ObservedObject>;
+  /** Every kind that was ever seen here; a kind that could not be read whole is unknown, never empty. */
+  readonly kinds: readonly KindState[];
+  readonly diagnostics: readonly Diagnostic[];
+  /** The stop button in the cluster is on. */
+  readonly paused: boolean;
+}
+
+/** One live object. */
+export interface ObservedObject {
+  readonly key: ObjectKey;
+  /** Without our stamp. */
+  readonly value: JsonObject;
+  /** What the object says of its owner; absent: nothing, or nothing that can be read. */
+  readonly stamp?: Stamp;
+  /** Where it is, for people: a path, an address. */
+  readonly where: string;
+}
+
+/** What we write onto each object. It owns an object only if it names that very object and this fleet. */
+export interface Stamp extends ObjectMeta {
+  readonly fleet: FleetName;
+  readonly key: ObjectKey;
+}
+
+export interface ApplyRequest {
+  readonly key: ObjectKey;
+  readonly value: JsonObject;
+  readonly stamp: Stamp;
+}
+
+/**
+ * `applied`: it was written. `unchanged`: it was so already. `conflict`: somebody else has it, and it was not touched.
+ * `paused`: the stop button is on. `failed`: `retryable` says whether trying again without a change can help.
+ */
+export type ApplyOutcome =
+  | { readonly type: 'applied' | 'unchanged'; readonly identity?: string }
+  | { readonly type: 'conflict'; readonly owner: string; readonly message: string }
+  | { readonly type: 'paused' }
+  | { readonly type: 'failed'; readonly retryable: boolean; readonly reason: string; readonly message: string };
+
+export interface RemoveRequest {
+  readonly key: ObjectKey;
+  readonly fleet: FleetName;
+  /** The very object that was created; another one of the same key is not ours. Absent: the stamp alone decides. */
+  readonly identity?: string;
+}
+
+/**
+ * `gone`: it is not there (any more). `waiting`: its removal is accepted and not finished (a finalizer). `notOwned`: what is
+ * there belongs to somebody else and was not touched.
+ */
+export type RemoveOutcome =
+  | { readonly type: 'gone' }
+  | { readonly type: 'waiting'; readonly message: string }
+  | { readonly type: 'notOwned'; readonly owner: string; readonly message: string }
+  | { readonly type: 'paused' }
+  | { readonly type: 'failed'; readonly retryable: boolean; readonly reason: string; readonly message: string };
+
+/** An entry of the inventory as it lies in the cluster. */
+export interface InventoryRecord extends InventoryEntry {
+  /** The cluster's own id of the object that was created for it; absent: none yet, or the cluster has no such ids. */
+  readonly identity?: string;
+}
+
+/** `missing` and `damaged` are told apart for people; both mean that nothing is known to be owned. */
+export type LoadedInventory =
+  | {
+      readonly type: 'found';
+      readonly state: Omit<AgentHolding, 'entries'>;
+      readonly records: readonly InventoryRecord[];
+    }
+  | { readonly type: 'missing' }
+  | { readonly type: 'damaged'; readonly message: string };
+
+/** A step of the inventory. */
+export interface InventoryChange {
+  readonly state: Omit<AgentHolding, 'entries'>;
+  readonly put: readonly InventoryRecord[];
+  readonly drop: readonly ObjectKey[];
+}
