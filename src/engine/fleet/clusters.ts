@@ -1,0 +1,39 @@
+import type { ClusterDeclaration } from '../../model/desired.ts';
+import type { LastReadCluster } from '../../model/ledger.ts';
+import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
+import { type DeclarationInputs, type Declared, deriveDeclared } from './declared.ts';
+
+/** A registered cluster. Partition empty, key its name. */
+export type ClusterValue = Declared<ClusterDeclaration>;
+
+/** The registered clusters: as declared, or as last read while the declaration cannot be read. */
+export function deriveClusters(
+  graph: Graph,
+  inputs: DeclarationInputs,
+  lastReadClusters: Collection<LastReadCluster>,
+): Derived<ClusterValue> {
+  return deriveDeclared(
+    graph,
+    'clusters',
+    inputs,
+    (content) => (content.type === 'cluster' ? { name: content.cluster.name, value: content.cluster } : undefined),
+    lastReadClusters,
+  );
+}
+
+/** Postings that selectors read: every cluster, by name, by label and by label key. */
+export function indexClusters(graph: Graph, clusters: Collection<ClusterValue>): Index<ClusterValue> {
+  return graph.index('clustersByPosting', clusters, ({ key: name, value: { value } }) => [
+    posting.all,
+    posting.name(name),
+    ...Object.entries(value.labels).flatMap(([key, text]) => [posting.label(key, text), posting.labelKey(key)]),
+  ]);
+}
+
+/** Names of the postings of {@link indexClusters}. */
+export const posting = {
+  all: 'all',
+  name: (name: string) => `name:${name}`,
+  label: (key: string, value: string) => `label:${key}=${value}`,
+  labelKey: (key: string) => `key:${key}`,
+} as const;

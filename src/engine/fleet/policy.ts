@@ -1,0 +1,59 @@
+import type { FleetPolicy, GuardLimits } from '../../model/desired.ts';
+import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
+import type { LastReadPolicy } from '../../model/ledger.ts';
+import type { Collection, Derived, Graph } from '../collections/types.ts';
+import type { FleetSettings } from '../inputs.ts';
+import { type DeclarationInputs, type Declared, deriveDeclared } from './declared.ts';
+
+/** The policy in force. One entry, key and partition empty; absent while no policy is declared. */
+export type PolicyValue = Declared<FleetPolicy>;
+
+/** The fleet's policy: as declared, or as last read while the declaration cannot be read. */
+export function derivePolicy(
+  graph: Graph,
+  inputs: DeclarationInputs,
+  lastReadPolicy: Collection<LastReadPolicy>,
+): Derived<PolicyValue> {
+  return deriveDeclared(
+    graph,
+    'policy',
+    inputs,
+    (content) => (content.type === 'policy' ? { name: '', value: content.policy } : undefined),
+    lastReadPolicy,
+  );
+}
+
+/**
+ * The guards that judge this commit. A change that loosens them is judged under the old ones, so each limit is the
+ * tighter of the policy as last read and as declared now, and never looser than the server's own bounds.
+ */
+export function deriveGuardLimits(
+  graph: Graph,
+  fleet: Collection<FleetSettings>,
+  policy: Collection<PolicyValue>,
+  lastReadPolicy: Collection<LastReadPolicy>,
+): Derived<GuardLimits> {
+  return graph.derive<FleetSettings, GuardLimits>({
+    name: 'guardLimits',
+    from: fleet,
+    reads: [policy, lastReadPolicy],
+    compute: ({ value: { bounds } }, read, emit) => {
+      const declared = (read.get(policy, '', '')?.value ?? defaultFleetPolicy).guards;
+      const before = read.get(lastReadPolicy, '', '')?.value.guards ?? declared;
+      const judged = tighter(declared, before);
+      emit('', '', bounds === undefined ? judged : tighter(judged, bounds));
+    },
+  });
+}
+
+/** Limit by limit the tighter of two. */
+export function tighter(a: GuardLimits, b: GuardLimits): GuardLimits {
+  return {
+    maxRemovalsPerCluster: Math.min(a.maxRemovalsPerCluster, b.maxRemovalsPerCluster),
+    maxRemovalPercentPerCluster: Math.min(a.maxRemovalPercentPerCluster, b.maxRemovalPercentPerCluster),
+    maxRemovalsPerFleet: Math.min(a.maxRemovalsPerFleet, b.maxRemovalsPerFleet),
+    maxRemovalPercentPerFleet: Math.min(a.maxRemovalPercentPerFleet, b.maxRemovalPercentPerFleet),
+    percentFromOwned: Math.min(a.percentFromOwned, b.percentFromOwned),
+    windowSeconds: Math.max(a.windowSeconds, b.windowSeconds),
+  };
+}

@@ -1,0 +1,97 @@
+import type { DocumentContent } from '../../model/desired.ts';
+import type { SourceName } from '../../model/ids.ts';
+import type { Origin } from '../../model/output.ts';
+import type { Collection, Derived, EntryAddress, Graph, Index, Reader } from '../collections/types.ts';
+import type { FileValue, SourceValue } from '../inputs.ts';
+
+/** A document with the path it stands in. Partition: its source. Key: {@link documentKey}. */
+export interface DocumentValue {
+  readonly path: string;
+  readonly identity: string;
+  readonly content: DocumentContent;
+}
+
+/**
+ * What the absence of something from a source proves. Only from a `whole` source does it prove anything; one that is
+ * not configured is whole and empty.
+ */
+export type SourceProof = 'whole' | 'partial' | 'unread';
+
+/** Address of a document inside its source. */
+export function documentKey(path: string, identity: string): string {
+  return `${path}\u0000${identity}`;
+}
+
+/** The origin that a document's address stands for. */
+export function originOf(document: EntryAddress): Origin {
+  const end = document.key.indexOf('\u0000');
+  return { source: document.partition as SourceName, path: document.key.slice(0, end) };
+}
+
+/** Every document of every readable file. */
+export function deriveDocuments(graph: Graph, files: Collection<FileValue>): Derived<DocumentValue> {
+  return graph.derive<FileValue, DocumentValue>({
+    name: 'documents',
+    from: files,
+    compute: ({ partition, key: path, value: file }, _read, emit) => {
+      if (!file.readable) return;
+      for (const { identity, content } of file.documents) {
+        emit(partition, documentKey(path, identity), { path, identity, content });
+      }
+    },
+  });
+}
+
+/** What each source proves, judged by its files alone. */
+export function deriveFileProofs(
+  graph: Graph,
+  sources: Collection<SourceValue>,
+  files: Collection<FileValue>,
+): Derived<SourceProof> {
+  const unreadable = graph.index('unreadableFiles', files, ({ partition, value }) =>
+    value.readable ? [] : [partition],
+  );
+  return graph.derive<SourceValue, SourceProof>({
+    name: 'fileProofs',
+    from: sources,
+    reads: [unreadable],
+    compute: ({ key: source, value }, read, emit) => {
+      const partial = read.count(unreadable, source) > 0;
+      emit('', source, !value.read ? 'unread' : partial ? 'partial' : 'whole');
+    },
+  });
+}
+
+/**
+ * What each source proves, counting also documents whose computation failed: what they would have given is unknown. A
+ * failed Placement may have been any source's.
+ */
+export function deriveSourceProofs(
+  graph: Graph,
+  fileProofs: Collection<SourceProof>,
+  documentFailures: readonly Collection<unknown>[],
+  placementFailures: readonly Collection<unknown>[],
+): Derived<SourceProof> {
+  const bySource = documentFailures.map((failures) =>
+    graph.index(`${failures.name}BySource`, failures, ({ partition }) => [partition]),
+  );
+  const anywhere = placementFailures.map((failures) => graph.index(`${failures.name}Anywhere`, failures, () => ['']));
+  return graph.derive<SourceProof, SourceProof>({
+    name: 'sourceProofs',
+    from: fileProofs,
+    reads: [...bySource, ...anywhere],
+    compute: ({ key: source, value }, read, emit) => {
+      const failed = countAll(read, bySource, source) + countAll(read, anywhere, '') > 0;
+      emit('', source, value === 'whole' && failed ? 'partial' : value);
+    },
+  });
+}
+
+function countAll(read: Reader, indexes: readonly Index<unknown>[], group: string): number {
+  return indexes.reduce((sum, index) => sum + read.count(index, group), 0);
+}
+
+/** True when the source's silence about something proves that the source no longer declares it. */
+export function provesAbsence(proof: SourceProof | undefined): boolean {
+  return proof === undefined || proof === 'whole';
+}

@@ -1,0 +1,90 @@
+import type { LiveObject, ObjectResult } from '../model/agent.ts';
+import type { DocumentContent, GuardLimits } from '../model/desired.ts';
+import type { LastReadCluster, LastReadPolicy, LedgerEntry } from '../model/ledger.ts';
+import type { Graph, Input } from './collections/types.ts';
+
+/** A file without what is provenance only (its blob, the documents' places in it). */
+export type FileValue =
+  | {
+      readonly readable: true;
+      readonly documents: readonly { readonly identity: string; readonly content: DocumentContent }[];
+    }
+  | { readonly readable: false };
+
+/** What is staged beside a {@link FileValue}, for whoever asks where something stands. */
+export interface FileProvenance {
+  readonly blob: string;
+}
+
+/** A configured source. One that is not in the collection is not configured, and counts as read and empty. */
+export interface SourceValue {
+  /** Position in the configuration: earlier sources win conflicts. */
+  readonly order: number;
+  /** A revision has entered in this process; until then the source is partial with nothing readable. */
+  readonly read: boolean;
+}
+
+/** What is known of a cluster's agent. */
+export interface AgentValue {
+  readonly connected: boolean;
+  /** When `connected` last changed, milliseconds since 1970; 0: never seen. */
+  readonly since: number;
+  /** The inventory has arrived in this process: without it nothing may be sent. */
+  readonly inventory: boolean;
+  /** The first complete input snapshot has arrived, ever. */
+  readonly warm: boolean;
+  /** The cluster takes kinds as they are written (a directory): an object without namespace is cluster-scoped there. */
+  readonly kindsAsWritten: boolean;
+}
+
+/** Settings of the server itself that outputs depend on. */
+export interface FleetSettings {
+  /** The loosest guards that a repository may set. */
+  readonly bounds: GuardLimits | undefined;
+}
+
+/** Everything the engine computes from: the inputs proper, and the ledger's parts. */
+export interface EngineInputs {
+  /** By source and path. */
+  readonly files: Input<FileValue>;
+  /** By source name, in the empty partition. */
+  readonly sources: Input<SourceValue>;
+  /** One entry, key and partition empty. */
+  readonly fleet: Input<FleetSettings>;
+  /** By cluster name, in the empty partition. */
+  readonly agents: Input<AgentValue>;
+  /** By cluster and object key: the clusters' input snapshots. */
+  readonly live: Input<LiveObject>;
+  /** By cluster and object key. */
+  readonly results: Input<ObjectResult>;
+  /** Ledger: by cluster and object key. */
+  readonly ledger: Input<LedgerEntry>;
+  /** Ledger: by cluster name, in the empty partition. */
+  readonly lastReadClusters: Input<LastReadCluster>;
+  /** Ledger: one entry, key and partition empty. */
+  readonly lastReadPolicy: Input<LastReadPolicy>;
+  /** Ledger: removals that were held at the last commit, by cluster and object key; the value says why. */
+  readonly heldRemovals: Input<string>;
+  /** Ledger: removals that a person has approved, by cluster and object key. */
+  readonly approvals: Input<true>;
+  /** Ledger: how many objects were removed from a cluster within the guards' window; by cluster in the empty partition. */
+  readonly recentRemovals: Input<number>;
+}
+
+/** Declares the inputs. */
+export function declareInputs(graph: Graph): EngineInputs {
+  return {
+    files: graph.input<FileValue>('files'),
+    sources: graph.input<SourceValue>('sources'),
+    fleet: graph.input<FleetSettings>('fleet'),
+    agents: graph.input<AgentValue>('agents'),
+    live: graph.input<LiveObject>('live', { live: true, equals: (a, b) => a.digest === b.digest && a.key === b.key }),
+    results: graph.input<ObjectResult>('results'),
+    ledger: graph.input<LedgerEntry>('ledger'),
+    lastReadClusters: graph.input<LastReadCluster>('lastReadClusters'),
+    lastReadPolicy: graph.input<LastReadPolicy>('lastReadPolicy'),
+    heldRemovals: graph.input<string>('heldRemovals'),
+    approvals: graph.input<true>('approvals'),
+    recentRemovals: graph.input<number>('recentRemovals'),
+  };
+}

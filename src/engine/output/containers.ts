@@ -1,0 +1,33 @@
+import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { Collection, Graph, Index } from '../collections/types.ts';
+import type { Decision, Hold } from './decisions.ts';
+
+/** Objects by the container (Namespace, API group of a CRD) that holds them, as long as they are meant to be there. */
+export function indexContents(graph: Graph, decisions: Collection<Decision>): Index<Decision> {
+  return graph.index('containerContents', decisions, ({ partition, key, value }) => {
+    if (value.type === 'remove' || value.type === 'absent') return [];
+    const { group, namespace } = objectRefOf(key as ObjectKey);
+    const inNamespace = namespace === '' ? [] : [contentsGroup(partition, 'namespace', namespace)];
+    return group === '' ? inNamespace : [...inNamespace, contentsGroup(partition, 'group', group)];
+  });
+}
+
+/** The group of {@link indexContents} that a Namespace or CRD holds; undefined for every other kind. */
+export function contentsOf(cluster: string, key: ObjectKey): string | undefined {
+  const { group, kind, name } = objectRefOf(key);
+  if (group === '' && kind === 'Namespace') return contentsGroup(cluster, 'namespace', name);
+  if (group === 'apiextensions.k8s.io' && kind === 'CustomResourceDefinition') {
+    // The name of a CRD is `plural.group`; a kind's plural is not in its objects' keys, so its whole group counts.
+    return contentsGroup(cluster, 'group', name.slice(name.indexOf('.') + 1));
+  }
+  return undefined;
+}
+
+/** Why a container that still holds something stays. */
+export function stillHolding(key: ObjectKey): Hold {
+  return { reason: 'ContainerInUse', message: `${displayKey(key)} stays while objects in it are meant to be there` };
+}
+
+function contentsGroup(cluster: string, what: 'namespace' | 'group', name: string): string {
+  return `${cluster}/${what}/${name}`;
+}

@@ -1,0 +1,145 @@
+import type { ClusterName, Digest } from '../../model/ids.ts';
+import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import type { LedgerEntry } from '../../model/ledger.ts';
+import type { ObjectMeta, Origin } from '../../model/output.ts';
+import type { Collection, Contribution, Derived, Graph } from '../collections/types.ts';
+import type { ClusterValue } from '../fleet/clusters.ts';
+import { elect } from '../fleet/elect.ts';
+import { provesAbsence, type SourceProof } from '../fleet/sources.ts';
+import type { SourceValue } from '../inputs.ts';
+import type { Candidate } from '../placement/candidates.ts';
+
+/** Why something is deliberately not changed: a constant word, and a sentence for people. */
+export interface Hold {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** An object as a cluster should hold it. */
+export interface ObjectDecision extends ObjectMeta {
+  readonly type: 'object';
+  readonly value: JsonObject;
+  readonly digest: Digest;
+}
+
+/** What is there stays as it is. */
+export interface KeepDecision extends ObjectMeta, Hold {
+  readonly type: 'keep';
+  readonly digest: Digest;
+}
+
+/**
+ * What to do with one key of one cluster, before the guards. `absent`: it is wanted but cannot be made, and nothing is
+ * there. `remove`: proven gone from everything that it came from. `removing`: the agent is at it already.
+ */
+export type Decision =
+  | ObjectDecision
+  | KeepDecision
+  | (Hold & { readonly type: 'absent'; readonly origins: readonly Origin[] })
+  | (ObjectMeta & { readonly type: 'remove'; readonly digest: Digest })
+  | (ObjectMeta & { readonly type: 'removing'; readonly digest: Digest });
+
+interface DecisionInputs {
+  readonly candidates: Collection<readonly Contribution<Candidate>[]>;
+  readonly ledger: Collection<LedgerEntry>;
+  readonly clusters: Collection<ClusterValue>;
+  readonly sources: Collection<SourceValue>;
+  readonly proofs: Collection<SourceProof>;
+}
+
+/** Decides for each key that is wanted or owned: a removal needs proof, anything less is a keep. */
+export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<Decision> {
+  const { candidates, ledger, clusters, sources, proofs } = inputs;
+  return graph.join<readonly Contribution<Candidate>[], LedgerEntry, Decision>({
+    name: 'decisions',
+    left: candidates,
+    right: ledger,
+    reads: [clusters, sources, proofs],
+    equals: sameDecision,
+    compute: ({ partition: cluster, key, left = [], right: entry }, read, emit) => {
+      if (read.get(clusters, '', cluster) === undefined) {
+        if (entry !== undefined) emit(cluster, key, keep(entry, deregistered(cluster)));
+        return;
+      }
+      const election = elect(
+        left.map(({ value }) => ({ origin: value.origin, identity: value.identity, value })),
+        entry?.origins[0],
+        (source) => read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
+        (origin) => provesAbsence(read.get(proofs, '', origin.source)),
+      );
+      switch (election.type) {
+        case 'won':
+          return emit(cluster, key, wanted(election.winner.value, entry));
+        case 'held':
+          return entry === undefined ? undefined : emit(cluster, key, unproven(entry, election.incumbent));
+        case 'none':
+          return entry === undefined
+            ? undefined
+            : emit(
+                cluster,
+                key,
+                unwanted(entry, (source) => read.get(proofs, '', source)),
+              );
+      }
+    },
+  });
+}
+
+/** Two documents that want one key, for the diagnostics: the winner's origin first. */
+export interface ObjectConflict {
+  readonly origins: readonly Origin[];
+}
+
+function wanted(candidate: Candidate, entry: LedgerEntry | undefined): Decision {
+  const origins = [candidate.origin];
+  if (candidate.scopeUnknown) {
+    const hold = {
+      reason: 'KindUnknown',
+      message: 'nobody knows whether this kind is namespaced: name a namespace, or bring its CustomResourceDefinition',
+    };
+    return entry === undefined ? { type: 'absent', origins, ...hold } : keep(entry, hold);
+  }
+  return { type: 'object', value: candidate.value, digest: candidate.digest, origins, scope: [] };
+}
+
+function unwanted(entry: LedgerEntry, proofOf: (source: string) => SourceProof | undefined): Decision {
+  const meta = { digest: entry.digest, origins: entry.origins, scope: entry.scope };
+  if (entry.phase === 'removing') return { type: 'removing', ...meta };
+  const doubtful = entry.origins.find((origin) => !provesAbsence(proofOf(origin.source)));
+  return doubtful === undefined ? { type: 'remove', ...meta } : unproven(entry, doubtful, proofOf(doubtful.source));
+}
+
+function unproven(entry: LedgerEntry, origin: Origin, proof?: SourceProof): Decision {
+  if (entry.phase === 'removing') {
+    return { type: 'removing', digest: entry.digest, origins: entry.origins, scope: entry.scope };
+  }
+  return proof === 'unread'
+    ? keep(entry, { reason: 'SourceNotRead', message: `source ${origin.source} has not been read yet` })
+    : keep(entry, {
+        reason: 'SourcePartial',
+        message: `source ${origin.source} has files that cannot be read, so it removes nothing (declared in ${origin.path})`,
+      });
+}
+
+function keep(entry: LedgerEntry, hold: Hold): KeepDecision {
+  return { type: 'keep', digest: entry.digest, origins: entry.origins, scope: entry.scope, ...hold };
+}
+
+function deregistered(cluster: string): Hold {
+  return {
+    reason: 'ClusterDeregistered',
+    message: `no KubernetesCluster ${cluster as ClusterName} is declared; its objects stay as they are`,
+  };
+}
+
+/** Equality by value; shared manifests make the common case one comparison of references. */
+function sameDecision(a: Decision, b: Decision): boolean {
+  if (a.type !== b.type) return false;
+  if (a.type === 'object' && b.type === 'object' && a.value !== b.value && !jsonEquals(a.value, b.value)) return false;
+  return jsonEquals(withoutValue(a), withoutValue(b));
+}
+
+function withoutValue(decision: Decision): JsonValue {
+  const { value: _value, ...rest } = decision as Decision & { value?: JsonObject };
+  return rest as unknown as JsonValue;
+}

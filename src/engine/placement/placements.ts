@@ -1,0 +1,59 @@
+import type { Placement } from '../../model/desired.ts';
+import { compileGlob, type Glob } from '../../model/glob.ts';
+import { compareText } from '../../model/json.ts';
+import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
+import { type ClusterValue, posting } from '../fleet/clusters.ts';
+import { type DeclarationInputs, type Declared, deriveDeclared } from '../fleet/declared.ts';
+import { selectClusters } from './selector.ts';
+
+/** A Placement with its clusters worked out. Partition empty, key its name. */
+export interface PlacementValue {
+  readonly declared: Declared<Placement>;
+  readonly globs: readonly Glob[];
+  /** Selected clusters that are registered, in canonical order. */
+  readonly clusters: readonly string[];
+  /** Names that it lists and that no KubernetesCluster has. */
+  readonly unknownClusters: readonly string[];
+}
+
+/** The Placements and the clusters that each selects. */
+export function derivePlacements(
+  graph: Graph,
+  inputs: DeclarationInputs,
+  clusters: Index<ClusterValue>,
+): { readonly placements: Derived<PlacementValue>; readonly declared: Derived<Declared<Placement>> } {
+  // A Placement has no place in the ledger: while it cannot be read its source is partial, and what it placed is kept.
+  const declared = deriveDeclared(graph, 'placementDeclarations', inputs, (content) =>
+    content.type === 'placement' ? { name: content.placement.name, value: content.placement } : undefined,
+  );
+  const placements = graph.derive<Declared<Placement>, PlacementValue>({
+    name: 'placements',
+    from: declared,
+    reads: [clusters],
+    equals: (a, b) =>
+      a.declared === b.declared && sameTexts(a.clusters, b.clusters) && sameTexts(a.unknownClusters, b.unknownClusters),
+    compute: ({ key, value: declaration }, read, emit) => {
+      const { paths, clusterNames, clusterSelector } = declaration.value;
+      const known = clusterNames.filter((name) => read.members(clusters, posting.name(name)).length > 0);
+      const selected = clusterSelector === undefined ? [] : selectClusters(clusterSelector, read, clusters);
+      emit('', key, {
+        declared: declaration,
+        globs: paths.map(compileGlob),
+        clusters: [...new Set([...known, ...selected])].sort(compareText),
+        unknownClusters: clusterNames.filter((name) => !known.includes(name)),
+      });
+    },
+  });
+  return { placements, declared };
+}
+
+/** Placements by the folders that their globs look into, so that a path finds its Placements without asking them all. */
+export function indexPlacements(graph: Graph, placements: Collection<PlacementValue>): Index<PlacementValue> {
+  return graph.index('placementsByFolder', placements, ({ value }) => [
+    ...new Set(value.globs.map((glob) => glob.base)),
+  ]);
+}
+
+function sameTexts(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
+}

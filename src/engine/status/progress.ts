@@ -1,0 +1,93 @@
+import type { ObjectResult } from '../../model/agent.ts';
+import type { Digest } from '../../model/ids.ts';
+import type { Origin } from '../../model/output.ts';
+import { unreachable } from '../../model/result.ts';
+import type { Collection, Derived, Graph } from '../collections/types.ts';
+import type { AgentValue } from '../inputs.ts';
+import type { Output } from '../output/outputs.ts';
+
+/** How far an output has got in its cluster. */
+export const progressStates = [
+  'applied',
+  'pending',
+  'failed',
+  'conflict',
+  'kept',
+  'held',
+  'removing',
+  'paused',
+  'unreachable',
+] as const;
+export type ProgressState = (typeof progressStates)[number];
+
+/** One outcome for one object in one cluster. Partition: the cluster. Key: the object's. */
+export interface Progress {
+  readonly state: ProgressState;
+  /** Constant word; empty when there is nothing to add. */
+  readonly reason: string;
+  readonly message: string;
+  readonly digest: Digest | null;
+  readonly origins: readonly Origin[];
+}
+
+/** Joins what should be with what the agents reported. */
+export function deriveProgress(
+  graph: Graph,
+  outputs: Collection<Output>,
+  results: Collection<ObjectResult>,
+  agents: Collection<AgentValue>,
+): Derived<Progress> {
+  return graph.join<Output, ObjectResult, Progress>({
+    name: 'progress',
+    left: outputs,
+    right: results,
+    reads: [agents],
+    compute: ({ partition: cluster, key, left: output, right: result }, read, emit) => {
+      if (output === undefined) return;
+      const connected = read.get(agents, '', cluster)?.connected === true;
+      emit(cluster, key, progressOf(output, result, connected));
+    },
+  });
+}
+
+function progressOf(output: Output, result: ObjectResult | undefined, connected: boolean): Progress {
+  const { origins } = output;
+  switch (output.type) {
+    case 'object':
+      return { ...objectProgress(output.digest, result, connected), digest: output.digest, origins };
+    case 'keep':
+      return { state: 'kept', reason: output.reason, message: output.message, digest: output.digest, origins };
+    case 'held':
+      return { state: 'held', reason: output.reason, message: output.message, digest: output.digest, origins };
+    case 'absent':
+      return { state: 'held', reason: output.reason, message: output.message, digest: null, origins };
+    case 'remove':
+    case 'removing':
+      return { ...removalProgress(result, connected), digest: output.digest, origins };
+    default:
+      return unreachable(output);
+  }
+}
+
+type Judged = Pick<Progress, 'state' | 'reason' | 'message'>;
+
+function objectProgress(digest: Digest, result: ObjectResult | undefined, connected: boolean): Judged {
+  if (result !== undefined && result.digest === digest) {
+    const { state, reason, message } = result;
+    if (state === 'applied') return { state, reason: '', message: '' };
+    if (state === 'failed' || state === 'conflict' || state === 'paused') return { state, reason, message };
+  }
+  return connected ? underWay : outOfReach;
+}
+
+function removalProgress(result: ObjectResult | undefined, connected: boolean): Judged {
+  if (result?.state === 'failed' || result?.state === 'paused') {
+    return { state: result.state, reason: result.reason, message: result.message };
+  }
+  if (!connected) return outOfReach;
+  const reported = result?.state === 'removing' ? result : undefined;
+  return { state: 'removing', reason: reported?.reason ?? '', message: reported?.message ?? '' };
+}
+
+const underWay: Judged = { state: 'pending', reason: '', message: '' };
+const outOfReach: Judged = { state: 'unreachable', reason: 'AgentDisconnected', message: 'the agent is not connected' };
