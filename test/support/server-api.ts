@@ -1,0 +1,124 @@
+import type { ClusterView, FleetView, ServerApi } from '../../src/server/api.ts';
+
+const COUNTS = { targeted: 3, applied: 2, failed: 0, held: 1, pending: 0, unreachable: 0 };
+
+/** A cluster as the API shows it. */
+export function clusterView(name: string, over: Partial<ClusterView> = {}): ClusterView {
+  return {
+    name,
+    labels: { region: 'eu' },
+    id: `${name}-id`,
+    connected: true,
+    connectionSince: '2026-01-02T03:04:05Z',
+    warm: true,
+    inSync: true,
+    position: { epoch: 1, sequence: 7 },
+    counts: COUNTS,
+    message: '',
+    ...over,
+  };
+}
+
+/** The digest that the fake's one held removal set has. */
+export const HELD_DIGEST = 'a'.repeat(64);
+
+/** A fleet of two clusters, one of them away, with one held removal. */
+export function fleetView(over: Partial<FleetView> = {}): FleetView {
+  return {
+    fleet: 'shop',
+    version: '0.0.0',
+    ready: true,
+    summary: 'applied by 1 of 2 clusters; waiting for west: disconnected since 10:42:07Z',
+    sources: [
+      {
+        name: 'main',
+        address: 'git https://example.com/fleet.git (main)',
+        state: 'synced',
+        revision: '1111111111111111111111111111111111111111',
+        refusedRevision: null,
+        partial: false,
+        message: '',
+      },
+    ],
+    clusters: [
+      clusterView('east'),
+      clusterView('west', { connected: false, inSync: false, message: 'disconnected since 10:42:07Z' }),
+    ],
+    heldRemovals: [
+      {
+        digest: HELD_DIGEST,
+        reason: 'RemovalGuard',
+        message: '12 removals from east, 10 are allowed',
+        removals: [{ cluster: 'east', object: 'ConfigMap/web/settings' }],
+      },
+    ],
+    diagnostics: [
+      {
+        severity: 'error',
+        reason: 'YamlSyntax',
+        message: 'bad indentation',
+        at: { path: 'clusters/east/web.yaml', line: 3, column: 5 },
+      },
+    ],
+    ...over,
+  };
+}
+
+/** An API over a fixed fleet that remembers what it was told to do. */
+export function fakeApi(fleet: FleetView = fleetView()): ServerApi & { readonly calls: string[] } {
+  const calls: string[] = [];
+  return {
+    calls,
+    status: () => fleet,
+    clusters: () => fleet.clusters,
+    outputs: (cluster) =>
+      cluster !== undefined && !fleet.clusters.some(({ name }) => name === cluster)
+        ? undefined
+        : [
+            {
+              cluster: cluster ?? 'east',
+              object: 'Deployment.apps/web/frontend',
+              state: 'applied',
+              digest: 'b'.repeat(64),
+              origins: [{ source: 'main', path: 'clusters/east/web.yaml' }],
+              message: '',
+            },
+          ],
+    sources: () => fleet.sources,
+    removals: () => fleet.heldRemovals,
+    diagnostics: () => fleet.diagnostics,
+    explain: async (cluster, object) =>
+      object === 'ConfigMap/web/settings'
+        ? {
+            ok: true,
+            value: {
+              cluster,
+              object,
+              state: 'applied',
+              message: 'the cluster holds it as declared',
+              because: [{ kind: 'manifest', name: object, at: 'clusters/east/web.yaml:4@1111111', note: '' }],
+            },
+          }
+        : { ok: false, kind: 'notFound', message: `nothing declares ${object} for ${cluster}` },
+    approve: async (digest, by) => {
+      calls.push(`approve ${digest} by ${by}`);
+      return digest === HELD_DIGEST
+        ? { ok: true, value: { digest, released: 1, expiresAt: '2026-01-02T04:04:05Z' } }
+        : { ok: false, kind: 'notFound', message: 'no removals with that digest are held' };
+    },
+    accept: async (source, revision, by) => {
+      calls.push(`accept ${source} ${revision} by ${by}`);
+      const view = fleet.sources.find(({ name }) => name === source);
+      return view === undefined
+        ? { ok: false, kind: 'notFound', message: `no source ${source}` }
+        : { ok: false, kind: 'conflict', message: `revision ${revision} does not wait` };
+    },
+    replaceCluster: async (cluster, by) => {
+      calls.push(`replace ${cluster} by ${by}`);
+      const view = fleet.clusters.find(({ name }) => name === cluster);
+      return view === undefined
+        ? { ok: false, kind: 'notFound', message: `no cluster ${cluster}` }
+        : { ok: true, value: view };
+    },
+  };
+}

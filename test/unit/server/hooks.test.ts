@@ -1,0 +1,117 @@
+import { createHmac } from 'node:crypto';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type RunningServer, runServer } from '../../support/running-server.ts';
+
+const SECRET = 'hook-secret-of-main';
+const BODY = '{"ref":"refs/heads/main"}';
+const running: RunningServer[] = [];
+const woken: string[] = [];
+
+function target(source: string, secret: string | undefined) {
+  return { source, secret, trigger: () => void woken.push(source) };
+}
+
+async function serve(
+  targets: readonly ReturnType<typeof target>[],
+  options: Parameters<typeof runServer>[1] = {},
+): Promise<RunningServer> {
+  const server = await runServer({ hooks: { targets: () => targets } }, options);
+  running.push(server);
+  return server;
+}
+
+afterEach(async () => {
+  woken.length = 0;
+  for (const server of running.splice(0)) await server.stop();
+});
+
+const sign = (body: string, secret = SECRET): string => createHmac('sha256', secret).update(body).digest('hex');
+
+function call(url: string, headers: Record<string, string>, body = BODY): Promise<Response> {
+  return fetch(url, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } });
+}
+
+describe('a hook with a secret', () => {
+  test.each([
+    ['GitHub', { 'X-Hub-Signature-256': `sha256=${sign(BODY)}` }],
+    ['Gitea', { 'X-Gitea-Signature': sign(BODY) }],
+    ['GitLab', { 'X-Gitlab-Token': SECRET }],
+  ])('is believed when %s proves it', async (_, headers) => {
+    const { url } = await serve([target('main', SECRET)]);
+    const response = await call(`${url}/hooks/git`, headers);
+    expect([response.status, await response.json()]).toEqual([202, { accepted: true, sources: ['main'] }]);
+    expect(woken).toEqual(['main']);
+  });
+
+  test.each([
+    ['no proof', {}],
+    ['another secret', { 'X-Hub-Signature-256': `sha256=${sign(BODY, 'other')}` }],
+    ['the signature of another body', { 'X-Hub-Signature-256': `sha256=${sign('{}')}` }],
+    ['a signature without its prefix', { 'X-Hub-Signature-256': sign(BODY) }],
+    ['the old, broken algorithm', { 'X-Hub-Signature': `sha1=${sign(BODY)}` }],
+    ['another token', { 'X-Gitlab-Token': `${SECRET}x` }],
+    ['an empty token', { 'X-Gitlab-Token': '' }],
+  ])('is refused with %s', async (_, headers: Record<string, string>) => {
+    const { url, log } = await serve([target('main', SECRET)]);
+    const response = await call(`${url}/hooks/git`, headers);
+    expect(response.status).toBe(401);
+    expect(await response.text()).not.toContain(SECRET);
+    expect(log.lines.join()).not.toContain(SECRET);
+    expect(woken).toEqual([]);
+  });
+
+  test('wakes only the sources whose secret it proves, or the one it names', async () => {
+    const { url } = await serve([target('main', SECRET), target('other', 'its-own-secret'), target('twin', SECRET)]);
+    const headers = { 'X-Hub-Signature-256': `sha256=${sign(BODY)}` };
+    await call(`${url}/hooks/git`, headers);
+    expect(woken.splice(0)).toEqual(['main', 'twin']);
+    await call(`${url}/hooks/git/twin`, headers);
+    expect(woken.splice(0)).toEqual(['twin']);
+    expect((await call(`${url}/hooks/git/other`, headers)).status).toBe(401);
+    expect((await call(`${url}/hooks/git/nowhere`, headers)).status).toBe(404);
+    expect(woken).toEqual([]);
+  });
+
+  test('works through a proxy and on every address', async () => {
+    const { url } = await serve([target('main', SECRET)], { listen: { host: '0.0.0.0', port: 0 } });
+    const headers = { 'X-Gitea-Signature': sign(BODY), 'X-Forwarded-For': '203.0.113.7' };
+    expect((await call(`${url}/hooks/git`, headers)).status).toBe(202);
+  });
+});
+
+describe('a hook without a secret', () => {
+  test('is believed from this machine', async () => {
+    const { url } = await serve([target('main', undefined)]);
+    expect((await call(`${url}/hooks/git`, {})).status).toBe(202);
+    expect(woken).toEqual(['main']);
+  });
+
+  test.each([
+    ['a proxy', { 'X-Forwarded-For': '203.0.113.7' }],
+    ['a web page', { Origin: 'https://evil.example.com' }],
+  ])('is refused from %s', async (_, headers: Record<string, string>) => {
+    const { url } = await serve([target('main', undefined)]);
+    expect((await call(`${url}/hooks/git`, headers)).status).toBe(403);
+    expect(woken).toEqual([]);
+  });
+
+  test('is refused on an address that others can reach', async () => {
+    const { url } = await serve([target('main', undefined)], { listen: { host: '0.0.0.0', port: 0 } });
+    const response = await call(`${url}/hooks/git`, {});
+    expect([response.status, await response.json()]).toMatchObject([403, { error: { reason: 'Forbidden' } }]);
+    expect(woken).toEqual([]);
+  });
+});
+
+test('a body without bounds is refused', async () => {
+  const { url } = await serve([target('main', SECRET)]);
+  const body = 'x'.repeat((5 << 20) + 1);
+  expect((await call(`${url}/hooks/git`, { 'X-Gitea-Signature': sign(body) }, body)).status).toBe(413);
+  expect(woken).toEqual([]);
+});
+
+test('looking at a hook does not trigger it', async () => {
+  const { url } = await serve([target('main', undefined)]);
+  expect((await fetch(`${url}/hooks/git`)).status).toBe(405);
+  expect(woken).toEqual([]);
+});

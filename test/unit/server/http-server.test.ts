@@ -1,0 +1,201 @@
+import { request } from 'node:http';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createHttpServer } from '../../../src/server/http-server.ts';
+import { type RunningServer, recordingLog, runServer, stoppedClock } from '../../support/running-server.ts';
+import { fakeApi, fleetView, HELD_DIGEST } from '../../support/server-api.ts';
+
+const TOKEN = 'a-token-of-enough-length';
+const running: RunningServer[] = [];
+
+async function serve(...args: Parameters<typeof runServer>): Promise<RunningServer> {
+  const server = await runServer(...args);
+  running.push(server);
+  return server;
+}
+
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.stop();
+});
+
+/** `fetch` does not let a caller write `Host`. */
+function withHost(url: string, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const call = request(url, { headers: { Host: host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    call.once('error', reject);
+    call.end();
+  });
+}
+
+async function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { 'Content-Type': 'application/json', ...headers },
+  });
+}
+
+describe('health', () => {
+  test('answers', async () => {
+    const { url } = await serve({});
+    expect(await (await fetch(`${url}/healthz`)).text()).toBe('ok\n');
+    expect(await (await fetch(`${url}/readyz`)).text()).toBe('ready\n');
+  });
+
+  test('says why it is not ready', async () => {
+    const { url } = await serve({ health: { ready: () => ({ ok: false, reasons: ['source main: pending'] }) } });
+    const response = await fetch(`${url}/readyz`);
+    expect(response.status).toBe(503);
+    expect(await response.text()).toBe('not ready\n- source main: pending\n');
+  });
+
+  test('nothing else is there without an API', async () => {
+    const { url } = await serve({});
+    for (const path of ['/api/v1/status', '/metrics', '/hooks/git', '/']) {
+      const response = await fetch(url + path);
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ error: { reason: 'NotFound' } });
+    }
+  });
+});
+
+describe('the API', () => {
+  test('has one route a question', async () => {
+    const { url } = await serve({ api: fakeApi() });
+    const get = async (path: string): Promise<unknown> => (await fetch(`${url}/api/v1/${path}`)).json();
+    const fleet = fleetView();
+    expect(await get('status')).toEqual(JSON.parse(JSON.stringify(fleet)));
+    expect(await get('clusters')).toEqual({ items: fleet.clusters });
+    expect(await get('sources')).toEqual({ items: fleet.sources });
+    expect(await get('removals')).toEqual({ items: fleet.heldRemovals });
+    expect(await get('diagnostics')).toEqual({ items: fleet.diagnostics });
+    expect(await get('outputs?cluster=east')).toMatchObject({ items: [{ cluster: 'east' }] });
+    expect(await get('explain?cluster=east&object=ConfigMap/web/settings')).toMatchObject({ state: 'applied' });
+  });
+
+  test('does what it is told and says what it cannot', async () => {
+    const api = fakeApi();
+    const { url } = await serve({ api });
+    const approved = await post(`${url}/api/v1/approvals`, { digest: HELD_DIGEST, by: 'ann' });
+    expect([approved.status, await approved.json()]).toMatchObject([200, { released: 1 }]);
+    expect((await post(`${url}/api/v1/approvals`, { digest: 'x', by: 'ann' })).status).toBe(404);
+    expect((await post(`${url}/api/v1/sources/main/accept`, { revision: 'abc', by: 'ann' })).status).toBe(409);
+    expect((await post(`${url}/api/v1/clusters/west/replace`, { by: 'ann' })).status).toBe(200);
+    expect(api.calls).toEqual([
+      `approve ${HELD_DIGEST} by ann`,
+      'approve x by ann',
+      'accept main abc by ann',
+      'replace west by ann',
+    ]);
+  });
+
+  test.each([
+    ['not JSON', '{', 400],
+    ['a list', '[]', 400],
+    ['a missing field', '{"digest":"x"}', 400],
+    ['a control character', '{"digest":"x","by":"a\\u001bb"}', 400],
+    ['a long field', JSON.stringify({ digest: 'x', by: 'y'.repeat(201) }), 400],
+    ['a large body', JSON.stringify({ digest: 'x', by: 'y', more: 'z'.repeat(70_000) }), 413],
+  ])('refuses %s', async (_, body, status) => {
+    const api = fakeApi();
+    const { url } = await serve({ api });
+    const response = await post(`${url}/api/v1/approvals`, body);
+    expect(response.status).toBe(status);
+    expect(await response.json()).toHaveProperty('error.message');
+    expect(api.calls).toEqual([]);
+  });
+
+  test('an unknown cluster is not an empty list', async () => {
+    const { url } = await serve({ api: fakeApi() });
+    expect((await fetch(`${url}/api/v1/outputs?cluster=nowhere`)).status).toBe(404);
+  });
+
+  test('a thrown error tells the caller nothing and the log everything', async () => {
+    const api = fakeApi();
+    const { url, log } = await serve({
+      api: {
+        ...api,
+        status: () => {
+          throw new Error('inner detail');
+        },
+      },
+    });
+    const response = await fetch(`${url}/api/v1/status`);
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain('inner detail');
+    expect(log.lines.join('\n')).toContain('an HTTP request failed');
+  });
+});
+
+describe('without a token', () => {
+  test('it does not start on another address than loopback', () => {
+    for (const host of ['0.0.0.0', '::', '192.168.1.1', 'fleet.example.com']) {
+      const made = createHttpServer(
+        {
+          clock: stoppedClock,
+          log: recordingLog(),
+          health: { ready: () => ({ ok: true, reasons: [] }) },
+          api: fakeApi(),
+        },
+        { listen: { host, port: 0 } },
+      );
+      expect(made).toMatchObject({ ok: false, problem: expect.stringContaining('token') });
+    }
+  });
+
+  test('a foreign name that leads to this machine is refused', async () => {
+    const { url } = await serve({ api: fakeApi() });
+    const { port } = new URL(url);
+    expect(await withHost(`${url}/api/v1/status`, `localhost:${port}`)).toBe(200);
+    expect(await withHost(`${url}/api/v1/status`, `127.0.0.1:${port}`)).toBe(200);
+    expect(await withHost(`${url}/api/v1/status`, `[::1]:${port}`)).toBe(200);
+    expect(await withHost(`${url}/api/v1/status`, `evil.example.com:${port}`)).toBe(403);
+    expect(await withHost(`${url}/api/v1/status`, `127.0.0.1.evil.example.com`)).toBe(403);
+  });
+
+  test('a foreign web page is refused', async () => {
+    const api = fakeApi();
+    const { url } = await serve({ api });
+    const body = { digest: HELD_DIGEST, by: 'page' };
+    expect((await post(`${url}/api/v1/approvals`, body, { Origin: 'https://evil.example.com' })).status).toBe(403);
+    expect((await post(`${url}/api/v1/approvals`, body, { Origin: 'null' })).status).toBe(403);
+    expect((await post(`${url}/api/v1/approvals`, body, { 'Content-Type': 'text/plain' })).status).toBe(415);
+    expect((await post(`${url}/api/v1/approvals`, body, { 'X-Forwarded-For': '203.0.113.7' })).status).toBe(403);
+    expect(api.calls).toEqual([]);
+    expect((await post(`${url}/api/v1/approvals`, body, { Origin: url })).status).toBe(200);
+  });
+});
+
+describe('with a token', () => {
+  test('every question needs it, on loopback as well', async () => {
+    const { url } = await serve({ api: fakeApi() }, { token: TOKEN });
+    const ask = async (authorization?: string): Promise<Response> =>
+      fetch(`${url}/api/v1/status`, authorization === undefined ? {} : { headers: { Authorization: authorization } });
+    expect((await ask(`Bearer ${TOKEN}`)).status).toBe(200);
+    for (const wrong of [undefined, 'Bearer', `Bearer ${TOKEN}x`, `Bearer ${TOKEN.slice(1)}`, `Basic ${TOKEN}`]) {
+      const response = await ask(wrong);
+      expect(response.status).toBe(401);
+      expect(await response.text()).not.toContain(TOKEN);
+    }
+  });
+
+  test('it starts on every address, and health needs no token', async () => {
+    const { url } = await serve({ api: fakeApi() }, { token: TOKEN, listen: { host: '0.0.0.0', port: 0 } });
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${url}/api/v1/status`)).status).toBe(401);
+  });
+
+  test('a short one is refused', () => {
+    const deps = { clock: stoppedClock, log: recordingLog(), health: { ready: () => ({ ok: true, reasons: [] }) } };
+    expect(createHttpServer(deps, { listen: { host: '127.0.0.1', port: 0 }, token: 'short' }).ok).toBe(false);
+  });
+});
+
+test('a port that is taken is an error of start', async () => {
+  const { url } = await serve({});
+  await expect(runServer({}, { listen: { host: '127.0.0.1', port: Number(new URL(url).port) } })).rejects.toThrow(
+    'EADDRINUSE',
+  );
+});

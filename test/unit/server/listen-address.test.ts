@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import { displayAddress, isLoopback, parseListenAddress } from '../../../src/server/listen-address.ts';
+
+describe('a listen address', () => {
+  test.each([
+    ['127.0.0.1:9980', '127.0.0.1', 9980],
+    ['[::1]:9980', '::1', 9980],
+    [':9900', '0.0.0.0', 9900],
+    ['9900', '127.0.0.1', 9900],
+    ['fleet.example.com:0', 'fleet.example.com', 0],
+  ])('%s', (text, host, port) => {
+    expect(parseListenAddress(text)).toEqual({ ok: true, value: { host, port } });
+  });
+
+  test.each(['', 'host', '::1:9980', '127.0.0.1:99999', '[nonsense]:1', 'a:b', 'http://x:1'])('not %s', (text) => {
+    expect(parseListenAddress(text).ok).toBe(false);
+  });
+
+  test('is shown as a URL writes it', () => {
+    expect(displayAddress({ host: '::1', port: 1 })).toBe('[::1]:1');
+    expect(displayAddress({ host: 'a', port: 1 })).toBe('a:1');
+  });
+});
+
+test('only this machine’s own addresses are loopback', () => {
+  expect(['localhost', '127.0.0.1', '127.9.9.9', '::1'].filter((host) => !isLoopback(host))).toEqual([]);
+  const others = [
+    '0.0.0.0',
+    '::',
+    '10.0.0.1',
+    'localhost.evil.example.com',
+    '127.0.0.1.evil.example.com',
+    '',
+    '2130706433',
+  ];
+  expect(others.filter(isLoopback)).toEqual([]);
+});

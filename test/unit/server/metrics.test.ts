@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { createServerMetrics } from '../../../src/server/metrics.ts';
+import { runServer } from '../../support/running-server.ts';
+import { clusterView, fleetView } from '../../support/server-api.ts';
+
+test('shows what is at the moment of the scrape, and nothing of what is gone', async () => {
+  let clusters = [clusterView('east'), clusterView('west', { inSync: false })];
+  const metrics = createServerMetrics(
+    {
+      fleet: () => fleetView({ clusters }),
+      relayClients: () => clusters.map(({ name, warm }) => ({ cluster: name, push: true, pull: false, warmed: warm })),
+    },
+    '1.2.3',
+  );
+  const first = await metrics.text();
+  expect(first).toContain('relay_push_clients_connected{cluster="east"} 1');
+  expect(first).toContain('relay_push_clients_warmed{cluster="west"} 1');
+  expect(first).toContain('relay_pull_clients_connected{cluster="east"} 0');
+  expect(first).toContain('fleetrelay_cluster_in_sync{cluster="west"} 0');
+  expect(first).toContain('fleetrelay_cluster_objects{cluster="east",state="applied"} 2');
+  expect(first).toContain('fleetrelay_source_state{source="main",state="synced"} 1');
+  expect(first).toContain('fleetrelay_held_removals 1');
+  expect(first).toContain('fleetrelay_build_info{version="1.2.3"} 1');
+  expect(first).toContain('process_cpu_seconds_total');
+
+  clusters = [clusterView('east')];
+  expect(await metrics.text()).not.toContain('west');
+});
+
+test('counts what happens, each set of metrics for itself', async () => {
+  const deps = { fleet: () => fleetView(), relayClients: () => [] };
+  const [counted, untouched] = [createServerMetrics(deps, 'v'), createServerMetrics(deps, 'v')];
+  counted.delta('east', 'accepted');
+  counted.delta('east', 'accepted');
+  counted.statusCommit('raced');
+  counted.sourceLook('main', 'admitted');
+  counted.engineCommit(0.002, 12);
+  const text = await counted.text();
+  expect(text).toContain('fleetrelay_deltas_total{cluster="east",outcome="accepted"} 2');
+  expect(text).toContain('fleetrelay_status_commits_total{outcome="raced"} 1');
+  expect(text).toContain('fleetrelay_source_looks_total{source="main",outcome="admitted"} 1');
+  expect(text).toContain('fleetrelay_engine_commit_seconds_bucket{le="0.005"} 1');
+  expect(text).toContain('fleetrelay_engine_computed_total 12');
+  expect(await untouched.text()).not.toContain('outcome="accepted"');
+});
+
+test('is served as Prometheus expects it', async () => {
+  const server = await runServer({ metrics: async () => 'up 1\n' });
+  const response = await fetch(`${server.url}/metrics`);
+  expect(response.headers.get('Content-Type')).toContain('text/plain; version=0.0.4');
+  expect(await response.text()).toBe('up 1\n');
+  await server.stop();
+});
