@@ -1,0 +1,158 @@
+import { mkdir } from 'node:fs/promises';
+import { ok, type Result } from '../../model/result.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { GitFailure, GitRepo } from '../../ports/git-repo.ts';
+import type { Log } from '../../ports/log.ts';
+import { createCopyReader } from './copy-reader.ts';
+import { type AuthorizationHeader, authorizationHeader, type GitCredentials } from './credentials.ts';
+import { createFetcher } from './fetch.ts';
+import { createGitCommand, type Environment, type GitCommand } from './git-command.ts';
+import { createLocalCopy } from './local-copy.ts';
+import { publishCommit } from './publish.ts';
+import { parseBranch, parseRemote, type Remote } from './remote.ts';
+
+/** What a native git repository is made of. */
+export interface NativeGitOptions {
+  /** `https://`, `http://`, `file://` or a path; without credentials. */
+  readonly remote: string;
+  readonly branch: string;
+  /** For the local copy; belongs to this object alone. Made if it is not there. */
+  readonly directory: string;
+  readonly credentials?: GitCredentials;
+  /** Certificates (PEM) to trust instead of the machine's. */
+  readonly caFile?: string;
+  /** For each call over the network; 60 unless set. */
+  readonly deadlineSeconds?: number;
+  /** For the first fetch, which brings the whole history; 900 unless set. */
+  readonly cloneDeadlineSeconds?: number;
+}
+
+const MIN_VERSION = [2, 31] as const;
+
+/** A {@link GitRepo} by the machine's own `git` (2.31 or newer). A problem if an option is wrong. */
+export function createNativeGitRepo(
+  deps: { readonly clock: Clock; readonly log: Log; readonly environment?: Environment },
+  options: NativeGitOptions,
+): Result<GitRepo> {
+  const remote = parseRemote(options.remote);
+  if (!remote.ok) return remote;
+  const branch = parseBranch(options.branch);
+  if (!branch.ok) return branch;
+  const environment = deps.environment ?? process.env;
+  if (options.credentials !== undefined && !remote.value.secure) {
+    deps.log.warn('credentials travel unencrypted to this repository', { repository: remote.value.url });
+  }
+  return ok(assemble({ ...deps, environment }, options, remote.value, branch.value));
+}
+
+function assemble(
+  deps: { readonly clock: Clock; readonly log: Log; readonly environment: Environment },
+  options: NativeGitOptions,
+  remote: Remote,
+  branch: string,
+): GitRepo {
+  const { clock, log, environment } = deps;
+  const git = createGitCommand(
+    { clock, environment },
+    { directory: options.directory, remote, caFile: options.caFile },
+  );
+  const deadlineMs = (options.deadlineSeconds ?? 60) * 1000;
+  const cloneDeadlineMs = (options.cloneDeadlineSeconds ?? 900) * 1000;
+  const copy = createLocalCopy(git, options.directory);
+  const reader = createCopyReader({ git, clock, repository: copy.path });
+  const closing = new AbortController();
+  const queue = createQueue();
+  const fetcher = createFetcher({ git, copy, reader, log }, { remote, branch, deadlineMs, cloneDeadlineMs });
+  let checked = false;
+  const prepare = async (): Promise<{ authorization: AuthorizationHeader | undefined } | GitFailure> => {
+    if (!checked) {
+      await mkdir(options.directory, { recursive: true, mode: 0o700 });
+      const trouble = await versionTrouble(git);
+      if (trouble !== undefined) return trouble;
+      checked = true;
+    }
+    if (options.credentials === undefined || remote.local) return { authorization: undefined };
+    const header = await authorizationHeader(options.credentials, environment);
+    return header.ok ? { authorization: header.value } : failed('Unauthorized', header.problem);
+  };
+  const either = (signal: AbortSignal | undefined): AbortSignal =>
+    signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]);
+  return {
+    address: remote.url,
+    branch,
+    fetch: (signal) =>
+      queue.run(() =>
+        guarded(async () => {
+          const ready = await prepare();
+          return 'type' in ready ? ready : await fetcher.fetch(ready.authorization, either(signal));
+        }),
+      ),
+    ...reader,
+    publish: (request, signal) =>
+      queue.run(() =>
+        guarded(async () => {
+          const ready = await prepare();
+          if ('type' in ready) return ready;
+          const opened = await copy.open();
+          if (!opened.ok) return failed('LocalTrouble', `the local copy cannot be made: ${opened.problem}`);
+          const { authorization } = ready;
+          const context = {
+            git,
+            repository: copy.path,
+            remote,
+            branch,
+            authorization,
+            deadlineMs,
+            signal: either(signal),
+          };
+          return await publishCommit(context, request);
+        }),
+      ),
+    close: async () => {
+      closing.abort();
+      reader.stop();
+      await queue.run(() => Promise.resolve());
+      reader.stop();
+    },
+  };
+}
+
+function failed(reason: GitFailure['reason'], message: string): GitFailure {
+  return { type: 'failed', reason, message };
+}
+
+/** Trouble with this machine's files is a failure like any other; a programming error is not. */
+async function guarded<Outcome>(step: () => Promise<Outcome>): Promise<Outcome | GitFailure> {
+  try {
+    return await step();
+  } catch (error) {
+    if (error instanceof Error && (error.name === 'GitCopyError' || 'syscall' in error)) {
+      return failed('LocalTrouble', error.message);
+    }
+    throw error;
+  }
+}
+
+async function versionTrouble(git: GitCommand): Promise<GitFailure | undefined> {
+  const outcome = await git.run({ args: ['version'], deadlineMs: 10_000 });
+  const [, major = '', minor = ''] = /(\d+)\.(\d+)/.exec(outcome.output.toString('latin1')) ?? [];
+  if (outcome.end !== 'exited' || major === '') {
+    return failed('LocalTrouble', 'git could not be started; install git 2.31 or newer and put it on the PATH');
+  }
+  const tooOld = Number(major) < MIN_VERSION[0] || (Number(major) === MIN_VERSION[0] && Number(minor) < MIN_VERSION[1]);
+  return tooOld
+    ? failed('LocalTrouble', `git ${major}.${minor} is too old; install git ${MIN_VERSION.join('.')} or newer`)
+    : undefined;
+}
+
+/** Runs one after the other, whatever becomes of each. */
+function createQueue(): { run<Value>(task: () => Promise<Value>): Promise<Value> } {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    run: (task) => {
+      const next = last.then(task, task);
+      last = next.catch(() => undefined);
+      return next;
+    },
+  };
+}
