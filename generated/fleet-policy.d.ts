@@ -1,0 +1,218 @@
+// Generated from schemas/fleet-policy.json by scripts/generate-schemas.ts. Do not edit; run "npm run generate".
+/**
+ * What the repository may say about the system itself: guards against large removals, safe mode, status and discovery. Every field has a default; the server's RelayConfig bounds what may be set. One FleetPolicy a fleet.
+ */
+export interface FleetPolicy {
+/**
+ * Group and version of the kind.
+ */
+apiVersion: "fleetrelay.dev/v1alpha1"
+/**
+ * The kind.
+ */
+kind: "FleetPolicy"
+metadata: Metadata
+spec?: FleetPolicySpec
+status?: Status
+}
+/**
+ * Standard Kubernetes metadata. What an API server fills in is tolerated and not read.
+ */
+export interface Metadata {
+/**
+ * Name of the policy.
+ */
+name: string
+/**
+ * Tolerated for compatibility; the kind is read wherever it lies.
+ */
+namespace?: string
+/**
+ * Labels by Kubernetes' rules; selectors match them.
+ */
+labels?: {
+[k: string]: string
+}
+/**
+ * Annotations; not read.
+ */
+annotations?: {
+[k: string]: string
+}
+/**
+ * Filled in by an API server; not read.
+ */
+uid?: string
+/**
+ * Filled in by an API server; not read.
+ */
+resourceVersion?: string
+/**
+ * Filled in by an API server; not read.
+ */
+generation?: number
+/**
+ * Filled in by an API server; not read.
+ */
+creationTimestamp?: string
+/**
+ * Filled in by an API server; not read.
+ */
+deletionTimestamp?: string
+/**
+ * Filled in by an API server; not read.
+ */
+deletionGracePeriodSeconds?: number
+/**
+ * Filled in by an API server; not read.
+ */
+selfLink?: string
+/**
+ * Not read; the name must be given.
+ */
+generateName?: string
+/**
+ * Not read.
+ */
+finalizers?: string[]
+/**
+ * Not read.
+ */
+ownerReferences?: {
+
+}[]
+/**
+ * Filled in by an API server; not read.
+ */
+managedFields?: {
+
+}[]
+}
+/**
+ * The policy; what is left out has its default.
+ */
+export interface FleetPolicySpec {
+guards?: Guards
+safeMode?: SafeMode
+status?: StatusReporting
+discovery?: Discovery
+}
+/**
+ * Bounds of the removal guard. A set of removals larger than any of them is held until it is approved or undone; everything else goes on.
+ */
+export interface Guards {
+/**
+ * Largest number of objects removed from one cluster within the window.
+ */
+maxRemovalsPerCluster?: number
+/**
+ * Largest percentage of a cluster's owned objects removed within the window.
+ */
+maxRemovalPercentPerCluster?: number
+/**
+ * Largest number of objects removed from the whole fleet within the window.
+ */
+maxRemovalsPerFleet?: number
+/**
+ * Largest percentage of all owned objects removed within the window.
+ */
+maxRemovalPercentPerFleet?: number
+/**
+ * Percentages judge only from this many owned objects on.
+ */
+percentFromOwned?: number
+/**
+ * Length of the window that removals are counted in, in seconds.
+ */
+windowSeconds?: number
+}
+/**
+ * What happens while the snapshot of a warm cluster is missing.
+ */
+export interface SafeMode {
+/**
+ * strict: no output of any cluster changes. scoped: what could have read that cluster is held, everything else goes on. off: hold for the safe start window, then go on with what is there.
+ */
+mode?: ("strict" | "scoped" | "off")
+/**
+ * With mode off: how long to hold after a start, in seconds.
+ */
+safeStartWindowSeconds?: number
+}
+/**
+ * Status written back to the repository.
+ */
+export interface StatusReporting {
+/**
+ * Whether status commits are written.
+ */
+enabled?: boolean
+/**
+ * Shortest time between two status commits, in seconds.
+ */
+minIntervalSeconds?: number
+}
+/**
+ * What agents leave out of their input snapshots.
+ */
+export interface Discovery {
+/**
+ * Namespaces that are not discovered.
+ * 
+ * @maxItems 1000
+ */
+excludedNamespaces?: string[]
+/**
+ * Kinds that are not discovered, as Kind or Kind.group.
+ * 
+ * @maxItems 1000
+ */
+excludedKinds?: string[]
+}
+/**
+ * Written by fleetrelay; not read as desired state.
+ */
+export interface Status {
+/**
+ * The metadata.generation that the status was computed for.
+ */
+observedGeneration?: number
+/**
+ * Conditions, one a type.
+ */
+conditions?: Condition[]
+[k: string]: unknown
+}
+/**
+ * A condition by the rules of metav1.Condition.
+ */
+export interface Condition {
+/**
+ * What the condition is about.
+ */
+type: string
+/**
+ * Whether it holds.
+ */
+status: ("True" | "False" | "Unknown")
+/**
+ * The metadata.generation that the condition was computed for.
+ */
+observedGeneration?: number
+/**
+ * RFC 3339 time of the last change of the status.
+ */
+lastTransitionTime?: string
+/**
+ * Constant UpperCamelCase word.
+ */
+reason?: string
+/**
+ * What a person should know.
+ */
+message?: string
+}
+
+import type { SchemaValidator } from '../src/manifest/schema-validator.ts';
+export declare const validate: SchemaValidator<FleetPolicy>;
+export default validate;

@@ -1,0 +1,116 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Ajv2020, type SchemaObject } from 'ajv/dist/2020.js';
+import standaloneModule from 'ajv/dist/standalone/index.js';
+import { compile } from 'json-schema-to-typescript';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const BANNER = (source: string) =>
+  `// Generated from schemas/${source} by scripts/generate-schemas.ts. Do not edit; run "npm run generate".\n`;
+
+const ANNOTATIONS = new Set(['title', 'description', 'examples', 'default', 'deprecated', '$comment']);
+/** Keywords whose members are named by the schema's author, so that a property may be called "title". */
+const NAME_MAPS = new Set(['properties', '$defs']);
+
+/** What one run found: files (relative to the root) whose content is not, or was not, what the schemas say. */
+export interface GenerationReport {
+  readonly drifted: readonly string[];
+}
+
+/**
+ * Generates types (`generated/NAME.d.ts`) and validators (`generated/NAME.js`) for every schema in `schemas/`.
+ * With `check` nothing is written; the report names what differs.
+ */
+export async function generateSchemas(options: { readonly check: boolean }): Promise<GenerationReport> {
+  const names = (await readdir(join(ROOT, 'schemas'))).filter((name) => name.endsWith('.json')).sort();
+  const drifted: string[] = [];
+  await mkdir(join(ROOT, 'generated'), { recursive: true });
+  for (const name of names) {
+    const schema = JSON.parse(await readFile(join(ROOT, 'schemas', name), 'utf8')) as SchemaObject;
+    const stem = basename(name, '.json');
+    const outputs = [
+      [`generated/${stem}.js`, BANNER(name) + validatorSource(schema)],
+      [`generated/${stem}.d.ts`, BANNER(name) + (await typeSource(schema))],
+    ] as const;
+    for (const [path, text] of outputs) {
+      if (text === (await readFile(join(ROOT, path), 'utf8').catch(() => undefined))) continue;
+      drifted.push(path);
+      if (!options.check) await writeFile(join(ROOT, path), text);
+    }
+  }
+  drifted.push(...(await leftovers(names)));
+  return { drifted };
+}
+
+/** Generated files whose schema is gone; never removed by this script, only named. */
+async function leftovers(schemaNames: readonly string[]): Promise<string[]> {
+  const stems = new Set(schemaNames.map((name) => basename(name, '.json')));
+  const files = (await readdir(join(ROOT, 'generated'))).filter((file) => !file.endsWith('_pb.ts')).sort();
+  return files.filter((file) => !stems.has(file.replace(/(\.d\.ts|\.js)$/, ''))).map((file) => `generated/${file}`);
+}
+
+/** ajv warns that `unicode` is deprecated; it has no other way to generate code without imports. */
+function onlyDeprecation(...message: unknown[]): void {
+  if (!String(message[0]).includes('option unicode')) fail(...message);
+}
+
+function fail(...message: unknown[]): never {
+  throw new Error(message.map(String).join(' '));
+}
+
+/** Validators carry their schema; what only people and editors read would double their size. */
+function withoutAnnotations(schema: SchemaObject): SchemaObject {
+  const strip = (value: unknown, isSchema: boolean): unknown => {
+    if (Array.isArray(value)) return value.map((item) => strip(item, isSchema));
+    if (typeof value !== 'object' || value === null) return value;
+    const kept = Object.entries(value).filter(([key]) => !isSchema || !ANNOTATIONS.has(key));
+    return Object.fromEntries(kept.map(([key, member]) => [key, strip(member, !isSchema || !NAME_MAPS.has(key))]));
+  };
+  return strip(schema, true) as SchemaObject;
+}
+
+function validatorSource(schema: SchemaObject): string {
+  const ajv = new Ajv2020({
+    strict: true,
+    strictRequired: false,
+    strictTypes: false,
+    allowUnionTypes: true,
+    allErrors: true,
+    // Names the schema of each error: what else would be known there.
+    verbose: true,
+    // Lengths in UTF-16 units and no formats: otherwise the code would import ajv's runtime.
+    unicode: false,
+    validateFormats: false,
+    logger: { log: fail, warn: onlyDeprecation, error: fail },
+    code: { source: true, esm: true, lines: false },
+  });
+  const validate = ajv.compile(withoutAnnotations(schema));
+  const generate = standaloneModule as unknown as typeof standaloneModule.default;
+  const code = generate(ajv, validate);
+  if (/\brequire\(|\bimport\b/.test(code)) throw new Error(`${schema.title}: the validator would import something`);
+  return `${code}\n`;
+}
+
+async function typeSource(schema: SchemaObject): Promise<string> {
+  const types = await compile(structuredClone(schema) as Parameters<typeof compile>[0], String(schema.title), {
+    bannerComment: '',
+    format: false,
+    additionalProperties: false,
+    ignoreMinAndMaxItems: true,
+    unknownAny: true,
+    declareExternallyReferenced: true,
+  });
+  return `${types}
+import type { SchemaValidator } from '../src/manifest/schema-validator.ts';
+export declare const validate: SchemaValidator<${String(schema.title)}>;
+export default validate;
+`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const check = process.argv.includes('--check');
+  const { drifted } = await generateSchemas({ check });
+  for (const path of drifted) console.log(`${check ? 'differs from its schema' : 'written'}: ${path}`);
+  process.exitCode = check && drifted.length > 0 ? 1 : 0;
+}

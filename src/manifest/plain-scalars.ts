@@ -1,0 +1,89 @@
+import { boolCoreTag, floatCoreTag, intCoreTag, NOT_RESOLVED, nullCoreTag } from 'js-yaml';
+
+/** What a plain (unquoted) scalar means, or why it means nothing that JSON can hold (to be said after the scalar itself). */
+export type PlainScalar =
+  | { readonly ok: true; readonly value: null | boolean | number | string }
+  | { readonly ok: false; readonly reason: string; readonly message: string };
+
+/** Only these first characters can begin anything but text; the rest skips four resolvers. */
+const MAYBE_TYPED = /^(?:$|[-+.0-9~nNtTfF])/;
+const FLOAT_BEYOND_RANGE = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$/;
+
+/** Resolves a plain scalar by the core schema of YAML 1.2. */
+export function resolvePlain(text: string): PlainScalar {
+  if (!MAYBE_TYPED.test(text)) return { ok: true, value: text };
+  const empty = nullCoreTag.resolve(text, false, nullCoreTag.tagName);
+  if (empty !== NOT_RESOLVED) return { ok: true, value: empty };
+  const truth = boolCoreTag.resolve(text, false, boolCoreTag.tagName);
+  if (truth !== NOT_RESOLVED) return { ok: true, value: truth };
+  const whole = intCoreTag.resolve(text, false, intCoreTag.tagName);
+  if (whole !== NOT_RESOLVED) return number(whole, true);
+  const float = floatCoreTag.resolve(text, false, floatCoreTag.tagName);
+  if (float !== NOT_RESOLVED) return number(float, false);
+  return FLOAT_BEYOND_RANGE.test(text) ? number(Number(text), false) : { ok: true, value: text };
+}
+
+function number(value: number, whole: boolean): PlainScalar {
+  if (!Number.isFinite(value)) {
+    return { ok: false, reason: 'NumberNotFinite', message: 'is a number that JSON cannot hold' };
+  }
+  if (whole && !Number.isSafeInteger(value)) {
+    return { ok: false, reason: 'NumberTooLarge', message: 'is too large a number to be kept exactly' };
+  }
+  // -0 and 0 are the same JSON number to everyone downstream.
+  return { ok: true, value: value === 0 ? 0 : value };
+}
+
+/** A plain scalar that YAML 1.1 (kubectl and most other tools of the field) reads differently. */
+export interface YamlSurprise {
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** The same without the scalar, for files that hold secrets. */
+export const unquotedSurprise: YamlSurprise = {
+  message: 'tools that read YAML 1.1 read this value differently',
+  hint: 'quote it if text is meant',
+};
+
+const SUSPECT = /^[-+0-9yYnNoO]/;
+const BOOLEAN_11 = /^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF)$/;
+const OCTAL_11 = /^[-+]?0[0-7_]+$/;
+const OCTAL_12 = /^[-+]?0o[0-7]+$/;
+const BINARY_11 = /^[-+]?0b[01_]+$/;
+const UNDERSCORES_11 = /^[-+]?(?:0x[0-9a-fA-F_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)$/;
+const SEXAGESIMAL_11 = /^[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
+
+/** Says how YAML 1.1 would read the plain scalar, if otherwise. A bare `y` or `n` as a key is common and left alone. */
+export function yamlSurprise(text: string, isKey: boolean): YamlSurprise | undefined {
+  if (!SUSPECT.test(text)) return undefined;
+  if (BOOLEAN_11.test(text)) {
+    if (isKey && text.length === 1) return undefined;
+    const truth = /^(?:y|yes|on)$/i.test(text);
+    return {
+      message: `${text} is text here, but ${truth} to tools that read YAML 1.1`,
+      hint: `write ${truth}, or "${text}" in quotes`,
+    };
+  }
+  if (OCTAL_11.test(text)) {
+    const octal = Number.parseInt(text.replaceAll('_', ''), 8);
+    return {
+      message: `${text} is ${text.includes('_') ? 'text' : `the number ${Number(text)}`} here, but the octal number ${octal} to tools that read YAML 1.1`,
+      hint: `write ${octal} if the octal number is meant, or quote it if text is meant`,
+    };
+  }
+  const reading = numberOf11(text);
+  if (reading === undefined) return undefined;
+  return {
+    message: `${text} is ${reading.here} here, but ${reading.there} to tools that read YAML 1.1`,
+    hint: 'write the plain number, or quote it if text is meant',
+  };
+}
+
+function numberOf11(text: string): { readonly here: string; readonly there: string } | undefined {
+  if (OCTAL_12.test(text)) return { here: 'an octal number', there: 'text' };
+  if (BINARY_11.test(text)) return { here: 'text', there: 'a binary number' };
+  if (text.includes('_') && UNDERSCORES_11.test(text)) return { here: 'text', there: 'a number' };
+  if (SEXAGESIMAL_11.test(text)) return { here: 'text', there: 'a number in base 60' };
+  return undefined;
+}

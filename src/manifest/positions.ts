@@ -1,0 +1,102 @@
+import {
+  EVENT_DOCUMENT,
+  EVENT_MAPPING,
+  EVENT_POP,
+  EVENT_SCALAR,
+  EVENT_SEQUENCE,
+  getScalarValue,
+  SCALAR_STYLE_PLAIN,
+} from 'js-yaml';
+import { resolvePlain } from './plain-scalars.ts';
+import type { FieldPath } from './problem.ts';
+import { offsetOf, type YamlEvents } from './yaml-documents.ts';
+
+/** Where a field stands: the offset of its key (of the item for a list item) and of its value. */
+export interface FieldPosition {
+  readonly key: number;
+  readonly value: number;
+  /** How many steps of the path exist; the rest is missing and the position is that of the deepest parent. */
+  readonly depth: number;
+}
+
+/** Finds a field of the document whose root node is the event `root`; what is behind an alias is at the alias. */
+export function findField(text: string, events: YamlEvents, root: number, path: FieldPath): FieldPosition {
+  let at = root;
+  const start = offsetAt(text, events, root);
+  let found: FieldPosition = { key: start, value: start, depth: 0 };
+  for (const step of path) {
+    const next = typeof step === 'number' ? itemAt(events, at, step) : memberAt(text, events, at, step);
+    if (next === undefined) return found;
+    const key = offsetAt(text, events, next.key);
+    found = { key, value: next.empty ? key : offsetAt(text, events, next.value), depth: found.depth + 1 };
+    at = next.value;
+  }
+  return found;
+}
+
+interface Child {
+  readonly key: number;
+  readonly value: number;
+  /** Nothing is written there: point at the key. */
+  readonly empty: boolean;
+}
+
+function itemAt(events: YamlEvents, parent: number, index: number): Child | undefined {
+  if (events[parent]?.type !== EVENT_SEQUENCE) return undefined;
+  let at = parent + 1;
+  for (let item = 0; events[at]?.type !== EVENT_POP && at < events.length; item += 1) {
+    if (item === index) return { key: at, value: at, empty: isEmpty(events, at) };
+    at = afterNode(events, at);
+  }
+  return undefined;
+}
+
+function memberAt(text: string, events: YamlEvents, parent: number, name: string): Child | undefined {
+  if (events[parent]?.type !== EVENT_MAPPING) return undefined;
+  let at = parent + 1;
+  while (events[at]?.type !== EVENT_POP && at < events.length) {
+    const value = afterNode(events, at);
+    if (keyText(text, events, at) === name) return { key: at, value, empty: isEmpty(events, value) };
+    at = afterNode(events, value);
+  }
+  return undefined;
+}
+
+function keyText(text: string, events: YamlEvents, at: number): string | undefined {
+  const event = events[at];
+  if (event?.type !== EVENT_SCALAR) return undefined;
+  const source = event.valueStart < 0 ? '' : getScalarValue(text, event);
+  if (event.style !== SCALAR_STYLE_PLAIN) return source;
+  const plain = resolvePlain(source);
+  return plain.ok ? String(plain.value) : undefined;
+}
+
+function isEmpty(events: YamlEvents, at: number): boolean {
+  const event = events[at];
+  return event?.type === EVENT_SCALAR && event.valueStart < 0 && event.anchorStart < 0 && event.tagStart < 0;
+}
+
+function offsetAt(text: string, events: YamlEvents, at: number): number {
+  const event = events[at];
+  return event === undefined ? 0 : offsetOf(text, event);
+}
+
+/** The index after a node and everything in it. */
+function afterNode(events: YamlEvents, at: number): number {
+  let open = 0;
+  for (let index = at; index < events.length; index += 1) {
+    switch (events[index]?.type) {
+      case EVENT_DOCUMENT:
+      case EVENT_MAPPING:
+      case EVENT_SEQUENCE:
+        open += 1;
+        break;
+      case EVENT_POP:
+        open -= 1;
+        break;
+      default:
+    }
+    if (open <= 0) return index + 1;
+  }
+  return events.length;
+}

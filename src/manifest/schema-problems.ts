@@ -1,0 +1,190 @@
+import { compareText, isJsonObject, type JsonValue } from '../model/json.ts';
+import { didYouMean, displayPath, type FieldPath, type FieldProblem, fieldError } from './problem.ts';
+import type { SchemaError } from './schema-validator.ts';
+
+/** Turns what a validator says into problems with paths, one a place, without the noise of branches. */
+export function schemaProblems(value: JsonValue, errors: readonly SchemaError[]): readonly FieldProblem[] {
+  const problems = relevant(errors).map((error) => schemaProblem(value, error, errors));
+  const seen = new Map<string, FieldProblem>();
+  for (const problem of problems) {
+    const place = `${displayPath(problem.path)} ${problem.reason} ${problem.message}`;
+    if (!seen.has(place)) seen.set(place, problem);
+  }
+  return [...seen.values()];
+}
+
+/** A wrong branch says little where something deeper, or the branches' own complaint, says what is wrong. */
+function relevant(errors: readonly SchemaError[]): readonly SchemaError[] {
+  const alternatives = errors.filter((error) => error.keyword === 'oneOf' || error.keyword === 'anyOf');
+  return errors.filter((error) => {
+    const insideAlternative = alternatives.some(
+      (outer) => outer !== error && error.schemaPath.startsWith(`${outer.schemaPath}/`),
+    );
+    const deeper = errors.some(
+      (other) => other.instancePath.startsWith(`${error.instancePath}/`) && !alternatives.includes(other),
+    );
+    if (insideAlternative) return false;
+    return !(
+      alternatives.includes(error) &&
+      deeper &&
+      error.params.passingSchemas === null &&
+      !isChoice(error, errors)
+    );
+  });
+}
+
+/** An alternative whose branches only say which of several fields must be there. */
+function isChoice(error: SchemaError, errors: readonly SchemaError[]): boolean {
+  return errors.some((inner) => inner.schemaPath.startsWith(`${error.schemaPath}/`) && inner.keyword === 'required');
+}
+
+function schemaProblem(value: JsonValue, error: SchemaError, all: readonly SchemaError[]): FieldProblem {
+  const path = pathOf(error.instancePath, value);
+  const name = path.length === 0 ? 'the document' : displayPath(path);
+  const { params } = error;
+  switch (error.keyword) {
+    case 'additionalProperties':
+      return unknownField(error, path, siblingsAllowed(error));
+    case 'required': {
+      const missing = [...path, String(params.missingProperty)];
+      return fieldError('MissingField', path, `${displayPath(missing)} is missing`);
+    }
+    case 'oneOf':
+    case 'anyOf':
+      return choice(error, path, name, all);
+    case 'type': {
+      const wanted = typeWords(params.type);
+      const hint = wanted === 'text' ? 'quote it if text is meant' : undefined;
+      return fieldError('WrongType', path, `${name} must be ${wanted}, not ${typeWord(valueAt(value, path))}`, hint);
+    }
+    case 'enum':
+      return wrongWord(value, error, path, name);
+    case 'const':
+      return fieldError('WrongValue', path, `${name} must be ${JSON.stringify(params.allowedValue)}`);
+    default:
+      return fieldError('WrongValue', path, `${name} ${constraintWords(error)}`);
+  }
+}
+
+function unknownField(error: SchemaError, path: FieldPath, known: readonly string[]): FieldProblem {
+  const key = String(error.params.additionalProperty);
+  const near = didYouMean(key, known);
+  const hint =
+    near !== undefined
+      ? `did you mean ${near}?`
+      : known.length > 0 && known.length <= 12
+        ? `known fields: ${known.join(', ')}`
+        : undefined;
+  return {
+    ...fieldError(
+      'UnknownField',
+      [...path, key],
+      `${displayPath([...path, key])} is not a field that is known here`,
+      hint,
+    ),
+    atKey: true,
+  };
+}
+
+/** With `verbose` the validator names the schema that holds the keyword; its properties are what is known. */
+function siblingsAllowed(error: SchemaError): readonly string[] {
+  const properties = (error.parentSchema as { readonly properties?: object } | undefined)?.properties;
+  return properties === undefined ? [] : Object.keys(properties).sort(compareText);
+}
+
+function choice(error: SchemaError, path: FieldPath, name: string, all: readonly SchemaError[]): FieldProblem {
+  const fields = new Set<string>();
+  for (const inner of all) {
+    if (inner.keyword === 'required' && inner.schemaPath.startsWith(`${error.schemaPath}/`)) {
+      fields.add(String(inner.params.missingProperty));
+    }
+  }
+  const which = [...fields].sort(compareText).join(', ');
+  if (which === '') return fieldError('WrongValue', path, `${name} ${constraintWords(error)}`);
+  return fieldError(
+    'WrongChoice',
+    path,
+    `${name} needs ${error.keyword === 'oneOf' ? 'exactly' : 'at least'} one of ${which}`,
+  );
+}
+
+function wrongWord(value: JsonValue, error: SchemaError, path: FieldPath, name: string): FieldProblem {
+  const allowed = (error.params.allowedValues as readonly unknown[]).map(String);
+  const found = valueAt(value, path);
+  const near = typeof found === 'string' ? didYouMean(found, allowed) : undefined;
+  const hint = near === undefined ? undefined : `did you mean ${near}?`;
+  return fieldError('WrongValue', path, `${name} must be one of ${allowed.join(', ')}`, hint);
+}
+
+function constraintWords(error: SchemaError): string {
+  const { params } = error;
+  switch (error.keyword) {
+    case 'minimum':
+      return `must be at least ${params.limit}`;
+    case 'maximum':
+      return `must be at most ${params.limit}`;
+    case 'minLength':
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`;
+    case 'maxLength':
+      return `must have at most ${params.limit} characters`;
+    case 'minItems':
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} items`;
+    case 'maxItems':
+      return `must have at most ${params.limit} items`;
+    case 'minProperties':
+      return 'must not be empty';
+    case 'pattern':
+      return `does not have the form ${params.pattern}`;
+    default:
+      return error.message ?? `breaks the rule ${error.keyword}`;
+  }
+}
+
+/** A JSON pointer as steps; digits are an index only where the value is a list. */
+function pathOf(pointer: string, root: JsonValue): FieldPath {
+  const path: (string | number)[] = [];
+  let value: JsonValue | undefined = root;
+  for (const part of pointer.split('/').slice(1)) {
+    const step = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (Array.isArray(value)) {
+      path.push(Number(step));
+      value = value[Number(step)];
+    } else {
+      path.push(step);
+      value = isJsonObject(value) ? value[step] : undefined;
+    }
+  }
+  return path;
+}
+
+function valueAt(root: JsonValue, path: FieldPath): JsonValue | undefined {
+  let value: JsonValue | undefined = root;
+  for (const step of path) {
+    if (Array.isArray(value)) value = value[Number(step)];
+    else if (isJsonObject(value)) value = value[String(step)];
+    else return undefined;
+  }
+  return value;
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'a mapping',
+  array: 'a list',
+  null: 'nothing',
+};
+
+function typeWords(type: unknown): string {
+  const types: readonly unknown[] = Array.isArray(type) ? type : String(type).split(',');
+  return types.map((name) => WORDS[String(name)] ?? String(name)).join(' or ');
+}
+
+/** What a value is, in a person's words. */
+export function typeWord(value: JsonValue | undefined): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  return WORDS[typeof value] ?? typeof value;
+}

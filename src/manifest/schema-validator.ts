@@ -1,0 +1,17 @@
+/** One violation, as the generated validators state it. */
+export interface SchemaError {
+  /** JSON pointer to the value. */
+  readonly instancePath: string;
+  readonly schemaPath: string;
+  readonly keyword: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly message?: string;
+  /** The schema that holds the keyword. */
+  readonly parentSchema?: unknown;
+}
+
+/** A generated validator: true if the value has the type; otherwise `errors` holds every violation until the next call. */
+export interface SchemaValidator<Type> {
+  (value: unknown): value is Type;
+  errors?: readonly SchemaError[] | null;
+}

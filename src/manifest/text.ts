@@ -1,0 +1,61 @@
+import { Buffer, isUtf8 } from 'node:buffer';
+
+/** A text, or why the bytes are none; lines and columns from 1. */
+export type TextReading =
+  | { readonly ok: true; readonly text: string }
+  | {
+      readonly ok: false;
+      readonly reason: 'NotUtf8' | 'ControlCharacter';
+      readonly message: string;
+      readonly hint: string;
+      readonly line: number;
+      readonly column: number;
+    };
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing control characters is the point.
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u0084\u0086-\u009f\ufffe\uffff]/;
+
+/** Decodes UTF-8, with or without a byte order mark; refuses anything else, and control characters that YAML forbids. */
+export function readText(bytes: Uint8Array): TextReading {
+  if (!isUtf8(bytes)) {
+    return {
+      ok: false,
+      reason: 'NotUtf8',
+      message: 'the file is not UTF-8 text',
+      hint: 'save it as UTF-8, or list it in .fleetrelayignore if it is no manifest',
+      ...firstInvalid(bytes),
+    };
+  }
+  const text = new TextDecoder('utf-8').decode(bytes);
+  const control = CONTROL.exec(text);
+  if (control === null) return { ok: true, text };
+  const before = text.slice(0, control.index);
+  const code = control[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+  return {
+    ok: false,
+    reason: 'ControlCharacter',
+    message: `the file holds the control character U+${code}`,
+    hint: 'write it as an escape in a double-quoted string, or list the file in .fleetrelayignore if it is no manifest',
+    line: before.split('\n').length,
+    column: before.length - before.lastIndexOf('\n'),
+  };
+}
+
+/**
+ * Decodes leniently and looks for the first replacement character that the bytes do not hold themselves.
+ */
+function firstInvalid(bytes: Uint8Array): { readonly line: number; readonly column: number } {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  let offset = 0;
+  let from = 0;
+  for (let at = text.indexOf('\ufffd'); at >= 0; at = text.indexOf('\ufffd', from)) {
+    offset += Buffer.byteLength(text.slice(from, at));
+    if (bytes[offset] !== 0xef || bytes[offset + 1] !== 0xbf || bytes[offset + 2] !== 0xbd) {
+      const before = text.slice(0, at);
+      return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') };
+    }
+    offset += 3;
+    from = at + 1;
+  }
+  return { line: 1, column: 1 };
+}
