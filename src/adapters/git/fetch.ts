@@ -22,99 +22,120 @@ export interface FetcherOptions {
   readonly cloneDeadlineMs: number;
 }
 
+export interface FetcherDeps {
+  readonly git: GitCommand;
+  readonly copy: LocalCopy;
+  readonly reader: CopyReader;
+  readonly log: Log;
+}
+
+interface Fetching extends FetcherDeps {
+  readonly options: FetcherOptions;
+  readonly authorization: AuthorizationHeader | undefined;
+  readonly signal: AbortSignal;
+  readonly state: FetcherState;
+}
+
+interface FetcherState {
+  last: string | undefined;
+  /** A process may have been killed in the copy. */
+  unclean: boolean;
+  sinceTidying: number;
+}
+
 /** Brings the branch into the local copy, and makes the copy anew when it is the copy that is broken. */
 export function createFetcher(
-  deps: { readonly git: GitCommand; readonly copy: LocalCopy; readonly reader: CopyReader; readonly log: Log },
+  deps: FetcherDeps,
   options: FetcherOptions,
 ): { fetch(authorization: AuthorizationHeader | undefined, signal: AbortSignal): Promise<GitFetchOutcome> } {
-  const { git, copy, reader, log } = deps;
-  const { remote, branch } = options;
-  const what = `fetching ${branch} from ${remote.url}`;
-  let last: string | undefined;
-  let unclean = true;
-  let sinceTidying = 0;
-
-  async function fetchInto(repository: string, deadlineMs: number, network: Network): Promise<ProcessOutcome> {
-    const flags = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--force'];
-    const refspec = `+refs/heads/${branch}:${FETCHED_REF}`;
-    const { signal, ...rest } = network;
-    return git.run({ args: ['fetch', ...flags, remote.url, refspec], repository, deadlineMs, network: rest, signal });
-  }
-
-  async function tipOf(repository: string): Promise<string | undefined> {
-    const args = ['rev-parse', '--verify', '--quiet', `${FETCHED_REF}^{commit}`];
-    const outcome = await git.run({ args, repository, deadlineMs: LOCAL_DEADLINE_MS });
-    const commit = outcome.output.toString('latin1').trim();
-    return outcome.end === 'exited' && outcome.code === 0 && isObjectId(commit) ? commit : undefined;
-  }
-
-  /** Asks the remote about the branch alone: tells an absent branch and a broken copy from a broken remote. */
-  async function probe(network: Network): Promise<{ type: 'there'; commit: string } | { type: 'absent' } | GitFailure> {
-    const { signal, ...rest } = network;
-    const args = ['ls-remote', '--exit-code', '--refs', remote.url, `refs/heads/${branch}`];
-    const outcome = await git.run({ args, deadlineMs: options.deadlineMs, network: rest, signal });
-    if (outcome.end === 'exited' && outcome.code === 2) return { type: 'absent' };
-    const commit = outcome.output.toString('latin1').split('\t', 1)[0] ?? '';
-    if (outcome.end === 'exited' && outcome.code === 0 && isObjectId(commit)) return { type: 'there', commit };
-    return failureOf(outcome, what, network.authorization?.secrets ?? []);
-  }
-
-  /** A whole new copy beside the old one, which stays until the new one is complete. */
-  async function remake(tip: string, network: Network): Promise<GitFetchOutcome> {
-    const fresh = await copy.prepare(tip.length === 64 ? 'sha256' : 'sha1');
-    if ('problem' in fresh) return localTrouble(fresh.problem);
-    const outcome = await fetchInto(fresh.path, options.cloneDeadlineMs, network);
-    const commit = outcome.end === 'exited' && outcome.code === 0 ? await tipOf(fresh.path) : undefined;
-    if (commit === undefined) return failureOf(outcome, what, network.authorization?.secrets ?? []);
-    reader.restart();
-    await copy.replaceBy(fresh.path);
-    reader.restart();
-    log.info('made a new local copy of a repository', { repository: remote.url, branch });
-    return { type: 'fetched', commit };
-  }
-
-  async function fetch(network: Network): Promise<GitFetchOutcome> {
-    const opened = await copy.open();
-    if (!opened.ok) return localTrouble(opened.problem);
-    if (unclean) await copy.clearLeftovers();
-    unclean = true;
-    const mend = reader.damaged();
-    const isNew = opened.created || (last === undefined && (await tipOf(copy.path)) === undefined);
-    if (!mend) {
-      const outcome = await fetchInto(copy.path, isNew ? options.cloneDeadlineMs : options.deadlineMs, network);
-      const exited = outcome.end === 'exited';
-      unclean = !exited;
-      const commit = exited && outcome.code === 0 ? await tipOf(copy.path) : undefined;
-      if (commit !== undefined) return { type: 'fetched', commit };
-      if (!exited || isBrokenConnection(outcome.errors))
-        return failureOf(outcome, what, network.authorization?.secrets ?? []);
-      const failure = failureOf(outcome, what, network.authorization?.secrets ?? []);
-      if (failure.reason === 'BadObjects') return failure;
-    }
-    const found = await probe(network);
-    return found.type === 'there' ? remake(found.commit, network) : found;
-  }
-
+  const state: FetcherState = { last: undefined, unclean: true, sinceTidying: 0 };
   return {
     fetch: async (authorization, signal) => {
-      const outcome = await fetch({ authorization, signal });
-      if (outcome.type === 'fetched' && outcome.commit !== last) {
-        last = outcome.commit;
-        sinceTidying += 1;
-        if (sinceTidying >= FETCHES_BEFORE_TIDYING) {
-          sinceTidying = 0;
-          const args = ['-c', 'gc.auto=1000', '-c', 'gc.autoDetach=false', 'gc', '--auto', '--quiet'];
-          await git.run({ args, repository: copy.path, deadlineMs: TIDY_DEADLINE_MS, signal });
-        }
+      const fetching = { ...deps, options, authorization, signal, state };
+      const outcome = await fetchBranch(fetching);
+      if (outcome.type === 'fetched' && outcome.commit !== state.last) {
+        state.last = outcome.commit;
+        state.sinceTidying += 1;
+        if (state.sinceTidying >= FETCHES_BEFORE_TIDYING) await tidy(fetching);
       }
       return outcome;
     },
   };
 }
 
-interface Network {
-  readonly authorization: AuthorizationHeader | undefined;
-  readonly signal: AbortSignal;
+async function fetchBranch(fetching: Fetching): Promise<GitFetchOutcome> {
+  const { copy, reader, options, state } = fetching;
+  const opened = await copy.open();
+  if (!opened.ok) return localTrouble(opened.problem);
+  if (state.unclean) await copy.clearLeftovers();
+  state.unclean = true;
+  if (!reader.damaged()) {
+    const isNew = opened.created || (state.last === undefined && (await tipOf(fetching, copy.path)) === undefined);
+    const outcome = await fetchInto(fetching, copy.path, isNew ? options.cloneDeadlineMs : options.deadlineMs);
+    const exited = outcome.end === 'exited';
+    state.unclean = !exited;
+    const commit = exited && outcome.code === 0 ? await tipOf(fetching, copy.path) : undefined;
+    if (commit !== undefined) return { type: 'fetched', commit };
+    const failure = failureHere(fetching, outcome);
+    if (!exited || isBrokenConnection(outcome.errors) || failure.reason === 'BadObjects') return failure;
+  }
+  const found = await probe(fetching);
+  return found.type === 'there' ? remake(fetching, found.commit) : found;
+}
+
+async function fetchInto(fetching: Fetching, repository: string, deadlineMs: number): Promise<ProcessOutcome> {
+  const { git, options, authorization, signal } = fetching;
+  const flags = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--force'];
+  const refspec = `+refs/heads/${options.branch}:${FETCHED_REF}`;
+  const args = ['fetch', ...flags, options.remote.url, refspec];
+  return git.run({ args, repository, deadlineMs, network: { authorization }, signal });
+}
+
+async function tipOf({ git }: Fetching, repository: string): Promise<string | undefined> {
+  const args = ['rev-parse', '--verify', '--quiet', `${FETCHED_REF}^{commit}`];
+  const outcome = await git.run({ args, repository, deadlineMs: LOCAL_DEADLINE_MS });
+  const commit = outcome.output.toString('latin1').trim();
+  return outcome.end === 'exited' && outcome.code === 0 && isObjectId(commit) ? commit : undefined;
+}
+
+/** Asks the remote about the branch alone: tells an absent branch and a broken copy from a broken remote. */
+async function probe(
+  fetching: Fetching,
+): Promise<{ readonly type: 'there'; readonly commit: string } | { readonly type: 'absent' } | GitFailure> {
+  const { git, options, authorization, signal } = fetching;
+  const args = ['ls-remote', '--exit-code', '--refs', options.remote.url, `refs/heads/${options.branch}`];
+  const outcome = await git.run({ args, deadlineMs: options.deadlineMs, network: { authorization }, signal });
+  if (outcome.end === 'exited' && outcome.code === 2) return { type: 'absent' };
+  const commit = outcome.output.toString('latin1').split('\t', 1)[0] ?? '';
+  if (outcome.end === 'exited' && outcome.code === 0 && isObjectId(commit)) return { type: 'there', commit };
+  return failureHere(fetching, outcome);
+}
+
+/** A whole new copy beside the old one, which stays until the new one is complete. */
+async function remake(fetching: Fetching, tip: string): Promise<GitFetchOutcome> {
+  const { copy, reader, options, log } = fetching;
+  const fresh = await copy.prepare(tip.length === 64 ? 'sha256' : 'sha1');
+  if ('problem' in fresh) return localTrouble(fresh.problem);
+  const outcome = await fetchInto(fetching, fresh.path, options.cloneDeadlineMs);
+  const commit = outcome.end === 'exited' && outcome.code === 0 ? await tipOf(fetching, fresh.path) : undefined;
+  if (commit === undefined) return failureHere(fetching, outcome);
+  reader.restart();
+  await copy.replaceBy(fresh.path);
+  // Once more: somebody may have read from the old one meanwhile.
+  reader.restart();
+  log.info('made a new local copy of a repository', { repository: options.remote.url, branch: options.branch });
+  return { type: 'fetched', commit };
+}
+
+async function tidy({ git, copy, signal, state }: Fetching): Promise<void> {
+  state.sinceTidying = 0;
+  const args = ['-c', 'gc.auto=1000', '-c', 'gc.autoDetach=false', 'gc', '--auto', '--quiet'];
+  const outcome = await git.run({ args, repository: copy.path, deadlineMs: TIDY_DEADLINE_MS, signal });
+  state.unclean = outcome.end !== 'exited';
+}
+
+function failureHere({ options, authorization }: Fetching, outcome: ProcessOutcome): GitFailure {
+  return failureOf(outcome, `fetching ${options.branch} from ${options.remote.url}`, authorization?.secrets ?? []);
 }
 
 function localTrouble(problem: string): GitFailure {

@@ -29,20 +29,22 @@ export interface NativeGitOptions {
 
 const MIN_VERSION = [2, 31] as const;
 
-/** A {@link GitRepo} by the machine's own `git` (2.31 or newer). A problem if an option is wrong. */
+/**
+ * A {@link GitRepo} by the machine's own `git` (2.31 or newer). A problem if an option is wrong. `environment`: of this
+ * process; credentials are looked up in it, and the variables that name a proxy or certificates are handed on.
+ */
 export function createNativeGitRepo(
-  deps: { readonly clock: Clock; readonly log: Log; readonly environment?: Environment },
+  deps: { readonly clock: Clock; readonly log: Log; readonly environment: Environment },
   options: NativeGitOptions,
 ): Result<GitRepo> {
   const remote = parseRemote(options.remote);
   if (!remote.ok) return remote;
   const branch = parseBranch(options.branch);
   if (!branch.ok) return branch;
-  const environment = deps.environment ?? process.env;
   if (options.credentials !== undefined && !remote.value.secure) {
     deps.log.warn('credentials travel unencrypted to this repository', { repository: remote.value.url });
   }
-  return ok(assemble({ ...deps, environment }, options, remote.value, branch.value));
+  return ok(assemble(deps, options, remote.value, branch.value));
 }
 
 function assemble(

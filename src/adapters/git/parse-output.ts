@@ -36,7 +36,8 @@ export function parseTreeList(output: Buffer): readonly ListedEntry[] {
     const [mode = '', , blob = '', sizeText = ''] = record.toString('latin1', 0, tab).split(/ +/);
     const kind = kindOfMode(mode);
     if (kind === undefined) continue;
-    const size = kind === 'file' ? Number(sizeText) : 0;
+    // `BAD` stands for an object that is not here; asking for it again says so.
+    const size = kind !== 'file' ? 0 : /^\d+$/.test(sizeText) ? Number(sizeText) : undefined;
     entries.push({ path: pathText(record.subarray(tab + 1)), entry: { kind, blob, size } });
   }
   return entries;

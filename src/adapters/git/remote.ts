@@ -9,6 +9,7 @@ export interface Remote {
   readonly url: string;
   /** For `GIT_ALLOW_PROTOCOL`: a redirect or an alternate cannot lead to another one. */
   readonly protocols: string;
+  /** What travels to it cannot be read on the way. */
   readonly secure: boolean;
   readonly local: boolean;
 }
@@ -47,7 +48,8 @@ export function parseRemote(text: string): Result<Remote> {
     return problem(`the address of the repository on ${quote(url.host)} holds a "?" or "#"; take that part out`);
   }
   const secure = url.protocol === 'https:';
-  return ok({ url: url.href, protocols: secure ? 'https' : 'http:https', secure, local: false });
+  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+  return ok({ url: url.href, protocols: secure ? 'https' : 'http:https', secure: secure || loopback, local: false });
 }
 
 function parsePath(text: string): Result<Remote> {
@@ -61,6 +63,7 @@ function localRemote(path: string): Result<Remote> {
   return ok({ url: path, protocols: 'file', secure: true, local: true });
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing control characters is the point.
 const BRANCH = /^(?!-)(?!.*(\.\.|@\{|\/\/|\/\.|\.lock(\/|$)))[^\u0000-\u0020\u007f~^:?*[\\]+$/;
 
 /** Checks a branch name as git does, so that it can be nothing else on a command line or in a refspec. */

@@ -17,6 +17,8 @@ export interface GitHttpRequest {
 export interface SmartHttpServerOptions {
   /** Folder of bare repositories, each `NAME.git`. */
   readonly root: string;
+  /** Where programs are looked for (`PATH`): git, and what the repositories' hooks run. */
+  readonly searchPath: string;
   /** Loopback unless set. */
   readonly host?: string;
   /** A free one unless set. */
@@ -104,7 +106,7 @@ async function answer(
   const limit = options.maxRequestBytes ?? 1024 ** 3;
   if (Number(request.headers['content-length'] ?? 0) > limit) return refuse(response, 413, 'the request is too large');
   if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
-  const environment = cgiEnvironment(options.root, request, {
+  const environment = cgiEnvironment(options, request, {
     path: `/${name}.git/${action}`,
     query: url.search.slice(1),
     username,
@@ -127,15 +129,16 @@ function basicCredentials(header: string | undefined): { readonly username?: str
 }
 
 function cgiEnvironment(
-  root: string,
+  options: SmartHttpServerOptions,
   request: IncomingMessage,
   target: { readonly path: string; readonly query: string; readonly username: string | undefined },
 ): Record<string, string> {
   const { headers } = request;
+  const { root, searchPath } = options;
   const optional = (name: string, value: string | undefined): Record<string, string> =>
     value === undefined ? {} : { [name]: value };
   return {
-    PATH: process.env['PATH'] ?? '',
+    PATH: searchPath,
     LC_ALL: 'C',
     HOME: root,
     GIT_CONFIG_GLOBAL: '/dev/null',

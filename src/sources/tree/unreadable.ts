@@ -1,0 +1,18 @@
+import type { DecodedFile } from '../../model/desired.ts';
+import type { Diagnostic } from '../../model/diagnostic.ts';
+import { quote } from '../../model/ids.ts';
+
+/** A file that is there and cannot be read. `what` goes on after the file's name. */
+export function unreadableFile(path: string, blob: string, reason: string, what: string, hint?: string): DecodedFile {
+  const message = `${quote(path)} ${what}`;
+  const at = { path };
+  return {
+    reading: { readable: false, blob },
+    diagnostics: [{ severity: 'error', reason, message, at, ...(hint === undefined ? {} : { hint }) }],
+  };
+}
+
+/** A warning about a file. `what` goes on after the file's name. */
+export function warningAt(path: string, reason: string, what: string): Diagnostic {
+  return { severity: 'warning', reason, message: `${quote(path)} ${what}`, at: { path } };
+}
