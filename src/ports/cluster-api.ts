@@ -25,6 +25,8 @@ export interface ClusterApi {
   watch(hint: () => void): () => void;
   /** Makes the object be as declared. Never rejects for a reason that lies in the object. */
   apply(request: ApplyRequest): Promise<ApplyOutcome>;
+  /** Is a live object as declared, its stamp included? Pure; what others own by agreement does not count. */
+  matches(request: ApplyRequest, observed: ObservedObject): boolean;
   /** Removes the object if it is ours. Never rejects for a reason that lies in the object. */
   remove(request: RemoveRequest): Promise<RemoveOutcome>;
   loadInventory(): Promise<LoadedInventory>;

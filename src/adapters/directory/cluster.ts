@@ -1,0 +1,239 @@
+import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { jsonEquals } from '../../model/json.ts';
+import { objectRefOf } from '../../model/object-key.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type {
+  ApplyOutcome,
+  ApplyRequest,
+  ClusterApi,
+  LiveState,
+  ObservedObject,
+  RemoveOutcome,
+  RemoveRequest,
+} from '../../ports/cluster-api.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Random } from '../../ports/random.ts';
+import { isErrno, systemReason } from './errno.ts';
+import { BlockedPath, removeFile, writeFileAtomically } from './folder.ts';
+import { createFolderWatch } from './folder-watch.ts';
+import { clusterIdOf, lockFolder, OWN_FOLDER, openOwnFolder } from './instance.ts';
+import { type InventoryFile, openInventory } from './inventory.ts';
+import { pathOfObject } from './layout.ts';
+import { renderLiveFile } from './live-file.ts';
+import { createLiveFiles, type LiveFiles } from './live-files.ts';
+import { composeLiveState } from './live-state.ts';
+import { claimOf } from './ownership.ts';
+import { sameStamp, withoutStamp } from './stamp.ts';
+
+export interface DirectoryClusterDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface DirectoryClusterOptions {
+  /** The folder that is the cluster; made if it is missing. */
+  readonly directory: string;
+}
+
+/** Events come in bursts (made, written, renamed); one look serves them all. */
+const SETTLE_MS = 4;
+const PAUSE_NAME = 'paused';
+
+/**
+ * Opens a folder of YAML and JSON files as a cluster. Its files are the live state, in whatever folders; what is applied
+ * is written to `namespaces/NAMESPACE/KIND[.GROUP]/NAME.yaml` or `cluster/KIND[.GROUP]/NAME.yaml`. `.fleetrelay/` holds
+ * the cluster id, the inventory and a lock; a file `paused` there or in the root is the stop button.
+ * Rejects if the folder cannot be used or another agent has it.
+ */
+export async function createDirectoryCluster(
+  deps: DirectoryClusterDeps,
+  options: DirectoryClusterOptions,
+): Promise<ClusterApi> {
+  mkdirSync(options.directory, { recursive: true });
+  const root = realpathSync(options.directory);
+  const own = openOwnFolder(root);
+  const unlock = lockFolder(own, deps.random);
+  try {
+    const id = clusterIdOf(own, deps.random);
+    const inventory = openInventory(join(own, 'inventory'));
+    const looking = createLooking(root, deps);
+    return {
+      identity: async () => id,
+      list: looking.list,
+      watch: looking.watch,
+      apply: (request) => apply(deps, root, looking.files, request),
+      remove: async (request) => remove(root, looking.files, request),
+      loadInventory: async () => inventory.load(),
+      saveInventory: (change) => inventory.save(change),
+      matches,
+      close: async () => closeAll(looking, inventory, unlock),
+    };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+function matches({ value, stamp }: ApplyRequest, observed: ObservedObject): boolean {
+  return jsonEquals(withoutStamp(value), observed.value) && sameStamp(stamp, observed.stamp);
+}
+
+function closeAll(looking: { close(): void }, inventory: InventoryFile, unlock: () => void): void {
+  looking.close();
+  inventory.close();
+  unlock();
+}
+
+function createLooking(root: string, { clock, log }: DirectoryClusterDeps) {
+  const dirty = new Set<string>();
+  const kinds = new Map<string, string>();
+  const hints = new Set<() => void>();
+  const watch = createFolderWatch(root, log, noticed);
+  const files = createLiveFiles(root, clock, (path) => watch.add(path));
+  watch.add(OWN_FOLDER);
+  let state: { readonly value: LiveState; readonly version: number } | undefined;
+  let walking: Promise<void> | undefined;
+  let cancelLook: (() => void) | undefined;
+
+  return { files, list, watch: subscribe, close };
+
+  async function list(depth: 'hinted' | 'whole'): Promise<LiveState> {
+    if (depth === 'whole' || state === undefined) {
+      dirty.clear();
+      walking ??= files.walk().finally(() => {
+        walking = undefined;
+      });
+      await walking;
+    }
+    lookAtDirty();
+    return current();
+  }
+
+  function current(): LiveState {
+    const paused = isPaused(root);
+    if (state === undefined || state.version !== files.version() || state.value.paused !== paused) {
+      state = { value: composeLiveState(files, kinds, paused), version: files.version() };
+    }
+    return state.value;
+  }
+
+  function lookAtDirty(): void {
+    const paths = [...dirty];
+    dirty.clear();
+    for (const path of paths) {
+      watch.drop(path);
+      files.look(path);
+    }
+  }
+
+  function noticed(path: string): void {
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    const isPause = name === PAUSE_NAME;
+    if (path.startsWith('.') ? !isPause : name.startsWith('.')) return;
+    if (!path.startsWith('.')) dirty.add(path);
+    cancelLook ??= clock.schedule(SETTLE_MS, lookNow);
+  }
+
+  function lookNow(): void {
+    cancelLook = undefined;
+    const before = files.version();
+    const wasPaused = state?.value.paused;
+    try {
+      lookAtDirty();
+    } catch (error) {
+      log.warn('the folder could not be looked at', { reason: systemReason(error) });
+    }
+    // What we wrote ourselves is known already: only what differs is news.
+    if (before !== files.version() || wasPaused !== isPaused(root)) {
+      for (const hint of hints) hint();
+    }
+  }
+
+  function subscribe(hint: () => void): () => void {
+    hints.add(hint);
+    return () => hints.delete(hint);
+  }
+
+  function close(): void {
+    cancelLook?.();
+    watch.close();
+    hints.clear();
+  }
+}
+
+async function apply(
+  deps: DirectoryClusterDeps,
+  root: string,
+  live: LiveFiles,
+  request: ApplyRequest,
+): Promise<ApplyOutcome> {
+  const { key, stamp, value } = request;
+  if (isPaused(root)) return { type: 'paused' };
+  try {
+    const claim = claimOf(root, live, stamp.fleet, key);
+    if (claim.type === 'theirs') return { type: 'conflict', owner: claim.owner, message: claim.message };
+    if (claim.type === 'ours' && matches(request, claim.object)) return { type: 'unchanged' };
+    const bytes = renderLiveFile(value, stamp);
+    const path = pathOfObject(key);
+    const placed = await writeFileAtomically(root, path, bytes, {
+      mode: objectRefOf(key).kind === 'Secret' ? 0o600 : 0o644,
+      unique: deps.random.id(),
+      mayReplace: () => !isPaused(root) && claimOf(root, live, stamp.fleet, key).type !== 'theirs',
+    });
+    if (!placed) {
+      return isPaused(root)
+        ? { type: 'paused' }
+        : {
+            type: 'failed',
+            retryable: true,
+            reason: 'ChangedMeanwhile',
+            message: `${path} was changed while it was being written`,
+          };
+    }
+    live.wrote(path, bytes, { key, value: withoutStamp(value), stamp, where: path });
+    return { type: 'applied' };
+  } catch (error) {
+    return failure(error);
+  }
+}
+
+function remove(root: string, live: LiveFiles, { key, fleet }: RemoveRequest): RemoveOutcome {
+  if (isPaused(root)) return { type: 'paused' };
+  try {
+    const path = pathOfObject(key);
+    const claim = claimOf(root, live, fleet, key);
+    switch (claim.type) {
+      case 'free':
+        return { type: 'gone' };
+      case 'theirs':
+        return { type: 'notOwned', owner: claim.owner, message: claim.message };
+      case 'ours':
+      case 'remnant':
+        removeFile(root, path);
+        live.look(path);
+        return { type: 'gone' };
+    }
+  } catch (error) {
+    return failure(error);
+  }
+}
+
+function failure(error: unknown): Extract<ApplyOutcome & RemoveOutcome, { type: 'failed' }> {
+  if (error instanceof BlockedPath) {
+    return { type: 'failed', retryable: true, reason: 'BlockedPath', message: error.message };
+  }
+  const reason = isErrno(error, 'ENOSPC', 'EDQUOT')
+    ? 'DiskFull'
+    : isErrno(error, 'EACCES', 'EPERM', 'EROFS')
+      ? 'NotPermitted'
+      : 'WriteFailed';
+  return { type: 'failed', retryable: true, reason, message: systemReason(error) };
+}
+
+function isPaused(root: string): boolean {
+  return [join(root, PAUSE_NAME), join(root, OWN_FOLDER, PAUSE_NAME)].some(
+    (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
+  );
+}

@@ -1,0 +1,170 @@
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { isErrno } from './errno.ts';
+import { syncFolder, writeFully } from './record-log.ts';
+
+const sync = promisify(fdatasync);
+
+/** A file as it was read; `signature` changes whenever the file does (but for edits within one tick of its clock). */
+export interface FileBytes {
+  readonly type: 'file';
+  readonly bytes: Uint8Array;
+  readonly signature: string;
+  /** Milliseconds since 1970. */
+  readonly modifiedAt: number;
+}
+
+/** What lies at a path. `other` is never opened: a symbolic link, a device, a file that is too large. */
+export type PathState =
+  | { readonly type: 'absent' }
+  | { readonly type: 'folder' }
+  | { readonly type: 'file'; readonly signature: string; readonly modifiedAt: number; readonly size: number }
+  | { readonly type: 'other'; readonly what: string };
+
+/** Something in the way that we never follow or replace. */
+export class BlockedPath extends Error {}
+
+/** The state of a path relative to the root, links not followed. */
+export function statePath(root: string, path: string): PathState {
+  const stats = lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false });
+  if (stats === undefined) return { type: 'absent' };
+  if (stats.isDirectory()) return { type: 'folder' };
+  if (stats.isSymbolicLink()) return { type: 'other', what: 'a symbolic link' };
+  if (!stats.isFile()) return { type: 'other', what: 'not a regular file' };
+  return { type: 'file', signature: signatureOf(stats), modifiedAt: Number(stats.mtimeMs), size: Number(stats.size) };
+}
+
+/** Reads a regular file without following a link at its end; undefined if it went away or grew beyond the bound. */
+export function readRegularFile(root: string, path: string, largest: number): FileBytes | undefined {
+  let descriptor: number;
+  try {
+    // O_NONBLOCK: a pipe that was put there meanwhile must not hold us.
+    descriptor = openSync(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ELOOP', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+  try {
+    const stats = fstatSync(descriptor, { bigint: true });
+    if (!stats.isFile() || Number(stats.size) > largest) return undefined;
+    const bytes = Buffer.allocUnsafe(Number(stats.size));
+    let done = 0;
+    while (done < bytes.byteLength) {
+      const read = readSync(descriptor, bytes, done, bytes.byteLength - done, done);
+      if (read === 0) break;
+      done += read;
+    }
+    return {
+      type: 'file',
+      bytes: bytes.subarray(0, done),
+      signature: signatureOf(stats),
+      modifiedAt: Number(stats.mtimeMs),
+    };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * Writes a file whole or not at all. The folders are made; none of them may be a link. `mayReplace` is asked at the last
+ * moment; if it says no, nothing has happened and the result is false.
+ */
+export async function writeFileAtomically(
+  root: string,
+  path: string,
+  bytes: Uint8Array,
+  options: { readonly mode: number; readonly unique: string; readonly mayReplace: () => boolean },
+): Promise<boolean> {
+  const folder = makeFolders(root, dirname(path));
+  const temporary = join(folder, `${TEMPORARY_PREFIX}${options.unique}${TEMPORARY_SUFFIX}`);
+  const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
+  const descriptor = openSync(temporary, flags, options.mode);
+  let placed = false;
+  try {
+    writeFully(descriptor, bytes, 0);
+    await sync(descriptor);
+    // Somebody may have put a link in place of a folder meanwhile.
+    if (realpathSync(folder) !== folder) throw new BlockedPath(`${dirname(path)} has become a symbolic link`);
+    if (options.mayReplace()) {
+      renameSync(temporary, join(root, path));
+      placed = true;
+    }
+  } finally {
+    closeSync(descriptor);
+    if (!placed) unlinkSync(temporary);
+  }
+  return placed;
+}
+
+/** Removes a file durably, and then the folders of the layout above it that have become empty. */
+export function removeFile(root: string, path: string): void {
+  const folder = checkedFolder(root, dirname(path));
+  if (folder === undefined) return;
+  unlinkSync(join(root, path));
+  syncFolder(folder);
+  for (let above = dirname(path); above !== '.' && above !== '/'; above = dirname(above)) {
+    try {
+      rmdirSync(join(root, above));
+    } catch (error) {
+      if (isErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT', 'EBUSY', 'EPERM', 'EACCES')) return;
+      throw error;
+    }
+  }
+}
+
+/** Is this the name of a file that a crash left in the middle of {@link writeFileAtomically}? */
+export function isTemporaryName(name: string): boolean {
+  return name.startsWith(TEMPORARY_PREFIX) && name.endsWith(TEMPORARY_SUFFIX);
+}
+
+const TEMPORARY_PREFIX = '.fleetrelay-';
+const TEMPORARY_SUFFIX = '.tmp';
+
+function makeFolders(root: string, path: string): string {
+  let at = root;
+  for (const part of path.split('/')) {
+    at = join(at, part);
+    try {
+      mkdirSync(at);
+    } catch (error) {
+      if (!isErrno(error, 'EEXIST')) throw error;
+    }
+    refuseUnlessFolder(root, at);
+  }
+  return at;
+}
+
+/** The folder's absolute path; undefined if it is not there. */
+function checkedFolder(root: string, path: string): string | undefined {
+  let at = root;
+  for (const part of path.split('/')) {
+    at = join(at, part);
+    if (lstatSync(at, { throwIfNoEntry: false }) === undefined) return undefined;
+    refuseUnlessFolder(root, at);
+  }
+  return at;
+}
+
+function refuseUnlessFolder(root: string, at: string): void {
+  if (lstatSync(at).isDirectory()) return;
+  throw new BlockedPath(`${at.slice(root.length + 1)} is not a folder (links are not followed); move it away`);
+}
+
+function signatureOf(stats: BigIntStats): string {
+  return `${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
+}

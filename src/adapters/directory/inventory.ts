@@ -1,0 +1,77 @@
+import { parseDigest } from '../../model/ids.ts';
+import { compareText, type JsonObject } from '../../model/json.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { InventoryChange, InventoryRecord, LoadedInventory } from '../../ports/cluster-api.ts';
+import { systemReason } from './errno.ts';
+import { openRecordLog } from './record-log.ts';
+import { asInventoryRecord, asKeys, asList, asObject, asPosition, asRevisions, parsed } from './stored-json.ts';
+
+const HEADER = { format: 'fleetrelay.dev/inventory', version: 1 };
+/** Rewritten when it is this many times as long as what it says, and this long at least. */
+const SLACK = 4;
+const SMALLEST_REWRITE_BYTES = 256 * 1024;
+
+/** The inventory file of a directory cluster. */
+export interface InventoryFile {
+  load(): LoadedInventory;
+  save(change: InventoryChange): Promise<void>;
+  close(): void;
+}
+
+/** Opens the inventory at this path; nothing is written before the first `save`. */
+export function openInventory(path: string): InventoryFile {
+  const { log, content } = openRecordLog(path);
+  const records = new Map<ObjectKey, InventoryRecord>();
+  const loaded = content.type === 'found' ? replay(content.records, records) : content;
+  let lengthAtRewrite = log.size();
+  let started = loaded.type === 'found';
+
+  return { load: () => loaded, save, close: () => log.close() };
+
+  async function save(change: InventoryChange): Promise<void> {
+    take(records, change.put, change.drop);
+    const tooLong = log.size() > Math.max(SMALLEST_REWRITE_BYTES, SLACK * lengthAtRewrite);
+    if (started && !tooLong) return log.append(change);
+    const put = [...records.values()].sort((a, b) => compareText(a.key, b.key));
+    await log.rewrite([HEADER, { state: change.state, put, drop: [] } satisfies InventoryChange]);
+    lengthAtRewrite = log.size();
+    started = true;
+  }
+}
+
+function replay(lines: readonly unknown[], records: Map<ObjectKey, InventoryRecord>): LoadedInventory {
+  try {
+    const [header, ...steps] = lines;
+    const { format, version } = asObject(header);
+    if (format !== HEADER.format || version !== HEADER.version) {
+      return { type: 'damaged', message: 'it is of a format that this version does not know' };
+    }
+    let state: InventoryChange['state'] | undefined;
+    for (const line of steps) {
+      const step = asObject(line);
+      state = asState(asObject(step.state));
+      take(records, asList(step.put).map(asInventoryRecord), asKeys(step.drop));
+    }
+    return state === undefined ? { type: 'missing' } : { type: 'found', state, records: [...records.values()] };
+  } catch (error) {
+    records.clear();
+    return { type: 'damaged', message: systemReason(error) };
+  }
+}
+
+function asState(state: JsonObject): InventoryChange['state'] {
+  return {
+    position: asPosition(state.position),
+    digest: parsed(parseDigest, state.digest),
+    revisions: asRevisions(state.revisions),
+  };
+}
+
+function take(
+  records: Map<ObjectKey, InventoryRecord>,
+  put: readonly InventoryRecord[],
+  drop: readonly ObjectKey[],
+): void {
+  for (const record of put) records.set(record.key, record);
+  for (const key of drop) records.delete(key);
+}

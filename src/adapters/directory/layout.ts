@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+
+/**
+ * Where objects lie in a directory cluster, relative to its root and with `/`:
+ * `namespaces/NAMESPACE/KIND[.GROUP]/NAME.yaml` and `cluster/KIND[.GROUP]/NAME.yaml`, the kind in lower case.
+ */
+export function pathOfObject(key: ObjectKey): string {
+  const { group, kind, namespace, name } = objectRefOf(key);
+  const folder = `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}`;
+  const place = namespace === '' ? 'cluster' : `namespaces/${namespace}`;
+  return `${place}/${folder}/${fileName(name)}.yaml`;
+}
+
+/** What a path under the layout says of the objects in it. */
+export interface LayoutPlace {
+  /** Lower-case. */
+  readonly kind: string;
+  readonly group: string;
+  readonly namespace: string;
+}
+
+/** The place that a path stands for; undefined if it does not follow the layout. */
+export function placeOfPath(path: string): LayoutPlace | undefined {
+  const parts = path.split('/');
+  const [top = '', second = ''] = parts;
+  const folder = top === 'cluster' && parts.length === 3 ? second : undefined;
+  const inNamespace = top === 'namespaces' && parts.length === 4 ? parts[2] : undefined;
+  const found = folder ?? inNamespace;
+  if (found === undefined || found === '') return undefined;
+  const dot = found.indexOf('.');
+  return {
+    kind: dot < 0 ? found : found.slice(0, dot),
+    group: dot < 0 ? '' : found.slice(dot + 1),
+    namespace: inNamespace === undefined ? '' : second,
+  };
+}
+
+/** Longest file name that every file system takes, less the ending. */
+const LONGEST_NAME = 200;
+
+/**
+ * The name of an object as a file name. Names hold no `%`, so what cannot stand in a file name everywhere is escaped
+ * with it; a name that grows too long ends in a part of its hash.
+ */
+function fileName(name: string): string {
+  const escaped = name.replace(/^[.]|[^A-Za-z0-9._-]/gu, (character) =>
+    [...new TextEncoder().encode(character)]
+      .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+      .join(''),
+  );
+  if (escaped.length <= LONGEST_NAME) return escaped;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 24);
+  return `${escaped.slice(0, LONGEST_NAME - 26)}%-${hash}`;
+}
+
+/** Does a file of this name hold live state? Hidden files, editors' leftovers and other endings do not. */
+export function isManifestName(name: string): boolean {
+  return /^[^.].*\.(yaml|yml|json)$/i.test(name);
+}

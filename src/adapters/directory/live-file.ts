@@ -1,0 +1,109 @@
+import { dump, parseEvents } from 'js-yaml';
+import { type DecodeLimits, defaultDecodeLimits } from '../../manifest/limits.ts';
+import { readText } from '../../manifest/text.ts';
+import { composeDocuments } from '../../manifest/yaml-documents.ts';
+import type { FleetName } from '../../model/ids.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { builtInKindScope } from '../../model/kinds.ts';
+import { type ObjectKey, objectKey, objectRefOf, refOfObject } from '../../model/object-key.ts';
+import { ok, problem, type Result } from '../../model/result.ts';
+import type { ObservedObject, Stamp } from '../../ports/cluster-api.ts';
+import { placeOfPath } from './layout.ts';
+import { FLEET_ANNOTATION, OBJECT_ANNOTATION, stampOf, withoutStamp, withStamp } from './stamp.ts';
+
+/** Largest live file in bytes that is read. */
+export const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
+
+const LIMITS: DecodeLimits = { ...defaultDecodeLimits, maxBytes: LARGEST_FILE_BYTES };
+
+/** The objects of one live file (path relative to the root, with `/`), or why it cannot be read. */
+export function readLiveFile(path: string, bytes: Uint8Array): Result<readonly ObservedObject[]> {
+  const decoded = readText(bytes);
+  if (!decoded.ok) return problem(decoded.message);
+  const documents = path.toLowerCase().endsWith('.json') ? readJson(decoded.text) : readYaml(decoded.text);
+  if (!documents.ok) return documents;
+  const objects: ObservedObject[] = [];
+  for (const document of documents.value) {
+    if (document === null) continue;
+    const object = readObject(path, document);
+    if (!object.ok) return object;
+    objects.push(object.value);
+  }
+  return ok(objects);
+}
+
+/** The bytes of an object's file: YAML that people can read, with the stamp. */
+export function renderLiveFile(value: JsonObject, stamp: Stamp): Uint8Array {
+  return new TextEncoder().encode(dump(withStamp(value, stamp), { lineWidth: -1, noRefs: true }));
+}
+
+/**
+ * Does a file that cannot be read still show that it is ours: is it empty, or are both lines of our stamp for this very
+ * object and this fleet in it? Then writing it anew takes nothing from anybody.
+ */
+export function isRemnant(bytes: Uint8Array, fleet: FleetName, key: ObjectKey): boolean {
+  if (bytes.byteLength > LARGEST_FILE_BYTES) return false;
+  const text = new TextDecoder().decode(bytes);
+  if (text.trim() === '') return true;
+  const lines = text.split('\n').map((line) => line.trim());
+  const says = (name: string, value: string) =>
+    [value, `'${value}'`, `"${value}"`].some((form) => lines.includes(`${name}: ${form}`));
+  return says(FLEET_ANNOTATION, fleet) && says(OBJECT_ANNOTATION, key);
+}
+
+function readJson(text: string): Result<readonly JsonValue[]> {
+  try {
+    return ok([JSON.parse(text) as JsonValue]);
+  } catch {
+    // The message of the parser quotes the text, which may be a Secret.
+    return problem('the file is not JSON');
+  }
+}
+
+function readYaml(text: string): Result<readonly JsonValue[]> {
+  let events: ReturnType<typeof parseEvents>;
+  try {
+    events = parseEvents(text, { maxDepth: LIMITS.maxDepth });
+  } catch (error) {
+    return problem(`the file is not YAML: ${yamlReason(error)}`);
+  }
+  const { documents, problems } = composeDocuments(text, events, LIMITS);
+  const error = problems.find(({ severity }) => severity === 'error');
+  return error === undefined ? ok(documents.map(({ value }) => value)) : problem(error.message);
+}
+
+/** Reason and place without the quotation of the text, which may be a Secret. */
+function yamlReason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown reason';
+  const reason = 'reason' in error && typeof error.reason === 'string' ? error.reason : error.name;
+  const mark: unknown = 'mark' in error ? error.mark : undefined;
+  const line =
+    typeof mark === 'object' && mark !== null && 'line' in mark && typeof mark.line === 'number'
+      ? mark.line
+      : undefined;
+  return line === undefined ? reason : `${reason} (line ${line + 1})`;
+}
+
+function readObject(path: string, document: JsonValue): Result<ObservedObject> {
+  if (!isJsonObject(document)) return problem('the file holds something that is not an object');
+  const ref = refOfObject(document);
+  if (!ref.ok) return ref;
+  const stamp = stampOf(document);
+  const namespace = ref.value.namespace === '' ? impliedNamespace(path, ref.value, stamp) : ref.value.namespace;
+  return ok({
+    key: objectKey({ ...ref.value, namespace }),
+    value: withoutStamp(document),
+    where: path,
+    ...(stamp === undefined ? {} : { stamp }),
+  });
+}
+
+/** An object that names no namespace: as its stamp says, else as its folder says, else by its kind. */
+function impliedNamespace(path: string, ref: { group: string; kind: string; name: string }, stamp?: Stamp): string {
+  const stamped = stamp === undefined ? undefined : objectRefOf(stamp.key);
+  if (stamped?.group === ref.group && stamped.kind === ref.kind && stamped.name === ref.name) return stamped.namespace;
+  const scope = builtInKindScope(ref.group, ref.kind);
+  if (scope === 'Cluster') return '';
+  const folder = placeOfPath(path)?.namespace ?? '';
+  return folder === '' && scope === 'Namespaced' ? 'default' : folder;
+}

@@ -1,0 +1,270 @@
+import { type Dirent, readdirSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { sha256 } from '../../model/digest.ts';
+import type { Digest } from '../../model/ids.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ObservedObject } from '../../ports/cluster-api.ts';
+import { isErrno, systemReason } from './errno.ts';
+import { type FileBytes, isTemporaryName, type PathState, readRegularFile, statePath } from './folder.ts';
+import { isManifestName } from './layout.ts';
+import { LARGEST_FILE_BYTES, readLiveFile } from './live-file.ts';
+
+/** One live file as last read. */
+export interface LiveFile {
+  readonly signature: string;
+  readonly bytesDigest: Digest;
+  /** Wall clock of the reading. */
+  readonly readAt: number;
+  /** Of an unreadable file: the ones that were last seen in it. */
+  readonly objects: readonly ObservedObject[];
+  /** Why it cannot be read now. */
+  readonly problem?: string;
+}
+
+/** A path that is passed over, and why. */
+export interface SkippedPath {
+  readonly path: string;
+  readonly what: string;
+}
+
+/**
+ * An edit within the same tick of the file system's clock leaves the signature as it was. A file that was read this soon
+ * after its last change is read again when somebody points at it.
+ */
+const CLOCK_TICK_MS = 50;
+/** How long a walk may hold the process before it lets others run. */
+const SLICE_MS = 8;
+const DEEPEST_FOLDER = 16;
+const MOST_FILES = 200_000;
+const NOWHERE: ReadonlySet<string> = new Set();
+
+/** What the folder holds, read file by file and only where something changed. */
+export interface LiveFiles {
+  readonly files: ReadonlyMap<string, LiveFile>;
+  readonly skipped: ReadonlyMap<string, SkippedPath>;
+  /** Counts the changes of `files` and `skipped`. */
+  version(): number;
+  /** Paths of the files that hold an object. */
+  pathsOf(key: ObjectKey): ReadonlySet<string>;
+  /** Looks at one path now: a file, a folder with all that is in it, or what is gone. */
+  look(path: string): void;
+  /** Looks at a path that can only be a file. */
+  lookAtFile(path: string): void;
+  /** Looks at everything; lets others run in between. */
+  walk(): Promise<void>;
+  /** Tells what we have just written ourselves, so that it need not be read. */
+  wrote(path: string, bytes: Uint8Array, object: ObservedObject): void;
+}
+
+/** `visitFolder` is called with the path of each folder before it is read ('' is the root). */
+export function createLiveFiles(
+  root: string,
+  clock: Pick<Clock, 'now' | 'monotonic'>,
+  visitFolder: (path: string) => void,
+): LiveFiles {
+  const context: Context = {
+    root,
+    clock,
+    files: new Map(),
+    byKey: new Map(),
+    skipped: new Map(),
+    changes: { version: 0, firstWalk: true },
+    visitFolder,
+  };
+  const { files, skipped, changes } = context;
+
+  return {
+    files,
+    skipped,
+    version: () => changes.version,
+    pathsOf: (key) => context.byKey.get(key) ?? NOWHERE,
+    lookAtFile: (path) => {
+      lookAtFile(context, path);
+      if (files.has(path)) forget(context, [path]);
+    },
+    look: (path) => {
+      const seen = new Set<string>();
+      for (const file of entries(context, path)) {
+        seen.add(file);
+        lookAtFile(context, file);
+      }
+      forget(
+        context,
+        knownPaths(context).filter((known) => (known === path || known.startsWith(`${path}/`)) && !seen.has(known)),
+      );
+    },
+    walk: async () => {
+      const seen = new Set<string>();
+      let sliceEnd = clock.monotonic() + SLICE_MS;
+      for (const file of entries(context, '')) {
+        seen.add(file);
+        lookAtFile(context, file);
+        if (clock.monotonic() < sliceEnd) continue;
+        await nextTurn();
+        sliceEnd = clock.monotonic() + SLICE_MS;
+      }
+      changes.firstWalk = false;
+      forget(
+        context,
+        knownPaths(context).filter((known) => !seen.has(known)),
+      );
+    },
+    wrote: (path, bytes, object) => {
+      const state = statePath(root, path);
+      if (state.type !== 'file') return;
+      const { signature } = state;
+      put(context, path, { signature, bytesDigest: sha256(bytes), readAt: clock.now(), objects: [object] });
+      skipped.delete(path);
+    },
+  };
+}
+
+interface Context {
+  readonly root: string;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly files: Map<string, LiveFile>;
+  readonly byKey: Map<ObjectKey, Set<string>>;
+  readonly skipped: Map<string, SkippedPath>;
+  readonly changes: { version: number; firstWalk: boolean };
+  readonly visitFolder: (path: string) => void;
+}
+
+/** Paths of everything at or below a path that may hold live state. */
+function* entries(context: Context, path: string): Generator<string> {
+  const state = path === '' ? { type: 'folder' as const } : statePath(context.root, path);
+  if (state.type === 'folder') yield* folderEntries(context, path);
+  else if (state.type !== 'absent' && isManifestName(path.slice(path.lastIndexOf('/') + 1))) yield path;
+}
+
+function* folderEntries(context: Context, path: string): Generator<string> {
+  if (path.split('/').length > DEEPEST_FOLDER) {
+    skip(context, path, 'a folder nested too deep');
+    return;
+  }
+  context.visitFolder(path);
+  for (const entry of readFolder(context, path)) {
+    const child = path === '' ? entry.name : `${path}/${entry.name}`;
+    if (entry.name.startsWith('.')) {
+      // Before this process has written anything, such a file can only be what a crash has left.
+      if (context.changes.firstWalk && isTemporaryName(entry.name)) unlinkSync(join(context.root, child));
+    } else if (entry.isDirectory()) {
+      yield* folderEntries(context, child);
+    } else if (isManifestName(entry.name)) {
+      yield child;
+    }
+  }
+}
+
+function readFolder(context: Context, path: string): readonly Dirent[] {
+  try {
+    const found = readdirSync(join(context.root, path), { withFileTypes: true });
+    unskip(context, path);
+    return found;
+  } catch (error) {
+    // The root must be readable: a cluster that cannot be read is not an empty one.
+    if (path === '') throw error;
+    if (!isErrno(error, 'ENOENT', 'ENOTDIR'))
+      skip(context, path, `a folder that cannot be read: ${systemReason(error)}`);
+    return [];
+  }
+}
+
+function lookAtFile(context: Context, path: string): void {
+  const { root, files, clock } = context;
+  const known = files.get(path);
+  const state = statePath(root, path);
+  if (state.type === 'absent' || state.type === 'folder') return;
+  const obstacle = obstacleTo(context, path, state);
+  if (obstacle !== undefined || state.type === 'other') {
+    skip(context, path, obstacle ?? '');
+    return;
+  }
+  const settled = known !== undefined && known.readAt - state.modifiedAt > CLOCK_TICK_MS;
+  if (known?.signature !== state.signature || !settled) {
+    const readAt = clock.now();
+    const read = readFile(context, path);
+    if (read === undefined) return;
+    take(context, path, read, readAt);
+  }
+  unskip(context, path);
+}
+
+/** Why a path is passed over. */
+function obstacleTo(
+  { files }: Context,
+  path: string,
+  state: Extract<PathState, { type: 'file' | 'other' }>,
+): string | undefined {
+  if (state.type === 'other') return state.what;
+  if (state.size > LARGEST_FILE_BYTES) return `larger than ${LARGEST_FILE_BYTES} bytes`;
+  return files.has(path) || files.size < MOST_FILES ? undefined : `beyond the ${MOST_FILES} files that are read`;
+}
+
+function readFile(context: Context, path: string): FileBytes | undefined {
+  try {
+    return readRegularFile(context.root, path, LARGEST_FILE_BYTES);
+  } catch (error) {
+    skip(context, path, `a file that cannot be read: ${systemReason(error)}`);
+    return undefined;
+  }
+}
+
+function take(context: Context, path: string, { bytes, signature }: FileBytes, readAt: number): void {
+  const known = context.files.get(path);
+  const bytesDigest = sha256(bytes);
+  if (known?.bytesDigest === bytesDigest) {
+    context.files.set(path, { ...known, signature, readAt });
+    return;
+  }
+  const content = readLiveFile(path, bytes);
+  const found = content.ok ? { objects: content.value } : { objects: known?.objects ?? [], problem: content.problem };
+  put(context, path, { signature, bytesDigest, readAt, ...found });
+}
+
+function put(context: Context, path: string, file: LiveFile | undefined): void {
+  for (const { key } of context.files.get(path)?.objects ?? []) {
+    const paths = context.byKey.get(key);
+    if (paths?.delete(path) && paths.size === 0) context.byKey.delete(key);
+  }
+  if (file === undefined) context.files.delete(path);
+  else context.files.set(path, file);
+  for (const { key } of file?.objects ?? []) {
+    const paths = context.byKey.get(key);
+    if (paths === undefined) context.byKey.set(key, new Set([path]));
+    else paths.add(path);
+  }
+  context.changes.version += 1;
+}
+
+function skip(context: Context, path: string, what: string): void {
+  if (context.skipped.get(path)?.what === what) return;
+  context.skipped.set(path, { path, what });
+  context.changes.version += 1;
+}
+
+function unskip(context: Context, path: string): void {
+  if (context.skipped.delete(path)) context.changes.version += 1;
+}
+
+function knownPaths({ files, skipped }: Context): readonly string[] {
+  return [...files.keys(), ...skipped.keys()];
+}
+
+/** Drops what is proven gone: what cannot be looked at stays as it was last seen. */
+function forget(context: Context, paths: readonly string[]): void {
+  for (const path of paths) {
+    const state = stateOrUnknown(context, path);
+    if (context.files.has(path) && (state === 'absent' || state === 'folder')) put(context, path, undefined);
+    if (state === 'absent') unskip(context, path);
+  }
+}
+
+function stateOrUnknown({ root }: Context, path: string): PathState['type'] | 'unknown' {
+  try {
+    return statePath(root, path).type;
+  } catch (error) {
+    return isErrno(error, 'ENOTDIR') ? 'absent' : 'unknown';
+  }
+}

@@ -1,0 +1,81 @@
+import type { KindState } from '../../model/agent.ts';
+import type { Diagnostic } from '../../model/diagnostic.ts';
+import { compareText } from '../../model/json.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { LiveState, ObservedObject } from '../../ports/cluster-api.ts';
+import { pathOfObject, placeOfPath } from './layout.ts';
+import type { LiveFiles } from './live-files.ts';
+
+/** Puts together what the files say. `kinds` remembers every kind that was seen, by its name in lower case. */
+export function composeLiveState(files: LiveFiles, kinds: Map<string, string>, paused: boolean): LiveState {
+  const objects = new Map<ObjectKey, ObservedObject>();
+  const diagnostics: Diagnostic[] = [];
+  const unknown = new Map<string, string>();
+  for (const path of [...files.files.keys()].sort(compareText)) {
+    const file = files.files.get(path);
+    for (const object of file?.objects ?? []) {
+      rememberKind(kinds, object.key);
+      const rival = objects.get(object.key);
+      if (rival !== undefined) diagnostics.push(duplicate(object, rival));
+      if (rival === undefined || isAtHome(object)) objects.set(object.key, object);
+    }
+    if (file?.problem !== undefined) {
+      diagnostics.push({ severity: 'error', reason: 'UnreadableLiveFile', message: file.problem, at: { path } });
+      markUnknown(unknown, kinds, path, file.objects);
+    }
+  }
+  for (const { path, what } of files.skipped.values()) {
+    diagnostics.push({ severity: 'warning', reason: 'SkippedLiveFile', message: `passed over: ${what}`, at: { path } });
+    markUnknown(unknown, kinds, path, files.files.get(path)?.objects ?? []);
+  }
+  return { objects, kinds: kindStates(kinds, unknown), diagnostics, paused };
+}
+
+function isAtHome(object: ObservedObject): boolean {
+  return object.stamp?.key === object.key && object.where === pathOfObject(object.key);
+}
+
+function duplicate(object: ObservedObject, rival: ObservedObject): Diagnostic {
+  return {
+    severity: 'warning',
+    reason: 'DuplicateLiveObject',
+    message: `${displayKey(object.key)} is in ${rival.where} as well`,
+    hint: 'delete one of the two',
+    at: { path: object.where },
+  };
+}
+
+function rememberKind(kinds: Map<string, string>, key: ObjectKey): void {
+  const { group, kind } = objectRefOf(key);
+  const name = `${group}/${kind}`;
+  kinds.set(name.toLowerCase(), name);
+}
+
+/** A path that cannot be read may hold any object of the kind that its folder stands for, and those last seen in it. */
+function markUnknown(
+  unknown: Map<string, string>,
+  kinds: Map<string, string>,
+  path: string,
+  lastSeen: readonly ObservedObject[],
+): void {
+  const message = `${path} cannot be read`;
+  const place = placeOfPath(path) ?? placeOfPath(`${path}/any`);
+  if (place !== undefined) {
+    const name = `${place.group}/${place.kind}`;
+    if (!kinds.has(name)) kinds.set(name, name);
+    unknown.set(name, message);
+  }
+  for (const { key } of lastSeen) {
+    const { group, kind } = objectRefOf(key);
+    unknown.set(`${group}/${kind}`.toLowerCase(), message);
+  }
+}
+
+function kindStates(kinds: ReadonlyMap<string, string>, unknown: ReadonlyMap<string, string>): readonly KindState[] {
+  return [...kinds]
+    .map(([name, kind]): KindState => {
+      const message = unknown.get(name);
+      return message === undefined ? { kind, state: 'complete', message: '' } : { kind, state: 'unknown', message };
+    })
+    .sort((a, b) => compareText(a.kind, b.kind));
+}

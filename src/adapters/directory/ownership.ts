@@ -1,0 +1,66 @@
+import type { FleetName } from '../../model/ids.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { ObservedObject } from '../../ports/cluster-api.ts';
+import { readRegularFile, statePath } from './folder.ts';
+import { pathOfObject } from './layout.ts';
+import { isRemnant, LARGEST_FILE_BYTES } from './live-file.ts';
+import type { LiveFiles } from './live-files.ts';
+
+/**
+ * Who has an object and the path that it would be written to.
+ * `free`: nobody. `ours`: the file there carries our stamp for this very object and holds nothing else. `remnant`: it
+ * cannot be read, and still shows that it is ours. `theirs`: anything else; it is never touched.
+ */
+export type Claim =
+  | { readonly type: 'free' }
+  | { readonly type: 'remnant' }
+  | { readonly type: 'ours'; readonly object: ObservedObject }
+  | { readonly type: 'theirs'; readonly owner: string; readonly message: string };
+
+/** Judges by what is on the disk at this moment. */
+export function claimOf(root: string, live: LiveFiles, fleet: FleetName, key: ObjectKey): Claim {
+  const path = pathOfObject(key);
+  const state = statePath(root, path);
+  if (state.type === 'folder') return theirs(path, `${path} is a folder`);
+  if (state.type === 'other') return theirs(path, `${path} is ${state.what}, which is not followed`);
+  live.lookAtFile(path);
+  const rival = [...live.pathsOf(key)].find((other) => other !== path);
+  if (state.type === 'absent') return rival === undefined ? { type: 'free' } : rivalOf(key, rival);
+  const file = live.files.get(path);
+  if (file === undefined) return theirs(path, `${path} cannot be read`);
+  if (file.problem !== undefined) {
+    const bytes = readRegularFile(root, path, LARGEST_FILE_BYTES)?.bytes;
+    return bytes !== undefined && isRemnant(bytes, fleet, key)
+      ? { type: 'remnant' }
+      : theirs(path, `${path} cannot be read (${file.problem}), so it is left alone; mend or delete it`);
+  }
+  if (rival !== undefined) return rivalOf(key, rival);
+  const [object, ...others] = file.objects;
+  if (object === undefined) return { type: 'remnant' };
+  if (others.length > 0) return theirs(path, `${path} holds other objects too; move them to another file`);
+  return judge(path, object, fleet, key);
+}
+
+function judge(path: string, object: ObservedObject, fleet: FleetName, key: ObjectKey): Claim {
+  const { stamp } = object;
+  if (object.key !== key && stamp?.key === object.key && object.key.toLowerCase() === key.toLowerCase()) {
+    return theirs(
+      path,
+      `${path} is taken by ${displayKey(object.key)}, which differs from ${displayKey(key)} only in case`,
+    );
+  }
+  if (object.key !== key) return theirs(path, `${path} holds ${displayKey(object.key)} of somebody else`);
+  if (stamp === undefined)
+    return theirs(path, `${path} was not written by fleetrelay; delete or move it to let it be managed`);
+  if (stamp.fleet !== fleet) return theirs(`fleet ${stamp.fleet}`, `${path} belongs to the fleet ${stamp.fleet}`);
+  if (stamp.key !== key) return theirs(path, `${path} is a copy of ${displayKey(stamp.key)} and owned by nobody here`);
+  return { type: 'ours', object };
+}
+
+function rivalOf(key: ObjectKey, path: string): Claim {
+  return theirs(path, `${displayKey(key)} is already in ${path}, which was not written by fleetrelay`);
+}
+
+function theirs(owner: string, message: string): Claim {
+  return { type: 'theirs', owner, message };
+}

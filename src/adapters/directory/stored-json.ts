@@ -1,0 +1,64 @@
+import { parseClusterName, parseDigest, parseSourceName } from '../../model/ids.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
+import type { OutputPosition, RevisionRef } from '../../model/output.ts';
+import { must, type Result } from '../../model/result.ts';
+import type { InventoryRecord } from '../../ports/cluster-api.ts';
+
+/** What comes back from a disk is checked like anything else from outside. These throw on what does not fit. */
+
+export function asObject(value: unknown): JsonObject {
+  if (!isJsonObject(value as JsonValue)) throw new Error('not an object');
+  return value as JsonObject;
+}
+
+export function asList(value: JsonValue | undefined): readonly JsonValue[] {
+  if (!Array.isArray(value)) throw new Error('not a list');
+  return value;
+}
+
+export function asText(value: JsonValue | undefined): string {
+  if (typeof value !== 'string') throw new Error('not text');
+  return value;
+}
+
+export function parsed<Value>(parse: (text: string) => Result<Value>, value: JsonValue | undefined): Value {
+  return must(parse(asText(value)));
+}
+
+export function asPosition(value: JsonValue | undefined): OutputPosition {
+  const { epoch, sequence } = asObject(value);
+  return { epoch: asCount(epoch), sequence: asCount(sequence) };
+}
+
+export function asRevisions(value: JsonValue | undefined): readonly RevisionRef[] {
+  return asList(value).map((item) => {
+    const { source, revision } = asObject(item);
+    return { source: parsed(parseSourceName, source), revision: asText(revision) };
+  });
+}
+
+export function asKeys(value: JsonValue | undefined): readonly ObjectKey[] {
+  return asList(value).map((item) => parsed(parseObjectKey, item));
+}
+
+export function asInventoryRecord(value: JsonValue): InventoryRecord {
+  const { key, digest, phase, origins, scope, identity } = asObject(value);
+  if (phase !== 'held' && phase !== 'removing') throw new Error('not a phase');
+  return {
+    key: parsed(parseObjectKey, key),
+    digest: parsed(parseDigest, digest),
+    phase,
+    origins: asList(origins).map((item) => {
+      const origin = asObject(item);
+      return { source: parsed(parseSourceName, origin.source), path: asText(origin.path) };
+    }),
+    scope: asList(scope).map((item) => parsed(parseClusterName, item)),
+    ...(identity === undefined ? {} : { identity: asText(identity) }),
+  };
+}
+
+function asCount(value: JsonValue | undefined): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw new Error('not a count');
+  return value;
+}

@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest';
+import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
+import { parseFleetName, parseSourceName } from '../../../src/model/ids.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
+import { type ObjectKey, objectKey, refOfObject } from '../../../src/model/object-key.ts';
+import { must } from '../../../src/model/result.ts';
+import type { ApplyRequest, ClusterApi, InventoryChange, Stamp } from '../../../src/ports/cluster-api.ts';
+
+/** A cluster under test, and the hands of a person in it. */
+export interface ClusterHarness {
+  readonly cluster: ClusterApi;
+  /** Closes it and opens it anew, as a restarted agent would. */
+  reopen(): Promise<ClusterApi>;
+  /** Makes an object that carries no stamp, or puts this content in place of what there is (the stamp goes). */
+  personPuts(value: JsonObject): void;
+  /** Changes content of an object and leaves its stamp. */
+  personEdits(key: ObjectKey, change: (value: JsonObject) => JsonObject): void;
+  personRemoves(key: ObjectKey): void;
+  pause(on: boolean): void;
+}
+
+export const fleet = must(parseFleetName('fleet'));
+const origins = [{ source: must(parseSourceName('git')), path: 'clusters/west/web.yaml' }];
+
+export function configMap(name: string, data: Record<string, string>, namespace = 'web'): JsonObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
+}
+
+export function keyOf(value: JsonObject): ObjectKey {
+  return objectKey(must(refOfObject(value)));
+}
+
+export function request(value: JsonObject, stamp: Partial<Stamp> = {}): ApplyRequest {
+  const key = keyOf(value);
+  return { key, value, stamp: { fleet, key, origins, scope: [], ...stamp } };
+}
+
+export function inventoryChange(
+  sequence: number,
+  values: readonly JsonObject[],
+  drop: readonly ObjectKey[] = [],
+): InventoryChange {
+  const put = values.map((value) => ({
+    key: keyOf(value),
+    digest: objectDigest(value),
+    phase: 'held' as const,
+    origins,
+    scope: [],
+  }));
+  return {
+    state: {
+      position: { epoch: 1, sequence },
+      digest: snapshotDigest(put.map(({ key, digest }) => [key, digest])),
+      revisions: [{ source: must(parseSourceName('git')), revision: 'abc' }],
+    },
+    put,
+    drop,
+  };
+}
+
+/** What every cluster must do. `make` gives a fresh, empty one each time. */
+export function clusterContract(name: string, make: () => Promise<ClusterHarness>): void {
+  describe(`${name}: contract of a cluster`, () => {
+    const a = configMap('a', { k: '1' });
+    const key = keyOf(a);
+
+    test('its id stays the same', async () => {
+      const harness = await make();
+      const id = await harness.cluster.identity();
+      expect(await (await harness.reopen()).identity()).toBe(id);
+    });
+
+    test('an applied object is live, with its stamp apart from its value; applying it again changes nothing', async () => {
+      const { cluster } = await make();
+      expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
+      const { objects, kinds } = await cluster.list('whole');
+      expect(objects.get(key)).toMatchObject({ key, value: a, stamp: request(a).stamp });
+      expect(kinds).toContainEqual({ kind: '/ConfigMap', state: 'complete', message: '' });
+      expect(await cluster.apply(request(a))).toMatchObject({ type: 'unchanged' });
+      expect(await cluster.list('hinted')).toBe(await cluster.list('hinted'));
+    });
+
+    test('other content, or only another origin, is written', async () => {
+      const { cluster } = await make();
+      await cluster.apply(request(a));
+      const changed = configMap('a', { k: '2' });
+      expect(await cluster.apply(request(changed))).toMatchObject({ type: 'applied' });
+      const moved = request(changed, { origins: [{ ...origins[0]!, path: 'other.yaml' }] });
+      expect(await cluster.apply(moved)).toMatchObject({ type: 'applied' });
+      const live = (await cluster.list('whole')).objects.get(key);
+      expect(live).toMatchObject({ value: changed, stamp: moved.stamp });
+      expect(cluster.matches(moved, live!)).toBe(true);
+      expect(cluster.matches(request(changed), live!)).toBe(false);
+    });
+
+    test("a person's edit is seen, is no match, and is put back by applying", async () => {
+      const { cluster, personEdits } = await make();
+      await cluster.apply(request(a));
+      personEdits(key, (value) => ({ ...value, data: { k: 'drift' } }));
+      const drifted = (await cluster.list('whole')).objects.get(key);
+      expect(drifted?.value).toEqual(configMap('a', { k: 'drift' }));
+      expect(cluster.matches(request(a), drifted!)).toBe(false);
+      expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
+      expect((await cluster.list('whole')).objects.get(key)?.value).toEqual(a);
+    });
+
+    test("a person's object is neither changed nor removed", async () => {
+      const { cluster, personPuts } = await make();
+      const theirs = configMap('a', { k: 'theirs' });
+      personPuts(theirs);
+      await cluster.list('whole');
+      expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: expect.stringMatching(/./) });
+      expect(await cluster.remove({ key, fleet })).toMatchObject({ type: 'notOwned' });
+      expect((await cluster.list('whole')).objects.get(key)?.value).toEqual(theirs);
+    });
+
+    test('a stamp of another fleet, or for another object, owns nothing', async () => {
+      const { cluster } = await make();
+      const otherFleet = must(parseFleetName('other'));
+      await cluster.apply(request(a, { fleet: otherFleet }));
+      expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict' });
+      expect(await cluster.remove({ key, fleet })).toMatchObject({ type: 'notOwned' });
+      const b = configMap('b', {});
+      await cluster.apply(request(b, { key }));
+      expect(await cluster.apply(request(b))).toMatchObject({ type: 'conflict' });
+      expect(await cluster.remove({ key: keyOf(b), fleet })).toMatchObject({ type: 'notOwned' });
+    });
+
+    test('removing takes our object away, and what is not there is gone', async () => {
+      const { cluster } = await make();
+      await cluster.apply(request(a));
+      expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
+      expect((await cluster.list('whole')).objects.size).toBe(0);
+      expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
+    });
+
+    test('the stop button stops writing at once and lets the inventory go on', async () => {
+      const { cluster, pause } = await make();
+      await cluster.apply(request(a));
+      pause(true);
+      expect((await cluster.list('whole')).paused).toBe(true);
+      expect(await cluster.apply(request(configMap('a', { k: '2' })))).toEqual({ type: 'paused' });
+      expect(await cluster.remove({ key, fleet })).toEqual({ type: 'paused' });
+      await cluster.saveInventory(inventoryChange(1, [a]));
+      expect((await cluster.list('whole')).objects.get(key)?.value).toEqual(a);
+      pause(false);
+      expect((await cluster.list('hinted')).paused).toBe(false);
+      expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
+    });
+
+    test('the inventory outlasts the agent, step by step', async () => {
+      const harness = await make();
+      const b = configMap('b', {});
+      expect(await harness.cluster.loadInventory()).toEqual({ type: 'missing' });
+      await harness.cluster.saveInventory(inventoryChange(1, [a, b]));
+      await harness.cluster.saveInventory(inventoryChange(2, [], [key]));
+      const again = await harness.reopen();
+      const { state, put } = inventoryChange(2, [b]);
+      expect(await again.loadInventory()).toEqual({
+        type: 'found',
+        state: { ...state, digest: snapshotDigest([]) },
+        records: put,
+      });
+      await again.saveInventory(inventoryChange(3, [a]));
+      const loaded = await (await harness.reopen()).loadInventory();
+      expect(loaded).toMatchObject({ type: 'found', state: { position: { epoch: 1, sequence: 3 } } });
+    });
+
+    test('what a person does is hinted at', async () => {
+      const { cluster, personPuts, personRemoves } = await make();
+      await cluster.list('whole');
+      const hint = () => new Promise<void>((resolve) => cluster.watch(resolve));
+      const first = hint();
+      personPuts(configMap('theirs', { k: '1' }));
+      await first;
+      const theirs = keyOf(configMap('theirs', {}));
+      expect((await cluster.list('hinted')).objects.has(theirs)).toBe(true);
+      const second = hint();
+      personRemoves(theirs);
+      await second;
+      expect((await cluster.list('hinted')).objects.has(theirs)).toBe(false);
+    });
+
+    test('objects in and outside of namespaces, in groups, with odd names, are told apart', async () => {
+      const { cluster } = await make();
+      const values: JsonObject[] = [
+        { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'web' } },
+        { apiVersion: 'apps/v1', kind: 'Thing', metadata: { name: 'a', namespace: 'web' } },
+        { apiVersion: 'v1', kind: 'Thing', metadata: { name: 'a', namespace: 'web' } },
+        { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'system:a b..c' } },
+        { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: '.hidden' } },
+        { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: `${'ä'.repeat(250)}1` } },
+        { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: `${'ä'.repeat(250)}2` } },
+      ];
+      for (const value of values) expect(await cluster.apply(request(value))).toMatchObject({ type: 'applied' });
+      const { objects } = await cluster.list('whole');
+      expect([...objects.keys()].sort()).toEqual(values.map(keyOf).sort());
+      for (const value of values) expect(objects.get(keyOf(value))?.value).toEqual(value);
+    });
+
+    test('five megabytes, and text in all its forms, come back as they were', async () => {
+      const { cluster } = await make();
+      const data = {
+        big: 'x'.repeat(5 * 1024 * 1024),
+        yes: 'yes',
+        octal: '010',
+        lines: 'a\n  b\n\n',
+        trailing: 'a \n',
+        tab: '\tx',
+        quote: `'"`,
+        colon: 'a: b # c',
+        empty: '',
+        nil: '~',
+        date: '2020-01-01',
+        unicode: '\u{1f600} \u0085 \u2028',
+      };
+      const value = {
+        ...configMap('a', data),
+        numbers: [0, -1, 1.5, 1e21, 1e-7],
+        flags: [true, false, null],
+        none: {},
+      };
+      expect(await cluster.apply(request(value))).toMatchObject({ type: 'applied' });
+      const live = (await cluster.list('whole')).objects.get(key);
+      expect(cluster.matches(request(value), live!)).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,161 @@
+import type { ClusterId } from '../../src/model/ids.ts';
+import { type JsonObject, jsonEquals } from '../../src/model/json.ts';
+import { displayKey, type ObjectKey } from '../../src/model/object-key.ts';
+import type {
+  ApplyOutcome,
+  ApplyRequest,
+  ClusterApi,
+  InventoryChange,
+  InventoryRecord,
+  LiveState,
+  ObservedObject,
+  RemoveOutcome,
+  RemoveRequest,
+} from '../../src/ports/cluster-api.ts';
+
+/** What a person and a test can do to a cluster that lives in memory. */
+export interface MemoryCluster {
+  /** Opens it, as a new agent process would. */
+  open(): ClusterApi;
+  /** Every write in order: `inventory`, `apply KEY`, `remove KEY`. */
+  readonly calls: string[];
+  readonly objects: Map<ObjectKey, ObservedObject>;
+  readonly inventory: {
+    current: { state: InventoryChange['state']; records: Map<ObjectKey, InventoryRecord> } | undefined;
+  };
+  /** Kinds (`group/Kind`) that cannot be listed now. */
+  readonly unknownKinds: Set<string>;
+  /** A person makes or changes an object; the stamp stays if there was one, unless told otherwise. */
+  personPuts(key: ObjectKey, value: JsonObject, stamp?: 'keep' | 'drop'): void;
+  personRemoves(key: ObjectKey): void;
+  pause(on: boolean): void;
+  /** What the next writes of this object come to, until it is set to undefined. */
+  fail(
+    key: ObjectKey,
+    outcome: Extract<ApplyOutcome & RemoveOutcome, { type: 'failed' }> | 'waiting' | undefined,
+  ): void;
+}
+
+/** A cluster in memory, behind the port, for tests of the agent. */
+export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
+  const objects = new Map<ObjectKey, ObservedObject>();
+  const faults = new Map<ObjectKey, Extract<ApplyOutcome, { type: 'failed' }> | 'waiting'>();
+  const hints = new Set<() => void>();
+  const calls: string[] = [];
+  const unknownKinds = new Set<string>();
+  const inventory: MemoryCluster['inventory'] = { current: undefined };
+  let paused = false;
+  let state: LiveState | undefined;
+
+  return {
+    open,
+    calls,
+    objects,
+    inventory,
+    unknownKinds,
+    personPuts: (key, value, stamp = 'keep') => {
+      const before = stamp === 'keep' ? objects.get(key)?.stamp : undefined;
+      put({ key, value, where: 'memory', ...(before === undefined ? {} : { stamp: before }) });
+      hint();
+    },
+    personRemoves: (key) => {
+      objects.delete(key);
+      hint();
+    },
+    pause: (on) => {
+      paused = on;
+      hint();
+    },
+    fail: (key, outcome) => {
+      if (outcome === undefined) faults.delete(key);
+      else faults.set(key, outcome);
+    },
+  };
+
+  function put(object: ObservedObject): void {
+    objects.set(object.key, object);
+    state = undefined;
+  }
+
+  function hint(): void {
+    state = undefined;
+    for (const each of hints) each();
+  }
+
+  function open(): ClusterApi {
+    return {
+      identity: async () => id as ClusterId,
+      list: async () => (state ??= compose()),
+      watch: (callback) => {
+        hints.add(callback);
+        return () => hints.delete(callback);
+      },
+      apply: async (request) => apply(request),
+      remove: async (request) => remove(request),
+      matches: ({ value, stamp }, observed) =>
+        jsonEquals(value, observed.value) && JSON.stringify(stamp) === JSON.stringify(observed.stamp),
+      loadInventory: async () =>
+        inventory.current === undefined
+          ? { type: 'missing' }
+          : { type: 'found', state: inventory.current.state, records: [...inventory.current.records.values()] },
+      saveInventory: async ({ state: next, put: added, drop }) => {
+        calls.push('inventory');
+        const records = new Map(inventory.current?.records);
+        for (const record of added) records.set(record.key, record);
+        for (const key of drop) records.delete(key);
+        inventory.current = { state: next, records };
+      },
+      close: async () => {},
+    };
+  }
+
+  function compose(): LiveState {
+    const kinds = new Set([...objects.keys()].map((key) => key.split('/').slice(0, 2).join('/')));
+    return {
+      objects: new Map(objects),
+      kinds: [...new Set([...kinds, ...unknownKinds])].sort().map((kind) => ({
+        kind,
+        state: unknownKinds.has(kind) ? 'unknown' : 'complete',
+        message: '',
+      })),
+      diagnostics: [],
+      paused,
+    };
+  }
+
+  function apply({ key, value, stamp }: ApplyRequest): ApplyOutcome {
+    if (paused) return { type: 'paused' };
+    const fault = faults.get(key);
+    if (fault !== undefined && fault !== 'waiting') return fault;
+    const live = objects.get(key);
+    if (live !== undefined && !owns(live, stamp.fleet)) return theirs(key);
+    if (live !== undefined && jsonEquals(live.value, value) && JSON.stringify(live.stamp) === JSON.stringify(stamp)) {
+      return { type: 'unchanged' };
+    }
+    calls.push(`apply ${key}`);
+    put({ key, value, stamp, where: 'memory' });
+    return { type: 'applied' };
+  }
+
+  function remove({ key, fleet }: RemoveRequest): RemoveOutcome {
+    if (paused) return { type: 'paused' };
+    const fault = faults.get(key);
+    if (fault === 'waiting') return { type: 'waiting', message: 'a finalizer holds it' };
+    if (fault !== undefined) return fault;
+    const live = objects.get(key);
+    if (live === undefined) return { type: 'gone' };
+    if (!owns(live, fleet)) return { ...theirs(key), type: 'notOwned' };
+    calls.push(`remove ${key}`);
+    objects.delete(key);
+    state = undefined;
+    return { type: 'gone' };
+  }
+}
+
+function owns({ key, stamp }: ObservedObject, fleet: string): boolean {
+  return stamp?.fleet === fleet && stamp.key === key;
+}
+
+function theirs(key: ObjectKey) {
+  return { type: 'conflict' as const, owner: 'a person', message: `${displayKey(key)} is a person's` };
+}
