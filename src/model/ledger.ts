@@ -20,6 +20,11 @@ export interface Registration {
   readonly warm: boolean;
   /** The highest position ever sent to this cluster. */
   readonly position: OutputPosition;
+  /** As last seen: whether its agent was connected, and since when (milliseconds since 1970). */
+  readonly connected: boolean;
+  readonly since: number;
+  /** A person has released the name: the next cluster with another id takes it, and `id` is refused. */
+  readonly released: boolean;
 }
 
 /** A declaration as it was last read, with where it came from: holds while it cannot be read. */

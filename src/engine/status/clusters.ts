@@ -1,0 +1,118 @@
+import type { ClusterName } from '../../model/ids.ts';
+import { countProgress, type Engine, progressGroup } from '../graph.ts';
+import { type ConditionValue, countOutcomes, type OutcomeCounts, rfc3339, summarise } from './conditions.ts';
+import type { Progress, ProgressState } from './progress.ts';
+
+/** How a cluster is doing. */
+export interface ClusterStatus {
+  readonly name: ClusterName;
+  readonly counts: OutcomeCounts;
+  readonly connected: boolean;
+  /** Since when it is connected or not, milliseconds since 1970; 0: never seen. */
+  readonly since: number;
+  readonly warm: boolean;
+  readonly inSync: boolean;
+  readonly conditions: readonly ConditionValue[];
+}
+
+/** What deserves to be said first, worst first. */
+const BY_URGENCY: readonly ProgressState[] = [
+  'failed',
+  'conflict',
+  'held',
+  'paused',
+  'kept',
+  'unreachable',
+  'removing',
+  'pending',
+];
+
+/** The status of a registered cluster; undefined if there is none of that name. */
+export function clusterStatus(engine: Engine, name: string): ClusterStatus | undefined {
+  const cluster = engine.clusters.get('', name);
+  if (cluster === undefined) return undefined;
+  const agent = engine.inputs.agents.get('', name);
+  const counts = countOutcomes(countProgress(engine, name));
+  const connected = agent?.connected === true;
+  const warm = agent?.warm === true;
+  const inSync = connected && counts.applied + counts.held === counts.targeted;
+  const worst = worstProgress(engine, name);
+  const asLastRead: ConditionValue[] = cluster.asLastRead
+    ? [
+        {
+          type: 'Declared',
+          status: 'Unknown',
+          reason: 'AsLastRead',
+          message: `${cluster.origin.path} cannot be read: it holds as last read`,
+        },
+      ]
+    : [];
+  return {
+    name: cluster.value.name,
+    counts,
+    connected,
+    since: agent?.since ?? 0,
+    warm,
+    inSync,
+    conditions: [
+      warmCondition(warm),
+      connectedCondition(connected, agent?.since ?? 0),
+      inSyncCondition(inSync, counts),
+      ...summarise(counts, worst),
+      ...asLastRead,
+    ],
+  };
+}
+
+/** The progress in a cluster that a person should hear of first; undefined if everything is applied. */
+export function worstProgress(engine: Engine, cluster: string, source?: string): Progress | undefined {
+  for (const state of BY_URGENCY) {
+    const group = progressGroup(cluster, state, source);
+    if (engine.indexes.progress.count(group) > 0) return engine.indexes.progress.members(group)[0]?.value;
+  }
+  return undefined;
+}
+
+/** The worst of several, by the same order. */
+export function worstOf(all: readonly Progress[]): Progress | undefined {
+  for (const state of BY_URGENCY) {
+    const found = all.find((progress) => progress.state === state);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function warmCondition(warm: boolean): ConditionValue {
+  return warm
+    ? {
+        type: 'ClusterWarm',
+        status: 'True',
+        reason: 'FirstSnapshotReceived',
+        message: 'the first complete input snapshot was received',
+      }
+    : {
+        type: 'ClusterWarm',
+        status: 'False',
+        reason: 'ClusterRegistered',
+        message: 'no input snapshot was received yet',
+      };
+}
+
+function connectedCondition(connected: boolean, since: number): ConditionValue {
+  if (connected)
+    return { type: 'Connected', status: 'True', reason: 'AgentConnected', message: `since ${rfc3339(since)}` };
+  return since === 0
+    ? { type: 'Connected', status: 'False', reason: 'NeverConnected', message: 'its agent has not connected yet' }
+    : { type: 'Connected', status: 'False', reason: 'AgentDisconnected', message: `since ${rfc3339(since)}` };
+}
+
+function inSyncCondition(inSync: boolean, counts: OutcomeCounts): ConditionValue {
+  return inSync
+    ? { type: 'InSync', status: 'True', reason: 'InSync', message: `${counts.applied} of ${counts.targeted} applied` }
+    : {
+        type: 'InSync',
+        status: 'False',
+        reason: 'OutOfSync',
+        message: `${counts.applied} of ${counts.targeted} applied`,
+      };
+}

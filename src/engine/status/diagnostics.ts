@@ -1,0 +1,146 @@
+import { compareText } from '../../model/json.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { Origin } from '../../model/output.ts';
+import { originOf } from '../fleet/sources.ts';
+import type { Engine } from '../graph.ts';
+
+/** A document, by which its line is found. */
+export interface DocumentRef extends Origin {
+  readonly identity: string;
+}
+
+/** Something that the engine has to say about what is declared. */
+export interface EngineDiagnostic {
+  readonly severity: 'error' | 'warning';
+  readonly reason: string;
+  readonly message: string;
+  /** Where it stands: the document that it is about first. */
+  readonly at: readonly DocumentRef[];
+}
+
+/** Everything that the engine has to say, in canonical order. Cost follows the number of problems. */
+export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
+  return [
+    ...unplaced(engine),
+    ...contested(engine),
+    ...declaredTwice(engine),
+    ...unknownClusters(engine),
+    ...asLastRead(engine),
+    ...failures(engine),
+  ].sort((a, b) => compareText(sortKey(a), sortKey(b)));
+}
+
+function unplaced(engine: Engine): readonly EngineDiagnostic[] {
+  return engine.indexes.unplaced.members('all').map(({ partition, key, value }) => {
+    const at = [refOf(partition, key)];
+    return value.unknownCluster === undefined
+      ? {
+          severity: 'warning',
+          reason: 'GoesNowhere',
+          message: 'no Placement selects it and it lies under no clusters/NAME folder: it goes to no cluster',
+          at,
+        }
+      : {
+          severity: 'warning',
+          reason: 'UnknownCluster',
+          message: `no KubernetesCluster ${value.unknownCluster} is declared: it goes to no cluster`,
+          at,
+        };
+  });
+}
+
+/** Two documents that want the same object in one cluster; clusters with the same quarrel share a line. */
+function contested(engine: Engine): readonly EngineDiagnostic[] {
+  const quarrels = new Map<
+    string,
+    { readonly key: string; readonly at: readonly DocumentRef[]; readonly clusters: string[] }
+  >();
+  for (const { partition: cluster, key, value } of engine.indexes.contested.members('all')) {
+    const stays = engine.outputs.get(cluster, key)?.origins[0];
+    const at = value
+      .map((contribution) => refOf(contribution.from.partition, contribution.from.key))
+      .sort((a, b) => Number(isAt(b, stays)) - Number(isAt(a, stays)));
+    const id = JSON.stringify([key, at]);
+    const quarrel = quarrels.get(id) ?? { key, at, clusters: [] };
+    quarrel.clusters.push(cluster);
+    quarrels.set(id, quarrel);
+  }
+  return [...quarrels.values()].map(({ key, at, clusters }) => ({
+    severity: 'error',
+    reason: 'DeclaredTwice',
+    message: `${displayKey(key as ObjectKey)} is declared ${at.length} times for ${clusters.join(', ')}: the first one named here counts`,
+    at,
+  }));
+}
+
+function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
+  const kinds = [
+    { kind: 'KubernetesCluster', entries: [...engine.clusters.entries('')] },
+    { kind: 'Placement', entries: [...engine.placementDeclarations.entries('')] },
+    { kind: 'FleetPolicy', entries: [...engine.policy.entries('')] },
+  ];
+  return kinds.flatMap(({ kind, entries }) =>
+    entries
+      .filter(({ value }) => value.losers.length > 0)
+      .map(
+        ({ key, value }): EngineDiagnostic => ({
+          severity: 'error',
+          reason: 'DeclaredTwice',
+          message: `${[kind, ...(key === '' ? [] : [key])].join(' ')} is declared ${value.losers.length + 1} times: the first one named here counts`,
+          at: [value.origin, ...value.losers].map((origin) => ({ ...origin, identity: '' })),
+        }),
+      ),
+  );
+}
+
+function unknownClusters(engine: Engine): readonly EngineDiagnostic[] {
+  return [...engine.placements.entries('')]
+    .filter(({ value }) => value.unknownClusters.length > 0)
+    .map(({ key, value }) => ({
+      severity: 'warning',
+      reason: 'UnknownCluster',
+      message: `Placement ${key} names clusters that no KubernetesCluster declares: ${value.unknownClusters.join(', ')}`,
+      at: [{ ...value.declared.origin, identity: '' }],
+    }));
+}
+
+function asLastRead(engine: Engine): readonly EngineDiagnostic[] {
+  const entries = [...engine.clusters.entries(''), ...engine.policy.entries('')];
+  return entries
+    .filter(({ value }) => value.asLastRead)
+    .map(({ key, value }) => ({
+      severity: 'warning',
+      reason: 'AsLastRead',
+      message: `${key === '' ? 'the FleetPolicy' : `KubernetesCluster ${key}`} cannot be read and holds as last read`,
+      at: [{ ...value.origin, identity: '' }],
+    }));
+}
+
+/** A function of the engine threw: a defect, reported with its key and without stopping anything else. */
+function failures(engine: Engine): readonly EngineDiagnostic[] {
+  return engine.derived.flatMap((collection) =>
+    [...collection.failures.partitions()].flatMap((partition) =>
+      [...collection.failures.entries(partition)].map(
+        ({ key, value }): EngineDiagnostic => ({
+          severity: 'error',
+          reason: 'Failed',
+          message: `${collection.name} failed for ${[partition, key.replaceAll('\u0000', ' ')].filter((part) => part !== '').join(' ')}: ${value.message}`,
+          at: [],
+        }),
+      ),
+    ),
+  );
+}
+
+function refOf(source: string, key: string): DocumentRef {
+  const origin = originOf({ partition: source, key });
+  return { ...origin, identity: key.slice(origin.path.length + 1) };
+}
+
+function isAt(ref: DocumentRef, origin: Origin | undefined): boolean {
+  return origin !== undefined && ref.source === origin.source && ref.path === origin.path;
+}
+
+function sortKey({ at, reason, message }: EngineDiagnostic): string {
+  return `${at[0]?.source ?? ''}\u0000${at[0]?.path ?? ''}\u0000${reason}\u0000${message}`;
+}

@@ -1,0 +1,32 @@
+import type { Origin } from '../../model/output.ts';
+import type { Engine } from '../graph.ts';
+import { worstOf } from './clusters.ts';
+import { type ConditionValue, countOutcomes, type OutcomeCounts, summarise } from './conditions.ts';
+import { type Progress, type ProgressState, progressStates } from './progress.ts';
+
+/** How one object is doing across the clusters that it is meant for. */
+export interface ObjectStatus {
+  readonly origins: readonly Origin[];
+  readonly counts: OutcomeCounts;
+  readonly clusters: readonly { readonly cluster: string; readonly progress: Progress }[];
+  readonly conditions: readonly ConditionValue[];
+}
+
+/** The status of an object by its key; undefined if no cluster has to do with it any more. */
+export function objectStatus(engine: Engine, key: string): ObjectStatus | undefined {
+  const members = engine.indexes.progressByObject.members(key);
+  if (members.length === 0) return undefined;
+  const all = members.map(({ value }) => value);
+  const byState = Object.fromEntries(progressStates.map((state) => [state, 0])) as Record<ProgressState, number>;
+  for (const { state } of all) byState[state]++;
+  const counts = countOutcomes(byState);
+  const origins = new Map(
+    all.flatMap((progress) => progress.origins).map((origin) => [`${origin.source}\u0000${origin.path}`, origin]),
+  );
+  return {
+    origins: [...origins].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, origin]) => origin),
+    counts,
+    clusters: members.map(({ partition, value }) => ({ cluster: partition, progress: value })),
+    conditions: summarise(counts, worstOf(all)),
+  };
+}

@@ -1,0 +1,42 @@
+import type { Engine } from '../../engine/graph.ts';
+import type { FileProvenance } from '../../engine/inputs.ts';
+import type { DocumentRef } from '../../engine/status/diagnostics.ts';
+import { locate } from '../../manifest/locate.ts';
+import type { Location } from '../../model/diagnostic.ts';
+import type { SourceTable } from '../source-table.ts';
+
+/** Finds lines: they are no part of any value, so the blob is read and parsed again when somebody asks. */
+export interface Locator {
+  /** Where a document stands; only the path if it can no longer be found. An empty identity means the file. */
+  find(ref: DocumentRef): Promise<Location>;
+}
+
+/** Lines found so far are kept by blob and identity, up to this many. */
+const CACHED = 10_000;
+
+export function createLocator(deps: { readonly engine: Engine; readonly sources: SourceTable }): Locator {
+  const { engine, sources } = deps;
+  const found = new Map<string, Location>();
+
+  const search = async ({ source, path, identity }: DocumentRef, blob: string): Promise<Location> => {
+    const bytes = await sources.get(source)?.source.read(path, blob);
+    const place = bytes === undefined ? undefined : await locate(path, bytes, identity);
+    return place === undefined ? { path } : { path, line: place.line, column: place.column };
+  };
+
+  return {
+    find: async (ref) => {
+      const blob = (
+        engine.graph.why(engine.inputs.files, ref.source, ref.path)?.provenance as FileProvenance | undefined
+      )?.blob;
+      if (blob === undefined || ref.identity === '') return { path: ref.path };
+      const key = `${ref.source}\u0000${ref.path}\u0000${blob}\u0000${ref.identity}`;
+      const known = found.get(key);
+      if (known !== undefined) return known;
+      const location = await search(ref, blob);
+      if (found.size >= CACHED) found.clear();
+      found.set(key, location);
+      return location;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { type Engine, progressGroup } from '../../engine/graph.ts';
+import { clusterStatus } from '../../engine/status/clusters.ts';
+import { rfc3339 } from '../../engine/status/conditions.ts';
+import type { Progress } from '../../engine/status/progress.ts';
+import { compareText } from '../../model/json.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../../server/api.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { HeldSet } from '../removals.ts';
+import type { SourceState } from '../source-table.ts';
+
+/** A registered cluster for people; undefined if there is none of that name. */
+export function clusterView(engine: Engine, ledger: Ledger, name: string): ClusterView | undefined {
+  const status = clusterStatus(engine, name);
+  const declared = engine.clusters.get('', name);
+  if (status === undefined || declared === undefined) return undefined;
+  const registration = ledger.registration(name);
+  return {
+    name,
+    labels: declared.value.labels,
+    id: registration?.id ?? null,
+    connected: status.connected,
+    connectionSince: status.since === 0 ? null : rfc3339(status.since),
+    warm: status.warm,
+    inSync: status.inSync,
+    position: registration?.position ?? { epoch: 0, sequence: 0 },
+    counts: status.counts,
+    message: status.conditions.find(({ type }) => type === 'Ready')?.message ?? '',
+  };
+}
+
+/** All registered clusters, in canonical order. */
+export function clusterViews(engine: Engine, ledger: Ledger): readonly ClusterView[] {
+  return [...engine.clusters.entries('')]
+    .map(({ key }) => key)
+    .sort(compareText)
+    .flatMap((name) => clusterView(engine, ledger, name) ?? []);
+}
+
+/** Everything that one cluster should hold or holds of ours, in canonical order. */
+export function outputViews(engine: Engine, cluster: string): readonly OutputView[] {
+  return [...engine.progress.entries(cluster)]
+    .sort((a, b) => compareText(a.key, b.key))
+    .map(({ key, value }) => outputView(cluster, key, value));
+}
+
+function outputView(cluster: string, key: string, { state, digest, origins, message }: Progress): OutputView {
+  return { cluster, object: displayKey(key as ObjectKey), state, digest, origins, message };
+}
+
+/** A source for people. */
+export function sourceView({ source, condition, admitted }: SourceState): SourceView {
+  return {
+    name: source.name,
+    address: source.address,
+    state: condition.state,
+    revision: admitted?.revision ?? null,
+    refusedRevision: condition.refusedRevision ?? null,
+    partial: admitted?.state === 'partial',
+    message: condition.message,
+  };
+}
+
+/** Held removals for people. */
+export function heldView(set: HeldSet | undefined): readonly HeldRemovalsView[] {
+  if (set === undefined) return [];
+  const removals = set.removals.map(({ cluster, key }) => ({ cluster, object: displayKey(key as ObjectKey) }));
+  return [{ digest: set.digest, reason: set.reason, message: set.message, removals }];
+}
+
+/** How many outputs of a cluster are in a state. */
+export function countIn(engine: Engine, cluster: string, state: Progress['state']): number {
+  return engine.indexes.progress.count(progressGroup(cluster, state));
+}

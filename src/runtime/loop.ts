@@ -1,0 +1,79 @@
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+
+/**
+ * The single writer. Everything that changes the engine's inputs does it through `transact`; changes that come in one
+ * turn of the event loop share one commit.
+ */
+export interface Loop {
+  /** Runs `stage` now (it stages input changes) and commits soon. */
+  transact(stage: () => void): void;
+  /** Commits at once what is staged; for whoever needs the result in the same breath. */
+  settle(): void;
+  /** After each commit, before sinks hear of it: may stage more (the ledger's own notes). Returns true if it did. */
+  addBookkeeper(bookkeeper: () => boolean): void;
+  /** After each settled commit. */
+  addSink(sink: () => void): void;
+  /** Number of commits so far. */
+  commits(): number;
+}
+
+/** How often bookkeeping may stage more before that is a programming error. */
+const MAX_ROUNDS = 10;
+
+export function createLoop(deps: { readonly commit: () => unknown; readonly clock: Clock; readonly log: Log }): Loop {
+  const bookkeepers: (() => boolean)[] = [];
+  const sinks: (() => void)[] = [];
+  let scheduled = false;
+  let dirty = false;
+  let settling = false;
+  let commits = 0;
+
+  const settle = (): void => {
+    if (settling || !dirty) return;
+    settling = true;
+    try {
+      let rounds = 0;
+      do {
+        dirty = false;
+        deps.commit();
+        commits++;
+        if (++rounds > MAX_ROUNDS) throw new Error('bookkeeping does not come to rest');
+        for (const bookkeeper of bookkeepers) if (bookkeeper()) dirty = true;
+      } while (dirty);
+    } finally {
+      settling = false;
+    }
+    for (const sink of sinks) runSink(sink, deps.log);
+    // A sink may have staged something (a delta is in flight now): that is the next commit's.
+    if (dirty) schedule();
+  };
+  const schedule = (): void => {
+    if (scheduled) return;
+    scheduled = true;
+    deps.clock.schedule(0, () => {
+      scheduled = false;
+      settle();
+    });
+  };
+
+  return {
+    transact: (stage) => {
+      stage();
+      dirty = true;
+      if (!settling) schedule();
+    },
+    settle,
+    addBookkeeper: (bookkeeper) => void bookkeepers.push(bookkeeper),
+    addSink: (sink) => void sinks.push(sink),
+    commits: () => commits,
+  };
+}
+
+function runSink(sink: () => void, log: Log): void {
+  try {
+    sink();
+  } catch (error) {
+    log.error('a sink failed', { error: error instanceof Error ? error.message : String(error) });
+  }
+}

@@ -1,0 +1,201 @@
+import type { Graph } from '../engine/collections/types.ts';
+import { createEngine, type Engine } from '../engine/graph.ts';
+import { revisionStatus } from '../engine/status/revision.ts';
+import type { GuardLimits } from '../model/desired.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { FleetName } from '../model/ids.ts';
+import type { JsonValue } from '../model/json.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { SnapshotStore } from '../ports/snapshot-store.ts';
+import type { RelayServer } from '../relay/session.ts';
+import type { ServerApi } from '../server/api.ts';
+import { createSender } from '../sinks/agents/sender.ts';
+import { createAgentSource } from '../sources/agents/agents.ts';
+import type { Source } from '../sources/source.ts';
+import { locatedDiagnostics } from './api/located-diagnostics.ts';
+import { createLocator, type Locator } from './api/locator.ts';
+import { createServerApi } from './api/server-api.ts';
+import { countIn } from './api/views.ts';
+import { createJournal, type Journal } from './ledger/journal.ts';
+import { createDeclarationKeeper, createHoldKeeper, createLedger, type Ledger } from './ledger/ledger.ts';
+import { type LedgerRecords, readRecords } from './ledger/records.ts';
+import { createLoop, type Loop } from './loop.ts';
+import { createRemovals } from './removals.ts';
+import type { Sessions } from './sessions.ts';
+import { createSourceTable, type SourceTable } from './source-table.ts';
+import { createStatusPublisher, type StatusPublisher, type StatusSink } from './status/status-publisher.ts';
+import { createStatusRenderer } from './status/status-renderer.ts';
+
+/** The management server without its adapters. */
+export interface ManagementServer {
+  readonly api: ServerApi;
+  readonly engine: Engine;
+  readonly sources: SourceTable;
+  /** Why it is not ready; empty if it is. */
+  notReady(): readonly string[];
+  /** Listens for agents and starts to follow the sources. */
+  start(): Promise<{ readonly relay: { readonly host: string; readonly port: number } }>;
+  /** Drains the relay, stops the sources and makes durable what is on its way to the store. */
+  stop(): Promise<void>;
+}
+
+interface ServerDeps {
+  readonly graph: Graph;
+  readonly store: SnapshotStore;
+  readonly sources: readonly Source[];
+  readonly relay: RelayServer;
+  readonly statusSink?: StatusSink;
+  readonly parseYaml: (text: string) => JsonValue;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called after each commit, for metrics. */
+  readonly committed?: (seconds: number, computed: number) => void;
+}
+
+interface ServerOptions {
+  readonly fleet: FleetName;
+  readonly version: string;
+  /** The loosest guards that a repository may set. */
+  readonly bounds?: GuardLimits;
+}
+
+const FLUSH_MS = 5_000;
+const DIAGNOSE_MS = 100;
+
+/** Wires engine, ledger, sources, relay and status. Rejects if the store cannot be read. */
+export async function createManagementServer(deps: ServerDeps, options: ServerOptions): Promise<ManagementServer> {
+  const { clock, log, relay, store } = deps;
+  const records = await readRecords(store);
+  const journal = createJournal({ store, clock, log });
+  const engine = createEngine(deps.graph);
+  engine.inputs.fleet.set('', '', { bounds: options.bounds });
+  const loop = createLoop({ commit: timedCommit(engine, deps), clock, log });
+  const ledger = createLedger({ engine, journal, records, clock });
+  if (ledger.wasLost) log.info('the store is new', { epoch: ledger.epoch() });
+  const sources = createSourceTable({ ...deps, engine, loop, ledger });
+  const parts = { engine, loop, ledger, journal, sources, clock, log };
+  const relaying = wireAgents(parts, records);
+  const locator = createLocator({ engine, sources });
+  const diagnostics = followDiagnostics(engine, loop, locator, clock);
+  const status = wireStatus(parts, deps, locator);
+  const notReady = (): readonly string[] => whyNotReady(sources, journal);
+
+  return {
+    api: createServerApi({
+      ...parts,
+      ...relaying,
+      locator,
+      engineDiagnostics: diagnostics,
+      fleet: options.fleet,
+      version: options.version,
+      ready: () => notReady().length === 0,
+    }),
+    engine,
+    sources,
+    notReady,
+    start: async () => {
+      const address = await relay.start(relaying.listener);
+      sources.start();
+      status?.start();
+      return { relay: address };
+    },
+    stop: async () => {
+      status?.stop();
+      await relay.drain();
+      await sources.stop();
+      loop.settle();
+      if (!(await journal.flush(FLUSH_MS))) log.warn('not everything could be written to the store');
+    },
+  };
+}
+
+interface Parts {
+  readonly engine: Engine;
+  readonly loop: Loop;
+  readonly ledger: Ledger;
+  readonly journal: Journal;
+  readonly sources: SourceTable;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+function wireAgents(parts: Parts, records: LedgerRecords) {
+  const { engine, loop, journal, sources } = parts;
+  const sessions: Sessions = new Map();
+  const removals = createRemovals({ ...parts, records });
+  const mayStart = (): boolean => sources.allHaveSpoken();
+  loop.addBookkeeper(createDeclarationKeeper(engine, journal));
+  loop.addBookkeeper(createHoldKeeper(engine, journal));
+  const sender = createSender({ ...parts, removals, sessions, mayStart, revisions: () => sources.revisions() });
+  loop.addSink(() => sender.run());
+  const listener = createAgentSource({
+    ...parts,
+    sessions,
+    mayStart,
+    knowsAll: () => sources.allAreWhole(),
+    connected: (cluster) => sender.wake(cluster),
+  });
+  return { sessions, removals, listener };
+}
+
+function wireStatus(parts: Parts, deps: ServerDeps, locator: Locator): StatusPublisher | undefined {
+  if (deps.statusSink === undefined) return undefined;
+  const { engine, loop, ledger, sources, clock, log } = parts;
+  const renderer = createStatusRenderer({
+    engine,
+    sources,
+    diagnosticsOf: (source) => locatedDiagnostics(engine, locator, source),
+  });
+  const known = [...ledger.registrations()].map(({ cluster }) => cluster);
+  const isBack = (cluster: string): boolean =>
+    engine.clusters.get('', cluster) === undefined ||
+    (engine.inputs.agents.get('', cluster)?.connected === true && countIn(engine, cluster, 'pending') === 0);
+  const publisher = createStatusPublisher({
+    renderer,
+    sink: deps.statusSink,
+    summary: () => revisionStatus(engine).summary,
+    isSettled: () => sources.allHaveSpoken() && known.every(isBack),
+    parse: deps.parseYaml,
+    clock,
+    log,
+  });
+  loop.addSink(() => publisher.committed());
+  return publisher;
+}
+
+/** Keeps the engine's diagnostics with their lines at hand; worked out anew, gathered, after commits. */
+function followDiagnostics(engine: Engine, loop: Loop, locator: Locator, clock: Clock): () => readonly Diagnostic[] {
+  let latest: readonly Diagnostic[] = [];
+  let scheduled = false;
+  loop.addSink(() => {
+    if (scheduled) return;
+    scheduled = true;
+    clock.schedule(DIAGNOSE_MS, () => {
+      scheduled = false;
+      void locatedDiagnostics(engine, locator).then((diagnostics) => {
+        latest = diagnostics;
+      });
+    });
+  });
+  return () => latest;
+}
+
+function whyNotReady(sources: SourceTable, journal: Journal): readonly string[] {
+  const silent = sources
+    .all()
+    .filter(({ condition, admitted }) => condition.state === 'pending' && admitted === undefined);
+  const trouble = journal.trouble();
+  return [
+    ...silent.map(({ source }) => `source ${source.name} has not been read yet`),
+    ...(trouble === undefined ? [] : [`the store cannot be written: ${trouble}`]),
+  ];
+}
+
+function timedCommit(engine: Engine, { clock, committed }: ServerDeps): () => void {
+  return () => {
+    const before = clock.monotonic();
+    const { computed } = engine.commit();
+    committed?.((clock.monotonic() - before) / 1000, computed);
+  };
+}

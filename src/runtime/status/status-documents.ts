@@ -1,0 +1,135 @@
+import type { ClusterStatus } from '../../engine/status/clusters.ts';
+import {
+  type Condition,
+  type ConditionValue,
+  type OutcomeCounts,
+  rfc3339,
+  withTransitionTimes,
+} from '../../engine/status/conditions.ts';
+import type { ObjectStatus } from '../../engine/status/objects.ts';
+import type { RevisionStatus } from '../../engine/status/revision.ts';
+import type { Diagnostic } from '../../model/diagnostic.ts';
+import { displayDiagnostic } from '../../model/diagnostic.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { RevisionObservation } from '../../sources/source.ts';
+
+/** Paths of the files on the status branch. */
+export const statusPath = {
+  cluster: (name: string) => `clusters/${name}.yaml`,
+  object: (key: string) => {
+    const { group, kind, namespace, name } = objectRefOf(key as ObjectKey);
+    return `objects/${group === '' ? kind : `${kind}.${group}`}/${namespace === '' ? '_cluster' : namespace}/${name}.yaml`;
+  },
+  revision: (source: string, revision: string) => `revisions/${source}/${revision}.yaml`,
+  revisionsOf: (source: string) => `revisions/${source}/`,
+} as const;
+
+/** What one file said when it was written last, as far as the next version depends on it. */
+export interface WrittenBefore {
+  readonly conditions: readonly Condition[];
+  readonly admittedAt: string | undefined;
+}
+
+export const nothingWritten: WrittenBefore = { conditions: [], admittedAt: undefined };
+
+/** Reads {@link WrittenBefore} out of a parsed status file; whatever is not as expected counts as not written. */
+export function writtenBefore(value: JsonValue): WrittenBefore {
+  if (!isJsonObject(value)) return nothingWritten;
+  const status = isJsonObject(value.status) ? value.status : {};
+  const conditions = Array.isArray(status.conditions) ? status.conditions.filter(isCondition) : [];
+  return { conditions, admittedAt: typeof value.admittedAt === 'string' ? value.admittedAt : undefined };
+}
+
+/** The status of a KubernetesCluster. */
+export function clusterDocument(status: ClusterStatus, before: WrittenBefore, now: number): JsonObject {
+  return {
+    apiVersion: 'admin.gloo.solo.io/v2',
+    kind: 'KubernetesCluster',
+    metadata: { name: status.name },
+    status: {
+      counts: countsOf(status.counts),
+      conditions: conditionsOf(status.conditions, before, now),
+    },
+  };
+}
+
+/** The status of one object over all clusters. */
+export function objectDocument(key: string, status: ObjectStatus, before: WrittenBefore, now: number): JsonObject {
+  return {
+    apiVersion: 'fleetrelay.dev/v1alpha1',
+    kind: 'ObjectStatus',
+    object: displayKey(key as ObjectKey),
+    declaredIn: status.origins.map(({ source, path }) => `${source}:${path}`),
+    status: {
+      counts: countsOf(status.counts),
+      conditions: conditionsOf(status.conditions, before, now),
+      clusters: status.clusters.map(({ cluster, progress: { state, reason, message } }) => ({
+        cluster,
+        state,
+        ...(reason === '' ? {} : { reason }),
+        ...(message === '' ? {} : { message }),
+      })),
+    },
+  };
+}
+
+/** The status of one revision of a source. */
+export function revisionDocument(
+  { source, revision, description, state, diagnostics }: RevisionObservation,
+  status: RevisionStatus,
+  found: readonly Diagnostic[],
+  before: WrittenBefore,
+  now: number,
+): JsonObject {
+  const said = [...diagnostics, ...found].map(displayDiagnostic);
+  return {
+    apiVersion: 'fleetrelay.dev/v1alpha1',
+    kind: 'RevisionStatus',
+    source,
+    revision,
+    ...(description === undefined
+      ? {}
+      : { subject: description.subject, author: description.author, committedAt: rfc3339(description.committedAt) }),
+    admittedAt: before.admittedAt ?? rfc3339(now),
+    summary: status.summary,
+    status: {
+      state,
+      clusters: { targeted: status.targeted, applied: status.applied },
+      objects: countsOf(status.counts),
+      conditions: conditionsOf(status.conditions, before, now),
+      ...(status.waiting.length === 0
+        ? {}
+        : { waiting: status.waiting.map(({ cluster, message }) => ({ cluster, message })) }),
+      ...(said.length === 0 ? {} : { diagnostics: said }),
+    },
+  };
+}
+
+function countsOf({ targeted, applied, failed, held, pending, unreachable }: OutcomeCounts): JsonObject {
+  return { targeted, applied, failed, held, pending, unreachable };
+}
+
+function conditionsOf(values: readonly ConditionValue[], before: WrittenBefore, now: number): JsonValue {
+  return withTransitionTimes(values, before.conditions, now).map(
+    ({ type, status, reason, message, lastTransitionTime }) => ({
+      type,
+      status,
+      reason,
+      message,
+      lastTransitionTime,
+    }),
+  );
+}
+
+function isCondition(value: JsonValue): value is JsonValue & Condition {
+  if (!isJsonObject(value)) return false;
+  const { type, status, reason, message, lastTransitionTime } = value;
+  return (
+    typeof type === 'string' &&
+    (status === 'True' || status === 'False' || status === 'Unknown') &&
+    typeof reason === 'string' &&
+    typeof message === 'string' &&
+    typeof lastTransitionTime === 'string'
+  );
+}

@@ -1,0 +1,116 @@
+import type { JsonValue } from '../../model/json.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { StatusChanges, StatusRenderer } from './status-renderer.ts';
+
+/** Where status files go; the git sink is one. */
+export interface StatusSink {
+  /** What was last written, by path. */
+  readAll(): Promise<
+    | { readonly ok: true; readonly files: ReadonlyMap<string, string> }
+    | { readonly ok: false; readonly message: string }
+  >;
+  /** The first call after a start is the full set. `summary` is one line for people. */
+  update(changes: StatusChanges, summary: string): void;
+}
+
+/** Hands changed status files to the sink, in batches, from the moment at which they mean something. */
+export interface StatusPublisher {
+  start(): void;
+  /** After each commit of the engine. */
+  committed(): void;
+  stop(): void;
+}
+
+/** Changes gather for this long before files are rendered. */
+const GATHER_MS = 100;
+/** After a start, agents get this long to come back before their absence is news. */
+const SETTLE_MS = 20_000;
+const READ_RETRY_MS = 5_000;
+
+type Phase = 'idle' | 'reading' | 'settling' | 'publishing' | 'stopped';
+
+export function createStatusPublisher(deps: {
+  readonly renderer: StatusRenderer;
+  readonly sink: StatusSink;
+  readonly summary: () => string;
+  /** Every cluster that was known at the start is back, and nothing is under way. */
+  readonly isSettled: () => boolean;
+  /** Parses a file that was written before; throws if it is not YAML. */
+  readonly parse: (text: string) => JsonValue;
+  readonly clock: Clock;
+  readonly log: Log;
+}): StatusPublisher {
+  const { renderer, sink, clock, log } = deps;
+  let phase: Phase = 'idle';
+  let settleBy = 0;
+  let cancel: (() => void) | undefined;
+  let rendering = false;
+
+  const schedule = (): void => {
+    if (cancel !== undefined || phase === 'idle' || phase === 'reading' || phase === 'stopped') return;
+    cancel = clock.schedule(GATHER_MS, () => {
+      cancel = undefined;
+      flush();
+    });
+  };
+  const flush = (): void => {
+    if (phase === 'settling' && (deps.isSettled() || clock.monotonic() > settleBy)) phase = 'publishing';
+    if (phase !== 'publishing' || rendering) {
+      schedule();
+      return;
+    }
+    rendering = true;
+    renderer
+      .render(clock.now())
+      .then((changes) => sink.update(changes, deps.summary()))
+      .catch((error: unknown) => log.error('status cannot be rendered', { error: String(error) }))
+      .finally(() => {
+        rendering = false;
+        if (renderer.hasWork()) schedule();
+      });
+  };
+  const read = async (): Promise<void> => {
+    while (phase === 'reading') {
+      const written = await sink.readAll();
+      if (written.ok) {
+        renderer.load(parseAll(written.files, deps.parse));
+        settleBy = clock.monotonic() + SETTLE_MS;
+        phase = 'settling';
+        schedule();
+        return;
+      }
+      log.warn('the status branch cannot be read', { detail: written.message });
+      await clock.sleep(READ_RETRY_MS);
+    }
+  };
+
+  return {
+    start: () => {
+      phase = 'reading';
+      read().catch((error: unknown) => log.error('the status branch cannot be read', { error: String(error) }));
+    },
+    committed: () => {
+      renderer.note();
+      if (renderer.hasWork()) schedule();
+    },
+    stop: () => {
+      phase = 'stopped';
+      cancel?.();
+    },
+  };
+}
+
+/** A file that is no YAML is as good as not written: it is written anew. */
+function parseAll(
+  files: ReadonlyMap<string, string>,
+  parse: (text: string) => JsonValue,
+): ReadonlyMap<string, JsonValue> {
+  const parsed = new Map<string, JsonValue>();
+  for (const [path, text] of files) {
+    try {
+      parsed.set(path, parse(text));
+    } catch {}
+  }
+  return parsed;
+}

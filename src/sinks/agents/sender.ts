@@ -1,0 +1,132 @@
+import type { Engine } from '../../engine/graph.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { RevisionRef, SequencedDelta } from '../../model/output.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { SendOutcome } from '../../relay/session.ts';
+import type { Ledger } from '../../runtime/ledger/ledger.ts';
+import type { Loop } from '../../runtime/loop.ts';
+import type { Removals } from '../../runtime/removals.ts';
+import type { ClusterSession, Sessions } from '../../runtime/sessions.ts';
+import { buildDelta, type PlannedDelta } from './build-delta.ts';
+
+/**
+ * Sends every connected cluster what it lacks: at most one delta is in flight per cluster, and what changes meanwhile
+ * merges, because the next delta is worked out from the state when the slot is free again.
+ */
+export interface Sender {
+  /** Has a cluster looked at after the next commit, also if its outputs do not change (it has connected). */
+  wake(cluster: string): void;
+  /** Looks at every cluster whose outputs have changed or that was woken; runs after each commit. */
+  run(): void;
+}
+
+const MIN_HOLD_BACK_MS = 500;
+const MAX_HOLD_BACK_MS = 60_000;
+
+export function createSender(deps: {
+  readonly engine: Engine;
+  readonly loop: Loop;
+  readonly ledger: Ledger;
+  readonly removals: Removals;
+  readonly sessions: Sessions;
+  /** False until every source has synced or failed once. */
+  readonly mayStart: () => boolean;
+  readonly revisions: () => readonly RevisionRef[];
+  readonly clock: Clock;
+  readonly log: Log;
+}): Sender {
+  const { engine, loop, ledger, removals, sessions, clock, log } = deps;
+  const changes = engine.graph.watch(engine.pending);
+  const woken = new Set<string>();
+
+  const depart = (cluster: string, state: ClusterSession, planned: PlannedDelta): SequencedDelta | undefined => {
+    const registration = ledger.registration(cluster);
+    if (registration === undefined) return undefined;
+    const { epoch, sequence } = registration.position;
+    const position = { epoch: ledger.epoch(), sequence: ledger.epoch() === epoch ? sequence + 1 : 1 };
+    ledger.setRegistration(cluster, { ...registration, position });
+    state.inFlight = true;
+    // Counted before it is known that they arrive: the guards rather see one removal too many.
+    removals.removed(cluster, planned.delta.removals);
+    loop.transact(() => {
+      for (const [key, entry] of planned.entries) ledger.setEntry(cluster, key, entry);
+    });
+    return { ...planned.delta, position };
+  };
+
+  const arrive = (cluster: string, state: ClusterSession, delta: SequencedDelta, outcome: SendOutcome): void => {
+    if (sessions.get(cluster) !== state) return;
+    state.inFlight = false;
+    woken.add(cluster);
+    switch (outcome.type) {
+      case 'accepted':
+        state.holds = delta.to;
+        state.rejections = 0;
+        loop.transact(() => markAccepted(engine, ledger, cluster, delta));
+        return;
+      case 'rejected':
+        log.warn('an agent rejected a delta', { cluster, reason: outcome.reason, detail: outcome.message });
+        state.holds = outcome.holding.digest;
+        state.rejections++;
+        holdBack(cluster, state);
+        loop.transact(() => ledger.replaceEntries(cluster, outcome.holding));
+        return;
+      case 'disconnected':
+        return;
+    }
+  };
+
+  // A delta that was rejected once is likely to be rejected again: the same cluster is left alone for a while.
+  const holdBack = (cluster: string, state: ClusterSession): void => {
+    const delay = Math.min(MAX_HOLD_BACK_MS, MIN_HOLD_BACK_MS * 2 ** (state.rejections - 1));
+    state.heldBack = true;
+    clock.schedule(delay, () => {
+      loop.transact(() => {
+        state.heldBack = false;
+        woken.add(cluster);
+      });
+    });
+  };
+
+  const pump = (cluster: string): void => {
+    const state = sessions.get(cluster);
+    if (state === undefined || state.inFlight || state.heldBack) return;
+    if (engine.clusters.get('', cluster) === undefined) return;
+    const planned = buildDelta(engine, cluster, state.holds, deps.revisions());
+    if (planned === undefined) return;
+    const delta = depart(cluster, state, planned);
+    if (delta === undefined) return;
+    const { upserts, removals: removed, touches, position } = delta;
+    const size = { upserts: upserts.length, removals: removed.length, touches: touches.length };
+    log.info('a delta is sent', { cluster, ...position, ...size });
+    state.session.send(delta).then(
+      (outcome) => arrive(cluster, state, delta, outcome),
+      (error: unknown) => {
+        log.error('sending failed', { cluster, error: error instanceof Error ? error.message : String(error) });
+        arrive(cluster, state, delta, { type: 'disconnected' });
+        state.session.close('drain', 'SendFailed', 'the server could not send a delta');
+      },
+    );
+  };
+
+  return {
+    wake: (cluster) => void woken.add(cluster),
+    run: () => {
+      for (const { partition } of changes.take()) woken.add(partition);
+      // Until the start-up gate opens nothing is forgotten: whoever is connected by then is looked at.
+      if (!deps.mayStart()) return;
+      const clusters = [...woken];
+      woken.clear();
+      for (const cluster of clusters) pump(cluster);
+    },
+  };
+}
+
+function markAccepted(engine: Engine, ledger: Ledger, cluster: string, delta: SequencedDelta): void {
+  for (const { key, digest } of delta.upserts) {
+    const entry = engine.inputs.ledger.get(cluster, key as ObjectKey);
+    if (entry?.phase === 'inFlight' && entry.digest === digest)
+      ledger.setEntry(cluster, key, { ...entry, phase: 'accepted' });
+  }
+}

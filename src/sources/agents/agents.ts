@@ -1,0 +1,122 @@
+import type { Engine } from '../../engine/graph.ts';
+import type { AgentHolding, InputDelta, ObjectResult } from '../../model/agent.ts';
+import type { ClusterName, Digest } from '../../model/ids.ts';
+import { comparePositions } from '../../model/output.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { AgentListener, AgentSession } from '../../relay/session.ts';
+import { type Ledger, newRegistration } from '../../runtime/ledger/ledger.ts';
+import type { Loop } from '../../runtime/loop.ts';
+import type { Sessions } from '../../runtime/sessions.ts';
+import { judgeHello } from './admission.ts';
+
+/** A capability that an agent states when its cluster takes kinds as they are written (a directory). */
+export const KINDS_AS_WRITTEN = 'kinds-as-written';
+
+/**
+ * Turns what the agents say into observations for the engine. A handler that builds on an earlier observation settles
+ * the loop first: what is staged and not committed cannot be read back.
+ */
+export function createAgentSource(deps: {
+  readonly engine: Engine;
+  readonly loop: Loop;
+  readonly ledger: Ledger;
+  readonly sessions: Sessions;
+  readonly mayStart: () => boolean;
+  readonly knowsAll: () => boolean;
+  /** A session is up: its cluster wants looking at even if no output changes. */
+  readonly connected: (cluster: ClusterName) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}): AgentListener {
+  const { engine, loop, ledger, sessions, clock, log } = deps;
+  const { agents, live, results } = engine.inputs;
+
+  const bind = ({ hello }: AgentSession, holding: AgentHolding): void => {
+    const before = ledger.registration(hello.cluster);
+    const known = before?.id === hello.clusterId ? before : newRegistration(hello.cluster, hello.clusterId);
+    // An agent that has seen more than this server remembers: the store is older than what was sent. Every source has
+    // been read anew by now, so what follows is admitted above it.
+    ledger.raiseEpochAbove(holding.position.epoch - 1);
+    const position = comparePositions(holding.position, known.position) > 0 ? holding.position : known.position;
+    ledger.setRegistration(hello.cluster, { ...known, position, connected: true, since: clock.now() });
+  };
+
+  return {
+    admit: (hello) => judgeHello(hello, deps),
+    connected: (session, holding) => {
+      const { cluster, capabilities, version } = session.hello;
+      loop.settle();
+      bind(session, holding);
+      sessions.set(cluster, { session, holds: holding.digest, inFlight: false, rejections: 0, heldBack: false });
+      log.info('an agent is connected', { cluster, version, owned: holding.entries.length });
+      deps.connected(cluster);
+      loop.transact(() => {
+        ledger.replaceEntries(cluster, holding);
+        agents.set('', cluster, {
+          connected: true,
+          since: clock.now(),
+          inventory: true,
+          warm: ledger.registration(cluster)?.warm === true,
+          kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
+        });
+      });
+    },
+    disconnected: (session, reason) => {
+      const { cluster } = session.hello;
+      if (sessions.get(cluster)?.session !== session) return;
+      sessions.delete(cluster);
+      loop.settle();
+      log.info('an agent is disconnected', { cluster, reason });
+      const before = agents.get('', cluster);
+      const registration = ledger.registration(cluster);
+      if (before === undefined || registration === undefined) return;
+      ledger.setRegistration(cluster, { ...registration, connected: false, since: clock.now() });
+      loop.transact(() => agents.set('', cluster, { ...before, connected: false, since: clock.now() }));
+    },
+    results: (cluster, reported) => {
+      loop.settle();
+      loop.transact(() => {
+        for (const result of reported) takeResult(cluster, result);
+      });
+    },
+    heldInput: (cluster) => {
+      loop.settle();
+      return heldInput(engine, cluster);
+    },
+    input: (cluster, delta) => {
+      loop.transact(() => takeInput(cluster, delta));
+      markWarm(cluster);
+    },
+  };
+
+  function takeResult(cluster: ClusterName, result: ObjectResult): void {
+    const entry = engine.inputs.ledger.get(cluster, result.key);
+    if (result.state !== 'removed') {
+      results.set(cluster, result.key, result);
+      return;
+    }
+    results.delete(cluster, result.key);
+    if (entry?.phase === 'removing') ledger.setEntry(cluster, result.key, null);
+  }
+
+  function takeInput(cluster: ClusterName, delta: InputDelta): void {
+    for (const object of delta.upserts) live.set(cluster, object.key, object);
+    for (const key of delta.removals) live.delete(cluster, key);
+  }
+
+  function markWarm(cluster: ClusterName): void {
+    const registration = ledger.registration(cluster);
+    if (registration === undefined || registration.warm) return;
+    ledger.setRegistration(cluster, { ...registration, warm: true });
+    loop.settle();
+    const agent = agents.get('', cluster);
+    if (agent !== undefined) loop.transact(() => agents.set('', cluster, { ...agent, warm: true }));
+  }
+}
+
+function heldInput(engine: Engine, cluster: ClusterName): ReadonlyMap<string, Digest> {
+  const held = new Map<string, Digest>();
+  for (const { key, value } of engine.inputs.live.entries(cluster)) held.set(key, value.digest);
+  return held;
+}
