@@ -63,14 +63,19 @@ export interface Index<Value> {
   members(group: string): readonly Entry<Value>[];
   count(group: string): number;
   groups(): Iterable<string>;
+  /** Entries whose groups could not be told, because `groups` threw: they are in no group. */
+  readonly failures: Collection<Failure>;
 }
 
 /**
- * Declared, tracked reads. Reading what is absent is a dependency too. Of a live collection only the partitions inside
- * the computation's scope exist.
+ * Declared, tracked reads. Reading what is absent is a dependency too. A computation sees every collection as if nothing
+ * outside its scope had contributed to it: of a live input only the partitions inside, of what was derived from live
+ * state only entries whose own scope is inside, of a gathered list only such contributions.
  */
 export interface Reader {
   get<Value>(collection: Collection<Value>, partition: string, key: string): Value | undefined;
+  /** The scope of what {@link Reader.get} would return; the same dependency. */
+  scopeOf(collection: Collection<unknown>, partition: string, key: string): readonly string[] | undefined;
   /** Members in canonical order of (partition, key). */
   members<Value>(index: Index<Value>, group: string): readonly Entry<Value>[];
   /** Number of members; a dependency on the number alone. */
@@ -83,11 +88,12 @@ export type Emit<Value> = (partition: string, key: string, value: Value) => void
 export interface Derivation<Source, Result> {
   readonly name: string;
   readonly from: Collection<Source>;
-  /** Everything that `compute` and `scope` may read; reading anything else throws. */
+  /** Everything that `compute` and `scope` may read besides `from`; reading anything else throws. */
   readonly reads?: readonly (Collection<never> | Index<never> | Collection<unknown> | Index<unknown>)[];
   /**
-   * The clusters whose live state `compute` may read, from desired state alone. Left out: none. It joins with the scopes
-   * of everything that is read.
+   * The clusters whose live state `compute` may read, from desired state alone: reading what comes from live state
+   * throws here. Joins with the scope of the primary entry; the result is what `compute` may read and the scope of all
+   * that it emits. Required if `reads` names something that comes from live state and `from` does not.
    */
   readonly scope?: (entry: Entry<Source>, read: Reader) => Iterable<string>;
   readonly compute: (entry: Entry<Source>, read: Reader, emit: Emit<Result>) => void;
@@ -100,14 +106,21 @@ export interface JoinDerivation<Left, Right, Result>
   extends Omit<Derivation<unknown, Result>, 'from' | 'compute' | 'scope'> {
   readonly left: Collection<Left>;
   readonly right: Collection<Right>;
-  readonly compute: (
-    entry: EntryAddress & { readonly left: Left | undefined; readonly right: Right | undefined },
-    read: Reader,
-    emit: Emit<Result>,
-  ) => void;
+  /** As of {@link Derivation}; joins with the scopes of both sides. */
+  readonly scope?: (entry: JoinedEntry<Left, Right>, read: Reader) => Iterable<string>;
+  readonly compute: (entry: JoinedEntry<Left, Right>, read: Reader, emit: Emit<Result>) => void;
 }
 
-/** One change of a watched collection between two commits. Exactly one of before and after may be undefined. */
+/** The two sides of one address; at least one is there. */
+export interface JoinedEntry<Left, Right> extends EntryAddress {
+  readonly left: Left | undefined;
+  readonly right: Right | undefined;
+}
+
+/**
+ * One change of a watched collection. At most one of before and after is undefined. A change of the scope alone is a
+ * change too, with an equal value before and after.
+ */
 export interface Change<Value> extends EntryAddress {
   readonly before: Value | undefined;
   readonly after: Value | undefined;
@@ -126,13 +139,16 @@ export interface Why extends EntryAddress {
   readonly collection: string;
   /** For an input: what was staged beside the value. */
   readonly provenance?: unknown;
+  /** There is no such entry, and that was looked at. */
+  readonly absent?: true;
+  /** In canonical order of (collection, partition, key). A part that is reached twice is the same object. */
   readonly because: readonly Why[];
 }
 
 /** One node's figures, for `dump` and for the leak law. */
 export interface NodeSizes {
   readonly name: string;
-  readonly kind: 'input' | 'derived' | 'gathered' | 'joined' | 'index';
+  readonly kind: 'input' | 'derived' | 'gathered' | 'joined' | 'index' | 'graph';
   /** Sizes of every inner map by name; all zero after everything was deleted. */
   readonly maps: Readonly<Record<string, number>>;
 }
@@ -144,9 +160,15 @@ export interface Graph {
     name: string,
     options?: { readonly live?: boolean; readonly equals?: (a: Value, b: Value) => boolean },
   ): Input<Value>;
-  /** One value per key. Two primaries that emit one key are a conflict: the first in (partition, key) order stays, the others fail with that message. */
+  /**
+   * One value per key. Two primaries that emit one key are a conflict: the first in (partition, key) order has it, the
+   * others have a failure that names it; their other keys stand. One primary that emits a key twice fails.
+   */
   derive<Source, Result>(derivation: Derivation<Source, Result>): Derived<Result>;
-  /** A list of contributions per key, in canonical order of their primaries. */
+  /**
+   * A list of contributions per key, in canonical order of their primaries; several of one primary in the order of their
+   * emission.
+   */
   gather<Source, Result>(derivation: Derivation<Source, Result>): Derived<readonly Contribution<Result>[]>;
   join<Left, Right, Result>(derivation: JoinDerivation<Left, Right, Result>): Derived<Result>;
   /** `groups` is a pure function of the entry alone. */

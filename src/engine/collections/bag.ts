@@ -1,0 +1,75 @@
+/**
+ * A small set without order that costs nothing while it has no element, a pointer while it has one, a list while it
+ * has few. Most entries have one dependent, and there are hundreds of thousands of them.
+ */
+export type Bag<Item extends object> = undefined | Item | Item[] | Set<Item>;
+
+/** Above this many items a list is searched too slowly. */
+const longestList = 8;
+
+/** The bag with one item more. The item must not be in it yet. Reuses the given bag. */
+export function withItem<Item extends object>(bag: Bag<Item>, item: Item): Bag<Item> {
+  if (bag === undefined) return item;
+  if (bag instanceof Set) return bag.add(item);
+  if (!Array.isArray(bag)) return [bag, item];
+  if (bag.length >= longestList) return new Set(bag).add(item);
+  bag.push(item);
+  return bag;
+}
+
+/** The bag without the item, whether it was in it or not. Reuses the given bag. */
+export function withoutItem<Item extends object>(bag: Bag<Item>, item: Item): Bag<Item> {
+  if (bag === undefined || bag === item) return undefined;
+  if (bag instanceof Set) {
+    bag.delete(item);
+    return bag.size > 1 ? bag : onlyItem(bag);
+  }
+  if (!Array.isArray(bag)) return bag;
+  const at = bag.indexOf(item);
+  if (at < 0) return bag;
+  const last = bag.pop() as Item;
+  if (at < bag.length) bag[at] = last;
+  return bag.length > 1 ? bag : bag[0];
+}
+
+function onlyItem<Item>(items: Set<Item>): Item | undefined {
+  for (const item of items) return item;
+  return undefined;
+}
+
+/** The items, in no particular order. The bag must not change while they are walked. */
+export function itemsOf<Item extends object>(bag: Bag<Item>): Iterable<Item> {
+  if (bag === undefined) return none;
+  return bag instanceof Set || Array.isArray(bag) ? bag : [bag];
+}
+
+const none: readonly never[] = [];
+
+/** The number of items. */
+export function bagSize(bag: Bag<object>): number {
+  if (bag === undefined) return 0;
+  if (bag instanceof Set) return bag.size;
+  return Array.isArray(bag) ? bag.length : 1;
+}
+
+/** A list that is bare while it has one element, nothing while it has none. */
+export type Few<Item extends object> = undefined | Item | readonly Item[];
+
+/** Packs a list; copies it, so that the given one can be reused. */
+export function packed<Item extends object>(items: readonly Item[]): Few<Item> {
+  return items.length > 1 ? items.slice() : items[0];
+}
+
+/** The elements in order. */
+export function unpacked<Item extends object>(few: Few<Item>): readonly Item[] {
+  if (few === undefined) return none;
+  return Array.isArray(few) ? (few as readonly Item[]) : [few as Item];
+}
+
+/** Whether the packed list has exactly these elements in this order. */
+export function samePacked<Item extends object>(few: Few<Item>, items: readonly Item[]): boolean {
+  if (!Array.isArray(few)) return few === undefined ? items.length === 0 : items.length === 1 && items[0] === few;
+  if (few.length !== items.length) return false;
+  for (let index = 0; index < items.length; index += 1) if (few[index] !== items[index]) return false;
+  return true;
+}

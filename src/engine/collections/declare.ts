@@ -1,0 +1,188 @@
+import { noteEmit } from './call.ts';
+import { structurallyEqual } from './equality.ts';
+import { createIndex } from './handles.ts';
+import { createIndexNode } from './indexing.ts';
+import { createInputNode, stageDrop, stageRemoval, stageValue } from './input.ts';
+import { followAddresses, followPrimaries } from './primaries.ts';
+import { createReader, type Readable } from './reader.ts';
+import { checkIdle, publish, type Registry, storeOf, takeName } from './registry.ts';
+import type { DerivedNode, IndexNode, NodeFunctions, Store } from './state.ts';
+import { createStore } from './storage.ts';
+import type { Collection, Contribution, Derivation, Derived, Failure, Index, Input, JoinDerivation } from './types.ts';
+
+/** Declares an input. */
+export function declareInput<Value>(
+  registry: Registry,
+  name: string,
+  live: boolean,
+  equals: ((a: Value, b: Value) => boolean) | undefined,
+): Input<Value> {
+  takeName(registry, name);
+  const store = createStore({
+    name,
+    kind: 'input',
+    live,
+    scoped: live,
+    gathers: false,
+    scopes: registry.kernel.scopes,
+    equals: (equals as Store['equals'] | undefined) ?? structurallyEqual,
+  });
+  const node = createInputNode(store);
+  registry.nodes.push(node);
+  return publish<Value, Pick<Input<Value>, 'set' | 'delete' | 'drop'>>(registry, store, {
+    set: (partition, key, value, provenance) => {
+      checkIdle(registry);
+      stageValue(node, partition, key, value, provenance);
+    },
+    delete: (partition, key) => {
+      checkIdle(registry);
+      stageRemoval(node, partition, key);
+    },
+    drop: (partition) => {
+      checkIdle(registry);
+      stageDrop(node, partition);
+    },
+  });
+}
+
+/** Declares an index. */
+export function declareIndex<Value>(
+  registry: Registry,
+  name: string,
+  from: Collection<Value>,
+  groups: Parameters<typeof createIndexNode>[2],
+): Index<Value> {
+  takeName(registry, name);
+  const node = createIndexNode(name, storeOf(registry, from), groups);
+  registry.nodes.push(node);
+  const failures = publish<Failure, object>(registry, node.failures, {});
+  const index = createIndex<Value>(node, failures, () => checkIdle(registry));
+  registry.indexes.set(index, node);
+  return index;
+}
+
+/** Declares a derived or gathered collection. */
+export function declareDerived<Source, Result, Value>(
+  registry: Registry,
+  kind: 'derived' | 'gathered',
+  { name, from, reads = [], scope, compute, equals }: Derivation<Source, Result>,
+): Derived<Value> {
+  return declareNode<Value>(registry, {
+    kind,
+    name,
+    primaries: [storeOf(registry, from)],
+    reads: [from, ...reads],
+    scope: scope as NodeFunctions['scope'],
+    compute: compute as NodeFunctions['compute'],
+    equals: equals as Store['equals'] | undefined,
+  });
+}
+
+/** Declares a join. */
+export function declareJoin<Left, Right, Result>(
+  registry: Registry,
+  { name, left, right, reads = [], scope, compute, equals }: JoinDerivation<Left, Right, Result>,
+): Derived<Result> {
+  const sides = [storeOf(registry, left), storeOf(registry, right)] as const;
+  if (sides[0] === sides[1]) throw new Error(`"${name}" joins "${left.name}" with itself`);
+  return declareNode<Result>(registry, {
+    kind: 'joined',
+    name,
+    primaries: sides,
+    reads: [left, right, ...reads],
+    scope: scope as NodeFunctions['scope'],
+    compute: compute as NodeFunctions['compute'],
+    equals: equals as Store['equals'] | undefined,
+  });
+}
+
+/** What a node is declared by, whichever kind it is, with its value types erased. */
+interface Declaration extends Pick<NodeFunctions, 'scope' | 'compute'> {
+  readonly kind: DerivedNode['kind'];
+  readonly name: string;
+  readonly primaries: readonly [Store] | readonly [Store, Store];
+  readonly reads: readonly object[];
+  readonly equals: Store['equals'] | undefined;
+}
+
+function declareNode<Value>(registry: Registry, declaration: Declaration): Derived<Value> {
+  const { name, primaries } = declaration;
+  takeName(registry, name);
+  const node = createNode(registry, declaration);
+  registry.nodes.push(node);
+  const [from, other] = primaries;
+  if (other === undefined) followPrimaries(node, from);
+  else followAddresses(node, from, other);
+  const failures = publish<Failure, object>(registry, node.failures, {});
+  return publish<Value, Pick<Derived<Value>, 'failures'>>(registry, node.store, { failures });
+}
+
+function createNode(registry: Registry, declaration: Declaration): DerivedNode {
+  const { kernel } = registry;
+  const { name, kind, scope, compute, equals = structurallyEqual } = declaration;
+  const readable = readableOf(registry, declaration);
+  const gathers = kind === 'gathered';
+  const scoped = isScoped(declaration, readable);
+  const settings = { kind: 'derived', live: false, scoped, scopes: kernel.scopes } as const;
+  const store = createStore({ ...settings, name, gathers, equals: gathers ? equalLists(equals) : equals });
+  const failures = createStore({ ...settings, name: `${name}/failures`, gathers: false, equals: structurallyEqual });
+  const functions: NodeFunctions = {
+    scope,
+    compute,
+    read: createReader(store, kernel.call, readable),
+    emit: (partition, key, value) => noteEmit(kernel.call, store, partition, key, value),
+  };
+  return {
+    kind,
+    name,
+    kernel,
+    store,
+    failures,
+    functions,
+    queue: [],
+    touched: [],
+    lost: new Map(),
+    unsettled: new Map(),
+    computations: 0,
+  };
+}
+
+function readableOf({ stores, indexes }: Registry, { name, reads }: Declaration): Readable {
+  const readable = new Map<object, Store | IndexNode>();
+  for (const handle of reads) {
+    const node = stores.get(handle) ?? indexes.get(handle);
+    if (node === undefined) throw new Error(`"${name}" declares to read something that is not of this graph`);
+    readable.set(handle, node);
+  }
+  return readable;
+}
+
+/**
+ * Whether entries can have a scope. A reader of live state that never says which would see none of it: that is refused
+ * when it is declared, and not found out when something is missing.
+ */
+function isScoped({ name, primaries, scope }: Declaration, readable: Readable): boolean {
+  if (scope !== undefined || primaries.some((store) => store.scoped)) return true;
+  for (const node of readable.values()) {
+    const store = 'groups' in node ? node.from : node;
+    if (store.scoped)
+      throw new Error(`"${name}" reads "${node.name}", which comes from live state: it must declare a scope`);
+  }
+  return false;
+}
+
+function equalLists(equals: Store['equals']): Store['equals'] {
+  return (a, b) => {
+    const left = a as readonly Contribution<unknown>[];
+    const right = b as readonly Contribution<unknown>[];
+    return (
+      left.length === right.length &&
+      left.every((one, place) => {
+        const other = right[place] as Contribution<unknown>;
+        if (one === other) return true;
+        const sameFrom = one.from.partition === other.from.partition && one.from.key === other.from.key;
+        return sameFrom && equals(one.value, other.value);
+      })
+    );
+  };
+}

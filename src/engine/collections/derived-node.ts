@@ -1,0 +1,141 @@
+import { packed, unpacked } from './bag.ts';
+import { duplicateOf, endCall, relink } from './call.ts';
+import { addClaim, settleClaims, withdrawClaims } from './claims.ts';
+import { isOrphan, unlink } from './computation.ts';
+import { messageOf, settleFailures } from './failures.ts';
+import { describeAddress } from './order.ts';
+import { changed } from './propagate.ts';
+import { emptyScope, isCanonical, type Scope } from './scopes.ts';
+import { absent, type Cell, type Computation, type DerivedNode } from './state.ts';
+import { sameValue, scopeOfCell, writeValue } from './storage.ts';
+import type { EntryAddress } from './types.ts';
+
+/** Does what is in the node's queue, then decides the touched cells, then the failures. */
+export function refreshNode(node: DerivedNode): void {
+  const { queue } = node;
+  if (queue.length === 0) return;
+  node.queue = [];
+  for (const computation of queue) {
+    computation.queued = false;
+    if (isOrphan(computation)) closeComputation(node, computation);
+    else recompute(node, computation);
+  }
+  settleClaims(node);
+  settleFailures(node);
+}
+
+/** Takes back all that a computation gave and read: its primary is gone. */
+function closeComputation(node: DerivedNode, computation: Computation): void {
+  for (const cell of unpacked(computation.outputs)) withdrawClaims(node, cell, computation);
+  computation.outputs = undefined;
+  relink(computation, []);
+  unlink(computation.primary, computation);
+  if (computation.right !== undefined) unlink(computation.right, computation);
+  node.kernel.scopes.release(computation.scope);
+  computation.scope = emptyScope;
+  if (computation.failed) node.unsettled.set(computation, undefined);
+  node.computations -= 1;
+}
+
+/** Calls the functions for one primary. Whatever they throw stays with this primary. */
+function recompute(node: DerivedNode, computation: Computation): void {
+  const { kernel, functions } = node;
+  const { call } = kernel;
+  kernel.computed += 1;
+  call.computation = computation;
+  let thrown: string | undefined;
+  let scope: Scope | undefined;
+  try {
+    const entry = entryOf(node, computation);
+    scope = holdScope(node, computation, declaredScope(node, entry));
+    call.scope = scope;
+    functions.compute(entry, functions.read, functions.emit);
+    thrown = node.store.gathers ? undefined : doubleEmission(call.cells);
+  } catch (error) {
+    thrown = messageOf(error);
+  }
+  scope ??= holdScope(node, computation, []);
+  relink(computation, call.reads);
+  if (thrown === undefined) give(node, computation, scope);
+  else giveNothing(node, computation);
+  kernel.scopes.release(computation.scope);
+  computation.scope = scope;
+  if (thrown !== undefined || computation.failed) node.unsettled.set(computation, thrown);
+  endCall(call);
+}
+
+function entryOf({ kind }: DerivedNode, { primary, right }: Computation): EntryAddress {
+  const partition = primary.partition.name;
+  if (kind !== 'joined') return { partition, key: primary.key, value: primary.value } as EntryAddress;
+  return { partition, key: primary.key, left: presentValue(primary), right: presentValue(right) } as EntryAddress;
+}
+
+function presentValue(cell: Cell | undefined): unknown {
+  return cell === undefined || cell.value === absent ? undefined : cell.value;
+}
+
+function declaredScope({ functions }: DerivedNode, entry: EntryAddress): readonly string[] {
+  return functions.scope === undefined ? [] : [...functions.scope(entry, functions.read)];
+}
+
+/** The declared scope joined with the primary's; the very object that the computation has, if it is the same set. */
+function holdScope(
+  { kernel: { scopes }, store }: DerivedNode,
+  computation: Computation,
+  declared: readonly string[],
+): Scope {
+  if (!store.scoped) return emptyScope;
+  const { primary, right, scope: current } = computation;
+  const inherited = primaryScope(primary);
+  const other = right === undefined ? emptyScope : primaryScope(right);
+  if (declared.length === 0 && other === emptyScope) return scopes.retain(inherited);
+  if (inherited === emptyScope && other === emptyScope && isSameList(declared, current.clusters))
+    return scopes.retain(current);
+  return scopes.hold([...declared, ...inherited.clusters, ...other.clusters]);
+}
+
+/** A side of a live input that is not there has a scope all the same: its address says which cluster could fill it. */
+function primaryScope(cell: Cell): Scope {
+  return cell.partition.store.live ? cell.partition.scope : scopeOfCell(cell);
+}
+
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && isCanonical(a) && a.every((item, place) => item === b[place]);
+}
+
+function doubleEmission(cells: readonly Cell[]): string | undefined {
+  const twice = duplicateOf(cells);
+  return twice === undefined ? undefined : `${describeAddress(twice.partition.name, twice.key)} was emitted twice`;
+}
+
+/** Replaces what a computation gave before by what it has emitted now. */
+function give(node: DerivedNode, computation: Computation, scope: Scope): void {
+  const { cells, values, aligned } = node.kernel.call;
+  const before = unpacked(computation.outputs);
+  const stays = aligned && cells.length === before.length ? undefined : new Set(cells);
+  for (const cell of before) {
+    // A cell that only this computation gives, and goes on giving, needs no decision: see `renew`.
+    if (cell.origin === computation && (stays === undefined || stays.has(cell))) continue;
+    withdrawClaims(node, cell, computation);
+  }
+  const rescoped = scope !== computation.scope;
+  for (let place = 0; place < cells.length; place += 1) {
+    const cell = cells[place] as Cell;
+    if (cell.origin === computation) renew(cell, values[place], computation.scope, rescoped);
+    else addClaim(node, cell, computation, values[place]);
+  }
+  if (stays !== undefined) computation.outputs = packed([...stays]);
+}
+
+function giveNothing(node: DerivedNode, computation: Computation): void {
+  for (const cell of unpacked(computation.outputs)) withdrawClaims(node, cell, computation);
+  computation.outputs = undefined;
+}
+
+/** The common case: a cell that nobody else gives gets its next value at once. */
+function renew(cell: Cell, value: unknown, scopeBefore: Scope, rescoped: boolean): void {
+  const before = cell.value;
+  const same = sameValue(cell.partition.store, before, value);
+  if (!same) writeValue(cell, value);
+  if (!same || rescoped) changed(cell, before, scopeBefore, rescoped);
+}

@@ -1,0 +1,53 @@
+/**
+ * Equality by value of JSON-like data, and of maps, sets and bytes. The order of an object's or map's keys does not
+ * matter, a member that is `undefined` is the same as none. Anything else (functions, class instances) is equal only
+ * to itself.
+ */
+export function structurallyEqual(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a)) return Array.isArray(b) && equalLists(a, b);
+  const prototype: unknown = Object.getPrototypeOf(a);
+  if (prototype !== Object.getPrototypeOf(b)) return false;
+  if (prototype === Object.prototype || prototype === null) {
+    return equalRecords(a as Record<string, unknown>, b as Record<string, unknown>);
+  }
+  if (a instanceof Map) return equalMaps(a, b as ReadonlyMap<unknown, unknown>);
+  if (a instanceof Set) return a.size === (b as Set<unknown>).size && a.isSubsetOf(b as Set<unknown>);
+  if (a instanceof Uint8Array) return equalBytes(a, b as Uint8Array);
+  return false;
+}
+
+function equalLists(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index += 1) {
+    if (!structurallyEqual(a[index], b[index])) return false;
+  }
+  return true;
+}
+
+function equalRecords(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {
+  let members = 0;
+  for (const key of Object.keys(a)) {
+    const value = a[key];
+    if (value === undefined) continue;
+    members += 1;
+    if (!Object.hasOwn(b, key) || !structurallyEqual(value, b[key])) return false;
+  }
+  for (const key of Object.keys(b)) {
+    if (b[key] !== undefined) members -= 1;
+  }
+  return members === 0;
+}
+
+function equalMaps(a: ReadonlyMap<unknown, unknown>, b: ReadonlyMap<unknown, unknown>): boolean {
+  if (a.size !== b.size) return false;
+  for (const [key, value] of a) {
+    if (!b.has(key) || !structurallyEqual(value, b.get(key))) return false;
+  }
+  return true;
+}
+
+function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}

@@ -1,0 +1,104 @@
+import { bagSize, itemsOf, withItem, withoutItem } from './bag.ts';
+import { enqueue } from './computation.ts';
+import { messageOf, writeFailure } from './failures.ts';
+import { obtainGroup, releaseGroup } from './groups.ts';
+import { emptyScope } from './scopes.ts';
+import { absent, type Cell, type Group, type IndexNode, type Store } from './state.ts';
+import { createStore, findCell, releaseCell, scopeOfCell } from './storage.ts';
+import type { Entry } from './types.ts';
+
+/** Creates the index of a store, with what is in the store in its queue. */
+export function createIndexNode(
+  name: string,
+  from: Store,
+  groupsOf: (entry: Entry<unknown>) => Iterable<string>,
+): IndexNode {
+  const { scoped, scopes } = from;
+  const failures = createStore({
+    name: `${name}/failures`,
+    kind: 'derived',
+    live: false,
+    gathers: false,
+    scoped,
+    scopes,
+    equals: Object.is,
+  });
+  const queue = [...from.partitions.values()].flatMap((partition) => [...partition.cells.values()]);
+  const groups = new Map<string, Group>();
+  const node: IndexNode = { kind: 'index', name, from, groupsOf, groups, failures, memberships: 0, queue };
+  from.indexes.push(node);
+  return node;
+}
+
+/**
+ * Looks at the queued cells' groups again. That the value of a member has changed was told to its groups' readers when
+ * it changed; here it is about who comes and who leaves.
+ */
+export function refreshIndex(index: IndexNode): void {
+  const { queue } = index;
+  if (queue.length === 0) return;
+  index.queue = [];
+  const sizesBefore = new Map<Group, number>();
+  for (const cell of queue) regroup(index, cell, sizesBefore);
+  for (const [group, before] of sizesBefore) {
+    // With scopes, one member may have taken the place of another that not everybody sees.
+    if (index.from.scoped || before !== bagSize(group.members)) {
+      for (const computation of itemsOf(group.counter?.dependents)) enqueue(computation);
+    }
+    releaseGroup(group);
+  }
+}
+
+function regroup(index: IndexNode, cell: Cell, sizesBefore: Map<Group, number>): void {
+  const wanted = wantedGroups(index, cell);
+  const left: Group[] = [];
+  const stayed = new Set<string>();
+  for (const dependent of itemsOf(cell.dependents)) {
+    if (dependent.kind !== 'group' || dependent.index !== index) continue;
+    if (wanted.has(dependent.name)) stayed.add(dependent.name);
+    else left.push(dependent);
+  }
+  for (const group of left) {
+    noteMembership(group, sizesBefore);
+    group.members = withoutItem(group.members, cell);
+    cell.dependents = withoutItem(cell.dependents, group);
+    index.memberships -= 1;
+  }
+  for (const name of wanted) {
+    if (stayed.has(name)) continue;
+    const group = obtainGroup(index, name);
+    noteMembership(group, sizesBefore);
+    group.members = withItem(group.members, cell);
+    cell.dependents = withItem(cell.dependents, group);
+    index.memberships += 1;
+  }
+  releaseCell(cell);
+}
+
+function noteMembership(group: Group, sizesBefore: Map<Group, number>): void {
+  if (sizesBefore.has(group)) return;
+  sizesBefore.set(group, bagSize(group.members));
+  group.sorted = undefined;
+  for (const computation of itemsOf(group.dependents)) enqueue(computation);
+}
+
+const noGroups: ReadonlySet<string> = new Set();
+
+function wantedGroups(index: IndexNode, cell: Cell): ReadonlySet<string> {
+  const { partition, key, value } = cell;
+  let groups = noGroups;
+  let message: string | undefined;
+  if (value !== absent) {
+    try {
+      groups = new Set(index.groupsOf({ partition: partition.name, key, value }));
+    } catch (error) {
+      message = messageOf(error);
+    }
+  }
+  const failed = findCell(index.failures, partition.name, key)?.value ?? absent;
+  if (message !== undefined || failed !== absent) {
+    const scope = message === undefined ? emptyScope : index.from.scopes.retain(scopeOfCell(cell));
+    writeFailure(index.failures, cell, message, [cell], scope);
+  }
+  return groups;
+}

@@ -1,0 +1,78 @@
+import { noteRead } from './call.ts';
+import { countOf, membersOf, obtainCounter, obtainGroup } from './groups.ts';
+import { emptyScope, isWithin, names, type Scope } from './scopes.ts';
+import { absent, type Call, type Cell, type DerivedOrigin, type Group, type IndexNode, type Store } from './state.ts';
+import { obtainCell, scopeOfCell } from './storage.ts';
+import type { Collection, Contribution, Index, Reader } from './types.ts';
+
+/** What the functions of one node have declared to read, by the public handle. */
+export type Readable = ReadonlyMap<object, Store | IndexNode>;
+
+/** Creates the reader that a node's functions are called with. It works only while one of them runs. */
+export function createReader(owner: Store, call: Call, readable: Readable): Reader {
+  const { name } = owner;
+  const declared = (handle: object, what: string): Store | IndexNode => {
+    if (call.computation?.node.store !== owner)
+      throw new Error(`the reader of "${name}" was used outside its computation`);
+    const node = readable.get(handle);
+    if (node === undefined) throw new Error(`"${name}" reads ${what}, which is not among its declared reads`);
+    const scoped = 'groups' in node ? node.from.scoped : node.scoped;
+    if (scoped && call.scope === undefined) {
+      throw new Error(
+        `the scope of "${name}" reads ${what}, which comes from live state: it must come from desired state alone`,
+      );
+    }
+    return node;
+  };
+
+  const cellOf = (collection: Collection<unknown>, partition: string, key: string): Cell | undefined => {
+    const store = declared(collection, `the collection "${collection.name}"`) as Store;
+    if (store.live && !names(call.scope ?? emptyScope, partition)) return undefined;
+    const cell = obtainCell(store, partition, key);
+    noteRead(call, cell);
+    return cell;
+  };
+
+  const groupOf = (index: Index<unknown>, group: string): Group =>
+    obtainGroup(declared(index, `the index "${index.name}"`) as IndexNode, group);
+
+  const reader: Reader = {
+    get: <Value>(collection: Collection<Value>, partition: string, key: string) => {
+      const cell = cellOf(collection, partition, key);
+      return cell === undefined ? undefined : (visibleValue(cell, call.scope ?? emptyScope) as Value | undefined);
+    },
+    scopeOf: (collection, partition, key) => {
+      const cell = cellOf(collection, partition, key);
+      if (cell === undefined || visibleValue(cell, call.scope ?? emptyScope) === undefined) return undefined;
+      return scopeOfCell(cell).clusters;
+    },
+    members: <Value>(index: Index<Value>, name: string) => {
+      const group = groupOf(index as Index<unknown>, name);
+      noteRead(call, group);
+      return membersOf(group, call.scope ?? emptyScope) as ReturnType<typeof index.members>;
+    },
+    count: (index, name) => {
+      const group = groupOf(index as Index<unknown>, name);
+      noteRead(call, obtainCounter(group));
+      return countOf(group, call.scope ?? emptyScope);
+    },
+  };
+  return reader;
+}
+
+/**
+ * What a computation with this scope sees of a cell: the collection as if nothing outside the scope had given anything.
+ * Of a gathered list the contributions inside, of a contested key the first giver inside.
+ */
+export function visibleValue(cell: Cell, scope: Scope): unknown {
+  const { store } = cell.partition;
+  if (cell.value === absent) return undefined;
+  if (!store.scoped || store.kind === 'input' || isWithin(scopeOfCell(cell), scope)) return cell.value;
+  const origin = cell.origin as DerivedOrigin;
+  if (origin?.kind !== 'claims') return undefined;
+  if (!store.gathers) return origin.list.find(({ by }) => isWithin(by.scope, scope))?.value;
+  const inside = (cell.value as readonly Contribution<unknown>[]).filter((_one, place) =>
+    isWithin(origin.list[place]?.by.scope ?? emptyScope, scope),
+  );
+  return inside.length === 0 ? undefined : inside;
+}

@@ -1,0 +1,55 @@
+import { compareAddresses } from './order.ts';
+import type { Scope } from './scopes.ts';
+import { absent, type Store, type Watcher } from './state.ts';
+import { findCell, sameValue, scopeOfCell } from './storage.ts';
+import type { Change } from './types.ts';
+
+interface Earlier {
+  readonly value: unknown;
+  readonly clusters: readonly string[];
+}
+
+/** Collects a store's changes from now on. Only the state before the first change of each address is kept. */
+export function createWatch<Value>(store: Store): { take(): readonly Change<Value>[] } {
+  let earlier = new Map<string, Map<string, Earlier>>();
+  const watcher: Watcher = {
+    note: ({ partition: { name }, key }, value, { clusters }: Scope) => {
+      let keys = earlier.get(name);
+      if (keys === undefined) {
+        keys = new Map();
+        earlier.set(name, keys);
+      }
+      if (!keys.has(key)) keys.set(key, { value, clusters });
+    },
+  };
+  store.watchers.push(watcher);
+  return {
+    take: () => {
+      const taken = earlier;
+      earlier = new Map();
+      const changes: Change<Value>[] = [];
+      for (const [partition, keys] of taken) {
+        for (const [key, before] of keys) {
+          const change = changeSince(store, partition, key, before);
+          if (change !== undefined) changes.push(change as Change<Value>);
+        }
+      }
+      return changes.sort(compareAddresses);
+    },
+  };
+}
+
+function changeSince(store: Store, partition: string, key: string, before: Earlier): Change<unknown> | undefined {
+  const cell = findCell(store, partition, key);
+  const after = cell === undefined ? absent : cell.value;
+  const { clusters } = before;
+  const now = cell === undefined ? [] : scopeOfCell(cell).clusters;
+  const sameScope =
+    clusters === now || (clusters.length === now.length && clusters.every((name, at) => name === now[at]));
+  if (sameScope && sameValue(store, before.value, after)) return undefined;
+  return { partition, key, before: shown(before.value), after: shown(after) };
+}
+
+function shown(value: unknown): unknown {
+  return value === absent ? undefined : value;
+}
