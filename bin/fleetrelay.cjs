@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+'use strict';
+// Plain CommonJS on purpose: this file must run, and say what is wrong, on a Node that cannot read anything else here.
+
+/** Says in one line why this Node cannot run fleetrelay, or undefined. */
+function nodeProblem(version) {
+  const major = Number.parseInt(version, 10);
+  return major === 24 || major >= 26
+    ? undefined
+    : `fleetrelay needs Node.js 24, or 26 and newer; this is ${version}. In a checkout, "npm run fleetrelay -- ARGUMENTS" brings its own.`;
+}
+
+function start() {
+  const problem = nodeProblem(process.versions.node);
+  if (problem !== undefined) {
+    process.stderr.write(`${problem}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const { existsSync } = require('node:fs');
+  const { join } = require('node:path');
+  const args = process.argv.slice(2);
+  if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) {
+    process.stdout.write(`${require('../package.json').version}\n`);
+    return;
+  }
+  require('node:module').enableCompileCache();
+  // A checkout runs its sources as they are; an installed package has no sources, only what was built from them.
+  const sources = join(__dirname, '../src/cli/process.ts');
+  const main = existsSync(sources) ? sources : join(__dirname, '../dist/cli.js');
+  import(require('node:url').pathToFileURL(main).href).then(
+    (cli) => cli.runProcess(),
+    (error) => {
+      process.stderr.write(`fleetrelay cannot start: ${error.message}\n`);
+      process.exitCode = 70;
+    },
+  );
+}
+
+if (require.main === module) start();
+else module.exports = { nodeProblem };

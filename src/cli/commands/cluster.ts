@@ -1,0 +1,65 @@
+import type { Command } from 'commander';
+import type { ClusterName } from '../../model/ids.ts';
+import { clusterName } from '../arguments.ts';
+import { callerName } from '../caller.ts';
+import { CliError } from '../cli-error.ts';
+import { type ApiOptions, connect, withApiOptions } from '../client.ts';
+import { type CliContext, examples, newCommand } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
+import { type OutputFormat, outputOption, print, writeTable } from '../output.ts';
+import { CLUSTER_COLUMNS } from '../views.ts';
+
+interface TokenFlags {
+  readonly dataDir?: string;
+  readonly relaySecretFile?: string;
+  readonly output: OutputFormat;
+}
+
+interface ReplaceFlags extends ApiOptions {
+  readonly as?: string;
+  readonly output: OutputFormat;
+}
+
+const EXAMPLES = examples([
+  ['fleetrelay cluster token east --data-dir /var/lib/fleetrelay > east.token', 'for the agent of "east"'],
+  ['fleetrelay cluster replace east', 'let another cluster take the name "east"'],
+]);
+
+/** `fleetrelay cluster token|replace`. */
+export function clusterCommand(context: CliContext): Command {
+  const command = newCommand('cluster', context)
+    .summary('token of a cluster, replacement of a cluster')
+    .description('Joining and replacing clusters.')
+    .addHelpText('after', EXAMPLES);
+  tokenCommand(command.command('token'), context);
+  withApiOptions(command.command('replace'))
+    .summary('let another cluster take a name')
+    .description('Unbinds the name from the cluster id that has it: the next agent with its token takes it.')
+    .argument('<name>', 'name of the cluster', clusterName)
+    .option('--as <name>', 'who replaces it, for the record (default: your user name)')
+    .addOption(outputOption())
+    .action(async (name: ClusterName, { output, as, ...api }: ReplaceFlags) => {
+      const cluster = await (await connect(context, api)).replaceCluster(name, callerName(context, as));
+      await print(context, output, cluster, (out) => writeTable(out, CLUSTER_COLUMNS, [cluster]));
+    });
+  return command;
+}
+
+function tokenCommand(command: Command, context: CliContext): void {
+  command
+    .summary('print the token of a cluster')
+    .description(
+      'Prints the token that the agent of a cluster needs. Works where the secret of the server is; asks nobody.',
+    )
+    .argument('<name>', 'name of the cluster', clusterName)
+    .option('--data-dir <dir>', 'data directory of the server, which holds its secret')
+    .option('--relay-secret-file <file>', 'the secret, where the server was given one')
+    .addOption(outputOption())
+    .action(async (cluster: ClusterName, { output, ...secret }: TokenFlags) => {
+      if ((secret.dataDir === undefined) === (secret.relaySecretFile === undefined)) {
+        throw new CliError(EXIT.usage, 'cluster token needs either --data-dir or --relay-secret-file');
+      }
+      const token = await context.roots.clusterToken({ cluster, ...secret, cwd: context.cwd });
+      await print(context, output, { cluster, token }, (out) => out.write(`${token}\n`));
+    });
+}

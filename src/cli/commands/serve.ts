@@ -1,0 +1,105 @@
+import { type Command, Option } from 'commander';
+import type { FleetName } from '../../model/ids.ts';
+import type { ListenAddress } from '../../server/listen-address.ts';
+import { collected, fleetName, listenAddress, logLevelOption, repositoryAddress, wholeNumber } from '../arguments.ts';
+import { CliError } from '../cli-error.ts';
+import { type CliContext, examples, newCommand } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
+import type { LogLevel, ServeOptions } from '../roots.ts';
+import { runRoot } from '../run-root.ts';
+
+interface Flags {
+  readonly config?: string;
+  readonly repo?: string;
+  readonly branch?: string;
+  readonly path?: string;
+  readonly watch?: string;
+  readonly repoUsername?: string;
+  readonly repoTokenFile?: string;
+  readonly hookSecretFile?: string;
+  readonly poll?: number;
+  readonly fleet?: FleetName;
+  readonly dataDir?: string;
+  readonly listen?: ListenAddress;
+  readonly http?: ListenAddress;
+  readonly apiTokenFile?: string;
+  readonly tlsCertFile?: string;
+  readonly tlsKeyFile?: string;
+  readonly tlsName: readonly string[];
+  readonly relaySecretFile?: string;
+  readonly insecure?: true;
+  readonly logLevel: LogLevel;
+}
+
+const EXAMPLES = examples([
+  ['fleetrelay serve --repo https://git.example.com/fleet.git --data-dir /var/lib/fleetrelay', 'follow a repository'],
+  ['fleetrelay serve --watch ./fleet --data-dir ./data', 'follow a folder on this machine'],
+  ['fleetrelay serve --config relay.yaml', 'everything from a RelayConfig file'],
+]);
+
+/** `fleetrelay serve`: the management server. */
+export function serveCommand(context: CliContext): Command {
+  const command = newCommand('serve', context)
+    .summary('run the management server')
+    .description('Follows the desired state, and leads the clusters there through their agents. Runs until stopped.');
+  sourceOptions(command);
+  listeningOptions(command);
+  return command
+    .addOption(logLevelOption())
+    .addHelpText('after', EXAMPLES)
+    .action(async (flags: Flags) => {
+      await runRoot(context, context.roots.serve, toOptions(flags));
+    });
+}
+
+function sourceOptions(command: Command): void {
+  command
+    .option('--config <file>', 'RelayConfig file; options on the command line win over it')
+    .option('--repo <url>', 'git repository to follow, without credentials', repositoryAddress)
+    .option('--branch <name>', 'branch to follow (default: the default branch of the repository)')
+    .option('--path <folder>', 'sub-folder of the repository that holds the manifests')
+    .addOption(new Option('--watch <dir>', 'folder to follow instead of a repository').conflicts(['repo', 'branch']))
+    .option('--poll <seconds>', 'time between two looks at the repository', wholeNumber(1, 86_400))
+    .option('--repo-username <name>', 'user name for the repository, where the host asks for one')
+    .option('--repo-token-file <file>', 'file with the password or token for the repository')
+    .option('--hook-secret-file <file>', 'file with the secret that callers of /hooks/git must know')
+    .option('--fleet <name>', 'name of the fleet; stamped on everything that is applied', fleetName);
+}
+
+function listeningOptions(command: Command): void {
+  command
+    .option('--data-dir <dir>', 'where the server keeps its store, its secret and its certificate')
+    .option('--listen <address>', 'HOST:PORT for agents (default: 0.0.0.0:9900)', listenAddress)
+    .option('--http <address>', 'HOST:PORT for API, health and hooks (default: 127.0.0.1:9980)', listenAddress)
+    .option('--api-token-file <file>', 'file with the API token; needed where --http is not loopback')
+    .option('--tls-cert-file <file>', 'certificate for agents (default: one is made on first start)')
+    .option('--tls-key-file <file>', 'key of that certificate')
+    .option(
+      '--tls-name <name>',
+      'name or address that the made certificate is valid for; may be repeated',
+      collected,
+      [],
+    )
+    .option(
+      '--relay-secret-file <file>',
+      'secret that the tokens of clusters are derived from (default: made on first start)',
+    )
+    .option('--insecure', 'no TLS for agents; on loopback only');
+}
+
+/** Flags that were not given are left out. */
+function toOptions({ config, poll, tlsName, insecure, ...same }: Flags): ServeOptions {
+  if (config === undefined && same.repo === undefined && same.watch === undefined) {
+    throw new CliError(EXIT.usage, 'serve needs something to follow', 'give --repo URL, --watch DIR or --config FILE');
+  }
+  if ((same.tlsCertFile === undefined) !== (same.tlsKeyFile === undefined)) {
+    throw new CliError(EXIT.usage, '--tls-cert-file and --tls-key-file belong together');
+  }
+  return {
+    ...same,
+    ...(config === undefined ? {} : { configFile: config }),
+    ...(poll === undefined ? {} : { pollSeconds: poll }),
+    tlsNames: tlsName,
+    insecure: insecure === true,
+  };
+}

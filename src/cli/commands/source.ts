@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { callerName } from '../caller.ts';
+import { type ApiOptions, connect, withApiOptions } from '../client.ts';
+import { type CliContext, examples, newCommand } from '../command.ts';
+import { type OutputFormat, outputOption, print, writeTable } from '../output.ts';
+import { SOURCE_COLUMNS } from '../views.ts';
+
+interface Flags extends ApiOptions {
+  readonly output: OutputFormat;
+  readonly as?: string;
+}
+
+const EXAMPLES = examples([
+  ['fleetrelay source list', 'where desired state comes from, and how each place is'],
+  ['fleetrelay source accept main 4be7c1', 'let a rewritten history or an empty tree in after all'],
+]);
+
+/** `fleetrelay source list|accept`. */
+export function sourceCommand(context: CliContext): Command {
+  const command = newCommand('source', context)
+    .summary('list sources, accept a refused revision')
+    .description('The places that desired state comes from.')
+    .addHelpText('after', EXAMPLES);
+  withApiOptions(command.command('list'))
+    .summary('all sources and how they are')
+    .description('Lists the sources and how they are.')
+    .addOption(outputOption())
+    .action(async ({ output, ...api }: Flags) => {
+      const sources = await (await connect(context, api)).sources();
+      await print(context, output, sources, (out) => writeTable(out, SOURCE_COLUMNS, sources));
+    });
+  withApiOptions(command.command('accept'))
+    .summary('admit a revision that was refused')
+    .description('Admits a revision that waits for a person: a rewritten history, a vanished branch, an empty tree.')
+    .argument('<name>', 'name of the source')
+    .argument('<revision>', 'the revision that waits')
+    .option('--as <name>', 'who accepts, for the record (default: your user name)')
+    .addOption(outputOption())
+    .action(async (name: string, revision: string, { output, as, ...api }: Flags) => {
+      const source = await (await connect(context, api)).accept(name, revision, callerName(context, as));
+      await print(context, output, source, (out) => writeTable(out, SOURCE_COLUMNS, [source]));
+    });
+  return command;
+}

@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import type { FleetView } from '../../server/api.ts';
+import { type ApiOptions, connect, withApiOptions } from '../client.ts';
+import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
+import { type OutputFormat, outputOption, print, printable, writeTable } from '../output.ts';
+import { styled } from '../style.ts';
+import { CLUSTER_COLUMNS, DIAGNOSTIC_COLUMNS, SOURCE_COLUMNS } from '../views.ts';
+
+const EXAMPLES = examples([
+  ['fleetrelay status', 'one look at the whole fleet'],
+  ['fleetrelay status -o json', 'the same for programs; the exit code is 1 if the fleet is not well'],
+]);
+
+/** `fleetrelay status`: the whole fleet at a glance; exit code 1 if it is not well. */
+export function statusCommand(context: CliContext): Command {
+  return withApiOptions(newCommand('status', context))
+    .summary('how far the fleet agrees with the repository')
+    .description(
+      'Shows sources, clusters, held removals and diagnostics. Exits with 1 if the server is not ready, a source or cluster is behind, or a removal is held.',
+    )
+    .addOption(outputOption())
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ output, ...api }: ApiOptions & { readonly output: OutputFormat }) => {
+      const fleet = await (await connect(context, api)).status();
+      await print(context, output, fleet, (out) => writeFleet(out, fleet));
+      context.exit(isWell(fleet) ? EXIT.ok : EXIT.notWell);
+    });
+}
+
+function isWell(fleet: FleetView): boolean {
+  return (
+    fleet.ready &&
+    fleet.heldRemovals.length === 0 &&
+    fleet.sources.every(({ state, partial }) => state === 'synced' && !partial) &&
+    fleet.clusters.every(({ inSync }) => inSync) &&
+    fleet.diagnostics.every(({ severity }) => severity !== 'error')
+  );
+}
+
+function writeFleet(out: TextOutput, fleet: FleetView): void {
+  const ready = fleet.ready ? styled(out, 'good', 'ready') : styled(out, 'bad', 'not ready');
+  out.write(`fleet ${styled(out, 'strong', printable(fleet.fleet))}: ${ready}; ${printable(fleet.summary)}\n\n`);
+  writeTable(out, SOURCE_COLUMNS, fleet.sources);
+  out.write('\n');
+  if (fleet.clusters.length > 0) writeTable(out, CLUSTER_COLUMNS, fleet.clusters);
+  else out.write('no clusters are declared\n');
+  for (const { digest, message, removals } of fleet.heldRemovals) {
+    out.write(`\n${styled(out, 'warn', 'held')}: ${removals.length} removals; ${printable(message)}\n`);
+    out.write(`  look: fleetrelay approve --list\n  release: fleetrelay approve ${digest.slice(0, 12)}\n`);
+  }
+  if (fleet.diagnostics.length > 0) {
+    out.write('\n');
+    writeTable(out, DIAGNOSTIC_COLUMNS, fleet.diagnostics);
+  }
+}

@@ -1,0 +1,25 @@
+/** What the exit code of every command means. */
+export const EXIT = {
+  ok: 0,
+  notWell: 1,
+  usage: 2,
+  unreachable: 3,
+  refused: 4,
+  notFound: 5,
+  internal: 70,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** One line for each exit code, for help and documents. */
+export const EXIT_CODE_MEANINGS: readonly (readonly [code: ExitCode, meaning: string])[] = [
+  [EXIT.ok, 'done; what was asked about is well'],
+  [EXIT.notWell, 'what was asked about is not well: invalid manifests, a fleet out of sync, a step of the demo'],
+  [EXIT.usage, 'the command line is wrong'],
+  [EXIT.unreachable, 'no server answers, or not in time'],
+  [EXIT.refused, 'the server refused: a missing or wrong token, or a state that does not allow it'],
+  [EXIT.notFound, 'there is no such cluster, object, source, revision or held removal'],
+  [EXIT.internal, 'a bug in fleetrelay'],
+  [EXIT.interrupted, 'stopped by a second Ctrl-C before everything was closed'],
+];

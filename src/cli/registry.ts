@@ -1,0 +1,73 @@
+import type { Command } from 'commander';
+import type { CliContext } from './command.ts';
+
+/** One command: what the overview says about it, and how it is loaded. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<(context: CliContext) => Command>;
+}
+
+/** All commands in the order of the overview. Only the one that is called is ever loaded (and all for completion). */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'demo',
+    summary: 'a repository, a server and three clusters on this machine, to see it work',
+    load: async () => (await import('./commands/demo.ts')).demoCommand,
+  },
+  {
+    name: 'serve',
+    summary: 'run the management server',
+    load: async () => (await import('./commands/serve.ts')).serveCommand,
+  },
+  {
+    name: 'agent',
+    summary: 'run the agent of one cluster',
+    load: async () => (await import('./commands/agent.ts')).agentCommand,
+  },
+  {
+    name: 'validate',
+    summary: 'check manifests, with file:line:column for every error',
+    load: async () => (await import('./commands/validate.ts')).validateCommand,
+  },
+  {
+    name: 'status',
+    summary: 'how far the fleet agrees with the repository',
+    load: async () => (await import('./commands/status.ts')).statusCommand,
+  },
+  {
+    name: 'get',
+    summary: 'list clusters, outputs, sources, held removals or diagnostics',
+    load: async () => (await import('./commands/get.ts')).getCommand,
+  },
+  {
+    name: 'explain',
+    summary: 'where an object of a cluster comes from, or why it is missing',
+    load: async () => (await import('./commands/explain.ts')).explainCommand,
+  },
+  {
+    name: 'approve',
+    summary: 'release removals that a guard holds',
+    load: async () => (await import('./commands/approve.ts')).approveCommand,
+  },
+  {
+    name: 'source',
+    summary: 'list sources, accept a refused revision',
+    load: async () => (await import('./commands/source.ts')).sourceCommand,
+  },
+  {
+    name: 'cluster',
+    summary: 'token of a cluster, replacement of a cluster',
+    load: async () => (await import('./commands/cluster.ts')).clusterCommand,
+  },
+  {
+    name: 'completion',
+    summary: 'completion script for bash, zsh or fish',
+    load: async () => (await import('./commands/completion.ts')).completionCommand,
+  },
+  {
+    name: 'version',
+    summary: 'version of fleetrelay and of what it runs on',
+    load: async () => (await import('./commands/version.ts')).versionCommand,
+  },
+];

@@ -1,0 +1,28 @@
+import { CliError } from './cli-error.ts';
+import type { CliContext } from './command.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import type { RunIo } from './roots.ts';
+
+/** Runs a long-running root until it ends by itself or is told to stop, and ends the command with its exit code. */
+export async function runRoot<Options>(
+  context: CliContext,
+  root: (options: Options, signal: AbortSignal, io: RunIo) => Promise<number>,
+  options: Options,
+): Promise<void> {
+  const { stdout, stderr, env, cwd, version } = context;
+  const io: RunIo = {
+    out: (text) => stdout.write(text),
+    err: (text) => stderr.write(text),
+    colour: stdout.colour,
+    env,
+    cwd,
+    version,
+  };
+  context.exit(exitCode(await root(options, context.untilStopped(), io)));
+}
+
+function exitCode(code: number): ExitCode {
+  const known = Object.values(EXIT).find((value) => value === code);
+  if (known === undefined) throw new CliError(EXIT.internal, `ended with the unknown code ${code}`);
+  return known;
+}

@@ -1,0 +1,97 @@
+import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
+import type { ClusterView, Counts, HeldRemovalsView, OutputView, SourceView } from '../server/api.ts';
+import type { Column } from './output.ts';
+import type { Tone } from './style.ts';
+
+const SHORT_REVISION = 10;
+const SHORT_DIGEST = 12;
+
+/** How the things that a server knows are shown in tables. */
+export const CLUSTER_COLUMNS: readonly Column<ClusterView>[] = [
+  { title: 'CLUSTER', text: ({ name }) => name },
+  { title: 'CONNECTED', text: ({ connected }) => yesNo(connected), tone: ({ connected }) => toneOf(connected) },
+  { title: 'SINCE', text: ({ connectionSince }) => connectionSince ?? 'never' },
+  { title: 'WARM', text: ({ warm }) => yesNo(warm) },
+  { title: 'IN SYNC', text: ({ inSync }) => yesNo(inSync), tone: ({ inSync }) => toneOf(inSync) },
+  { title: 'APPLIED', text: ({ counts }) => `${counts.applied}/${counts.targeted}` },
+  { title: 'SEQUENCE', text: ({ position }) => `${position.epoch}.${position.sequence}` },
+  { title: 'MESSAGE', text: ({ counts, message }) => [remainder(counts), message].filter(Boolean).join('; ') },
+];
+
+export const SOURCE_COLUMNS: readonly Column<SourceView>[] = [
+  { title: 'SOURCE', text: ({ name }) => name },
+  {
+    title: 'STATE',
+    text: ({ state, partial }) => (partial ? `${state}, partial` : state),
+    tone: ({ state, partial }) => (state !== 'synced' ? 'bad' : partial ? 'warn' : 'good'),
+  },
+  { title: 'REVISION', text: ({ revision }) => revision?.slice(0, SHORT_REVISION) ?? '-' },
+  { title: 'WAITING', text: ({ refusedRevision }) => refusedRevision?.slice(0, SHORT_REVISION) ?? '-' },
+  { title: 'ADDRESS', text: ({ address }) => address },
+  { title: 'MESSAGE', text: ({ message }) => message },
+];
+
+const OUTPUT_TONES: Readonly<Record<OutputView['state'], Tone>> = {
+  applied: 'good',
+  pending: 'faint',
+  failed: 'bad',
+  conflict: 'bad',
+  kept: 'warn',
+  held: 'warn',
+  removing: 'faint',
+  paused: 'warn',
+  unreachable: 'bad',
+};
+
+export const OUTPUT_COLUMNS: readonly Column<OutputView>[] = [
+  { title: 'CLUSTER', text: ({ cluster }) => cluster },
+  { title: 'OBJECT', text: ({ object }) => object },
+  { title: 'STATE', text: ({ state }) => state, tone: ({ state }) => OUTPUT_TONES[state] },
+  { title: 'DIGEST', text: ({ digest }) => digest?.slice(0, SHORT_DIGEST) ?? '-' },
+  { title: 'FROM', text: ({ origins }) => origins.map(({ source, path }) => `${source}:${path}`).join(', ') },
+  { title: 'MESSAGE', text: ({ message }) => message },
+];
+
+/** One line a removal; the digest is what an approval names. */
+export const REMOVAL_COLUMNS: readonly Column<RemovalRow>[] = [
+  { title: 'DIGEST', text: ({ set }) => set.digest.slice(0, SHORT_DIGEST) },
+  { title: 'CLUSTER', text: ({ cluster }) => cluster },
+  { title: 'OBJECT', text: ({ object }) => object },
+  { title: 'HELD BECAUSE', text: ({ set }) => set.message, tone: () => 'warn' },
+];
+
+/** One removal of a held set. */
+export interface RemovalRow {
+  readonly set: HeldRemovalsView;
+  readonly cluster: string;
+  readonly object: string;
+}
+
+/** The removals of all held sets, one a row. */
+export function removalRows(sets: readonly HeldRemovalsView[]): readonly RemovalRow[] {
+  return sets.flatMap((set) => set.removals.map(({ cluster, object }) => ({ set, cluster, object })));
+}
+
+export const DIAGNOSTIC_COLUMNS: readonly Column<Diagnostic>[] = [
+  {
+    title: 'SEVERITY',
+    text: ({ severity }) => severity,
+    tone: ({ severity }) => (severity === 'error' ? 'bad' : 'warn'),
+  },
+  { title: 'WHERE', text: ({ at }) => (at === undefined ? '-' : displayLocation(at)) },
+  { title: 'REASON', text: ({ reason }) => reason },
+  { title: 'MESSAGE', text: ({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`) },
+];
+
+function remainder(counts: Counts): string {
+  const states = ['failed', 'held', 'pending', 'unreachable'] as const;
+  return states.flatMap((state) => (counts[state] === 0 ? [] : [`${counts[state]} ${state}`])).join(', ');
+}
+
+function yesNo(value: boolean): string {
+  return value ? 'yes' : 'no';
+}
+
+function toneOf(value: boolean): Tone {
+  return value ? 'good' : 'bad';
+}
