@@ -1,0 +1,21 @@
+/** Runs one benchmark: `npm run bench -- NAME [--json]`. */
+import process from 'node:process';
+
+/** A benchmark; the arguments are those after its name. */
+export interface Benchmark {
+  run(args: readonly string[]): Promise<void>;
+}
+
+const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  engine: () => import('./engine/engine.ts'),
+};
+
+const [name = '', ...args] = process.argv.slice(2);
+const load = Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
+if (load === undefined) {
+  const what = name === '' ? 'name a benchmark' : `there is no benchmark ${JSON.stringify(name)}`;
+  process.stderr.write(`bench: ${what}; there are: ${Object.keys(benchmarks).sort().join(', ')}\n`);
+  process.exitCode = 2;
+} else {
+  await (await load()).run(args);
+}
