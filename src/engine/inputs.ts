@@ -1,6 +1,7 @@
 import type { LiveObject, ObjectResult } from '../model/agent.ts';
-import type { DocumentContent, GuardLimits } from '../model/desired.ts';
+import type { DocumentContent } from '../model/desired.ts';
 import type { LastReadCluster, LastReadPolicy, LedgerEntry } from '../model/ledger.ts';
+import type { PolicyBounds } from '../model/relay-config.ts';
 import type { Graph, Input } from './collections/types.ts';
 
 /** A file without what is provenance only (its blob, the documents' places in it). */
@@ -39,8 +40,8 @@ export interface AgentValue {
 
 /** Settings of the server itself that outputs depend on. */
 export interface FleetSettings {
-  /** The loosest guards that a repository may set. */
-  readonly bounds: GuardLimits | undefined;
+  /** How far a repository may loosen what protects the fleet. */
+  readonly bounds: PolicyBounds;
 }
 
 /** Everything the engine computes from: the inputs proper, and the ledger's parts. */

@@ -1,10 +1,10 @@
 import type { Graph } from '../engine/collections/types.ts';
 import { createEngine, type Engine } from '../engine/graph.ts';
 import { revisionStatus } from '../engine/status/revision.ts';
-import type { GuardLimits } from '../model/desired.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { FleetName } from '../model/ids.ts';
 import type { JsonValue } from '../model/json.ts';
+import type { PolicyBounds } from '../model/relay-config.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { SnapshotStore } from '../ports/snapshot-store.ts';
@@ -56,8 +56,8 @@ interface ServerDeps {
 interface ServerOptions {
   readonly fleet: FleetName;
   readonly version: string;
-  /** The loosest guards that a repository may set. */
-  readonly bounds?: GuardLimits;
+  /** How far a repository may loosen what protects the fleet. */
+  readonly bounds: PolicyBounds;
 }
 
 const FLUSH_MS = 5_000;

@@ -1,6 +1,7 @@
 import type { FleetPolicy, GuardLimits } from '../../model/desired.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { LastReadPolicy } from '../../model/ledger.ts';
+import { boundPolicy } from '../../model/policy-bounds.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { FleetSettings } from '../inputs.ts';
 import { type DeclarationInputs, type Declared, deriveDeclared } from './declared.ts';
@@ -38,10 +39,9 @@ export function deriveGuardLimits(
     from: fleet,
     reads: [policy, lastReadPolicy],
     compute: ({ value: { bounds } }, read, emit) => {
-      const declared = (read.get(policy, '', '')?.value ?? defaultFleetPolicy).guards;
-      const before = read.get(lastReadPolicy, '', '')?.value.guards ?? declared;
-      const judged = tighter(declared, before);
-      emit('', '', bounds === undefined ? judged : tighter(judged, bounds));
+      const declared = boundPolicy(read.get(policy, '', '')?.value ?? defaultFleetPolicy, bounds).policy.guards;
+      const before = read.get(lastReadPolicy, '', '')?.value;
+      emit('', '', before === undefined ? declared : tighter(declared, boundPolicy(before, bounds).policy.guards));
     },
   });
 }

@@ -20,8 +20,7 @@ export function createLocator(deps: { readonly engine: Engine; readonly sources:
 
   const search = async ({ source, path, identity }: DocumentRef, blob: string): Promise<Location> => {
     const bytes = await sources.get(source)?.source.read(path, blob);
-    const place = bytes === undefined ? undefined : await locate(path, bytes, identity);
-    return place === undefined ? { path } : { path, line: place.line, column: place.column };
+    return (bytes === undefined ? undefined : locate(path, bytes, identity)) ?? { path };
   };
 
   return {

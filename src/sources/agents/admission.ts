@@ -16,7 +16,7 @@ export function judgeHello(
     readonly knowsAll: () => boolean;
   },
 ): Admission {
-  const { cluster, clusterId } = hello;
+  const { cluster } = hello;
   if (!deps.mayStart()) {
     return { type: 'retry', reason: 'ServerStarting', message: 'the server has not read its sources yet' };
   }

@@ -1,0 +1,247 @@
+import { describe, expect, it } from 'vitest';
+import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
+import { clusterYaml, configMapYaml, placementYaml, policyYaml } from '../../support/manifests.ts';
+
+const typo = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n';
+
+async function startedWorld(): Promise<FleetWorld> {
+  const world = await createFleetWorld();
+  world.source.push({
+    'clusters/east/cluster.yaml': clusterYaml('east', { env: 'prod' }),
+    'clusters/west/cluster.yaml': clusterYaml('west', { env: 'prod' }),
+    'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
+    'apps/a.yaml': configMapYaml('a', '1'),
+    'apps/b.yaml': configMapYaml('b', '1'),
+    'apps/c.yaml': configMapYaml('c', '1'),
+  });
+  world.agent('east').connect();
+  world.agent('west').connect();
+  await world.settle();
+  return world;
+}
+
+function names(world: FleetWorld, cluster: string): readonly string[] {
+  return world
+    .agent(cluster)
+    .holding()
+    .entries.map(({ key }) => key)
+    .sort();
+}
+
+const abc = ['/ConfigMap/web/a', '/ConfigMap/web/b', '/ConfigMap/web/c'];
+
+describe('absence is not deletion', () => {
+  it('sends a first snapshot, and nothing when nothing changes', async () => {
+    const world = await startedWorld();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(names(world, 'west')).toEqual(abc);
+    world.source.push({ 'apps/a.yaml': `# a comment\n${configMapYaml('a', '1')}` });
+    await world.settle();
+    expect(world.agent('east').deltas).toHaveLength(1);
+  });
+
+  it('removes what a whole revision no longer declares', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(1));
+    expect(world.server.engine.inputs.ledger.size()).toBe(4);
+  });
+
+  it('keeps everything that a partial revision no longer declares, and lets the rest of it in', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': typo, 'apps/c.yaml': configMapYaml('c', '2') });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(world.agent('east').deltas.at(-1)?.upserts.map(({ key }) => key)).toEqual(['/ConfigMap/web/c']);
+    expect(world.agent('east').deltas.at(-1)?.removals).toEqual([]);
+    world.source.push({ 'apps/b.yaml': configMapYaml('b', '1') });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(1));
+  });
+
+  it('keeps an object that is renamed into a file with a typo', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'apps/a.yaml': null, 'apps/renamed.yaml': typo });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    world.source.push({ 'apps/renamed.yaml': configMapYaml('a', '1') });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    const last = world.agent('east').deltas.at(-1);
+    expect(last?.touches.map(({ key, origins }) => [key, origins[0]?.path])).toEqual([['/ConfigMap/web/a', 'apps/renamed.yaml']]);
+    expect(last?.upserts).toEqual([]);
+  });
+
+  it('keeps what a broken Placement placed', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'fleet/placement.yaml': 'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: apps}\nspec: {path: [x]}\n' });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(world.server.api.status().summary).toContain('held');
+  });
+
+  it('keeps a cluster whose KubernetesCluster is broken, as last read', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'clusters/east/cluster.yaml': typo, 'apps/c.yaml': configMapYaml('c', '2') });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(world.agent('east').deltas.at(-1)?.upserts.map(({ key }) => key)).toEqual(['/ConfigMap/web/c']);
+    world.agent('east').disconnect();
+    expect(world.agent('east').connect().type).toBe('admitted');
+  });
+
+  it('leaves the objects of a deregistered cluster alone and refuses its agent', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'clusters/east/cluster.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    world.agent('east').disconnect();
+    expect(world.agent('east').connect()).toMatchObject({ type: 'refused', reason: 'UnknownCluster' });
+    expect(names(world, 'west')).toEqual(abc);
+  });
+
+  it('asks for nothing to be removed when a removal in flight is lost and the file comes back with a typo', async () => {
+    const world = await startedWorld();
+    world.agent('east').pause();
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    expect(world.agent('east').deltas.at(-1)?.removals).toEqual(['/ConfigMap/web/a']);
+    world.agent('east').disconnect();
+    world.agent('east').release('lost');
+    world.source.push({ 'apps/a.yaml': typo });
+    await world.settle();
+    const sent = world.agent('east').deltas.length;
+    world.agent('east').connect();
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(world.agent('east').deltas).toHaveLength(sent);
+  });
+
+  it('sends nothing before every source has spoken', async () => {
+    const world = await createFleetWorld();
+    expect(world.agent('east').connect()).toMatchObject({ type: 'retry', reason: 'ServerStarting' });
+    world.source.condition({ state: 'failing', reason: 'Unreachable', message: 'no answer' });
+    expect(world.agent('east').connect()).toMatchObject({ type: 'retry', reason: 'ClusterNotReadable' });
+  });
+
+  it('gives back what it knew after a restart and sends nothing', async () => {
+    const first = await startedWorld();
+    await first.server.stop();
+    const second = await createFleetWorld({ store: first.store, clock: first.clock });
+    const agent = first.agent('east');
+    const before = agent.deltas.length;
+    second.source.push({
+      'clusters/east/cluster.yaml': clusterYaml('east', { env: 'prod' }),
+      'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
+      'apps/a.yaml': configMapYaml('a', '1'),
+      'apps/b.yaml': configMapYaml('b', '1'),
+      'apps/c.yaml': configMapYaml('c', '1'),
+    });
+    await second.settle();
+    expect(second.server.engine.pending.size('east')).toBe(0);
+    expect(agent.deltas).toHaveLength(before);
+  });
+});
+
+describe('the removal guard', () => {
+  it('holds too many removals until they are approved, and releases each once', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'fleet/policy.yaml': policyYaml(2) });
+    await world.settle();
+    world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': null, 'apps/c.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    const [held] = world.server.api.removals();
+    expect(held?.removals).toHaveLength(6);
+    expect(await world.server.api.approve('0'.repeat(64), 'test')).toMatchObject({ ok: false, kind: 'conflict' });
+    expect(await world.server.api.approve(held?.digest ?? '', 'test')).toMatchObject({ ok: true, value: { released: 6 } });
+    await world.settle();
+    expect(names(world, 'east')).toEqual([]);
+    expect(world.server.engine.inputs.approvals.size()).toBe(0);
+    expect(world.server.engine.inputs.heldRemovals.size()).toBe(0);
+    world.source.push({ 'apps/a.yaml': configMapYaml('a', '1'), 'apps/b.yaml': configMapYaml('b', '1'), 'apps/c.yaml': configMapYaml('c', '1') });
+    await world.settle();
+    world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': null, 'apps/c.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+  });
+
+  it('judges a push that loosens the guard and removes under the old guard, also after the next commit', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'fleet/policy.yaml': policyYaml(2) });
+    await world.settle();
+    world.source.push({ 'fleet/policy.yaml': policyYaml(100), 'apps/a.yaml': null, 'apps/b.yaml': null, 'apps/c.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    world.source.push({ 'apps/d.yaml': configMapYaml('d', '1') });
+    await world.settle();
+    expect(names(world, 'east')).toEqual([...abc, '/ConfigMap/web/d']);
+  });
+
+  it('forgets a held removal that was undone', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'fleet/policy.yaml': policyYaml(0) });
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    expect(world.server.api.removals()).toHaveLength(1);
+    world.source.push({ 'apps/a.yaml': configMapYaml('a', '1') });
+    await world.settle();
+    expect(world.server.api.removals()).toHaveLength(0);
+    expect(names(world, 'east')).toEqual(abc);
+  });
+
+  it('adds up small steps within its window', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'fleet/policy.yaml': policyYaml(2) });
+    for (const name of ['a', 'b', 'c']) {
+      world.source.push({ [`apps/${name}.yaml`]: null });
+      await world.settle();
+    }
+    expect(names(world, 'east')).toEqual(['/ConfigMap/web/c']);
+    await world.clock.advance(601_000);
+    expect(world.server.api.removals()).toHaveLength(1);
+  });
+});
+
+describe('conflicts', () => {
+  it('keeps the incumbent of two declarations and says where both stand', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'apps/0-first.yaml': `---\n${configMapYaml('a', '2')}` });
+    await world.settle();
+    expect(world.agent('east').deltas).toHaveLength(1);
+    const said = world.server.api.diagnostics().find(({ reason }) => reason === 'DeclaredTwice');
+    expect(said?.message).toContain('apps/a.yaml:1:1 and apps/0-first.yaml:2:1');
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    expect(world.agent('east').deltas.at(-1)?.upserts.map(({ origins }) => origins[0]?.path)).toEqual(['apps/0-first.yaml']);
+  });
+
+  it('does not hand over to the other declaration while the incumbent cannot be read', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'apps/other.yaml': configMapYaml('a', '2') });
+    await world.settle();
+    world.source.push({ 'apps/a.yaml': typo });
+    await world.settle();
+    expect(world.agent('east').deltas).toHaveLength(1);
+  });
+});
+
+describe('names are bound', () => {
+  it('refuses another cluster id until the name is released, and the old one after that', async () => {
+    const world = await startedWorld();
+    world.agent('east').disconnect();
+    expect(world.agent('east', 'other').connect()).toMatchObject({ type: 'refused', reason: 'ClusterIdBound' });
+    await world.server.api.replaceCluster('east', 'test');
+    expect(world.agent('east').connect()).toMatchObject({ type: 'refused', reason: 'ClusterReplaced' });
+    expect(world.agent('east', 'other').connect().type).toBe('admitted');
+    await world.settle();
+    expect(world.agent('east', 'other').holding().entries).toHaveLength(3);
+    expect(world.agent('east').connect()).toMatchObject({ type: 'refused', reason: 'ClusterIdBound' });
+  });
+
+  it('refuses the second of two live agents', async () => {
+    const world = await startedWorld();
+    expect(world.agent('east').connect()).toMatchObject({ type: 'refused', reason: 'SecondAgent' });
+  });
+});
