@@ -1,7 +1,7 @@
 import { dump, parseEvents } from 'js-yaml';
+import { composeDocuments } from '../../manifest/compose-documents.ts';
 import { type DecodeLimits, defaultDecodeLimits } from '../../manifest/limits.ts';
 import { readText } from '../../manifest/text.ts';
-import { composeDocuments } from '../../manifest/yaml-documents.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { builtInKindScope } from '../../model/kinds.ts';
@@ -14,13 +14,19 @@ import { FLEET_ANNOTATION, OBJECT_ANNOTATION, stampOf, withoutStamp, withStamp }
 /** Largest live file in bytes that is read. */
 export const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
 
+const LONGEST_YAML_TEXT = 64 * 1024;
+const DEEPEST_YAML = 64;
+
 const LIMITS: DecodeLimits = { ...defaultDecodeLimits, maxBytes: LARGEST_FILE_BYTES };
 
 /** The objects of one live file (path relative to the root, with `/`), or why it cannot be read. */
 export function readLiveFile(path: string, bytes: Uint8Array): Result<readonly ObservedObject[]> {
   const decoded = readText(bytes);
   if (!decoded.ok) return problem(decoded.message);
-  const documents = path.toLowerCase().endsWith('.json') ? readJson(decoded.text) : readYaml(decoded.text);
+  // JSON is YAML too, and its parser is much faster: what begins like JSON is tried as JSON first.
+  const mustBeJson = path.toLowerCase().endsWith('.json');
+  const json = mustBeJson || decoded.text.startsWith('{') ? readJson(decoded.text) : undefined;
+  const documents = json !== undefined && (json.ok || mustBeJson) ? json : readYaml(decoded.text);
   if (!documents.ok) return documents;
   const objects: ObservedObject[] = [];
   for (const document of documents.value) {
@@ -32,9 +38,27 @@ export function readLiveFile(path: string, bytes: Uint8Array): Result<readonly O
   return ok(objects);
 }
 
-/** The bytes of an object's file: YAML that people can read, with the stamp. */
+/**
+ * The bytes of an object's file: YAML that people can read, with the stamp; or indented JSON, which is YAML too, for what
+ * the dumper or our own stricter reader cannot take.
+ */
 export function renderLiveFile(value: JsonObject, stamp: Stamp): Uint8Array {
-  return new TextEncoder().encode(dump(withStamp(value, stamp), { lineWidth: -1, noRefs: true }));
+  const stamped = withStamp(value, stamp);
+  const text = isPlainEnough(stamped, 0)
+    ? dump(stamped, { lineWidth: -1, noRefs: true })
+    : `${JSON.stringify(stamped, undefined, 2)}\n`;
+  return new TextEncoder().encode(text);
+}
+
+/** The dumper runs out of stack on very long texts; the reader refuses the rest in YAML that people write. */
+function isPlainEnough(value: JsonValue | undefined, depth: number): boolean {
+  if (typeof value === 'string') return value.length <= LONGEST_YAML_TEXT;
+  if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth >= DEEPEST_YAML) return false;
+  return Object.entries(value).every(
+    ([name, member]) => name !== '__proto__' && name.length <= LONGEST_YAML_TEXT && isPlainEnough(member, depth + 1),
+  );
 }
 
 /**

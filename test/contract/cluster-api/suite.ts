@@ -199,7 +199,7 @@ export function clusterContract(name: string, make: () => Promise<ClusterHarness
     });
 
     test('five megabytes, and text in all its forms, come back as they were', async () => {
-      const { cluster } = await make();
+      const { cluster, reopen } = await make();
       const data = {
         big: 'x'.repeat(5 * 1024 * 1024),
         yes: 'yes',
@@ -214,15 +214,19 @@ export function clusterContract(name: string, make: () => Promise<ClusterHarness
         date: '2020-01-01',
         unicode: '\u{1f600} \u0085 \u2028',
       };
+      const { big, ...small } = data;
+      await cluster.apply(request({ ...configMap('small', small), none: {} }));
       const value = {
-        ...configMap('a', data),
+        ...configMap('a', { big, ...small }),
         numbers: [0, -1, 1.5, 1e21, 1e-7],
         flags: [true, false, null],
         none: {},
       };
       expect(await cluster.apply(request(value))).toMatchObject({ type: 'applied' });
-      const live = (await cluster.list('whole')).objects.get(key);
-      expect(cluster.matches(request(value), live!)).toBe(true);
+      const again = await reopen();
+      const { objects } = await again.list('whole');
+      expect(again.matches(request(value), objects.get(key)!)).toBe(true);
+      expect(objects.get(keyOf(configMap('small', {})))?.value).toEqual({ ...configMap('small', small), none: {} });
     });
   });
 }
