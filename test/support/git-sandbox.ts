@@ -25,7 +25,7 @@ export interface PushOptions {
 
 /** The environment of a git that no configuration of the machine changes. */
 export const hermeticGit: Readonly<Record<string, string>> = {
-  PATH: process.env['PATH'] ?? '',
+  PATH: process.env.PATH ?? '',
   HOME: '/nonexistent',
   LC_ALL: 'C',
   GIT_CONFIG_GLOBAL: '/dev/null',

@@ -1,0 +1,133 @@
+import { sha256 } from '../../model/digest.ts';
+import { publishOnce } from './publish-once.ts';
+import { FLEET_FILE, fleetFileText, isManaged, judgeOwner, noTree, readStatusTree } from './status-tree.ts';
+import type {
+  GitStatusSinkDeps,
+  GitStatusSinkOptions,
+  PublishState,
+  StatusCondition,
+  StatusNote,
+} from './status-types.ts';
+
+/** What was last written, or why that cannot be known. */
+export type StatusReading =
+  | { readonly ok: true; readonly files: ReadonlyMap<string, string> }
+  | { readonly ok: false; readonly reason: string; readonly message: string };
+
+/**
+ * Keeps a branch equal to a set of texts. Commits are batched, made only when something differs, and pushed on the
+ * condition that the branch has not moved; history only grows. Trouble is a condition and a back-off.
+ */
+export interface GitStatusSink {
+  /** The texts on the branch now, by path; empty if there is no such branch. */
+  readAll(): Promise<StatusReading>;
+  /**
+   * Takes changes of the set (null removes a path). The first call of a process states the whole set: whatever else the
+   * branch holds is removed with the next commit. The note of the latest call goes into the commit message.
+   */
+  update(changes: ReadonlyMap<string, string | null>, note: StatusNote): void;
+  /** The least time between two commits, in seconds, from now on. */
+  setMinInterval(seconds: number): void;
+  condition(): StatusCondition;
+  /** Publishes what waits, now. Resolves after one try, whatever came of it (see `condition`). */
+  flush(): Promise<void>;
+  /** Ends without publishing what waits. */
+  stop(): Promise<void>;
+}
+
+/** Creates the sink; nothing happens before the first call. */
+export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusSinkOptions): GitStatusSink {
+  const state = initialState(deps, options);
+  let cancelTimer: (() => void) | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <Value>(task: () => Promise<Value>): Promise<Value> => {
+    const next = last.then(task);
+    last = next.catch(() => undefined);
+    return next;
+  };
+  const publish = (): Promise<void> => {
+    cancelTimer?.();
+    cancelTimer = undefined;
+    return inTurn(async () => {
+      if (!state.stopping.signal.aborted && state.version !== state.published) await publishOnce(deps, options, state);
+      arm();
+    });
+  };
+  function arm(): void {
+    if (cancelTimer !== undefined || state.stopping.signal.aborted || state.version === state.published) return;
+    const now = deps.clock.monotonic();
+    const at = Math.max(now + (options.collectMs ?? 250), state.lastCommitAt + state.minIntervalMs, state.retryAt);
+    // A failure to publish is a condition; nothing is thrown at a timer.
+    cancelTimer = deps.clock.schedule(at - now, () => void publish());
+  }
+  return {
+    readAll: () => inTurn(() => readAll(deps, options)),
+    update: (changes, note) => {
+      if (applyUpdate(state, changes, note)) arm();
+    },
+    setMinInterval: (seconds) => {
+      state.minIntervalMs = seconds * 1000;
+    },
+    condition: () => state.condition,
+    flush: publish,
+    stop: async () => {
+      state.stopping.abort();
+      cancelTimer?.();
+      await last;
+      await deps.repo.close();
+    },
+  };
+}
+
+function initialState({ repo }: GitStatusSinkDeps, options: GitStatusSinkOptions): PublishState {
+  const text = fleetFileText(options.fleet);
+  return {
+    wanted: new Map([[FLEET_FILE, { text, digest: sha256(text) }]]),
+    note: { summary: 'Status' },
+    version: 0,
+    published: 0,
+    tree: noTree,
+    treeIsFresh: false,
+    lastCommitAt: Number.NEGATIVE_INFINITY,
+    retryAt: Number.NEGATIVE_INFINITY,
+    failures: 0,
+    minIntervalMs: options.minIntervalSeconds * 1000,
+    condition: { state: 'pending', reason: 'Pending', message: `nothing was published to ${repo.branch} yet` },
+    stopping: new AbortController(),
+  };
+}
+
+/** True if there may be something to publish. */
+function applyUpdate(state: PublishState, changes: ReadonlyMap<string, string | null>, note: StatusNote): boolean {
+  // The first update counts even if it is empty: the branch may hold more than it should.
+  let differs = state.version === 0;
+  for (const [path, text] of changes) {
+    if (path === FLEET_FILE || !isManaged(path)) throw new Error(`${JSON.stringify(path)} is no path for status`);
+    if (text === null) differs = state.wanted.delete(path) || differs;
+    else {
+      const digest = sha256(text);
+      differs = state.wanted.get(path)?.digest !== digest || differs;
+      state.wanted.set(path, { text, digest });
+    }
+  }
+  if (!differs) return false;
+  state.note = note;
+  state.version += 1;
+  return true;
+}
+
+async function readAll({ repo }: GitStatusSinkDeps, { fleet }: GitStatusSinkOptions): Promise<StatusReading> {
+  try {
+    const fetched = await repo.fetch();
+    if (fetched.type === 'absent') return { ok: true, files: new Map() };
+    if (fetched.type === 'failed') return { ok: false, reason: fetched.reason, message: fetched.message };
+    const files = new Map<string, string>();
+    const tree = await readStatusTree(repo, noTree, fetched.commit, (path, text) => void files.set(path, text));
+    const foreign = judgeOwner(fleet, repo.branch, tree);
+    if (foreign !== undefined) return { ok: false, ...foreign };
+    files.delete(FLEET_FILE);
+    return { ok: true, files };
+  } catch (error) {
+    return { ok: false, reason: 'ReadFailed', message: error instanceof Error ? error.message : String(error) };
+  }
+}
