@@ -1,0 +1,68 @@
+import { Metadata, status } from '@grpc/grpc-js';
+import type { EndCode, StreamEnd } from '../../ports/transport.ts';
+
+/** The trailer that holds the constant word for why a stream was ended. */
+const REASON_TRAILER = 'fleetrelay-reason';
+const REASON = /^[A-Z][A-Za-z0-9]{0,63}$/;
+/** Of a message from the other end, in characters. */
+const MESSAGE_LENGTH = 1024;
+
+const CODES: Readonly<Record<EndCode, status>> = {
+  done: status.OK,
+  unavailable: status.UNAVAILABLE,
+  refused: status.FAILED_PRECONDITION,
+  unauthenticated: status.UNAUTHENTICATED,
+  invalid: status.INVALID_ARGUMENT,
+  exhausted: status.RESOURCE_EXHAUSTED,
+  lost: status.ABORTED,
+};
+
+/** A gRPC status with its trailers. */
+export interface Status {
+  readonly code: status;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
+/** The status that tells the peer this end. */
+export function statusOf(end: StreamEnd): Status {
+  const metadata = new Metadata();
+  metadata.set(REASON_TRAILER, end.reason);
+  return { code: CODES[end.code], details: end.message.slice(0, MESSAGE_LENGTH).toWellFormed(), metadata };
+}
+
+/** What a status from the server says; without our trailer it comes from gRPC itself, which means the connection. */
+export function endOf({ code, details, metadata }: Status): StreamEnd {
+  const message = details.slice(0, MESSAGE_LENGTH);
+  const trailer = metadata.get(REASON_TRAILER)[0];
+  if (typeof trailer === 'string' && REASON.test(trailer)) return { code: codeOf(code), reason: trailer, message };
+  switch (code) {
+    case status.OK:
+      return { code: 'done', reason: 'Closed', message: 'the server has closed the stream' };
+    case status.UNAVAILABLE:
+      return { code: 'lost', reason: unavailableReason(message), message };
+    case status.RESOURCE_EXHAUSTED:
+      return { code: 'exhausted', reason: 'MessageTooLarge', message };
+    case status.UNIMPLEMENTED:
+      return {
+        code: 'refused',
+        reason: 'NoRelayThere',
+        message: `the server does not speak this protocol: ${message}`,
+      };
+    default:
+      return { code: 'lost', reason: 'ConnectionLost', message };
+  }
+}
+
+function codeOf(code: status): EndCode {
+  for (const [end, mapped] of Object.entries(CODES)) if (mapped === code) return end as EndCode;
+  return 'lost';
+}
+
+/** gRPC says why a connection failed in words only. */
+function unavailableReason(details: string): string {
+  if (/certificate|altname|self[- ]signed/i.test(details)) return 'ServerCertificate';
+  return /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|No connection|Name resolution/i.test(details)
+    ? 'Unreachable'
+    : 'ConnectionLost';
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** The bytes of a file, or undefined if there is none. */
+export async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** Writes a file that only its owner can read, all of it or nothing, durable when it resolves. */
+export async function writePrivate(path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = await writeTemporary(path, bytes);
+  await rename(temporary, path);
+  await syncFolder(dirname(path));
+}
+
+/** As {@link writePrivate}, but never over an existing file: false if there is one. */
+export async function createPrivate(path: string, bytes: Uint8Array): Promise<boolean> {
+  const temporary = await writeTemporary(path, bytes);
+  try {
+    await link(temporary, path);
+    await syncFolder(dirname(path));
+    return true;
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await unlink(temporary);
+  }
+}
+
+/** Makes a folder that only its owner can enter; one that is there is left as it is. */
+export async function ensurePrivateFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+}
+
+async function writeTemporary(path: string, bytes: Uint8Array): Promise<string> {
+  const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`);
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  // The mode given at opening is masked by the process; this one is not.
+  await chmod(temporary, 0o600);
+  return temporary;
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

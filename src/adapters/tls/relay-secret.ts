@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { createPrivate, ensurePrivateFolder, readIfThere } from './files.ts';
+
+const FILE = 'relay-secret';
+const BYTES = 32;
+
+/**
+ * The secret that all cluster tokens are derived from: 32 random bytes in `DIR/relay-secret` (hex), made on first use.
+ * Losing it makes every token wrong, so one that cannot be read is an error and never replaced.
+ */
+export async function ensureRelaySecret(dir: string): Promise<Uint8Array> {
+  const path = join(dir, FILE);
+  const there = await readIfThere(path);
+  if (there !== undefined) return parse(path, there);
+  await ensurePrivateFolder(dir);
+  const secret = randomBytes(BYTES);
+  if (await createPrivate(path, Buffer.from(`${secret.toString('hex')}\n`))) return secret;
+  // Another process was first.
+  return parse(path, (await readIfThere(path)) ?? Buffer.alloc(0));
+}
+
+function parse(path: string, bytes: Uint8Array): Uint8Array {
+  const text = Buffer.from(bytes).toString('utf8').trim();
+  if (!/^(?:[0-9a-f]{2}){32,}$/.test(text)) {
+    throw new Error(
+      `${path} does not hold a relay secret (at least 64 lower-case hex digits); restore it, or remove it to make a new one, which makes every cluster token invalid`,
+    );
+  }
+  return Buffer.from(text, 'hex');
+}

@@ -1,0 +1,79 @@
+/**
+ * How a stream ended, or is to be ended.
+ * `done`: in good order. `unavailable`: come again soon. `refused`: come again, but nothing will change by itself.
+ * `unauthenticated`: who called is not who it says. `invalid`: what was sent makes no sense. `exhausted`: too much.
+ * `lost`: the connection broke, or nobody said why.
+ */
+export type EndCode = 'done' | 'unavailable' | 'refused' | 'unauthenticated' | 'invalid' | 'exhausted' | 'lost';
+
+/** `reason` is a constant UpperCamelCase word, `message` a sentence for a person; neither holds a secret. */
+export interface StreamEnd {
+  readonly code: EndCode;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Every transport carries messages of up to this many bytes, and refuses far larger ones by itself (`exhausted`). */
+export const MAX_MESSAGE_BYTES = 260 * 1024;
+
+/** The streams that exist. */
+export type StreamMethod = 'Push' | 'Pull';
+
+/** Lower-case names; values are printable ASCII. */
+export type StreamMetadata = Readonly<Record<string, string>>;
+
+/**
+ * A duplex stream of messages: reliable, in order, each message whole. Both ends look the same.
+ * Nothing here ever rejects: a stream that is over says so by its results and by `ended`.
+ */
+export interface MessageStream {
+  /**
+   * The next message, or undefined when no more will come. One read at a time. Not reading slows the peer down. When the
+   * stream is over, what had arrived is still given first (unless the connection broke), and `ended` has resolved
+   * before undefined is given; before that, undefined means that the peer has called `end`.
+   */
+  read(): Promise<Uint8Array | undefined>;
+  /**
+   * Hands over one message and resolves when the next may follow: true, or false if the stream is over. One write at a
+   * time. A message that resolved may still be lost with the connection.
+   */
+  write(message: Uint8Array): Promise<boolean>;
+  /**
+   * Says that nothing more will be written, flushes what was, and gives the rest up. A server's reason reaches the peer;
+   * a client's does not (it must be said in a message). Only the first call counts.
+   */
+  end(end: StreamEnd): void;
+  /** Resolves once, when the stream is over for good: with the peer's reason if it gave one, else with one's own. */
+  readonly ended: Promise<StreamEnd>;
+}
+
+/** A stream that a client has opened, at the server. */
+export interface IncomingStream extends MessageStream {
+  readonly method: StreamMethod;
+  readonly metadata: StreamMetadata;
+  /** Address of the peer, for logs. */
+  readonly peer: string;
+}
+
+/** The listening end. It bounds the size of messages and metadata, and notices a dead peer by itself within 30 s. */
+export interface ServerTransport {
+  /** Starts listening and resolves with the bound address; rejects if that cannot be done. */
+  start(accept: (stream: IncomingStream) => void): Promise<{ readonly host: string; readonly port: number }>;
+  /** Stops listening, ends what is still open after a short time to flush, and resolves when all of it is closed. */
+  stop(): Promise<void>;
+}
+
+/** One connection; connecting happens with the first stream, and failing shows as the end of that stream (`lost`). */
+export interface ClientConnection {
+  open(method: StreamMethod, metadata: StreamMetadata): MessageStream;
+  /** Ends everything on it at once. */
+  close(): void;
+}
+
+/** The dialling end. */
+export interface ClientTransport {
+  /** `host:port`, for logs and people. */
+  readonly server: string;
+  /** A connection of its own, sharing nothing with earlier ones. Throws if its settings cannot be read (with a clear text). */
+  dial(): ClientConnection;
+}

@@ -1,0 +1,91 @@
+import type { SequencedDelta } from '../model/output.ts';
+import type { Log } from '../ports/log.ts';
+import type { ClientStream } from './client-link.ts';
+import type { RelayLimits } from './limits.ts';
+import type { ResultQueue } from './result-queue.ts';
+import type { ServerListener } from './session.ts';
+import type { ReadSubject } from './transfer-receiver.ts';
+import { type Objection, verifyOutput } from './verify-output.ts';
+import type { Assembler } from './wire/assembly.ts';
+import { holdingHead, holdingRecords } from './wire/holding.ts';
+import { createOutputAssembler } from './wire/output.ts';
+import { ProtocolError } from './wire/protocol-error.ts';
+import { resultRecords, resultsHead } from './wire/results.ts';
+import { clipText, sendableReason } from './wire/scalars.ts';
+
+/** The Pull stream's part of an agent's link. */
+export interface PullEnd {
+  /** For the transfers that the server sends on Pull. */
+  open(subject: ReadSubject, transfer: bigint): Assembler;
+  /** Says what the agent holds; the first thing after the welcome. */
+  sayHolding(): Promise<boolean>;
+  /** Sends what waits in the result queue, until it is empty or the link is over. */
+  pumpResults(): Promise<void>;
+}
+
+interface PullDeps {
+  readonly listener: ServerListener;
+  readonly results: ResultQueue;
+  readonly limits: RelayLimits;
+  readonly log: Log;
+  /** The stream, once it is open. */
+  readonly stream: () => ClientStream;
+}
+
+/** The agent's side of a Pull stream. */
+export function createPullEnd(deps: PullDeps): PullEnd {
+  const { results, limits, stream } = deps;
+  let judging = false;
+  let pumping = false;
+  return {
+    open(subject, transfer) {
+      if (subject.case !== 'output') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Pull`);
+      if (judging) throw new ProtocolError('OutOfTurn', 'a delta before the one before it was answered');
+      return createOutputAssembler(subject.value, limits, (delta) => {
+        judging = true;
+        void answer(deps, delta, transfer).finally(() => {
+          judging = false;
+        });
+      });
+    },
+    sayHolding: () => sayHolding(deps),
+    async pumpResults() {
+      if (pumping) return;
+      pumping = true;
+      for (let batch = results.batch(); batch.length > 0; batch = results.batch()) {
+        const outcome = await stream().sender.exchange(resultsHead(), resultRecords(batch));
+        if (outcome.type === 'over') break;
+        results.done(batch);
+        if (!outcome.verdict.accepted) deps.log.error('relay: the server refused results', { count: batch.length });
+      }
+      pumping = false;
+    },
+  };
+}
+
+async function sayHolding({ listener, stream }: PullDeps): Promise<boolean> {
+  const holding = listener.holding();
+  return stream().sender.send(holdingHead(holding), holdingRecords(holding));
+}
+
+/** Checks a delta, lets the agent take it, and answers. The answer may be lost; the next holding tells. */
+async function answer(deps: PullDeps, delta: SequencedDelta, transfer: bigint): Promise<void> {
+  const { link } = deps.stream();
+  const objection = verifyOutput(delta, deps.listener.holding()) ?? (await take(deps, delta));
+  if (objection === undefined) return link.post({ case: 'verdict', value: { transfer, accepted: true } });
+  const { reason, message } = objection;
+  deps.log.warn('relay: an output was not accepted', { reason, message, position: delta.position });
+  const value = { transfer, accepted: false, reason: sendableReason(reason), message: clipText(message) };
+  link.post({ case: 'verdict', value });
+  await sayHolding(deps);
+}
+
+async function take({ listener, log }: PullDeps, delta: SequencedDelta): Promise<Objection | undefined> {
+  try {
+    const answered = await listener.delta(delta);
+    return answered.accepted ? undefined : answered;
+  } catch (error) {
+    log.error('relay: taking an output failed', { error, position: delta.position });
+    return { reason: 'Internal', message: 'the agent failed to take it; its log says why' };
+  }
+}

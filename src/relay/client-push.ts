@@ -1,0 +1,148 @@
+import { snapshotDigest } from '../model/digest.ts';
+import type { Digest } from '../model/ids.ts';
+import type { Log } from '../ports/log.ts';
+import type { ClientStream, ServerWelcome } from './client-link.ts';
+import { type AcknowledgedInput, diffInput, withoutTooLarge } from './input-diff.ts';
+import type { InputSnapshot, ServerListener } from './session.ts';
+import type { ReadSubject } from './transfer-receiver.ts';
+import type { Assembler } from './wire/assembly.ts';
+import { ObjectTooLargeError } from './wire/encode.ts';
+import { createHeldInputAssembler, inputHead, inputRecords } from './wire/input.ts';
+import { ProtocolError } from './wire/protocol-error.ts';
+
+const NOTHING: AcknowledgedInput = { digest: snapshotDigest([]), objects: new Map(), kinds: undefined };
+
+/** What outlasts a link of the input: the newest snapshot, and what the server is known to have. */
+export interface InputState {
+  latest: InputSnapshot | undefined;
+  acknowledged: AcknowledgedInput;
+  /** Objects that the server does not take: key to the digest of that content. */
+  readonly tooLarge: Map<string, Digest>;
+}
+
+/** Starts with nothing. */
+export function createInputState(): InputState {
+  return { latest: undefined, acknowledged: NOTHING, tooLarge: new Map() };
+}
+
+/** The Push stream's part of an agent's link. */
+export interface PushEnd {
+  /** For the transfers that the server sends on Push. */
+  open(subject: ReadSubject): Assembler;
+  /** Finds out what the server holds; false if the link ended first. */
+  synchronise(welcome: ServerWelcome): Promise<boolean>;
+  /** Sends the difference to the newest snapshot, until there is none or the link is over. */
+  pump(): Promise<void>;
+}
+
+interface PushDeps {
+  readonly listener: ServerListener;
+  readonly input: InputState;
+  readonly log: Log;
+  readonly stream: () => ClientStream;
+}
+
+interface PushState {
+  readonly deps: PushDeps;
+  readonly held: PromiseWithResolvers<Map<string, Digest>>;
+  asked: boolean;
+  synchronised: boolean;
+  pumping: boolean;
+  objectBytes: number;
+}
+
+/** The agent's side of a Push stream. */
+export function createPushEnd(deps: PushDeps): PushEnd {
+  const held = Promise.withResolvers<Map<string, Digest>>();
+  const state: PushState = { deps, held, asked: false, synchronised: false, pumping: false, objectBytes: 0 };
+  return {
+    open(subject) {
+      if (subject.case !== 'heldInput' || !state.asked) {
+        throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Push`);
+      }
+      state.asked = false;
+      return createHeldInputAssembler(held.resolve);
+    },
+    synchronise: (welcome) => synchronise(state, welcome),
+    pump: () => pump(state),
+  };
+}
+
+async function synchronise(state: PushState, welcome: ServerWelcome): Promise<boolean> {
+  const { input, stream } = state.deps;
+  const { link } = stream();
+  const digest = welcome.inputDigest;
+  if (digest === undefined) {
+    link.end({ code: 'invalid', reason: 'MalformedFrame', message: 'the welcome on Push lacks the input digest' });
+    return false;
+  }
+  const objects = knownObjects(input, digest) ?? (await askForList(state, digest));
+  if (objects === undefined) return false;
+  // The kinds' states are not a part of the digest: the first delta of a link always goes, to state them anew.
+  input.acknowledged = { digest, objects, kinds: undefined };
+  state.objectBytes = welcome.limits.objectBytes;
+  state.synchronised = true;
+  return true;
+}
+
+function knownObjects(input: InputState, digest: Digest): ReadonlyMap<string, Digest> | undefined {
+  if (digest === NOTHING.digest) return NOTHING.objects;
+  if (digest === input.acknowledged.digest) return input.acknowledged.objects;
+  if (input.latest === undefined) return undefined;
+  const latest = new Map<string, Digest>();
+  for (const [key, object] of input.latest.objects) latest.set(key, object.digest);
+  return snapshotDigest(latest) === digest ? latest : undefined;
+}
+
+async function askForList(state: PushState, digest: Digest): Promise<ReadonlyMap<string, Digest> | undefined> {
+  const { link } = state.deps.stream();
+  state.asked = true;
+  link.post({ case: 'heldInputRequest', value: {} });
+  const objects = await Promise.race([state.held.promise, link.over.then(() => undefined)]);
+  if (objects === undefined || snapshotDigest(objects) === digest) return objects;
+  link.end({ code: 'invalid', reason: 'DigestMismatch', message: 'the list of held input has another digest' });
+  return undefined;
+}
+
+async function pump(state: PushState): Promise<void> {
+  if (state.pumping || !state.synchronised) return;
+  state.pumping = true;
+  while (await sendDifference(state)) {
+    // A newer snapshot may have come meanwhile.
+  }
+  state.pumping = false;
+}
+
+async function sendDifference({ deps, objectBytes }: PushState): Promise<boolean> {
+  const { input, stream, listener, log } = deps;
+  const { link, sender } = stream();
+  if (input.latest === undefined || link.isOver()) return false;
+  const { delta, after } = diffInput(input.acknowledged, withoutTooLarge(input.latest, input.tooLarge));
+  if (delta === undefined) return false;
+  try {
+    const outcome = await sender.exchange(inputHead(delta), inputRecords(delta, objectBytes));
+    if (outcome.type === 'over') return false;
+    if (!outcome.verdict.accepted) {
+      const { reason, message } = outcome.verdict;
+      link.end({ code: 'refused', reason, message });
+      return false;
+    }
+  } catch (error) {
+    return giveUp(deps, error);
+  }
+  input.acknowledged = after;
+  listener.inputAcknowledged(after.digest);
+  log.debug('relay: the server has the input', { digest: after.digest, upserts: delta.upserts.length });
+  return true;
+}
+
+/** A transfer that has begun cannot be taken back: the next link leaves the object out. */
+function giveUp({ input, stream, log }: PushDeps, error: unknown): false {
+  const tooLarge = error instanceof ObjectTooLargeError ? input.latest?.objects.get(error.key) : undefined;
+  if (tooLarge !== undefined) input.tooLarge.set(tooLarge.key, tooLarge.digest);
+  log.error('relay: sending the input failed', { error });
+  const message = error instanceof ObjectTooLargeError ? error.message : 'sending the input failed; the log says why';
+  const reason = error instanceof ObjectTooLargeError ? 'ObjectTooLarge' : 'Internal';
+  stream().link.end({ code: 'lost', reason, message });
+  return false;
+}

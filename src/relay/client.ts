@@ -1,0 +1,206 @@
+import type { AgentHello } from '../model/agent.ts';
+import type { ClusterId, ClusterName } from '../model/ids.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { Random } from '../ports/random.ts';
+import type { ClientConnection, ClientTransport, StreamEnd } from '../ports/transport.ts';
+import { type Backoff, createBackoff, DEFAULT_PACES, type Paces } from './backoff.ts';
+import { type ClientStream, openClientStream } from './client-link.ts';
+import { createPullEnd, type PullEnd } from './client-pull.ts';
+import { createInputState, createPushEnd, type InputState, type PushEnd } from './client-push.ts';
+import { DEFAULT_LIMITS, type RelayLimits } from './limits.ts';
+import { createResultQueue, type ResultQueue } from './result-queue.ts';
+import type { RelayClient, ServerListener } from './session.ts';
+
+/** What the agent's end needs of the world. */
+export interface RelayClientDeps {
+  readonly transport: ClientTransport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** Settings of the agent's end. */
+export interface RelayClientOptions {
+  readonly cluster: ClusterName;
+  readonly clusterId: ClusterId;
+  /** Random, one per agent process: 8 to 64 letters, digits or `-`. */
+  readonly instance: string;
+  /** Asked at each dial, so that a replaced token takes effect; may throw, with a text that holds no secret. */
+  readonly token: () => string;
+  readonly version: string;
+  readonly capabilities: readonly string[];
+  readonly limits?: Partial<RelayLimits>;
+  readonly paces?: Partial<Paces>;
+}
+
+interface ClientState {
+  readonly deps: RelayClientDeps;
+  readonly options: RelayClientOptions;
+  readonly limits: RelayLimits;
+  readonly hello: AgentHello;
+  readonly input: InputState;
+  readonly results: ResultQueue;
+  readonly backoff: Backoff;
+  readonly stopping: AbortController;
+  /** The ends that take what is published; undefined while there is no link. */
+  pull: PullEnd | undefined;
+  push: PushEnd | undefined;
+  /** The reason that was last logged: a server that stays away is said once. */
+  lastReason: string | undefined;
+  running: Promise<void> | undefined;
+}
+
+/** A link that held for this long was good, and the next failure starts counting anew. */
+const GOOD_AFTER_MS = 10_000;
+
+/** The agent's end of the relay over a transport. Starts once. */
+export function createRelayClient(deps: RelayClientDeps, options: RelayClientOptions): RelayClient {
+  const { cluster, clusterId, instance, version, capabilities } = options;
+  const state: ClientState = {
+    deps,
+    options,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    hello: { cluster, clusterId, instance, version, capabilities },
+    input: createInputState(),
+    results: createResultQueue(),
+    backoff: createBackoff(deps.random, { ...DEFAULT_PACES, ...options.paces }),
+    stopping: new AbortController(),
+    pull: undefined,
+    push: undefined,
+    lastReason: undefined,
+    running: undefined,
+  };
+  return {
+    start(listener) {
+      if (state.running !== undefined) throw new Error('the relay client was started before');
+      state.running = run(state, listener);
+    },
+    publishInput(snapshot) {
+      state.input.latest = snapshot;
+      void state.push?.pump();
+    },
+    report(results) {
+      state.results.add(results);
+      void state.pull?.pumpResults();
+    },
+    async stop() {
+      state.stopping.abort();
+      await state.running;
+    },
+  };
+}
+
+async function run(state: ClientState, listener: ServerListener): Promise<void> {
+  const { clock } = state.deps;
+  const { signal } = state.stopping;
+  while (!signal.aborted) {
+    listener.connection({ type: 'connecting' });
+    const { end, goodForMs } = await holdLink(state, listener);
+    if (signal.aborted) return;
+    if (goodForMs >= GOOD_AFTER_MS) state.backoff.reset();
+    const retryInMs = state.backoff.next(end.code);
+    noteEnd(state, end, retryInMs);
+    listener.connection({ type: 'waiting', reason: end.reason, message: end.message, retryInMs });
+    await clock.sleep(retryInMs, signal);
+  }
+}
+
+function noteEnd(state: ClientState, end: StreamEnd, retryInMs: number): void {
+  const { log, transport } = state.deps;
+  const line = { server: transport.server, reason: end.reason, message: end.message, retryInMs };
+  if (state.lastReason === end.reason) log.debug('relay: still no link to the server', line);
+  else log.warn('relay: no link to the server', line);
+  state.lastReason = end.reason;
+}
+
+/** One link from dialling to its end. */
+async function holdLink(
+  state: ClientState,
+  listener: ServerListener,
+): Promise<{ readonly end: StreamEnd; readonly goodForMs: number }> {
+  const { clock, transport } = state.deps;
+  const opened = openConnection(state);
+  if ('code' in opened) return { end: opened, goodForMs: 0 };
+  let since: number | undefined;
+  const end = await useConnection(state, listener, opened, () => {
+    since = clock.monotonic();
+  });
+  state.pull = undefined;
+  state.push = undefined;
+  opened.connection.close();
+  if (since !== undefined)
+    state.deps.log.info('relay: the link has ended', { server: transport.server, reason: end.reason });
+  return { end, goodForMs: since === undefined ? 0 : clock.monotonic() - since };
+}
+
+interface OpenedConnection {
+  readonly connection: ClientConnection;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+function openConnection(state: ClientState): OpenedConnection | StreamEnd {
+  const { cluster, token } = state.options;
+  try {
+    const metadata = { 'fleetrelay-cluster': cluster, authorization: `Bearer ${token().trim()}` };
+    return { metadata, connection: state.deps.transport.dial() };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'dialling failed';
+    return { code: 'lost', reason: 'BadSettings', message };
+  }
+}
+
+async function useConnection(
+  state: ClientState,
+  listener: ServerListener,
+  { connection, metadata }: OpenedConnection,
+  onGood: () => void,
+): Promise<StreamEnd> {
+  const { deps, limits, hello } = state;
+  const { clock, log } = deps;
+  const common = {
+    clock,
+    log,
+    limits,
+    hello,
+    onDrain: (message: string) => log.info('relay: the server says', { message }),
+  };
+  const pull = createPullEnd({ listener, results: state.results, limits, log, stream: () => pullStream });
+  const pullStream = openClientStream({ ...common, stream: connection.open('Pull', metadata), open: pull.open });
+  const onStop = (): void =>
+    pullStream.link.end({ code: 'done', reason: 'Stopping', message: 'the agent is stopping' });
+  state.stopping.signal.addEventListener('abort', onStop);
+  const greeted = await pullStream.welcome;
+  if (greeted !== undefined && (await pull.sayHolding())) {
+    const push = createPushEnd({ listener, input: state.input, log, stream: () => pushStream });
+    const pushStream = openClientStream({ ...common, stream: connection.open('Push', metadata), open: push.open });
+    void pushStream.link.over.then((end) => pullStream.link.end(end));
+    void pullStream.link.over.then((end) => pushStream.link.end(end));
+    const welcome = await pushStream.welcome;
+    if (welcome !== undefined && (await push.synchronise(welcome))) {
+      log.info('relay: connected', { server: deps.transport.server, serverVersion: welcome.version });
+      state.lastReason = undefined;
+      listener.connection({ type: 'connected', server: deps.transport.server, serverVersion: welcome.version });
+      onGood();
+      startPumps(state, pull, push);
+    }
+  }
+  const end = await pullStream.link.over;
+  state.stopping.signal.removeEventListener('abort', onStop);
+  await flushed(state, pullStream);
+  return end;
+}
+
+function startPumps(state: ClientState, pull: PullEnd, push: PushEnd): void {
+  state.pull = pull;
+  state.push = push;
+  void pull.pumpResults();
+  void push.pump();
+}
+
+/** Gives the goodbye a moment to leave before the connection is closed under it. */
+async function flushed(state: ClientState, { closed }: ClientStream): Promise<void> {
+  const timeUp = new AbortController();
+  await Promise.race([closed, state.deps.clock.sleep(1_000, timeUp.signal)]);
+  timeUp.abort();
+}

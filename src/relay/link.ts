@@ -1,0 +1,229 @@
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { MessageStream, StreamEnd } from '../ports/transport.ts';
+import type { RelayLimits } from './limits.ts';
+import { decodeFrame, encodeFrame, type Frame, type FrameInit } from './wire/frame.ts';
+import { ProtocolError } from './wire/protocol-error.ts';
+import { clipText, readReason, readText } from './wire/scalars.ts';
+
+/** Frames over one stream: reading, writing, liveness and the one place where broken protocol ends it. */
+export interface Link {
+  /**
+   * Queues a small frame ahead of those of {@link send} and never waits: the reading loop must not, or two peers that
+   * both write would wait for each other. Of chunk acknowledgements and pongs only the newest is kept.
+   */
+  post(frame: FrameInit): void;
+  /** Writes a frame and resolves when the next may follow: false if the link is over. One at a time. */
+  send(frame: FrameInit): Promise<boolean>;
+  /** Ends the link for this reason. Only the first end counts. */
+  end(end: StreamEnd): void;
+  /** Resolves true at the next frame from the peer, or false after `milliseconds` or at the end. Sends a ping. */
+  probe(milliseconds: number): Promise<boolean>;
+  isOver(): boolean;
+  /** Resolves once with the reason of whoever ended it. */
+  readonly over: Promise<StreamEnd>;
+}
+
+/** What a link needs. `onFrame` gets every frame but Ping, Pong and Goodbye, and may throw a {@link ProtocolError}. */
+export interface LinkOptions {
+  readonly stream: MessageStream;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: RelayLimits;
+  /** Says goodbye with the reason before ending: for the end whose status the peer cannot see. */
+  readonly saysGoodbye: boolean;
+  readonly onFrame: (frame: Frame) => void;
+  readonly onBytes?: (direction: 'in' | 'out', bytes: number) => void;
+}
+
+/** Answers that may wait for a peer to read them; one that keeps to the protocol never makes more than a few wait. */
+const MAX_POSTED = 64;
+
+interface LinkState {
+  readonly options: LinkOptions;
+  readonly over: PromiseWithResolvers<StreamEnd>;
+  ended: boolean;
+  /** Monotonic milliseconds of the last frame from the peer. */
+  heard: number;
+  pings: bigint;
+  cancelTick: () => void;
+  /** Frames that never wait, newest last. */
+  readonly posted: FrameInit[];
+  /** The one frame that somebody waits for. */
+  sending: { readonly frame: FrameInit; readonly done: (open: boolean) => void } | undefined;
+  writing: boolean;
+  readonly probes: Set<(alive: boolean) => void>;
+}
+
+/** Starts reading at once. */
+export function createLink(options: LinkOptions): Link {
+  const state: LinkState = {
+    options,
+    over: Promise.withResolvers<StreamEnd>(),
+    ended: false,
+    heard: options.clock.monotonic(),
+    pings: 0n,
+    cancelTick: () => {},
+    posted: [],
+    sending: undefined,
+    writing: false,
+    probes: new Set(),
+  };
+  void readFrames(state);
+  scheduleTick(state);
+  return {
+    over: state.over.promise,
+    isOver: () => state.ended,
+    end: (end) => endLink(state, end),
+    post: (frame) => post(state, frame),
+    send: (frame) => send(state, frame),
+    probe: (milliseconds) => probe(state, milliseconds),
+  };
+}
+
+async function readFrames(state: LinkState): Promise<void> {
+  const { stream, onBytes } = state.options;
+  for (;;) {
+    const bytes = await stream.read();
+    if (state.ended) return;
+    if (bytes === undefined) return endLink(state, await endOfReading(stream));
+    onBytes?.('in', bytes.length);
+    const failure = handle(state, bytes);
+    if (failure !== undefined) return endLink(state, failure);
+  }
+}
+
+/** The stream's end if it is over; a peer that has only closed its side is done. */
+function endOfReading(stream: MessageStream): Promise<StreamEnd> {
+  const closed: StreamEnd = { code: 'done', reason: 'Closed', message: 'the peer has closed its side' };
+  return Promise.race([stream.ended, Promise.resolve(closed)]);
+}
+
+function handle(state: LinkState, bytes: Uint8Array): StreamEnd | undefined {
+  try {
+    const frame = decodeFrame(bytes);
+    heardFrom(state);
+    if (frame.case === 'goodbye') {
+      return { code: 'done', reason: readReason(frame.value.reason), message: readText(frame.value.message) };
+    }
+    if (frame.case === 'ping') post(state, { case: 'pong', value: { number: frame.value.number } });
+    else if (frame.case !== 'pong') state.options.onFrame(frame);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ProtocolError) return { code: error.code, reason: error.reason, message: error.message };
+    state.options.log.error('relay: handling a frame failed', { error });
+    return { code: 'unavailable', reason: 'Internal', message: 'handling a frame failed; the log says why' };
+  }
+}
+
+function heardFrom(state: LinkState): void {
+  state.heard = state.options.clock.monotonic();
+  for (const answer of state.probes) answer(true);
+}
+
+function post(state: LinkState, frame: FrameInit): void {
+  if (state.ended) return;
+  const index = replaceable(frame) ? state.posted.findIndex((queued) => queued.case === frame.case) : -1;
+  if (index < 0) state.posted.push(frame);
+  else state.posted[index] = frame;
+  if (state.posted.length > MAX_POSTED) {
+    endLink(state, { code: 'exhausted', reason: 'NotReading', message: 'the peer asks and does not read answers' });
+    return;
+  }
+  void writeFrames(state);
+}
+
+function replaceable(frame: FrameInit): boolean {
+  return frame.case === 'pong' || frame.case === 'ping' || frame.case === 'chunkAck';
+}
+
+function send(state: LinkState, frame: FrameInit): Promise<boolean> {
+  if (state.ended) return Promise.resolve(false);
+  if (state.sending !== undefined) throw new Error('a frame is being sent already');
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  state.sending = { frame, done: resolve };
+  void writeFrames(state);
+  return promise;
+}
+
+async function writeFrames(state: LinkState): Promise<void> {
+  if (state.writing) return;
+  state.writing = true;
+  while (!state.ended) {
+    const posted = state.posted.shift();
+    const sending = posted === undefined ? state.sending : undefined;
+    const frame = posted ?? sending?.frame;
+    if (frame === undefined) break;
+    const bytes = encodeFrame(frame);
+    const open = await state.options.stream.write(bytes);
+    if (open) state.options.onBytes?.('out', bytes.length);
+    if (sending !== undefined && state.sending === sending) {
+      state.sending = undefined;
+      sending.done(open);
+    }
+    if (!open) break;
+  }
+  state.writing = false;
+}
+
+/**
+ * A late tick means that this process itself stood still; what the peer has sent meanwhile is waiting to be read, so the
+ * peer gets the benefit of one more ping.
+ */
+function scheduleTick(state: LinkState): void {
+  const { clock, limits } = state.options;
+  const planned = clock.monotonic() + limits.pingMs;
+  state.cancelTick = clock.schedule(limits.pingMs, () => {
+    if (state.ended) return;
+    const now = clock.monotonic();
+    if (now - planned > limits.pingMs) state.heard = now - limits.pingMs;
+    const silence = now - state.heard;
+    if (silence >= limits.silenceMs) {
+      const message = `nothing was heard for ${Math.round(silence / 1000)} s`;
+      return endLink(state, { code: 'lost', reason: 'PeerSilent', message });
+    }
+    if (silence >= limits.pingMs) ping(state);
+    scheduleTick(state);
+  });
+}
+
+function ping(state: LinkState): void {
+  state.pings += 1n;
+  post(state, { case: 'ping', value: { number: state.pings } });
+}
+
+function probe(state: LinkState, milliseconds: number): Promise<boolean> {
+  if (state.ended) return Promise.resolve(false);
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const answer = (alive: boolean): void => {
+    cancel();
+    state.probes.delete(answer);
+    resolve(alive);
+  };
+  const cancel = state.options.clock.schedule(milliseconds, () => answer(false));
+  state.probes.add(answer);
+  ping(state);
+  return promise;
+}
+
+function endLink(state: LinkState, end: StreamEnd): void {
+  if (state.ended) return;
+  const { stream, saysGoodbye } = state.options;
+  // Not while a write is under way (one at a time): then the peer just sees the stream end.
+  if (saysGoodbye && !state.writing) {
+    void stream.write(encodeFrame({ case: 'goodbye', value: { reason: end.reason, message: clipText(end.message) } }));
+  }
+  stream.end(end);
+  finish(state, end);
+}
+
+function finish(state: LinkState, end: StreamEnd): void {
+  if (state.ended) return;
+  state.ended = true;
+  state.cancelTick();
+  state.posted.length = 0;
+  state.sending?.done(false);
+  state.sending = undefined;
+  for (const answer of state.probes) answer(false);
+  state.over.resolve(end);
+}

@@ -1,0 +1,129 @@
+import type { AgentHello, AgentHolding } from '../model/agent.ts';
+import type { ClusterName } from '../model/ids.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { ServerTransport, StreamEnd } from '../ports/transport.ts';
+import type { RelayLimits } from './limits.ts';
+import type { Link } from './link.ts';
+import type { AgentListener, AgentSession } from './session.ts';
+import type { TransferSender } from './transfer-sender.ts';
+import type { Frame } from './wire/frame.ts';
+import type { PeerLimits } from './wire/hello.ts';
+
+/** What the server's end needs of the world. */
+export interface RelayServerDeps {
+  readonly transport: ServerTransport;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Settings of the server's end. */
+export interface RelayServerOptions {
+  /** Relay secrets that tokens may be derived from; more than one while a secret is being replaced. */
+  readonly tokens: readonly Uint8Array[];
+  /** Of this program. */
+  readonly version: string;
+  readonly capabilities?: readonly string[];
+  readonly limits?: Partial<RelayLimits>;
+}
+
+/** Counters since the start, for metrics; `connectedClusters` and `streams` are of this moment. */
+export interface RelayServerStats {
+  readonly connectedClusters: number;
+  readonly streams: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly outputsAccepted: number;
+  readonly outputsRejected: number;
+  readonly inputDeltas: number;
+  readonly results: number;
+  /** Streams that have ended, by reason: constant words, never a peer's own (`Closed` stands for all of those). */
+  readonly ended: Readonly<Record<string, number>>;
+}
+
+/** An admitted Pull stream. */
+export interface PullStream {
+  readonly hello: AgentHello;
+  readonly link: Link;
+  readonly sender: TransferSender;
+  readonly session: AgentSession;
+  /** Resolves true when the agent has said what it holds, false if the stream ended first. */
+  readonly established: PromiseWithResolvers<boolean>;
+  phase: 'greeting' | 'established' | 'gone';
+  /** What the agent has last said that it holds. */
+  holding: AgentHolding | undefined;
+  /** Set while the agent owes its holding after a rejection. */
+  owedHolding: PromiseWithResolvers<AgentHolding | undefined> | undefined;
+  /** The send that is under way. */
+  sending: Promise<unknown> | undefined;
+}
+
+/** What is known of one cluster's streams. */
+export interface ClusterSlot {
+  readonly cluster: ClusterName;
+  /** Open at the transport, whatever their state. */
+  streams: number;
+  pull: PullStream | undefined;
+  push: Link | undefined;
+}
+
+/** The one mutable state of a relay server. */
+export interface ServerState {
+  readonly deps: RelayServerDeps;
+  readonly options: RelayServerOptions;
+  readonly limits: RelayLimits;
+  readonly listener: AgentListener;
+  readonly slots: Map<ClusterName, ClusterSlot>;
+  readonly counts: {
+    bytesIn: number;
+    bytesOut: number;
+    outputsAccepted: number;
+    outputsRejected: number;
+    inputDeltas: number;
+    results: number;
+  };
+  readonly ended: Map<string, number>;
+  /** When a line about a reason and a caller was last logged, monotonic. */
+  readonly logged: Map<string, number>;
+  draining: boolean;
+}
+
+/** A stream whose hello has been read and checked, but not yet judged by the listener. */
+export interface Greeted {
+  readonly state: ServerState;
+  readonly slot: ClusterSlot;
+  readonly link: Link;
+  readonly hello: AgentHello;
+  readonly peerLimits: PeerLimits;
+  readonly protocol: number;
+  /** Who gets the frames from now on. */
+  readonly onFrame: (handler: (frame: Frame) => void) => void;
+}
+
+const LOG_EVERY_MS = 60_000;
+const LOG_KEYS = 1000;
+
+/**
+ * Counts the end of a stream and logs it: once a minute for a reason and a caller, so that a loop outside fills no disk.
+ * `caller` is a cluster once its token was found right, else an address.
+ */
+export function noteEnd(
+  state: ServerState,
+  end: StreamEnd,
+  caller: string,
+  data: Readonly<Record<string, unknown>>,
+): void {
+  // What a peer says in a goodbye is its own word: it must not make ever new counters.
+  const reason = end.code === 'done' ? 'Closed' : end.reason;
+  state.ended.set(reason, (state.ended.get(reason) ?? 0) + 1);
+  const { clock, log } = state.deps;
+  const now = clock.monotonic();
+  const key = `${reason} ${caller}`;
+  const last = state.logged.get(key);
+  if (last !== undefined && now - last < LOG_EVERY_MS) return;
+  if (state.logged.size >= LOG_KEYS) state.logged.clear();
+  state.logged.set(key, now);
+  const line = { reason: end.reason, message: end.message, ...data };
+  if (end.code === 'done' || end.code === 'unavailable') log.info('relay: a stream has ended', line);
+  else log.warn('relay: a stream has ended', line);
+}

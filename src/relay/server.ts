@@ -1,0 +1,74 @@
+import { DEFAULT_LIMITS } from './limits.ts';
+import { acceptStream } from './server-door.ts';
+import type { RelayServerDeps, RelayServerOptions, RelayServerStats, ServerState } from './server-state.ts';
+import type { AgentListener, RelayServer } from './session.ts';
+
+/** The server's end of the relay, with what metrics need to know. */
+export interface ObservedRelayServer extends RelayServer {
+  stats(): RelayServerStats;
+}
+
+/** The server's end of the relay over a transport. Starts once. */
+export function createRelayServer(deps: RelayServerDeps, options: RelayServerOptions): ObservedRelayServer {
+  let state: ServerState | undefined;
+  return {
+    async start(listener) {
+      if (state !== undefined) throw new Error('the relay server was started before');
+      const started = createState(deps, options, listener);
+      state = started;
+      return deps.transport.start((stream) => acceptStream(started, stream));
+    },
+    async drain() {
+      if (state !== undefined) await drain(state);
+      await deps.transport.stop();
+    },
+    stats: () => readStats(state),
+  };
+}
+
+function createState(deps: RelayServerDeps, options: RelayServerOptions, listener: AgentListener): ServerState {
+  return {
+    deps,
+    options,
+    listener,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    slots: new Map(),
+    counts: { bytesIn: 0, bytesOut: 0, outputsAccepted: 0, outputsRejected: 0, inputDeltas: 0, results: 0 },
+    ended: new Map(),
+    logged: new Map(),
+    draining: false,
+  };
+}
+
+/** Nothing new begins; what is in flight gets its time; then every stream ends with the advice to come again. */
+async function drain(state: ServerState): Promise<void> {
+  state.draining = true;
+  const message = 'the server is shutting down';
+  const pulls = [...state.slots.values()].flatMap(({ pull }) => pull ?? []);
+  for (const { link } of pulls) link.post({ case: 'drain', value: { message } });
+  const timeUp = new AbortController();
+  const inFlight = Promise.allSettled(pulls.map(({ sending }) => sending));
+  await Promise.race([inFlight, state.deps.clock.sleep(state.limits.drainMs, timeUp.signal)]);
+  timeUp.abort();
+  for (const { pull, push } of state.slots.values()) {
+    for (const link of [push, pull?.link]) link?.end({ code: 'unavailable', reason: 'Draining', message });
+  }
+}
+
+function readStats(state: ServerState | undefined): RelayServerStats {
+  const slots = [...(state?.slots.values() ?? [])];
+  const counts = state?.counts ?? {
+    bytesIn: 0,
+    bytesOut: 0,
+    outputsAccepted: 0,
+    outputsRejected: 0,
+    inputDeltas: 0,
+    results: 0,
+  };
+  return {
+    ...counts,
+    connectedClusters: slots.filter(({ pull }) => pull?.phase === 'established').length,
+    streams: slots.reduce((sum, { streams }) => sum + streams, 0),
+    ended: Object.fromEntries(state?.ended ?? []),
+  };
+}

@@ -1,0 +1,188 @@
+import type {
+  AgentHello,
+  AgentHolding,
+  InputDelta,
+  InventoryEntry,
+  LiveObject,
+  ObjectResult,
+} from '../../src/model/agent.ts';
+import { objectDigest, snapshotDigest } from '../../src/model/digest.ts';
+import { type ClusterName, type Digest, parseClusterId, parseClusterName } from '../../src/model/ids.ts';
+import { compareText, type JsonObject } from '../../src/model/json.ts';
+import { type ObjectKey, parseObjectKey } from '../../src/model/object-key.ts';
+import type { OutputPosition, SequencedDelta } from '../../src/model/output.ts';
+import { must } from '../../src/model/result.ts';
+import type {
+  Admission,
+  AgentListener,
+  AgentSession,
+  ConnectionState,
+  InputSnapshot,
+  ServerListener,
+} from '../../src/relay/session.ts';
+
+/** A cluster name known to be good. */
+export function clusterName(text: string): ClusterName {
+  return must(parseClusterName(text));
+}
+
+/** A cluster id known to be good. */
+export function clusterId(text: string) {
+  return must(parseClusterId(text));
+}
+
+/** The key of a ConfigMap in namespace `web`. */
+export function configMapKey(name: string): ObjectKey {
+  return must(parseObjectKey(`/ConfigMap/web/${name}`));
+}
+
+/** A ConfigMap with this datum. */
+export function configMap(name: string, datum: string): JsonObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'web' }, data: { datum } };
+}
+
+/** A live ConfigMap. */
+export function liveConfigMap(name: string, datum: string): LiveObject {
+  const value = configMap(name, datum);
+  return { key: configMapKey(name), value, digest: objectDigest(value) };
+}
+
+/** An input snapshot of ConfigMaps, name to datum. */
+export function inputOf(data: Readonly<Record<string, string>>): InputSnapshot {
+  const objects = Object.entries(data).map(([name, datum]) => liveConfigMap(name, datum));
+  return {
+    objects: new Map(objects.map((object) => [object.key, object])),
+    kinds: [{ kind: '/ConfigMap', state: 'complete', message: '' }],
+  };
+}
+
+/** A snapshot of outputs: name to datum. */
+export type Outputs = ReadonlyMap<string, string>;
+
+/** The digest of a snapshot of outputs. */
+export function outputsDigest(outputs: Outputs): Digest {
+  return snapshotDigest(
+    [...outputs].map(([name, datum]) => [configMapKey(name), objectDigest(configMap(name, datum))]),
+  );
+}
+
+/** The delta from one snapshot of outputs to another. */
+export function deltaOf(from: Outputs, to: Outputs, position: OutputPosition): SequencedDelta {
+  const upserts = [...to]
+    .filter(([name, datum]) => from.get(name) !== datum)
+    .map(([name, datum]) => ({
+      ...liveConfigMap(name, datum),
+      origins: [{ source: 'fleet' as never, path: `clusters/east/${name}.yaml` }],
+      scope: [clusterName('east'), clusterName('west')],
+    }))
+    .sort((a, b) => compareText(a.key, b.key));
+  const removals = [...from.keys()]
+    .filter((name) => !to.has(name))
+    .map(configMapKey)
+    .sort(compareText);
+  return {
+    position,
+    from: outputsDigest(from),
+    to: outputsDigest(to),
+    upserts,
+    touches: [],
+    removals,
+    keeps: [],
+    revisions: [{ source: 'fleet' as never, revision: 'abc' }],
+  };
+}
+
+/** An agent's memory: takes deltas durably and remembers everything that it was told. */
+export interface FakeAgent extends ServerListener {
+  readonly entries: Map<string, InventoryEntry>;
+  readonly deltas: SequencedDelta[];
+  readonly states: ConnectionState[];
+  readonly acknowledged: Digest[];
+  position(): OutputPosition;
+  /** Deltas wait until this resolves before they are durable. */
+  gate: Promise<void>;
+  /** The reason for refusing every delta, if there is one. */
+  refusal: string | undefined;
+}
+
+/** An agent that holds nothing yet. */
+export function createFakeAgent(): FakeAgent {
+  const entries = new Map<string, InventoryEntry>();
+  let position: OutputPosition = { epoch: 0, sequence: 0 };
+  let revisions: SequencedDelta['revisions'] = [];
+  const agent: FakeAgent = {
+    entries,
+    deltas: [],
+    states: [],
+    acknowledged: [],
+    gate: Promise.resolve(),
+    refusal: undefined,
+    position: () => position,
+    holding(): AgentHolding {
+      const list = [...entries.values()];
+      return {
+        position,
+        digest: snapshotDigest(list.map((entry) => [entry.key, entry.digest])),
+        revisions,
+        entries: list,
+      };
+    },
+    async delta(delta) {
+      await agent.gate;
+      if (agent.refusal !== undefined)
+        return { accepted: false, reason: agent.refusal, message: 'refused by the test' };
+      for (const { key, digest, origins, scope } of delta.upserts) {
+        entries.set(key, { key, digest, origins, scope, phase: 'held' });
+      }
+      for (const key of delta.removals) entries.delete(key);
+      position = delta.position;
+      revisions = delta.revisions;
+      agent.deltas.push(delta);
+      return { accepted: true };
+    },
+    inputAcknowledged: (digest) => agent.acknowledged.push(digest),
+    connection: (state) => agent.states.push(state),
+  };
+  return agent;
+}
+
+/** A server's owner: admits by a function that can be replaced, and remembers everything that it was told. */
+export interface FakeOwner extends AgentListener {
+  admission: (hello: AgentHello) => Admission;
+  readonly sessions: Map<ClusterName, { readonly session: AgentSession; readonly holding: AgentHolding }>;
+  readonly events: string[];
+  readonly received: ObjectResult[];
+  readonly inputs: { readonly cluster: ClusterName; readonly delta: InputDelta }[];
+  readonly held: Map<ClusterName, Map<string, Digest>>;
+}
+
+/** An owner that admits everybody. */
+export function createFakeOwner(): FakeOwner {
+  const owner: FakeOwner = {
+    admission: () => ({ type: 'admitted' }),
+    sessions: new Map(),
+    events: [],
+    received: [],
+    inputs: [],
+    held: new Map(),
+    admit: (hello) => owner.admission(hello),
+    connected(session, holding) {
+      owner.sessions.set(session.hello.cluster, { session, holding });
+      owner.events.push(`connected ${session.hello.cluster} ${session.hello.instance}`);
+    },
+    disconnected(session, reason) {
+      if (owner.sessions.get(session.hello.cluster)?.session === session) owner.sessions.delete(session.hello.cluster);
+      owner.events.push(`disconnected ${session.hello.cluster} ${session.hello.instance} ${reason.split(':')[0]}`);
+    },
+    results: (_cluster, results) => owner.received.push(...results),
+    heldInput: (cluster) => owner.held.get(cluster) ?? new Map(),
+    input(cluster, delta) {
+      const held = owner.held.get(cluster) ?? new Map();
+      owner.held.set(cluster, held);
+      for (const key of delta.removals) held.delete(key);
+      for (const { key, digest } of delta.upserts) held.set(key, digest);
+      owner.inputs.push({ cluster, delta });
+    },
+  };
+  return owner;
+}
