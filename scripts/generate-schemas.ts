@@ -64,7 +64,9 @@ function withoutAnnotations(schema: SchemaObject): SchemaObject {
   const strip = (value: unknown, isSchema: boolean): unknown => {
     if (Array.isArray(value)) return value.map((item) => strip(item, isSchema));
     if (typeof value !== 'object' || value === null) return value;
-    const kept = Object.entries(value).filter(([key]) => !isSchema || !ANNOTATIONS.has(key));
+    // The example says in a message what a pattern means.
+    const isKept = (key: string) => !isSchema || !ANNOTATIONS.has(key) || (key === 'examples' && 'pattern' in value);
+    const kept = Object.entries(value).filter(([key]) => isKept(key));
     return Object.fromEntries(kept.map(([key, member]) => [key, strip(member, !isSchema || !NAME_MAPS.has(key))]));
   };
   return strip(schema, true) as SchemaObject;
@@ -92,8 +94,28 @@ function validatorSource(schema: SchemaObject): string {
   return `${code}\n`;
 }
 
+/**
+ * What the type generator understands: of two forms that a condition chooses it makes a union; an alternative that only
+ * says which fields must be there is left to the validator.
+ */
+function forTypes(schema: SchemaObject): SchemaObject {
+  const convert = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(convert);
+    if (typeof value !== 'object' || value === null) return value;
+    const { if: condition, then, else: otherwise, oneOf, ...rest } = value as Record<string, unknown>;
+    const kept = Object.fromEntries(Object.entries(rest).map(([key, member]) => [key, convert(member)]));
+    if (condition !== undefined) return { ...kept, type: undefined, oneOf: [then, otherwise] };
+    return oneOf === undefined || isRequiredChoice(oneOf) ? kept : { ...kept, oneOf: convert(oneOf) };
+  };
+  return convert(schema) as SchemaObject;
+}
+
+function isRequiredChoice(oneOf: unknown): boolean {
+  return Array.isArray(oneOf) && oneOf.every((branch: object) => Object.keys(branch).join() === 'required');
+}
+
 async function typeSource(schema: SchemaObject): Promise<string> {
-  const types = await compile(structuredClone(schema) as Parameters<typeof compile>[0], String(schema.title), {
+  const types = await compile(forTypes(schema) as Parameters<typeof compile>[0], String(schema.title), {
     bannerComment: '',
     format: false,
     additionalProperties: false,

@@ -9,7 +9,7 @@ import {
 } from 'js-yaml';
 import { resolvePlain } from './plain-scalars.ts';
 import type { FieldPath } from './problem.ts';
-import { offsetOf, type YamlEvents } from './yaml-documents.ts';
+import { offsetOf, type YamlDocument, type YamlEvents } from './yaml-events.ts';
 
 /** Where a field stands: the offset of its key (of the item for a list item) and of its value. */
 export interface FieldPosition {
@@ -19,8 +19,8 @@ export interface FieldPosition {
   readonly depth: number;
 }
 
-/** Finds a field of the document whose root node is the event `root`; what is behind an alias is at the alias. */
-export function findField(text: string, events: YamlEvents, root: number, path: FieldPath): FieldPosition {
+/** Finds a field of a document; what is behind an alias is at the alias. */
+export function findField(text: string, { events, root }: YamlDocument, path: FieldPath): FieldPosition {
   let at = root;
   const start = offsetAt(text, events, root);
   let found: FieldPosition = { key: start, value: start, depth: 0 };

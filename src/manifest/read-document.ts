@@ -1,10 +1,12 @@
 import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { readCluster } from './kinds/cluster.ts';
+import { readDataplane } from './kinds/dataplane.ts';
 import { readObject } from './kinds/object.ts';
 import { readPlacement } from './kinds/placement.ts';
 import { readPolicy } from './kinds/policy.ts';
 import type { DocumentReading } from './kinds/reading.ts';
+import { readShoot } from './kinds/shoot.ts';
 import { didYouMean, fieldError } from './problem.ts';
 import { typeWord } from './schema-problems.ts';
 
@@ -16,9 +18,11 @@ interface EngineKind {
 /** By `group/Kind`: what the engine reads and never ships. */
 const ENGINE_KINDS: Readonly<Record<string, EngineKind>> = {
   'admin.gloo.solo.io/KubernetesCluster': { versions: ['v2'], read: readCluster },
+  'core.gardener.cloud/Shoot': { versions: ['v1beta1'], read: readShoot },
   'fleetrelay.dev/FleetPolicy': { versions: ['v1alpha1'], read: readPolicy },
   'fleetrelay.dev/Placement': { versions: ['v1alpha1'], read: readPlacement },
   'fleetrelay.dev/RelayConfig': { versions: ['v1alpha1'], read: refuseRelayConfig },
+  'kuma.io/Dataplane': { versions: ['v1alpha1'], read: readDataplane },
 };
 
 const OWN_GROUP = 'fleetrelay.dev';
@@ -31,7 +35,8 @@ export function readDocument(document: JsonValue): DocumentReading {
     const hint = 'if the file is no manifest, list it in .fleetrelayignore';
     return { problems: [fieldError('NotAnObject', [], message, hint)] };
   }
-  const { apiVersion, kind } = document;
+  const { apiVersion, kind, type } = document;
+  if (typeof type === 'string' && apiVersion === undefined && kind === undefined) return readUniversal(type, document);
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return readObject(document);
   const slash = apiVersion.indexOf('/');
   const group = slash < 0 ? '' : apiVersion.slice(0, slash);
@@ -41,6 +46,15 @@ export function readDocument(document: JsonValue): DocumentReading {
   const known = engineKind.versions.map((version) => `${group}/${version}`).join(', ');
   const message = `the version ${quote(apiVersion)} of ${kind} is not known; known is ${known}`;
   return { problems: [fieldError('UnknownVersion', ['apiVersion'], message)] };
+}
+
+/** Kuma's flat form has a type and neither apiVersion nor kind. */
+function readUniversal(type: string, document: JsonObject): DocumentReading {
+  if (type === 'Dataplane') return readDataplane(document);
+  const near = didYouMean(type, ['Dataplane']);
+  const message = `the type ${quote(type)} is not known; of the resources that Kuma writes with a type, only Dataplane is read`;
+  const hint = near === undefined ? 'a manifest has apiVersion and kind' : `did you mean ${near}?`;
+  return { problems: [fieldError('UnknownKind', ['type'], message, hint)] };
 }
 
 function refuseUnknownKind(kind: string): DocumentReading {

@@ -13,29 +13,24 @@ export function schemaProblems(value: JsonValue, errors: readonly SchemaError[])
   return [...seen.values()];
 }
 
-/** A wrong branch says little where something deeper, or the branches' own complaint, says what is wrong. */
+/**
+ * Leaves out what only repeats another error: that a chosen branch has errors (`if`), what each branch of an alternative
+ * misses (the alternative itself says it; the schemas have no alternatives but "one of these fields must be there"), and
+ * every other complaint about a value of the wrong type.
+ */
 function relevant(errors: readonly SchemaError[]): readonly SchemaError[] {
-  const alternatives = errors.filter((error) => error.keyword === 'oneOf' || error.keyword === 'anyOf');
-  return errors.filter((error) => {
-    const insideAlternative = alternatives.some(
-      (outer) => outer !== error && error.schemaPath.startsWith(`${outer.schemaPath}/`),
-    );
-    const deeper = errors.some(
-      (other) => other.instancePath.startsWith(`${error.instancePath}/`) && !alternatives.includes(other),
-    );
-    if (insideAlternative) return false;
-    return !(
-      alternatives.includes(error) &&
-      deeper &&
-      error.params.passingSchemas === null &&
-      !isChoice(error, errors)
-    );
-  });
+  const alternatives = errors.filter(isAlternative).map((error) => `${error.schemaPath}/`);
+  const mistyped = new Set(errors.filter((error) => error.keyword === 'type').map((error) => error.instancePath));
+  return errors.filter(
+    (error) =>
+      error.keyword !== 'if' &&
+      !alternatives.some((path) => error.schemaPath.startsWith(path)) &&
+      (error.keyword === 'type' || !mistyped.has(error.instancePath)),
+  );
 }
 
-/** An alternative whose branches only say which of several fields must be there. */
-function isChoice(error: SchemaError, errors: readonly SchemaError[]): boolean {
-  return errors.some((inner) => inner.schemaPath.startsWith(`${error.schemaPath}/`) && inner.keyword === 'required');
+function isAlternative(error: SchemaError): boolean {
+  return error.keyword === 'oneOf' || error.keyword === 'anyOf';
 }
 
 function schemaProblem(value: JsonValue, error: SchemaError, all: readonly SchemaError[]): FieldProblem {
@@ -109,7 +104,10 @@ function choice(error: SchemaError, path: FieldPath, name: string, all: readonly
 }
 
 function wrongWord(value: JsonValue, error: SchemaError, path: FieldPath, name: string): FieldProblem {
-  const allowed = (error.params.allowedValues as readonly unknown[]).map(String);
+  const values = error.params.allowedValues as readonly unknown[];
+  // Where a number stands for a word as well, the words are what a person writes.
+  const words = values.filter((allowed) => typeof allowed === 'string');
+  const allowed = words.length > 0 ? words : values.map(String);
   const found = valueAt(value, path);
   const near = typeof found === 'string' ? didYouMean(found, allowed) : undefined;
   const hint = near === undefined ? undefined : `did you mean ${near}?`;
@@ -134,10 +132,15 @@ function constraintWords(error: SchemaError): string {
     case 'minProperties':
       return 'must not be empty';
     case 'pattern':
-      return `does not have the form ${params.pattern}`;
+      return `does not have the right form${exampleOf(error)}`;
     default:
       return error.message ?? `breaks the rule ${error.keyword}`;
   }
+}
+
+function exampleOf(error: SchemaError): string {
+  const examples = (error.parentSchema as { readonly examples?: readonly unknown[] } | undefined)?.examples ?? [];
+  return examples.length === 0 ? '' : `, which is for example ${JSON.stringify(examples[0])}`;
 }
 
 /** A JSON pointer as steps; digits are an index only where the value is a list. */

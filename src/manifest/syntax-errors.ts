@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { compareText } from '../model/json.ts';
-import type { TextProblem } from './yaml-documents.ts';
+import type { TextProblem } from './yaml-events.ts';
 
 /** Characters; the thorough parser needs seven times as long as the fast one, and it blocks. */
 const THOROUGH_LIMIT = 1024 * 1024;
@@ -48,5 +48,6 @@ function withoutContent(message: string): string {
  * The bare `require` is for the bundler, which makes it a lazy part of the bundle; plain Node has none in a module.
  */
 function loadYaml(): typeof Yaml {
+  // biome-ignore lint/style/noCommonJs: decoding is synchronous, so the lazy part cannot be a dynamic import.
   return typeof require === 'function' ? require('yaml') : createRequire(import.meta.url)('yaml');
 }

@@ -39,6 +39,33 @@ function strip(value: JsonValue): JsonValue {
   return kept;
 }
 
+/**
+ * For kinds that others define: an unknown field becomes a warning. `value` is the checked document without such fields;
+ * undefined if something else is wrong with it.
+ */
+export function withUnknownFieldsIgnored<Type>(
+  document: JsonObject,
+  checkValue: (candidate: JsonObject) => Checked<Type>,
+): { readonly problems: readonly FieldProblem[]; readonly value?: Type } {
+  const first = checkValue(document);
+  if (first.ok) return { problems: [], value: first.value };
+  const unknown = first.problems.filter((problem) => problem.reason === 'UnknownField');
+  const warnings = unknown.map((problem) => ({ ...problem, severity: 'warning' as const }));
+  const second = unknown.length === 0 ? first : checkValue(without(document, unknown));
+  return second.ok ? { problems: warnings, value: second.value } : { problems: [...warnings, ...second.problems] };
+}
+
+function without(document: JsonObject, problems: readonly FieldProblem[]): JsonObject {
+  const copy = structuredClone(document) as JsonObject;
+  for (const { path } of problems) {
+    let parent: unknown = copy;
+    for (const step of path.slice(0, -1)) parent = (parent as Record<string | number, unknown> | undefined)?.[step];
+    const key = path.at(-1);
+    if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.deleteProperty(parent, key);
+  }
+  return copy;
+}
+
 /** True if nothing among the problems is an error. */
 export function isReadable(problems: readonly FieldProblem[]): boolean {
   return problems.every((problem) => problem.severity !== 'error');

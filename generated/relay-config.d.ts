@@ -1,0 +1,309 @@
+// Generated from schemas/relay-config.json by scripts/generate-schemas.ts. Do not edit; run "npm run generate".
+/**
+ * The management server's own file: where desired state comes from, where state is kept, what is listened on, and how far a repository may loosen the policy. It lies with the server, never in a repository.
+ */
+export interface RelayConfig {
+/**
+ * Group and version of the kind.
+ */
+apiVersion: "fleetrelay.dev/v1alpha1"
+/**
+ * The kind.
+ */
+kind: "RelayConfig"
+fleet: Fleet
+/**
+ * Folder for what the server keeps: store, secrets, certificates, clones. Relative to the folder of this file.
+ */
+dataDirectory?: string
+/**
+ * Where desired state comes from, in the order in which an earlier one wins a conflict.
+ * 
+ * @minItems 1
+ * @maxItems 100
+ */
+sources: Source[]
+store?: Store
+relay?: Relay
+http?: Http
+status?: StatusSinks
+bounds?: Bounds
+}
+/**
+ * The fleet that this server manages.
+ */
+export interface Fleet {
+/**
+ * Name of the fleet, a DNS label; stamped on every object, and it names the status branch. Two fleets never take each other's objects.
+ */
+name: string
+}
+/**
+ * A place that desired state comes from.
+ */
+export interface Source {
+/**
+ * Name of the source, a DNS label, unlike the others.
+ */
+name: string
+git?: GitSource
+files?: FilesSource
+}
+/**
+ * A branch of a git repository.
+ */
+export interface GitSource {
+/**
+ * http(s) address, or path of a local repository. Without user and password: those go under credentials.
+ */
+url: string
+/**
+ * The branch; the repository's default branch if left out.
+ */
+branch?: string
+/**
+ * Sub-folder of the repository that holds the desired state; paths of Placements begin there.
+ */
+path?: string
+credentials?: Credentials
+/**
+ * Seconds between two looks at the repository.
+ */
+pollIntervalSeconds?: number
+hook?: Hook
+}
+/**
+ * User name and password, or a token; each from the environment or a file, never in this file.
+ */
+export interface Credentials {
+/**
+ * Environment variable with the user name.
+ */
+usernameEnv?: string
+/**
+ * File with the user name. Relative to the folder of this file.
+ */
+usernameFile?: string
+/**
+ * Environment variable with the password.
+ */
+passwordEnv?: string
+/**
+ * File with the password. Relative to the folder of this file.
+ */
+passwordFile?: string
+/**
+ * Environment variable with the token.
+ */
+tokenEnv?: string
+/**
+ * File with the token. Relative to the folder of this file.
+ */
+tokenFile?: string
+}
+/**
+ * The hook /hooks/git, which triggers a look at once.
+ */
+export interface Hook {
+/**
+ * Environment variable with the HMAC secret.
+ */
+secretEnv?: string
+/**
+ * File with the HMAC secret. Relative to the folder of this file.
+ */
+secretFile?: string
+}
+/**
+ * A plain folder that is watched.
+ */
+export interface FilesSource {
+/**
+ * The folder. Relative to the folder of this file.
+ */
+path: string
+}
+/**
+ * Where the ledger and the snapshots are kept.
+ */
+export interface Store {
+/**
+ * sqlite: a file. memory: nothing outlasts a restart; the ledger is rebuilt from the agents.
+ */
+type?: ("sqlite" | "memory")
+/**
+ * File of the sqlite store; store.db in the data directory if left out. Relative to the folder of this file.
+ */
+path?: string
+}
+/**
+ * What agents connect to.
+ */
+export interface Relay {
+listen?: RelayListen
+/**
+ * File with the secret that the tokens of clusters are derived from; made on first start if left out. Relative to the folder of this file.
+ */
+secretFile?: string
+tls?: RelayTls
+}
+/**
+ * Where agents are listened for.
+ */
+export interface RelayListen {
+/**
+ * Host name or IP address to bind.
+ */
+address?: string
+/**
+ * Port; 0 lets the system choose.
+ */
+port?: number
+}
+/**
+ * How the connection is secured.
+ */
+export interface RelayTls {
+/**
+ * server: the server shows a certificate and an agent a token. none: plain text, on loopback only.
+ */
+mode?: ("server" | "none")
+certificate?: ServerCertificate
+/**
+ * Host names and IP addresses that a generated certificate is made for, beside the host's own.
+ */
+names?: string[]
+}
+/**
+ * The server's certificate: all three files, or none to have one made on first start.
+ */
+export interface ServerCertificate {
+/**
+ * Certificate (PEM). Relative to the folder of this file.
+ */
+certFile?: string
+/**
+ * Key (PEM). Relative to the folder of this file.
+ */
+keyFile?: string
+/**
+ * CA certificate (PEM) that agents trust. Relative to the folder of this file.
+ */
+caFile?: string
+}
+/**
+ * Health, metrics, hooks, and the API that the commands ask.
+ */
+export interface Http {
+listen?: HttpListen
+/**
+ * File with the token that the API demands. Relative to the folder of this file.
+ */
+tokenFile?: string
+}
+/**
+ * Where HTTP is listened for; another address than loopback demands tokenFile.
+ */
+export interface HttpListen {
+/**
+ * Host name or IP address to bind.
+ */
+address?: string
+/**
+ * Port; 0 lets the system choose.
+ */
+port?: number
+}
+/**
+ * Where status is written back to.
+ */
+export interface StatusSinks {
+git?: GitStatus
+}
+/**
+ * Status as commits on a branch of its own.
+ */
+export interface GitStatus {
+/**
+ * Whether status commits are written.
+ */
+enabled?: boolean
+/**
+ * Name of the git source whose repository takes the status branch; the first git source if left out. Not together with url.
+ */
+source?: string
+/**
+ * Another repository that takes the status branch, as in sources.
+ */
+url?: string
+/**
+ * The status branch; fleetrelay/status/ and the fleet's name if left out. Never a branch that is read as desired state.
+ */
+branch?: string
+credentials?: Credentials
+author?: Author
+}
+/**
+ * Author of the status commits.
+ */
+export interface Author {
+/**
+ * Name.
+ */
+name?: string
+/**
+ * E-mail address.
+ */
+email?: string
+}
+/**
+ * How far a FleetPolicy in a repository may loosen what protects the fleet; what goes beyond is cut to the bound, and said.
+ */
+export interface Bounds {
+guards?: GuardBounds
+safeMode?: SafeModeBounds
+}
+/**
+ * The loosest limits that a FleetPolicy may set; no bound if left out.
+ */
+export interface GuardBounds {
+/**
+ * Bound of guards.maxRemovalsPerCluster.
+ */
+maxRemovalsPerCluster?: number
+/**
+ * Bound of guards.maxRemovalPercentPerCluster.
+ */
+maxRemovalPercentPerCluster?: number
+/**
+ * Bound of guards.maxRemovalsPerFleet.
+ */
+maxRemovalsPerFleet?: number
+/**
+ * Bound of guards.maxRemovalPercentPerFleet.
+ */
+maxRemovalPercentPerFleet?: number
+/**
+ * Bound of guards.percentFromOwned.
+ */
+percentFromOwned?: number
+/**
+ * The shortest window that a FleetPolicy may set: a shorter one is looser.
+ */
+windowSeconds?: number
+}
+/**
+ * Which modes a FleetPolicy may set.
+ */
+export interface SafeModeBounds {
+/**
+ * Allowed modes.
+ * 
+ * @minItems 1
+ */
+modes?: ("strict" | "scoped" | "off")[]
+}
+
+import type { SchemaValidator } from '../src/manifest/schema-validator.ts';
+export declare const validate: SchemaValidator<RelayConfig>;
+export default validate;

@@ -1,0 +1,262 @@
+import {
+  EVENT_ALIAS,
+  EVENT_DOCUMENT,
+  type EVENT_MAPPING,
+  EVENT_POP,
+  EVENT_SCALAR,
+  EVENT_SEQUENCE,
+  getScalarValue,
+  SCALAR_STYLE_PLAIN,
+} from 'js-yaml';
+import { quote } from '../model/ids.ts';
+import type { JsonValue } from '../model/json.ts';
+import type { DecodeLimits } from './limits.ts';
+import { resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
+import { offsetOf, type TextProblem, type YamlDocument, type YamlEvent, type YamlEvents } from './yaml-events.ts';
+
+/** The documents of a text that nothing is wrong with, and everything that is wrong with the text. */
+export interface YamlReading {
+  readonly documents: readonly YamlDocument[];
+  readonly problems: readonly TextProblem[];
+}
+
+interface Composed {
+  readonly value: JsonValue;
+  /** Values in it, aliases counted as what they stand for. */
+  readonly nodes: number;
+  /** Levels of lists and mappings in it. */
+  readonly height: number;
+}
+
+/** The walk over the events of one text. */
+interface Walk {
+  readonly text: string;
+  readonly events: YamlEvents;
+  readonly limits: DecodeLimits;
+  readonly problems: TextProblem[];
+  /** Index of the next event. */
+  cursor: number;
+  nodes: number;
+  aliases: number;
+  /** Of the document at hand; `open` while its own content is being read. */
+  anchors: Map<string, Composed | 'open'>;
+  /** May messages hold scalars? Found out when the first one would. */
+  quotable: boolean | undefined;
+}
+
+type EventOf<Type extends YamlEvent['type']> = Extract<YamlEvent, { readonly type: Type }>;
+
+/** Leaves the recursion; what it stands for is already among the problems. */
+class BeyondLimit extends Error {}
+
+const NOTHING: Composed = { value: null, nodes: 1, height: 0 };
+
+/**
+ * Composes values from parser events. Own code and not the library's constructor, because one walk gives every error
+ * instead of the first, the warnings about plain scalars, and bounds on what aliases expand to.
+ */
+export function composeDocuments(text: string, events: YamlEvents, limits: DecodeLimits): YamlReading {
+  const problems: TextProblem[] = [];
+  const walk: Walk = {
+    text,
+    events,
+    limits,
+    problems,
+    cursor: 0,
+    nodes: 0,
+    aliases: 0,
+    anchors: new Map(),
+    quotable: undefined,
+  };
+  const documents: YamlDocument[] = [];
+  try {
+    for (let event = events[0]; event?.type === EVENT_DOCUMENT; event = events[walk.cursor]) {
+      if (documents.length >= limits.maxDocuments) {
+        fail(walk, 'TooManyDocuments', text.length, `the file holds more than ${limits.maxDocuments} documents`);
+        break;
+      }
+      warnOfVersion(walk, event);
+      const errors = problems.filter(isError).length;
+      const document = composeDocument(walk);
+      if (problems.filter(isError).length === errors) documents.push(document);
+    }
+  } catch (error) {
+    if (!(error instanceof BeyondLimit)) throw error;
+  }
+  return { documents, problems };
+}
+
+function isError(problem: TextProblem): boolean {
+  return problem.severity === 'error';
+}
+
+function composeDocument(walk: Walk): YamlDocument {
+  const root = walk.cursor + 1;
+  walk.cursor = root;
+  walk.anchors = new Map();
+  const { value } = composeNode(walk, 0);
+  // Past the event that closes the document.
+  walk.cursor += 1;
+  return { value, root, events: walk.events };
+}
+
+function warnOfVersion(walk: Walk, event: EventOf<typeof EVENT_DOCUMENT>): void {
+  if (event.directives.some((directive) => directive.kind === 'yaml' && directive.version !== '1.2')) {
+    const message = 'the file says that it is not YAML 1.2; it is read as YAML 1.2 all the same';
+    walk.problems.push({ severity: 'warning', reason: 'YamlVersion', message, offset: 0 });
+  }
+}
+
+function composeNode(walk: Walk, depth: number, isKey = false): Composed {
+  const event = walk.events[walk.cursor];
+  walk.cursor += 1;
+  if (event === undefined || event.type === EVENT_POP || event.type === EVENT_DOCUMENT) {
+    throw new Error('the parser gave events that do not nest');
+  }
+  const offset = offsetOf(walk.text, event);
+  if (event.type === EVENT_ALIAS) return composeAlias(walk, event, offset, depth);
+  count(walk, 1, offset);
+  const anchor = event.anchorStart < 0 ? undefined : walk.text.slice(event.anchorStart, event.anchorEnd);
+  if (anchor !== undefined) walk.anchors.set(anchor, 'open');
+  const composed = composeContent(walk, event, offset, depth, isKey);
+  if (anchor !== undefined) walk.anchors.set(anchor, composed);
+  return composed;
+}
+
+function composeContent(
+  walk: Walk,
+  event: EventOf<typeof EVENT_SCALAR | typeof EVENT_SEQUENCE | typeof EVENT_MAPPING>,
+  offset: number,
+  depth: number,
+  isKey: boolean,
+): Composed {
+  if (event.type === EVENT_SCALAR) return composeScalar(walk, event, offset, isKey);
+  checkDepth(walk, depth + 1, offset);
+  const isSequence = event.type === EVENT_SEQUENCE;
+  checkTag(walk, event, isSequence ? ['!!seq'] : ['!!map'], offset);
+  return isSequence ? composeSequence(walk, depth + 1) : composeMapping(walk, depth + 1);
+}
+
+function composeAlias(walk: Walk, event: EventOf<typeof EVENT_ALIAS>, offset: number, depth: number): Composed {
+  walk.aliases += 1;
+  if (walk.aliases > walk.limits.maxAliases) {
+    fail(walk, 'TooManyAliases', offset, `the file holds more than ${walk.limits.maxAliases} aliases`);
+    throw new BeyondLimit();
+  }
+  const name = walk.text.slice(event.anchorStart, event.anchorEnd);
+  const target = walk.anchors.get(name);
+  if (target === undefined || target === 'open') {
+    const what = target === undefined ? 'stands for nothing above it' : 'stands for something that holds it';
+    fail(walk, 'BadAlias', offset, `the alias ${quote(`*${name}`)} ${what}`);
+    return NOTHING;
+  }
+  count(walk, target.nodes, offset);
+  checkDepth(walk, depth + target.height, offset);
+  return target;
+}
+
+function composeScalar(walk: Walk, event: EventOf<typeof EVENT_SCALAR>, offset: number, isKey: boolean): Composed {
+  const source = event.valueStart < 0 ? '' : getScalarValue(walk.text, event);
+  if (event.tagStart >= 0 || event.style !== SCALAR_STYLE_PLAIN) {
+    checkTag(walk, event, ['!', '!!str'], offset);
+    return { value: source, nodes: 1, height: 0 };
+  }
+  const surprise = yamlSurprise(source, isKey);
+  if (surprise !== undefined) {
+    const told = mayQuote(walk) ? surprise : unquotedSurprise;
+    walk.problems.push({ severity: 'warning', reason: 'YamlVersionsDiffer', offset, ...told });
+  }
+  const plain = resolvePlain(source);
+  if (plain.ok) return { value: plain.value, nodes: 1, height: 0 };
+  const subject = mayQuote(walk) ? source : 'this';
+  fail(walk, plain.reason, offset, `${subject} ${plain.message}`, 'quote it if text is meant');
+  return NOTHING;
+}
+
+function composeSequence(walk: Walk, depth: number): Composed {
+  const value: JsonValue[] = [];
+  let nodes = 1;
+  let height = 0;
+  while (walk.events[walk.cursor]?.type !== EVENT_POP) {
+    const item = composeNode(walk, depth);
+    value.push(item.value);
+    nodes += item.nodes;
+    height = Math.max(height, item.height);
+  }
+  walk.cursor += 1;
+  return { value, nodes, height: height + 1 };
+}
+
+function composeMapping(walk: Walk, depth: number): Composed {
+  const value: Record<string, JsonValue> = {};
+  let nodes = 1;
+  let height = 0;
+  while (walk.events[walk.cursor]?.type !== EVENT_POP) {
+    const key = composeKey(walk, value, depth);
+    const member = composeNode(walk, depth);
+    if (key !== undefined) value[key] = member.value;
+    nodes += member.nodes + 1;
+    height = Math.max(height, member.height);
+  }
+  walk.cursor += 1;
+  return { value, nodes, height: height + 1 };
+}
+
+/** The next key as text; undefined if it is refused. */
+function composeKey(walk: Walk, siblings: Readonly<Record<string, JsonValue>>, depth: number): string | undefined {
+  const event = walk.events[walk.cursor];
+  const offset = event === undefined ? 0 : offsetOf(walk.text, event);
+  const { value } = composeNode(walk, depth, true);
+  if (value === null || typeof value === 'object' || event?.type !== EVENT_SCALAR) {
+    fail(walk, 'KeyNotText', offset, 'a key must be text', 'quote it');
+    return undefined;
+  }
+  const key = String(value);
+  if (key === '<<' && event.style === SCALAR_STYLE_PLAIN) {
+    fail(walk, 'MergeKey', offset, 'merge keys (<<) are not supported', 'write the fields out');
+    return undefined;
+  }
+  if (key === '__proto__') {
+    fail(walk, 'ForbiddenKey', offset, 'the key __proto__ is not allowed');
+    return undefined;
+  }
+  if (Object.hasOwn(siblings, key)) {
+    fail(walk, 'DuplicateKey', offset, `the key ${quote(key)} is here twice`, 'remove one of the two');
+  }
+  return key;
+}
+
+function checkTag(
+  walk: Walk,
+  event: { readonly tagStart: number; readonly tagEnd: number },
+  allowed: readonly string[],
+  offset: number,
+): void {
+  const tag = event.tagStart < 0 ? undefined : walk.text.slice(event.tagStart, event.tagEnd);
+  if (tag === undefined || allowed.includes(tag)) return;
+  fail(walk, 'UnknownTag', offset, `the tag ${quote(tag)} is not allowed in manifests`, 'remove it');
+}
+
+function checkDepth(walk: Walk, depth: number, offset: number): void {
+  if (depth <= walk.limits.maxDepth) return;
+  fail(walk, 'TooDeep', offset, `lists and mappings are nested more than ${walk.limits.maxDepth} deep`);
+  throw new BeyondLimit();
+}
+
+function count(walk: Walk, added: number, offset: number): void {
+  walk.nodes += added;
+  if (walk.nodes <= walk.limits.maxNodes) return;
+  const message = `the file holds more than ${walk.limits.maxNodes} values, aliases counted in full`;
+  fail(walk, 'TooManyValues', offset, message);
+  throw new BeyondLimit();
+}
+
+/** The kind of a document may stand after its values, so one Secret silences the whole file. */
+function mayQuote(walk: Walk): boolean {
+  walk.quotable ??= !walk.text.includes('Secret');
+  return walk.quotable;
+}
+
+function fail(walk: Walk, reason: string, offset: number, message: string, hint?: string): void {
+  walk.problems.push({ severity: 'error', reason, message, offset, ...(hint === undefined ? {} : { hint }) });
+}
