@@ -10,6 +10,22 @@ function nodeProblem(version) {
     : `fleetrelay needs Node.js 24, or 26 and newer; this is ${version}. In a checkout, "npm run fleetrelay -- ARGUMENTS" brings its own.`;
 }
 
+/**
+ * Where compiled code is kept between runs: a folder of this person alone. What is read from there is executed, so the
+ * default, a folder that everybody on the machine can write to, is not good enough.
+ */
+function compileCache() {
+  const { join } = require('node:path');
+  const { XDG_CACHE_HOME, NODE_COMPILE_CACHE } = process.env;
+  if (NODE_COMPILE_CACHE) return NODE_COMPILE_CACHE;
+  try {
+    return join(XDG_CACHE_HOME || join(require('node:os').userInfo().homedir, '.cache'), 'fleetrelay', 'compiled');
+  } catch {
+    // An account without a name has no home; starting is a little slower then.
+    return undefined;
+  }
+}
+
 function start() {
   const problem = nodeProblem(process.versions.node);
   if (problem !== undefined) {
@@ -24,7 +40,8 @@ function start() {
     process.stdout.write(`${require('../package.json').version}\n`);
     return;
   }
-  require('node:module').enableCompileCache();
+  const cache = compileCache();
+  if (cache !== undefined) require('node:module').enableCompileCache(cache);
   // A checkout runs its sources as they are; an installed package has no sources, only what was built from them.
   const sources = join(__dirname, '../src/cli/process.ts');
   const main = existsSync(sources) ? sources : join(__dirname, '../dist/cli.js');

@@ -36,10 +36,12 @@ export function serverAddress(text: string): ListenAddress {
   return address;
 }
 
-/** A repository address that holds no password: it would end up in logs and process lists. */
-export function repositoryAddress(text: string): string {
-  if (/^[a-z][a-z0-9+.-]*:\/\/[^/@]*:[^/@]*@/i.test(text)) {
-    throw new InvalidArgumentError('It holds a password; name a file with --repo-token-file instead.');
+/** At least eight digits of a digest: shorter beginnings are too easily mistyped into another one. */
+export function digestPrefix(text: string): string {
+  if (!/^[0-9a-f]{8,64}$/.test(text)) {
+    throw new InvalidArgumentError(
+      'A digest is 8 to 64 of the digits 0-9 and a-f; `fleetrelay approve --list` shows them.',
+    );
   }
   return text;
 }

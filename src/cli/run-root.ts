@@ -1,7 +1,7 @@
+import type { RunIo } from '../compose/options.ts';
 import { CliError } from './cli-error.ts';
 import type { CliContext } from './command.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import type { RunIo } from './roots.ts';
 
 /** Runs a long-running root until it ends by itself or is told to stop, and ends the command with its exit code. */
 export async function runRoot<Options>(

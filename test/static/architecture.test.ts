@@ -72,6 +72,8 @@ function complaint(file: string, specifier: string): string | undefined {
     return `${file} imports ${resolved}: the kernel imports nothing outside itself`;
   }
   if (file.startsWith('src/adapters/grpc/') && to === 'generated') return undefined;
+  // The version is written down once.
+  if (file === 'src/cli/process.ts' && resolved === 'package.json') return undefined;
   return from === to || MAY_IMPORT[from].includes(to) ? undefined : `${file} imports ${resolved}: ${from} may not`;
 }
 

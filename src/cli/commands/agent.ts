@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
+import type { AgentOptions, LogLevel } from '../../compose/options.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
 import { clusterName, listenAddress, logLevelOption, serverAddress } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { AgentOptions, LogLevel } from '../roots.ts';
 import { runRoot } from '../run-root.ts';
 
 interface Flags {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { HeldRemovalsView } from '../../server/api.ts';
+import { digestPrefix } from '../arguments.ts';
 import { callerName } from '../caller.ts';
 import { CliError } from '../cli-error.ts';
 import { type ApiOptions, connect, withApiOptions } from '../client.ts';
@@ -19,9 +20,6 @@ const EXAMPLES = examples([
   ['fleetrelay approve 3f9ac1d27b04', 'release exactly that set, once'],
 ]);
 
-/** Beginnings of a digest that are shorter are too easily mistyped into another one. */
-const MIN_PREFIX = 8;
-
 /** `fleetrelay approve DIGEST`: releases held removals; `--list` shows them. */
 export function approveCommand(context: CliContext): Command {
   return withApiOptions(newCommand('approve', context))
@@ -29,7 +27,7 @@ export function approveCommand(context: CliContext): Command {
     .description(
       'Releases what is still held of the set that the digest names, and nothing else. An approval is used once and expires.',
     )
-    .argument('[digest]', `digest of the removals, or its first ${MIN_PREFIX} or more digits`)
+    .argument('[digest]', 'digest of the removals, or its first eight or more digits', digestPrefix)
     .option('--list', 'show what is held instead')
     .option('--as <name>', 'who approves, for the record (default: your user name)')
     .addOption(outputOption())
@@ -54,13 +52,6 @@ export function approveCommand(context: CliContext): Command {
 }
 
 function fullDigest(text: string, held: readonly HeldRemovalsView[]): string {
-  if (!/^[0-9a-f]{8,64}$/.test(text)) {
-    throw new CliError(
-      EXIT.usage,
-      `a digest is at least ${MIN_PREFIX} of the digits 0-9 and a-f`,
-      '`fleetrelay approve --list` shows them',
-    );
-  }
   const matches = held.map(({ digest }) => digest).filter((digest) => digest.startsWith(text));
   const [only] = matches;
   if (matches.length === 1 && only !== undefined) return only;

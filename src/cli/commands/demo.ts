@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
+import type { DemoOptions } from '../../compose/options.ts';
 import { CliError } from '../cli-error.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { DemoOptions } from '../roots.ts';
 import { runRoot } from '../run-root.ts';
 
 interface Flags {

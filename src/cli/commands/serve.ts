@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
+import type { LogLevel, ServeOptions } from '../../compose/options.ts';
 import type { FleetName } from '../../model/ids.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
-import { collected, fleetName, listenAddress, logLevelOption, repositoryAddress, wholeNumber } from '../arguments.ts';
+import { collected, fleetName, listenAddress, logLevelOption, wholeNumber } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { LogLevel, ServeOptions } from '../roots.ts';
 import { runRoot } from '../run-root.ts';
 
 interface Flags {
@@ -55,7 +55,7 @@ export function serveCommand(context: CliContext): Command {
 function sourceOptions(command: Command): void {
   command
     .option('--config <file>', 'RelayConfig file; options on the command line win over it')
-    .option('--repo <url>', 'git repository to follow, without credentials', repositoryAddress)
+    .option('--repo <url>', 'git repository to follow, without credentials')
     .option('--branch <name>', 'branch to follow (default: the default branch of the repository)')
     .option('--path <folder>', 'sub-folder of the repository that holds the manifests')
     .addOption(new Option('--watch <dir>', 'folder to follow instead of a repository').conflicts(['repo', 'branch']))
@@ -94,6 +94,10 @@ function toOptions({ config, poll, tlsName, insecure, ...same }: Flags): ServeOp
   }
   if ((same.tlsCertFile === undefined) !== (same.tlsKeyFile === undefined)) {
     throw new CliError(EXIT.usage, '--tls-cert-file and --tls-key-file belong together');
+  }
+  // Commander would repeat the address in its message, so this is no parser of the option.
+  if (/^[a-z][a-z0-9+.-]*:\/\/[^/@]*:[^/@]*@/i.test(same.repo ?? '')) {
+    throw new CliError(EXIT.usage, 'the address in --repo holds a password', 'put it into a --repo-token-file');
   }
   return {
     ...same,

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
+import type { ValidationReport } from '../../compose/options.ts';
 import { type Diagnostic, displayLocation } from '../../model/diagnostic.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type OutputFormat, outputOption, print, printable } from '../output.ts';
-import type { ValidationReport } from '../roots.ts';
 import { styled } from '../style.ts';
 
 interface Flags {

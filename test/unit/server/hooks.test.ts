@@ -103,6 +103,14 @@ describe('a hook without a secret', () => {
   });
 });
 
+test('an empty secret is proven by nobody', async () => {
+  const { url } = await serve([target('main', '')]);
+  for (const headers of [{ 'X-Gitlab-Token': '' }, { 'X-Gitea-Signature': sign(BODY, '') }, {}]) {
+    expect((await call(`${url}/hooks/git`, headers)).status).toBe(401);
+  }
+  expect(woken).toEqual([]);
+});
+
 test('a body without bounds is refused', async () => {
   const { url } = await serve([target('main', SECRET)]);
   const body = 'x'.repeat((5 << 20) + 1);

@@ -1,0 +1,36 @@
+/**
+ * `npm run build`: bundles what ships into dist/: one entry, and one chunk for each command that is loaded lazily, with
+ * all dependencies and the generated validators inside.
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+const project = join(import.meta.dirname, '..');
+
+// Bundled CommonJS packages ask for built-in modules with `require`, which an ES module does not have by itself.
+const REQUIRE =
+  "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
+
+await rm(join(project, 'dist'), { recursive: true, force: true });
+const result = await build({
+  absWorkingDir: project,
+  entryPoints: { cli: 'src/cli/process.ts' },
+  outdir: 'dist',
+  chunkNames: 'chunks/[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  minify: true,
+  keepNames: true,
+  legalComments: 'linked',
+  banner: { js: REQUIRE },
+  metafile: true,
+  logLevel: 'warning',
+});
+
+const outputs = Object.entries(result.metafile.outputs).filter(([file]) => file.endsWith('.js'));
+const bytes = outputs.reduce((sum, [, output]) => sum + output.bytes, 0);
+console.log(`dist: ${outputs.length} files, ${(bytes / 1024).toFixed(0)} KiB`);

@@ -1,0 +1,96 @@
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { ClusterName, FleetName } from '../model/ids.ts';
+import type { ListenAddress } from '../server/listen-address.ts';
+
+/** What a long-running root writes to, and what it is told about the process. */
+export interface RunIo {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** A person looks at `out`, and wants colours. */
+  readonly colour: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly version: string;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** What `fleetrelay serve` is told. Everything but `logLevel` may come from the configuration file instead; what is given here wins. */
+export interface ServeOptions {
+  readonly configFile?: string;
+  /** Address of the git repository, without credentials. */
+  readonly repo?: string;
+  readonly branch?: string;
+  /** Sub-folder of the repository or folder. */
+  readonly path?: string;
+  readonly watch?: string;
+  readonly repoUsername?: string;
+  readonly repoTokenFile?: string;
+  readonly hookSecretFile?: string;
+  readonly pollSeconds?: number;
+  readonly fleet?: FleetName;
+  readonly dataDir?: string;
+  /** Of the relay. */
+  readonly listen?: ListenAddress;
+  readonly http?: ListenAddress;
+  readonly apiTokenFile?: string;
+  readonly tlsCertFile?: string;
+  readonly tlsKeyFile?: string;
+  /** Names and addresses that a certificate made on first start is valid for, besides the obvious ones. */
+  readonly tlsNames: readonly string[];
+  readonly relaySecretFile?: string;
+  /** Relay without TLS; on loopback only. */
+  readonly insecure: boolean;
+  readonly logLevel: LogLevel;
+}
+
+/** What `fleetrelay agent` is told. */
+export interface AgentOptions {
+  readonly cluster: ClusterName;
+  readonly server: ListenAddress;
+  readonly tokenFile?: string;
+  readonly caFile?: string;
+  /** The folder that is the cluster. */
+  readonly directory: string;
+  readonly dataDir?: string;
+  /** Where health and metrics are served; nowhere if left out. */
+  readonly health?: ListenAddress;
+  readonly insecure: boolean;
+  readonly logLevel: LogLevel;
+}
+
+/** What `fleetrelay demo` is told. */
+export interface DemoOptions {
+  /** Play the whole story and end; otherwise go on until stopped. */
+  readonly once: boolean;
+  /** `json` and `yaml`: one document at the end, with `once` only. */
+  readonly output: 'text' | 'json' | 'yaml';
+  /** Where to work; a new temporary folder if left out. */
+  readonly directory?: string;
+  /** Leave the folder behind. */
+  readonly keep: boolean;
+}
+
+/** What `fleetrelay validate` is told. */
+export interface ValidateRequest {
+  /** Files and folders; `-` is standard input. */
+  readonly paths: readonly string[];
+  readonly cwd: string;
+  readonly readStdin: (maxBytes: number) => Promise<Uint8Array>;
+}
+
+/** What became of it: every diagnostic in canonical order, paths as the person wrote them. */
+export interface ValidationReport {
+  readonly files: number;
+  readonly documents: number;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** What `fleetrelay cluster token` is told. */
+export interface ClusterTokenRequest {
+  readonly cluster: ClusterName;
+  /** The server's data directory, which holds the relay secret unless `relaySecretFile` does. */
+  readonly dataDir?: string;
+  readonly relaySecretFile?: string;
+  readonly cwd: string;
+}

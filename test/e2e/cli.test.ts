@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+
+const bin = join(import.meta.dirname, '../../bin/fleetrelay.cjs');
+const { nodeProblem } = createRequire(import.meta.url)(bin) as { nodeProblem(version: string): string | undefined };
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function run(args: readonly string[], env: Record<string, string> = {}, node = process.execPath): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(node, [bin, ...args], { env: { ...process.env, ...env }, timeout: 30_000 });
+    let [out, err] = ['', ''];
+    child.stdout.on('data', (text: Buffer) => {
+      out += text.toString();
+    });
+    child.stderr.on('data', (text: Buffer) => {
+      err += text.toString();
+    });
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, out, err }));
+  });
+}
+
+test('exit codes and messages leave the process', async () => {
+  expect(await run(['--version'])).toEqual({ code: 0, out: `${packageJson.version}\n`, err: '' });
+  expect(await run(['version'])).toMatchObject({ code: 0, out: expect.stringContaining(packageJson.version) });
+  expect(await run(['statsu'])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('fleetrelay status') });
+  expect(await run(['status', '--ouput', 'json'])).toMatchObject({ code: 2, err: expect.stringContaining('--output') });
+  // Port 9 (discard) is served by nothing.
+  expect(await run(['status', '--api', 'http://127.0.0.1:9'])).toMatchObject({ code: 3, out: '' });
+});
+
+test('what is no terminal gets no colours, and a warning of the runtime never reaches anybody', async () => {
+  const { out, err } = await run(['help'], { FORCE_COLOR: '', TERM: 'xterm-256color' });
+  expect(out).not.toContain('\u001b');
+  expect(err).toBe('');
+});
+
+test('a Node that is too old is told so in one line', () => {
+  for (const version of ['18.20.0', '20.20.2', '22.23.3', '23.11.1', '25.1.0']) {
+    expect(nodeProblem(version)).toMatch(/^fleetrelay needs Node\.js 24.*\.$/);
+  }
+  for (const version of ['24.0.0', '24.21.0', '26.10.0', '30.0.0']) expect(nodeProblem(version)).toBeUndefined();
+});
+
+/** A Node of the machine that is older than what the project needs, if there is one. */
+async function oldNode(): Promise<string | undefined> {
+  for (const path of (process.env.PATH ?? '').split(':').filter((folder) => !folder.includes('node_modules'))) {
+    const node = join(path, 'node');
+    const version = await new Promise<string>((resolve) => {
+      const child = spawn(node, ['-p', 'process.versions.node'], { timeout: 10_000 });
+      let text = '';
+      child.stdout?.on('data', (more: Buffer) => {
+        text += more.toString();
+      });
+      child.once('error', () => resolve(''));
+      child.once('close', () => resolve(text.trim()));
+    });
+    if (version !== '' && nodeProblem(version) !== undefined) return node;
+  }
+  return undefined;
+}
+
+const old = await oldNode();
+
+test.skipIf(old === undefined)('and that line is all that it prints', async () => {
+  const { code, out, err } = await run(['validate'], {}, old);
+  expect([code, out]).toEqual([1, '']);
+  expect(err.split('\n')).toHaveLength(2);
+  expect(err).toMatch(/^fleetrelay needs Node\.js 24/);
+});

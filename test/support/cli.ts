@@ -1,0 +1,54 @@
+import type { CliContext, TextOutput } from '../../src/cli/command.ts';
+import { type MainContext, main } from '../../src/cli/main.ts';
+import type { Roots } from '../../src/cli/roots.ts';
+
+/** What a command line did. */
+export interface CliRun {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Composition roots that say what they were called with. */
+export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly calls: [string, unknown][] } {
+  const calls: [string, unknown][] = [];
+  const record =
+    <Answer>(name: string, answer: Answer) =>
+    async (options: unknown): Promise<Answer> => {
+      calls.push([name, options]);
+      return answer;
+    };
+  return {
+    calls,
+    serve: record('serve', 0),
+    agent: record('agent', 0),
+    demo: record('demo', 0),
+    validate: record('validate', { files: 0, documents: 0, diagnostics: [] }),
+    clusterToken: record('clusterToken', 'frt1_token'),
+    ...answers,
+  };
+}
+
+/** Runs a command line inside this process, without colours and with an empty environment unless told otherwise. */
+export async function runCli(args: readonly string[], over: Partial<MainContext> = {}): Promise<CliRun> {
+  const texts = { out: '', err: '' };
+  const output = (name: 'out' | 'err'): TextOutput => ({
+    write: (text) => {
+      texts[name] += text;
+    },
+    colour: false,
+    columns: 120,
+  });
+  const context: Omit<CliContext, 'exit' | 'allCommands'> = {
+    stdout: output('out'),
+    stderr: output('err'),
+    env: {},
+    cwd: '/work',
+    version: '1.2.3',
+    readStdin: async () => new Uint8Array(),
+    untilStopped: () => new AbortController().signal,
+    roots: recordingRoots(),
+    ...over,
+  };
+  return { code: await main(args, context), ...texts };
+}

@@ -1,0 +1,217 @@
+import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../../../src/cli/registry.ts';
+import type { ValidationReport } from '../../../src/compose/options.ts';
+import { recordingRoots, runCli } from '../../support/cli.ts';
+
+describe('a wrong command line exits with 2 and', () => {
+  test.each([
+    [['statsu'], 'did you mean `fleetrelay status`?'],
+    [['exlpain', 'a', 'b'], 'did you mean `fleetrelay explain`?'],
+    [['nonsense'], 'see `fleetrelay help`'],
+    [['--oputput', 'json'], 'a command comes first'],
+    [['status', '--ouput', 'json'], 'Did you mean --output?'],
+    [['status', '-o', 'xml'], 'Allowed choices are table, json, yaml'],
+    [['status', 'extra'], 'too many arguments'],
+    [['source', 'acept', 'main', 'abc'], 'Did you mean accept?'],
+    [['source'], 'Usage: fleetrelay source'],
+    [['get', 'clustrs'], 'Allowed choices are clusters, outputs'],
+    [['get', 'sources', '--cluster', 'east'], '--cluster says nothing about sources'],
+    [['serve'], 'serve needs something to follow'],
+    [['serve', '--repo', 'https://example.com/x', '--watch', '.'], 'cannot be used with'],
+    [['serve', '--watch', '.', '--poll', '0'], 'a whole number from 1'],
+    [['serve', '--watch', '.', '--http', 'nowhere'], 'is not HOST:PORT'],
+    [['serve', '--watch', '.', '--tls-cert-file', 'a'], 'belong together'],
+    [['agent', '--cluster', 'East', '--server', 'a:1', '--directory', 'd'], 'lower-case'],
+    [['agent', '--cluster', 'east', '--server', '9900', '--directory', 'd'], 'HOST:PORT of the server'],
+    [['agent', '--cluster', 'east', '--server', 'a:1', '--directory', 'd'], 'fleetrelay cluster token east'],
+    [['agent'], "required option '--cluster <name>' not specified"],
+    [['explain', 'east'], "missing required argument 'object'"],
+    [['approve'], 'either a digest or --list'],
+    [['approve', 'xyz'], 'digits 0-9 and a-f'],
+    [['cluster', 'token', 'east'], 'either --data-dir or --relay-secret-file'],
+    [['demo', '-o', 'json'], 'needs --once'],
+    [['status', '--api', 'ftp://x'], 'must be a plain URL'],
+    [['status', '--api', 'http://user:pw@127.0.0.1'], 'must be a plain URL'],
+  ])('%j says: %s', async (args, said) => {
+    const { code, out, err } = await runCli(args);
+    expect(err).toContain(said);
+    expect([code, out]).toEqual([2, '']);
+  });
+});
+
+test('a password in the repository’s address is refused and not repeated', async () => {
+  const { code, err } = await runCli(['serve', '--repo', 'https://ann:sesame@example.com/x.git']);
+  expect(code).toBe(2);
+  expect(err).toContain('--repo-token-file');
+  expect(err).not.toContain('sesame');
+});
+
+describe('help', () => {
+  test('of every command teaches with an example, and exits with 0', async () => {
+    for (const { name } of COMMANDS.filter((command) => command.name !== 'version')) {
+      const { code, out, err } = await runCli([name, '--help']);
+      expect([name, code, err]).toEqual([name, 0, '']);
+      expect(out).toContain(`Usage: fleetrelay ${name}`);
+      expect(out).toContain(`fleetrelay ${name}`);
+      expect(out, name).toContain('Examples:');
+      expect(await runCli(['help', name])).toEqual({ code, out, err });
+    }
+  });
+
+  test('alone names every command', async () => {
+    const { code, out } = await runCli([]);
+    expect(code).toBe(0);
+    for (const { name } of COMMANDS) expect(out).toContain(`  ${name} `);
+    expect(await runCli(['--help'])).toEqual(await runCli(['help']));
+  });
+
+  test('has a page on exit codes', async () => {
+    expect((await runCli(['help', 'exit-codes'])).out).toMatch(/ 3 {3}no server answers/);
+  });
+
+  test('of what is not there suggests', async () => {
+    expect(await runCli(['help', 'sttaus'])).toMatchObject({ code: 2, err: expect.stringContaining('status') });
+  });
+});
+
+describe('the long-running commands', () => {
+  test('serve hands its options on', async () => {
+    const roots = recordingRoots();
+    const args = [
+      '--repo',
+      'https://example.com/x.git',
+      '--poll',
+      '5',
+      '--http',
+      '[::1]:0',
+      '--tls-name',
+      'a',
+      '--tls-name',
+      'b',
+    ];
+    expect((await runCli(['serve', ...args], { roots })).code).toBe(0);
+    expect(roots.calls).toEqual([
+      [
+        'serve',
+        {
+          repo: 'https://example.com/x.git',
+          pollSeconds: 5,
+          http: { host: '::1', port: 0 },
+          tlsNames: ['a', 'b'],
+          insecure: false,
+          logLevel: 'info',
+        },
+      ],
+    ]);
+  });
+
+  test('agent hands its options on', async () => {
+    const roots = recordingRoots();
+    const args = ['--cluster', 'east', '--server', 'a:9900', '--directory', 'd', '--insecure', '--health-port', '9981'];
+    await runCli(['agent', ...args], { roots });
+    expect(roots.calls).toEqual([
+      [
+        'agent',
+        {
+          cluster: 'east',
+          server: { host: 'a', port: 9900 },
+          directory: 'd',
+          health: { host: '127.0.0.1', port: 9981 },
+          insecure: true,
+          logLevel: 'info',
+        },
+      ],
+    ]);
+  });
+
+  test('demo hands its options on, and its exit code back', async () => {
+    const seen: unknown[] = [];
+    const roots = recordingRoots({
+      demo: async (options, _signal, io) => {
+        seen.push(options);
+        io.out(`${io.version}\n`);
+        return 1;
+      },
+    });
+    expect(await runCli(['demo', '--once', '-o', 'json'], { roots })).toEqual({ code: 1, out: '1.2.3\n', err: '' });
+    expect(seen).toEqual([{ once: true, output: 'json', keep: false }]);
+  });
+
+  test('a root that rejects is one line, with a stack trace only for those who ask', async () => {
+    const roots = recordingRoots({ serve: () => Promise.reject(new Error('the port is taken')) });
+    const quiet = await runCli(['serve', '--watch', '.'], { roots });
+    expect(quiet).toEqual({ code: 70, out: '', err: 'fleetrelay: the port is taken\n' });
+    const loud = await runCli(['serve', '--watch', '.'], { roots, env: { FLEETRELAY_DEBUG: '1' } });
+    expect(loud.err).toContain('commands.test.ts');
+  });
+});
+
+describe('validate', () => {
+  const report: ValidationReport = {
+    files: 2,
+    documents: 3,
+    diagnostics: [
+      {
+        severity: 'error',
+        reason: 'YamlSyntax',
+        message: 'bad indentation\u001b[2J',
+        hint: 'two spaces',
+        at: { path: 'a.yaml', line: 3, column: 5 },
+      },
+      {
+        severity: 'warning',
+        reason: 'Yaml11',
+        message: 'yes is text here',
+        at: { path: 'b.yaml', line: 1, column: 2 },
+      },
+    ],
+  };
+  const answering = (diagnostics: ValidationReport['diagnostics']) =>
+    recordingRoots({ validate: async () => ({ ...report, diagnostics }) });
+
+  test('prints every place and exits with 1, and obeys no escape sequence', async () => {
+    const { code, out } = await runCli(['validate', 'x'], { roots: answering(report.diagnostics) });
+    expect(code).toBe(1);
+    expect(out).toBe(
+      'a.yaml:3:5: error: bad indentation\ufffd[2J (two spaces)\n' +
+        'b.yaml:1:2: warning: yes is text here\n' +
+        '1 error, 1 warning in 3 documents of 2 files\n',
+    );
+  });
+
+  test('exits with 0 on warnings alone, and with 1 under --strict', async () => {
+    const roots = answering(report.diagnostics.slice(1));
+    expect((await runCli(['validate'], { roots })).code).toBe(0);
+    const strict = await runCli(['validate', '--strict'], { roots });
+    expect(strict.code).toBe(1);
+    expect(strict.out).toContain('b.yaml:1:2: error:');
+  });
+
+  test('prints the same as JSON and YAML', async () => {
+    const roots = answering(report.diagnostics);
+    const json = await runCli(['validate', '-o', 'json'], { roots });
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.out)).toEqual({ ...report, errors: 1, warnings: 1 });
+    expect((await runCli(['validate', '-o', 'yaml'], { roots })).out).toContain('errors: 1\nwarnings: 1\n');
+  });
+
+  test('looks at the current folder by default', async () => {
+    const roots = recordingRoots();
+    await runCli(['validate'], { roots });
+    expect(roots.calls).toMatchObject([['validate', { paths: ['.'], cwd: '/work' }]]);
+  });
+});
+
+test('cluster token prints the token alone', async () => {
+  expect(await runCli(['cluster', 'token', 'east', '--data-dir', 'd'])).toEqual({
+    code: 0,
+    out: 'frt1_token\n',
+    err: '',
+  });
+});
+
+test('version speaks to people and programs', async () => {
+  expect((await runCli(['version'])).out).toMatch(/^fleetrelay 1\.2\.3 \(Node\.js /);
+  expect(JSON.parse((await runCli(['version', '-o', 'json'])).out)).toMatchObject({ fleetrelay: '1.2.3' });
+  expect((await runCli(['--version'])).out).toBe('1.2.3\n');
+});

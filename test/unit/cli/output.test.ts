@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { TextOutput } from '../../../src/cli/command.ts';
+import { printable, writeTable } from '../../../src/cli/output.ts';
+import { wantsColour } from '../../../src/cli/style.ts';
+import { suggestion } from '../../../src/cli/suggest.ts';
+
+interface Row {
+  readonly name: string;
+  readonly good: boolean;
+}
+
+function table(rows: readonly Row[], colour = false): string {
+  let text = '';
+  const out: TextOutput = {
+    write: (more) => {
+      text += more;
+    },
+    colour,
+    columns: 80,
+  };
+  writeTable(
+    out,
+    [
+      { title: 'NAME', text: ({ name }) => name, tone: ({ good }) => (good ? 'good' : 'bad') },
+      { title: 'GOOD', text: ({ good }) => String(good) },
+    ],
+    rows,
+  );
+  return text;
+}
+
+test('a table is aligned and has no trailing spaces', () => {
+  const rows = [
+    { name: 'a', good: true },
+    { name: 'longer', good: false },
+  ];
+  expect(table(rows)).toBe('NAME     GOOD\na        true\nlonger   false\n');
+  expect(table(rows, true)).toContain('\u001b[32ma');
+});
+
+test('nothing from elsewhere reaches the terminal as a command', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const line = printable(text);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: looking for control characters is the point.
+      expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+    }),
+  );
+  expect(table([{ name: 'a\u001b[31m\nb', good: true }])).toContain('a\ufffd[31m b');
+});
+
+test('colour is for terminals whose owner has not said no', () => {
+  expect(wantsColour(true, {})).toBe(true);
+  expect(wantsColour(true, { NO_COLOR: '' })).toBe(true);
+  expect(wantsColour(false, {})).toBe(false);
+  expect(wantsColour(true, { NO_COLOR: '1' })).toBe(false);
+  expect(wantsColour(true, { TERM: 'dumb' })).toBe(false);
+});
+
+describe('a suggestion', () => {
+  const known = ['status', 'serve', 'source', 'get', 'explain', 'version'];
+  test.each([
+    ['statsu', 'status'],
+    ['srve', 'serve'],
+    ['sources', 'source'],
+    ['ver', 'version'],
+    ['gte', 'get'],
+  ])('for %s is %s', (word, meant) => {
+    expect(suggestion(word, known)).toBe(meant);
+  });
+
+  test.each(['', 'x', 'deploy', 'x'.repeat(100_000)])('for %.10s is none', (word) => {
+    expect(suggestion(word, known)).toBeUndefined();
+  });
+});
