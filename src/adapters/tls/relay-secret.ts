@@ -20,6 +20,13 @@ export async function ensureRelaySecret(dir: string): Promise<Uint8Array> {
   return parse(path, (await readIfThere(path)) ?? Buffer.alloc(0));
 }
 
+/** A secret that somebody else manages (hex text, as above). Throws with a clear text if it is not there or is none. */
+export async function readRelaySecret(path: string): Promise<Uint8Array> {
+  const there = await readIfThere(path);
+  if (there === undefined) throw new Error(`the relay secret ${path} is missing`);
+  return parse(path, there);
+}
+
 function parse(path: string, bytes: Uint8Array): Uint8Array {
   const text = Buffer.from(bytes).toString('utf8').trim();
   if (!/^(?:[0-9a-f]{2}){32,}$/.test(text)) {

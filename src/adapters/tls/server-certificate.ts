@@ -93,19 +93,23 @@ function isGood(
   );
 }
 
+/** Where certificates that somebody else manages are (PEM). */
+export interface CertificateFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly caFile: string;
+}
+
 /**
- * Certificates that somebody else manages: PEM files with the conventional names. Throws with a clear text if one
- * is missing, the key does not fit, or the certificate is not valid now.
+ * Reads certificates that somebody else manages. Throws with a clear text if a file is missing, the key does not fit, or
+ * the certificate is not valid at `now` (milliseconds since 1970).
  */
-export async function readServerCertificate(dir: string, now: number): Promise<ServerCertificate> {
-  const [certificate, key, ca] = await Promise.all([
-    readNeeded(join(dir, 'tls.crt')),
-    readNeeded(join(dir, 'tls.key')),
-    readNeeded(join(dir, 'ca.crt')),
-  ]);
-  checkPair(certificate, key, join(dir, 'tls.crt'), join(dir, 'tls.key'));
-  checkValid(certificate, join(dir, 'tls.crt'), now);
-  parseCertificate(ca, join(dir, 'ca.crt'));
+export async function readServerCertificate(files: CertificateFiles, now: number): Promise<ServerCertificate> {
+  const { certFile, keyFile, caFile } = files;
+  const [certificate, key, ca] = await Promise.all([readNeeded(certFile), readNeeded(keyFile), readNeeded(caFile)]);
+  checkPair(certificate, key, certFile, keyFile);
+  checkValid(certificate, certFile, now);
+  parseCertificate(ca, caFile);
   return { certificate, key, ca, expiresAt: expiryOf(certificate) };
 }
 

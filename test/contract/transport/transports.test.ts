@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createGrpcClientTransport } from '../../../src/adapters/grpc/client.ts';
+import { createGrpcServerTransport } from '../../../src/adapters/grpc/server.ts';
+import { ensureServerCertificate, type ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
+import { createMemoryNetwork } from '../../support/relay-transport.ts';
+import { describeTransport } from './suite.ts';
+
+let dir: string;
+let files: ServerCertificate;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'relay-transport-'));
+  files = await ensureServerCertificate(dir, { names: [], ips: [] }, Date.now());
+});
+
+afterAll(() => rm(dir, { recursive: true }));
+
+describeTransport('in memory (of the tests)', () => {
+  const network = createMemoryNetwork();
+  return Promise.resolve({ server: network.server, client: () => network.client });
+});
+
+describeTransport('gRPC with TLS', () => {
+  const { certificate, key, ca } = files;
+  const server = createGrpcServerTransport({ host: '127.0.0.1', port: 0, security: { type: 'tls', certificate, key } });
+  const security = { type: 'tls', ca: () => ca } as const;
+  return Promise.resolve({
+    server,
+    client: ({ port }) => createGrpcClientTransport({ server: `localhost:${port}`, security }),
+  });
+});
+
+describeTransport('gRPC without TLS', () => {
+  const security = { type: 'insecure' } as const;
+  const server = createGrpcServerTransport({ host: '127.0.0.1', port: 0, security });
+  return Promise.resolve({
+    server,
+    client: ({ port }) => createGrpcClientTransport({ server: `127.0.0.1:${port}`, security }),
+  });
+});
+
+describe('transport: gRPC, what is its own', () => {
+  const insecure = { type: 'insecure' } as const;
+
+  test('without TLS nothing leaves the machine', () => {
+    expect(() => createGrpcServerTransport({ host: '0.0.0.0', port: 0, security: insecure })).toThrow(/loopback/);
+    expect(() => createGrpcClientTransport({ server: 'relay.example:9900', security: insecure })).toThrow(/loopback/);
+  });
+
+  test.each(['relay', 'relay:', ':9900', 'http://relay:9900', 'relay:99000', 'a b:1'])('%j is no address', (server) => {
+    const security = { type: 'tls', ca: () => files.ca } as const;
+    expect(() => createGrpcClientTransport({ server, security })).toThrow(/host:port/);
+  });
+
+  test('a port that is taken is an error of the start', async () => {
+    const first = createGrpcServerTransport({ host: '127.0.0.1', port: 0, security: insecure });
+    const { port } = await first.start(() => undefined);
+    const second = createGrpcServerTransport({ host: '127.0.0.1', port, security: insecure });
+    await expect(second.start(() => undefined)).rejects.toThrow(/EADDRINUSE/);
+    await Promise.all([first.stop(), second.stop()]);
+  });
+
+  test('a certificate without the dialled name is not believed, unless that name is expected', async () => {
+    const { certificate, key, ca } = files;
+    const transport = createGrpcServerTransport({
+      host: '127.0.0.2',
+      port: 0,
+      security: { type: 'tls', certificate, key },
+    });
+    const { port } = await transport.start((stream) => stream.end({ code: 'done', reason: 'Hello', message: '' }));
+    const dialled = async (serverName?: string): Promise<string> => {
+      const security = { type: 'tls', ca: () => ca, ...(serverName === undefined ? {} : { serverName }) } as const;
+      const connection = createGrpcClientTransport({ server: `127.0.0.2:${port}`, security }).dial();
+      const { reason } = await connection.open('Pull', {}).ended;
+      connection.close();
+      return reason;
+    };
+    expect(await dialled()).toBe('ServerCertificate');
+    expect(await dialled('elsewhere')).toBe('ServerCertificate');
+    expect(await dialled('localhost')).toBe('Hello');
+    await transport.stop();
+  });
+});

@@ -1,0 +1,225 @@
+import {
+  type ClientConnection,
+  type ClientTransport,
+  type IncomingStream,
+  MAX_MESSAGE_BYTES,
+  type MessageStream,
+  type ServerTransport,
+  type StreamEnd,
+  type StreamMetadata,
+  type StreamMethod,
+} from '../../src/ports/transport.ts';
+
+/** Messages that wait in one direction before a writer has to. */
+const CAPACITY = 4;
+
+/** One direction of a stream. */
+interface Pipe {
+  write(message: Uint8Array): Promise<boolean>;
+  read(): Promise<Uint8Array | undefined>;
+  /** No more is written; what waits is still read. */
+  finish(): void;
+  /** Everything is gone. */
+  cut(): void;
+  /** While frozen, nothing is delivered and nobody is told. */
+  freeze(frozen: boolean): void;
+}
+
+function createPipe(): Pipe {
+  const queue: Uint8Array[] = [];
+  let frozen = false;
+  let finished = false;
+  let broken = false;
+  let reader: ((message: Uint8Array | undefined) => void) | undefined;
+  let writers: ((open: boolean) => void)[] = [];
+  function move(): void {
+    if (reader !== undefined && !frozen && (queue.length > 0 || finished || broken)) {
+      const answer = reader;
+      reader = undefined;
+      answer(queue.shift());
+    }
+    while (writers.length > 0 && (broken || queue.length < CAPACITY)) writers.shift()?.(!broken);
+  }
+  return {
+    write(message) {
+      if (finished || broken) return Promise.resolve(false);
+      queue.push(message.slice());
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      writers.push(resolve);
+      move();
+      return promise;
+    },
+    read() {
+      const { promise, resolve } = Promise.withResolvers<Uint8Array | undefined>();
+      reader = resolve;
+      move();
+      return promise;
+    },
+    finish() {
+      finished = true;
+      move();
+    },
+    cut() {
+      broken = true;
+      frozen = false;
+      queue.length = 0;
+      move();
+      writers = [];
+    },
+    freeze(to) {
+      frozen = to;
+      move();
+    },
+  };
+}
+
+interface Wire {
+  readonly up: Pipe;
+  readonly down: Pipe;
+  readonly clientEnded: PromiseWithResolvers<StreamEnd>;
+  readonly serverEnded: PromiseWithResolvers<StreamEnd>;
+}
+
+const LOST: StreamEnd = { code: 'lost', reason: 'ConnectionLost', message: 'the connection has broken' };
+
+function breakWire(wire: Wire): void {
+  wire.clientEnded.resolve(LOST);
+  wire.serverEnded.resolve(LOST);
+  wire.up.cut();
+  wire.down.cut();
+}
+
+function createWriter(wire: Wire, pipe: Pipe): MessageStream['write'] {
+  return (message) => {
+    if (message.length <= 4 * MAX_MESSAGE_BYTES) return pipe.write(message);
+    wire.clientEnded.resolve({ code: 'exhausted', reason: 'MessageTooLarge', message: 'far too large' });
+    breakWire(wire);
+    return Promise.resolve(false);
+  };
+}
+
+function clientSide(wire: Wire): MessageStream {
+  return {
+    read: wire.down.read,
+    write: createWriter(wire, wire.up),
+    end: () => wire.up.finish(),
+    ended: wire.clientEnded.promise,
+  };
+}
+
+function serverSide(wire: Wire, method: StreamMethod, metadata: StreamMetadata): IncomingStream {
+  let own = false;
+  const write = createWriter(wire, wire.down);
+  return {
+    method,
+    metadata,
+    peer: 'memory:1',
+    read: wire.up.read,
+    write: (message) => (own ? Promise.resolve(false) : write(message)),
+    end(end) {
+      if (own) return;
+      own = true;
+      wire.clientEnded.resolve(end);
+      wire.serverEnded.resolve(end);
+      wire.up.cut();
+      wire.down.finish();
+    },
+    ended: wire.serverEnded.promise,
+  };
+}
+
+/** A network in memory, with faults at will. */
+export interface MemoryNetwork {
+  readonly server: ServerTransport;
+  readonly client: ClientTransport;
+  /** Breaks every stream that is open; both ends notice. */
+  cut(): void;
+  /** Stops delivering in these directions of all open streams, without telling anybody. */
+  freeze(directions: { readonly up: boolean; readonly down: boolean }): void;
+  /** While false, dialling fails. */
+  reachable: boolean;
+  /** Streams that are open. */
+  open(): number;
+  /** Sees every message that is written, and may lose everything by calling {@link cut}. */
+  onMessage: (direction: 'up' | 'down', message: Uint8Array) => void;
+}
+
+/** A network with one server. */
+export function createMemoryNetwork(): MemoryNetwork {
+  const wires = new Set<Wire>();
+  let accept: ((stream: IncomingStream) => void) | undefined;
+  const network: MemoryNetwork = {
+    reachable: true,
+    onMessage: () => undefined,
+    open: () => wires.size,
+    cut() {
+      for (const wire of wires) breakWire(wire);
+    },
+    freeze({ up, down }) {
+      for (const wire of wires) {
+        wire.up.freeze(up);
+        wire.down.freeze(down);
+      }
+    },
+    server: {
+      start(onStream) {
+        accept = onStream;
+        return Promise.resolve({ host: 'memory', port: 1 });
+      },
+      stop() {
+        accept = undefined;
+        network.cut();
+        return Promise.resolve();
+      },
+    },
+    client: { server: 'memory:1', dial: () => dial(network, wires, () => accept) },
+  };
+  return network;
+}
+
+function dial(
+  network: MemoryNetwork,
+  wires: Set<Wire>,
+  accepting: () => ((stream: IncomingStream) => void) | undefined,
+): ClientConnection {
+  const mine = new Set<Wire>();
+  return {
+    open(method, metadata) {
+      const wire: Wire = {
+        up: createPipe(),
+        down: createPipe(),
+        clientEnded: Promise.withResolvers(),
+        serverEnded: Promise.withResolvers(),
+      };
+      const accept = accepting();
+      if (!network.reachable || accept === undefined) {
+        wire.clientEnded.resolve({ code: 'lost', reason: 'Unreachable', message: 'nobody is there' });
+        wire.up.cut();
+        wire.down.cut();
+        return clientSide(wire);
+      }
+      wires.add(wire);
+      mine.add(wire);
+      void wire.serverEnded.promise.then(() => wires.delete(wire));
+      accept(observed(network, 'down', serverSide(wire, method, { ...metadata })));
+      return observed(network, 'up', clientSide(wire));
+    },
+    close() {
+      for (const wire of mine) breakWire(wire);
+    },
+  };
+}
+
+function observed<Stream extends MessageStream>(
+  network: MemoryNetwork,
+  direction: 'up' | 'down',
+  stream: Stream,
+): Stream {
+  return {
+    ...stream,
+    write(message: Uint8Array) {
+      network.onMessage(direction, message);
+      return stream.write(message);
+    },
+  };
+}
