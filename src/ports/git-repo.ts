@@ -9,6 +9,7 @@
 export interface GitRepo {
   /** The remote's address without credentials, for people. */
   readonly address: string;
+  /** Its name, or words for it while it is not known which one the remote's default is. */
   readonly branch: string;
   /** Brings the branch's tip with its whole history. */
   fetch(signal?: AbortSignal): Promise<GitFetchOutcome>;

@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
+import type { SecretReference } from '../../model/relay-config.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 
-/** Where a secret is kept; read at each use, so that it can be replaced without a restart. */
-export type SecretReference =
-  | { readonly from: 'environment'; readonly variable: string }
-  | { readonly from: 'file'; readonly path: string };
+/** A user name as such, or where it is found. */
+export type UsernameReference = SecretReference | { readonly type: 'text'; readonly text: string };
 
 /**
  * How to authenticate to an http(s) remote. `token` is sent as the password of `username` (by default one that the
- * common hosts accept with any token), `bearer` as a bearer token.
+ * common hosts accept with any token), `bearer` as a bearer token. References are read at each use, so that what they
+ * name can be replaced without a restart.
  */
 export type GitCredentials =
-  | { readonly type: 'basic'; readonly username: string; readonly password: SecretReference }
-  | { readonly type: 'token'; readonly token: SecretReference; readonly username?: string }
+  | { readonly type: 'basic'; readonly username: UsernameReference; readonly password: SecretReference }
+  | { readonly type: 'token'; readonly token: SecretReference; readonly username?: UsernameReference }
   | { readonly type: 'bearer'; readonly token: SecretReference };
 
 /** The header that authenticates, and every form of the secret, which must not be seen in any message. */
@@ -34,21 +34,31 @@ export async function authorizationHeader(
   if (credentials.type === 'bearer') {
     return ok({ header: `Authorization: Bearer ${secret.value}`, secrets: [secret.value] });
   }
-  const username = credentials.username ?? 'x-access-token';
+  const named = await readUsername(credentials.username, environment);
+  if (!named.ok) return named;
+  const username = named.value;
   if (username.includes(':')) return problem('a username must not hold a ":"');
   const basic = Buffer.from(`${username}:${secret.value}`, 'utf8').toString('base64');
   return ok({ header: `Authorization: Basic ${basic}`, secrets: [secret.value, basic] });
+}
+
+async function readUsername(
+  reference: UsernameReference | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Result<string>> {
+  if (reference === undefined) return ok('x-access-token');
+  return reference.type === 'text' ? ok(reference.text) : readSecret(reference, environment);
 }
 
 async function readSecret(
   reference: SecretReference,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Result<string>> {
-  if (reference.from === 'environment') {
-    const value = environment[reference.variable];
+  if (reference.type === 'env') {
+    const value = environment[reference.name];
     return value === undefined || value === ''
-      ? problem(`the environment variable ${reference.variable} with the credential is not set`)
-      : checkedSecret(value, `the environment variable ${reference.variable}`);
+      ? problem(`the environment variable ${reference.name} with the credential is not set`)
+      : checkedSecret(value, `the environment variable ${reference.name}`);
   }
   try {
     // The line end that editors and `echo` add is no part of a secret.

@@ -6,8 +6,11 @@ import { failureOf, isBrokenConnection } from './failures.ts';
 import type { GitCommand } from './git-command.ts';
 import type { LocalCopy } from './local-copy.ts';
 import { isObjectId } from './object-batch.ts';
-import type { Remote } from './remote.ts';
+import { parseBranch, type Remote } from './remote.ts';
 import type { ProcessOutcome } from './run-process.ts';
+
+/** What the branch is called while its name is not known. */
+export const DEFAULT_BRANCH = 'the default branch';
 
 const FETCHED_REF = 'refs/fleetrelay/fetched';
 const LOCAL_DEADLINE_MS = 30_000;
@@ -17,7 +20,8 @@ const FETCHES_BEFORE_TIDYING = 40;
 
 export interface FetcherOptions {
   readonly remote: Remote;
-  readonly branch: string;
+  /** Undefined: the remote's default branch, which is asked for once. */
+  readonly branch: string | undefined;
   readonly deadlineMs: number;
   readonly cloneDeadlineMs: number;
 }
@@ -37,21 +41,28 @@ interface Fetching extends FetcherDeps {
 }
 
 interface FetcherState {
+  branch: string | undefined;
   last: string | undefined;
   /** A process may have been killed in the copy. */
   unclean: boolean;
   sinceTidying: number;
 }
 
+export interface Fetcher {
+  /** The branch, as far as it is known. */
+  branch(): string | undefined;
+  fetch(authorization: AuthorizationHeader | undefined, signal: AbortSignal): Promise<GitFetchOutcome>;
+}
+
 /** Brings the branch into the local copy, and makes the copy anew when it is the copy that is broken. */
-export function createFetcher(
-  deps: FetcherDeps,
-  options: FetcherOptions,
-): { fetch(authorization: AuthorizationHeader | undefined, signal: AbortSignal): Promise<GitFetchOutcome> } {
-  const state: FetcherState = { last: undefined, unclean: true, sinceTidying: 0 };
+export function createFetcher(deps: FetcherDeps, options: FetcherOptions): Fetcher {
+  const state: FetcherState = { branch: options.branch, last: undefined, unclean: true, sinceTidying: 0 };
   return {
+    branch: () => state.branch,
     fetch: async (authorization, signal) => {
       const fetching = { ...deps, options, authorization, signal, state };
+      const found = state.branch === undefined ? await findDefaultBranch(fetching) : undefined;
+      if (found !== undefined) return found;
       const outcome = await fetchBranch(fetching);
       if (outcome.type === 'fetched' && outcome.commit !== state.last) {
         state.last = outcome.commit;
@@ -61,6 +72,19 @@ export function createFetcher(
       return outcome;
     },
   };
+}
+
+/** Undefined: found. */
+async function findDefaultBranch(fetching: Fetching): Promise<GitFetchOutcome | undefined> {
+  const { git, options, authorization, signal, state } = fetching;
+  const args = ['ls-remote', '--symref', options.remote.url, 'HEAD'];
+  const outcome = await git.run({ args, deadlineMs: options.deadlineMs, network: { authorization }, signal });
+  if (outcome.end !== 'exited' || outcome.code !== 0) return failureHere(fetching, outcome);
+  const name = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(outcome.output.toString('utf8'))?.[1];
+  const branch = name === undefined ? undefined : parseBranch(name);
+  if (branch?.ok !== true) return { type: 'absent' };
+  state.branch = branch.value;
+  return undefined;
 }
 
 async function fetchBranch(fetching: Fetching): Promise<GitFetchOutcome> {
@@ -84,9 +108,9 @@ async function fetchBranch(fetching: Fetching): Promise<GitFetchOutcome> {
 }
 
 async function fetchInto(fetching: Fetching, repository: string, deadlineMs: number): Promise<ProcessOutcome> {
-  const { git, options, authorization, signal } = fetching;
+  const { git, options, authorization, signal, state } = fetching;
   const flags = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--force'];
-  const refspec = `+refs/heads/${options.branch}:${FETCHED_REF}`;
+  const refspec = `+refs/heads/${state.branch}:${FETCHED_REF}`;
   const args = ['fetch', ...flags, options.remote.url, refspec];
   return git.run({ args, repository, deadlineMs, network: { authorization }, signal });
 }
@@ -102,8 +126,8 @@ async function tipOf({ git }: Fetching, repository: string): Promise<string | un
 async function probe(
   fetching: Fetching,
 ): Promise<{ readonly type: 'there'; readonly commit: string } | { readonly type: 'absent' } | GitFailure> {
-  const { git, options, authorization, signal } = fetching;
-  const args = ['ls-remote', '--exit-code', '--refs', options.remote.url, `refs/heads/${options.branch}`];
+  const { git, options, authorization, signal, state } = fetching;
+  const args = ['ls-remote', '--exit-code', '--refs', options.remote.url, `refs/heads/${state.branch}`];
   const outcome = await git.run({ args, deadlineMs: options.deadlineMs, network: { authorization }, signal });
   if (outcome.end === 'exited' && outcome.code === 2) return { type: 'absent' };
   const commit = outcome.output.toString('latin1').split('\t', 1)[0] ?? '';
@@ -113,7 +137,7 @@ async function probe(
 
 /** A whole new copy beside the old one, which stays until the new one is complete. */
 async function remake(fetching: Fetching, tip: string): Promise<GitFetchOutcome> {
-  const { copy, reader, options, log } = fetching;
+  const { copy, reader, options, log, state } = fetching;
   const fresh = await copy.prepare(tip.length === 64 ? 'sha256' : 'sha1');
   if ('problem' in fresh) return localTrouble(fresh.problem);
   const outcome = await fetchInto(fetching, fresh.path, options.cloneDeadlineMs);
@@ -123,7 +147,7 @@ async function remake(fetching: Fetching, tip: string): Promise<GitFetchOutcome>
   await copy.replaceBy(fresh.path);
   // Once more: somebody may have read from the old one meanwhile.
   reader.restart();
-  log.info('made a new local copy of a repository', { repository: options.remote.url, branch: options.branch });
+  log.info('made a new local copy of a repository', { repository: options.remote.url, branch: state.branch });
   return { type: 'fetched', commit };
 }
 
@@ -134,8 +158,12 @@ async function tidy({ git, copy, signal, state }: Fetching): Promise<void> {
   state.unclean = outcome.end !== 'exited';
 }
 
-function failureHere({ options, authorization }: Fetching, outcome: ProcessOutcome): GitFailure {
-  return failureOf(outcome, `fetching ${options.branch} from ${options.remote.url}`, authorization?.secrets ?? []);
+function failureHere({ options, authorization, state }: Fetching, outcome: ProcessOutcome): GitFailure {
+  return failureOf(
+    outcome,
+    `fetching ${state.branch ?? DEFAULT_BRANCH} from ${options.remote.url}`,
+    authorization?.secrets ?? [],
+  );
 }
 
 function localTrouble(problem: string): GitFailure {

@@ -5,7 +5,7 @@ import type { GitFailure, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import { createCopyReader } from './copy-reader.ts';
 import { type AuthorizationHeader, authorizationHeader, type GitCredentials } from './credentials.ts';
-import { createFetcher } from './fetch.ts';
+import { createFetcher, DEFAULT_BRANCH } from './fetch.ts';
 import { createGitCommand, type Environment, type GitCommand } from './git-command.ts';
 import { createLocalCopy } from './local-copy.ts';
 import { publishCommit } from './publish.ts';
@@ -15,7 +15,8 @@ import { parseBranch, parseRemote, type Remote } from './remote.ts';
 export interface NativeGitOptions {
   /** `https://`, `http://`, `file://` or a path; without credentials. */
   readonly remote: string;
-  readonly branch: string;
+  /** The remote's default branch unless set. */
+  readonly branch?: string;
   /** For the local copy; belongs to this object alone. Made if it is not there. */
   readonly directory: string;
   readonly credentials?: GitCredentials;
@@ -39,7 +40,7 @@ export function createNativeGitRepo(
 ): Result<GitRepo> {
   const remote = parseRemote(options.remote);
   if (!remote.ok) return remote;
-  const branch = parseBranch(options.branch);
+  const branch = options.branch === undefined ? ok(undefined) : parseBranch(options.branch);
   if (!branch.ok) return branch;
   if (options.credentials !== undefined && !remote.value.secure) {
     deps.log.warn('credentials travel unencrypted to this repository', { repository: remote.value.url });
@@ -51,7 +52,7 @@ function assemble(
   deps: { readonly clock: Clock; readonly log: Log; readonly environment: Environment },
   options: NativeGitOptions,
   remote: Remote,
-  branch: string,
+  branch: string | undefined,
 ): GitRepo {
   const { clock, log, environment } = deps;
   const git = createGitCommand(
@@ -65,23 +66,14 @@ function assemble(
   const closing = new AbortController();
   const queue = createQueue();
   const fetcher = createFetcher({ git, copy, reader, log }, { remote, branch, deadlineMs, cloneDeadlineMs });
-  let checked = false;
-  const prepare = async (): Promise<{ authorization: AuthorizationHeader | undefined } | GitFailure> => {
-    if (!checked) {
-      await mkdir(options.directory, { recursive: true, mode: 0o700 });
-      const trouble = await versionTrouble(git);
-      if (trouble !== undefined) return trouble;
-      checked = true;
-    }
-    if (options.credentials === undefined || remote.local) return { authorization: undefined };
-    const header = await authorizationHeader(options.credentials, environment);
-    return header.ok ? { authorization: header.value } : failed('Unauthorized', header.problem);
-  };
+  const prepare = createPreparation({ git, environment }, options, remote);
   const either = (signal: AbortSignal | undefined): AbortSignal =>
     signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]);
   return {
     address: remote.url,
-    branch,
+    get branch() {
+      return fetcher.branch() ?? DEFAULT_BRANCH;
+    },
     fetch: (signal) =>
       queue.run(() =>
         guarded(async () => {
@@ -89,12 +81,18 @@ function assemble(
           return 'type' in ready ? ready : await fetcher.fetch(ready.authorization, either(signal));
         }),
       ),
-    ...reader,
+    hasCommit: reader.hasCommit,
+    isAncestor: reader.isAncestor,
+    commitInfo: reader.commitInfo,
+    diff: reader.diff,
+    readBlob: reader.readBlob,
     publish: (request, signal) =>
       queue.run(() =>
         guarded(async () => {
           const ready = await prepare();
           if ('type' in ready) return ready;
+          const branchName = fetcher.branch();
+          if (branchName === undefined) return failed('LocalTrouble', 'the branch is not known before the first fetch');
           const opened = await copy.open();
           if (!opened.ok) return failed('LocalTrouble', `the local copy cannot be made: ${opened.problem}`);
           const { authorization } = ready;
@@ -102,7 +100,7 @@ function assemble(
             git,
             repository: copy.path,
             remote,
-            branch,
+            branch: branchName,
             authorization,
             deadlineMs,
             signal: either(signal),
@@ -116,6 +114,26 @@ function assemble(
       await queue.run(() => Promise.resolve());
       reader.stop();
     },
+  };
+}
+
+/** What each use of the remote needs: once a git that is new enough, and the credentials as they are now. */
+function createPreparation(
+  deps: { readonly git: GitCommand; readonly environment: Environment },
+  options: NativeGitOptions,
+  remote: Remote,
+): () => Promise<{ readonly authorization: AuthorizationHeader | undefined } | GitFailure> {
+  let checked = false;
+  return async () => {
+    if (!checked) {
+      await mkdir(options.directory, { recursive: true, mode: 0o700 });
+      const trouble = await versionTrouble(deps.git);
+      if (trouble !== undefined) return trouble;
+      checked = true;
+    }
+    if (options.credentials === undefined || remote.local) return { authorization: undefined };
+    const header = await authorizationHeader(options.credentials, deps.environment);
+    return header.ok ? { authorization: header.value } : failed('Unauthorized', header.problem);
   };
 }
 

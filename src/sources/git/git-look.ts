@@ -65,7 +65,7 @@ async function takeTip(look: GitLook, tip: string): Promise<void> {
 async function takeAbsence(look: GitLook): Promise<boolean> {
   const { admission, reader, repo } = look;
   if (admission.admitted() === undefined) {
-    const message = `${repo.address} has no branch ${repo.branch}; push one, or configure another`;
+    const message = `there is nothing yet at ${repo.branch} of ${repo.address}; push to it, or configure another branch`;
     admission.failing('BranchNotFound', message);
     return false;
   }

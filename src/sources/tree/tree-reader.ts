@@ -56,6 +56,7 @@ export interface TreeReader {
   isCurrent(prepared: PreparedTree): boolean;
   /** Makes a prepared tree the current one. Throws if it was prepared from another one. */
   admit(prepared: PreparedTree): void;
+  entryOf(path: string): TreeEntry | undefined;
   /** All paths of the current tree, manifests or not. */
   paths(): readonly string[];
 }
@@ -74,7 +75,7 @@ interface State {
   membership: Membership;
   generation: number;
   /** Decoded for a tree that was prepared and not admitted: the next one probably holds the same blobs. */
-  spare: ReadonlyMap<string, DecodedFile | null>;
+  spare: Pick<TreeDelta, 'entries' | 'files'>;
 }
 
 const MAX_IGNORE_BYTES = 256 * 1024;
@@ -91,7 +92,7 @@ export function createTreeReader(deps: { readonly decode: DecodeFile }, limits: 
     remarks: new Map(),
     membership: createMembership(undefined),
     generation: 0,
-    spare: new Map(),
+    spare: { entries: new Map(), files: new Map() },
   };
   return {
     manifests: () => state.files.size - (state.files.has(IGNORE_FILE) ? 1 : 0),
@@ -104,8 +105,9 @@ export function createTreeReader(deps: { readonly decode: DecodeFile }, limits: 
       applyTo(state.remarks, prepared.remarks);
       state.membership = prepared.membership;
       state.generation += 1;
-      state.spare = new Map();
+      state.spare = { entries: new Map(), files: new Map() };
     },
+    entryOf: (path) => state.entries.get(path),
     paths: () => [...state.entries.keys()],
   };
 }
@@ -140,7 +142,7 @@ async function prepare(
   for (const [path, file] of await decodeAll(state, toDecode, read)) {
     if (state.files.get(path) !== file) files.set(path, file);
   }
-  state.spare = files;
+  state.spare = { entries: changes, files };
   return summarize(state, { entries: changes, files, remarks, membership: rules.membership }, generation);
 }
 
@@ -190,8 +192,10 @@ async function decodeAll(
 
 async function decodeOne(state: State, path: string, entry: TreeEntry, read: ReadTreeFile): Promise<DecodedFile> {
   const { blob, kind, size } = entry;
-  for (const known of [state.files.get(path), state.spare.get(path)]) {
-    if (known?.reading.blob === blob && state.entries.get(path)?.kind !== 'symlink') return known;
+  for (const { files, entries } of [state, state.spare]) {
+    const known = files.get(path);
+    // A link and a file can have the same blob.
+    if (known?.reading.blob === blob && entries.get(path)?.kind === kind) return known;
   }
   if (kind === 'symlink') {
     const hint = `put the file itself there, or list it in ${IGNORE_FILE}`;
