@@ -6,9 +6,12 @@ export type SecretReference =
   | { readonly type: 'env'; readonly name: string }
   | { readonly type: 'file'; readonly path: string };
 
+/** A user name is no secret, and may stand for itself. */
+export type UsernameReference = SecretReference | { readonly type: 'text'; readonly text: string };
+
 /** What a git server asks for. A token stands alone or goes with a user name; a password needs a user name. */
 export interface CredentialReferences {
-  readonly username?: SecretReference;
+  readonly username?: UsernameReference;
   readonly password?: SecretReference;
   readonly token?: SecretReference;
 }

@@ -1,9 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import type { SecretReference } from '../../model/relay-config.ts';
+import type { SecretReference, UsernameReference } from '../../model/relay-config.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
-
-/** A user name as such, or where it is found. */
-export type UsernameReference = SecretReference | { readonly type: 'text'; readonly text: string };
 
 /**
  * How to authenticate to an http(s) remote. `token` is sent as the password of `username` (by default one that the

@@ -1,0 +1,115 @@
+import { styleText } from 'node:util';
+import { printYaml } from '../manifest/print-yaml.ts';
+import { type Stage, setStage } from './demo/stage.ts';
+import { type Step, story } from './demo/story.ts';
+import type { DemoOptions, RunIo } from './options.ts';
+
+/** What one step came to. */
+interface Played {
+  readonly name: string;
+  readonly title: string;
+  readonly ok: boolean;
+  readonly saw: string;
+  readonly millis: number;
+}
+
+/**
+ * Runs the demo: a git server, a management server and three agents on this machine. With `once` the whole story is
+ * played; the exit code is 0 only if every step has really happened.
+ */
+export async function runDemo(options: DemoOptions, signal: AbortSignal, io: RunIo): Promise<number> {
+  const talk = options.output === 'text' ? io.out : () => undefined;
+  talk('Setting the stage: a git server, a management server and three agents ...\n');
+  const started = performance.now();
+  const stage = await setStage(io.env, {
+    keep: options.keep,
+    ...(options.directory === undefined ? {} : { directory: options.directory }),
+  });
+  try {
+    if (options.once) return await playAll(stage, options, signal, io, talk, started);
+    const [first] = story;
+    if (first !== undefined) report(await playOne(first, stage, signal), talk, io.colour);
+    talk(invitation(stage, io.colour));
+    if (!signal.aborted)
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    talk('\nStopping ...\n');
+    return 0;
+  } finally {
+    await stage.stop();
+  }
+}
+
+async function playAll(
+  stage: Stage,
+  { output }: DemoOptions,
+  signal: AbortSignal,
+  io: RunIo,
+  talk: (text: string) => void,
+  started: number,
+): Promise<number> {
+  const steps: Played[] = [];
+  for (const step of story) {
+    const played = await playOne(step, stage, signal);
+    steps.push(played);
+    report(played, talk, io.colour);
+    if (!played.ok) break;
+  }
+  const ok = steps.length === story.length && steps.every((step) => step.ok);
+  const total = Math.round(performance.now() - started);
+  const document = { ok, millis: total, steps: steps.map((step) => ({ ...step })) };
+  if (output === 'json') io.out(`${JSON.stringify(document, undefined, 2)}\n`);
+  if (output === 'yaml') io.out(printYaml(document));
+  talk(
+    `\n${ok ? 'Every step really happened' : 'The story stopped early'}, ${steps.length} of ${story.length} in ${(total / 1000).toFixed(1)} s.\n`,
+  );
+  return ok ? 0 : 1;
+}
+
+async function playOne(step: Step, stage: Stage, signal: AbortSignal): Promise<Played> {
+  const { name, title } = step;
+  const before = performance.now();
+  const result = await step.play(stage, signal).then(
+    (saw) => ({ ok: true, saw }),
+    (error: unknown) => ({ ok: false, saw: error instanceof Error ? error.message : String(error) }),
+  );
+  return { name, title, ...result, millis: Math.round(performance.now() - before) };
+}
+
+function report({ ok, title, saw, millis }: Played, talk: (text: string) => void, colour: boolean): void {
+  const mark = ok ? paint('green', '✓', colour) : paint('red', '✗', colour);
+  talk(`${mark} ${title} ${paint('dim', `(${millis} ms)`, colour)}\n    ${saw.replaceAll('\n', '\n    ')}\n`);
+}
+
+function invitation(stage: Stage, colour: boolean): string {
+  const command = (text: string): string => paint('cyan', text, colour);
+  const cli = `npm run --silent fleetrelay --`;
+  const work = stage.work.directory;
+  return [
+    '',
+    `The fleet runs. It lives in ${stage.folder}; try this from another terminal, in this folder:`,
+    '',
+    '  Edit a file and push:',
+    `    ${command(`cd ${work} && sed -i 's/greeting: .*/greeting: Howdy/' apps/shop/settings.yaml && git commit -qam Howdy && git push -q origin HEAD:main; cd -`)}`,
+    `    ${command(`cat ${stage.cluster('east')}/namespaces/shop/configmap/settings.yaml`)}`,
+    '  Edit a live file, and watch it being put back:',
+    `    ${command(`sed -i 's/Howdy/Go away/' ${stage.cluster('east')}/namespaces/shop/configmap/settings.yaml; sleep 1; grep greeting ${stage.cluster('east')}/namespaces/shop/configmap/settings.yaml`)}`,
+    '  Stop an agent, and see who is waited for:',
+    `    ${command(`kill ${stage.agentPid('west')}`)}`,
+    `    ${command(`${cli} status --api ${stage.api}`)}`,
+    '  Push a removal that the guard holds, and approve it:',
+    `    ${command(`cd ${work} && git rm -rq apps/shop && git commit -qm 'Close the shop' && git push -q origin HEAD:main; cd -`)}`,
+    `    ${command(`${cli} approve --list --api ${stage.api}`)}`,
+    `    ${command(`${cli} approve DIGEST --api ${stage.api}`)}`,
+    '  Ask where an object comes from:',
+    `    ${command(`${cli} explain edge ConfigMap/info/contacts --api ${stage.api}`)}`,
+    '  Read the status branch:',
+    `    ${command(`cd ${work} && git fetch -q && git log --stat -3 origin/fleetrelay/status/demo; cd -`)}`,
+    '',
+    'Ctrl-C ends it.',
+    '',
+  ].join('\n');
+}
+
+function paint(style: 'green' | 'red' | 'dim' | 'cyan', text: string, colour: boolean): string {
+  return colour ? styleText(style, text, { validateStream: false }) : text;
+}

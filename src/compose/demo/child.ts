@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+/** A fleetrelay process that the demo has started. */
+export interface Child {
+  readonly pid: number;
+  /** The data of the first log line with this message; rejects when the process ends before it, with its last lines. */
+  logged(message: string): Promise<Readonly<Record<string, unknown>>>;
+  /** Asks it to end, kills it after ten seconds, and resolves when it is gone. */
+  stop(): Promise<void>;
+  /** Resolves with the exit code when it has ended; null if a signal ended it. */
+  readonly ended: Promise<number | null>;
+}
+
+const STOP_MS = 10_000;
+const KEPT_LINES = 20;
+
+/** Starts `fleetrelay ARGS` with this very program. */
+export function startChild(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Child {
+  const program = process.argv[1];
+  if (program === undefined) throw new Error('the demo cannot find the program that it is part of');
+  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const lines: string[] = [];
+  const waiting = new Set<(line: string) => void>();
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    lines.push(line);
+    if (lines.length > KEPT_LINES) lines.shift();
+    for (const look of waiting) look(line);
+  });
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('exit', (code) => resolve(code));
+    child.once('error', () => resolve(null));
+  });
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    logged: (message) =>
+      new Promise((resolve, reject) => {
+        const look = (line: string): void => {
+          const data = parseLine(line);
+          if (data?.message !== message) return;
+          waiting.delete(look);
+          resolve(data);
+        };
+        waiting.add(look);
+        for (const line of lines) look(line);
+        void ended.then(() => {
+          if (waiting.delete(look)) reject(new Error(`fleetrelay ${args[0] ?? ''} ended early:\n${lines.join('\n')}`));
+        });
+      }),
+    stop: () => stop(child, ended),
+  };
+}
+
+/** Runs `fleetrelay ARGS` to its end and returns what it printed. Rejects with its error text if it fails. */
+export function runChild(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Promise<string> {
+  const program = process.argv[1];
+  if (program === undefined) throw new Error('the demo cannot find the program that it is part of');
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [program, ...args], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 60_000,
+    });
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (data: Buffer) => {
+      out += data.toString();
+    });
+    child.stderr.on('data', (data: Buffer) => {
+      err += data.toString();
+    });
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve(out);
+      else reject(new Error(`fleetrelay ${args.join(' ')} ended with ${code}: ${err.trim()}`));
+    });
+  });
+}
+
+async function stop(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+  await ended;
+  clearTimeout(timer);
+}
+
+function parseLine(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return JSON.parse(line) as Readonly<Record<string, unknown>>;
+  } catch {
+    return undefined;
+  }
+}

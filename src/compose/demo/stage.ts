@@ -1,0 +1,156 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createSmartHttpServer, type SmartHttpServer } from '../../adapters/git/smart-http-server.ts';
+import type { FleetView } from '../../server/api.ts';
+import { type Child, runChild, startChild } from './child.ts';
+import { openWorkTree, type WorkTree } from './work-tree.ts';
+
+/** Everything that the demo runs: a git server, a management server, and three agents, each a process of its own. */
+export interface Stage {
+  readonly folder: string;
+  readonly repository: string;
+  readonly work: WorkTree;
+  readonly api: string;
+  /** Folder of a cluster. */
+  cluster(name: string): string;
+  startAgent(name: string): Promise<void>;
+  stopAgent(name: string): Promise<void>;
+  agentPid(name: string): number | undefined;
+  status(): Promise<FleetView>;
+  /** Runs a command as a person would. */
+  fleetrelay(...args: string[]): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** The clusters of `examples/repo`. */
+export const clusterNames = ['east', 'west', 'edge'] as const;
+
+const REPOSITORY = 'fleet';
+const FLEET = 'demo';
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Sets the stage; whatever was started is stopped again if something fails. */
+export async function setStage(
+  env: Environment,
+  options: { readonly directory?: string; readonly keep: boolean },
+): Promise<Stage> {
+  const folder = options.directory ?? (await mkdtemp(join(tmpdir(), 'fleetrelay-demo-')));
+  await mkdir(folder, { recursive: true });
+  const closers: (() => Promise<unknown>)[] = [];
+  if (!options.keep) closers.push(() => rm(folder, { recursive: true, force: true }));
+  const stop = async (): Promise<void> => {
+    for (const close of closers.reverse().splice(0)) await close();
+  };
+  try {
+    return await buildStage(env, folder, closers, stop);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function buildStage(
+  env: Environment,
+  folder: string,
+  closers: (() => Promise<unknown>)[],
+  stop: () => Promise<void>,
+): Promise<Stage> {
+  let hook: (() => Promise<void>) | undefined;
+  const { server: gitServer, work, repository } = await serveRepository(env, folder, () => void hook?.());
+  closers.push(() => gitServer.stop());
+  const { server, addresses, secret } = await startManagementServer(env, folder, repository);
+  closers.push(() => server.stop());
+  hook = () => callHook(addresses.http, secret);
+  const agents = new Map<string, Child>();
+  closers.push(() => Promise.all([...agents.values()].map((agent) => agent.stop())));
+  const data = join(folder, 'server');
+  const clusterFolder = (name: string): string => join(folder, 'clusters', name);
+
+  const startAgent = async (name: string): Promise<void> => {
+    const token = (await runChild(['cluster', 'token', name, '--data-dir', data], env)).trim();
+    const tokenFile = join(folder, `${name}.token`);
+    await writeFile(tokenFile, `${token}\n`, { mode: 0o600 });
+    await mkdir(clusterFolder(name), { recursive: true });
+    const { relay, caFile } = addresses;
+    const where = [
+      '--server',
+      relay,
+      '--token-file',
+      tokenFile,
+      '--ca-file',
+      caFile,
+      '--directory',
+      clusterFolder(name),
+    ];
+    agents.set(name, startChild(['agent', '--cluster', name, ...where], env));
+  };
+  const stage: Stage = {
+    folder,
+    repository,
+    work,
+    api: addresses.http,
+    cluster: clusterFolder,
+    startAgent,
+    stopAgent: async (name) => {
+      await agents.get(name)?.stop();
+      agents.delete(name);
+    },
+    agentPid: (name) => agents.get(name)?.pid,
+    status: async () => {
+      const response = await fetch(`${addresses.http}/api/v1/status`, { signal: AbortSignal.timeout(10_000) });
+      return (await response.json()) as FleetView;
+    },
+    fleetrelay: (...args) => runChild([...args, '--api', addresses.http], env),
+    stop,
+  };
+  await Promise.all(clusterNames.map((name) => startAgent(name)));
+  return stage;
+}
+
+async function serveRepository(
+  env: Environment,
+  folder: string,
+  pushed: () => void,
+): Promise<{ readonly server: SmartHttpServer; readonly work: WorkTree; readonly repository: string }> {
+  const root = join(folder, 'git');
+  const bare = join(root, `${REPOSITORY}.git`);
+  await mkdir(bare, { recursive: true });
+  const git = openWorkTree(bare, env.PATH);
+  await git.git('init', '--quiet', '--bare', '--initial-branch=main', '.');
+  await git.git('config', 'http.receivepack', 'true');
+  const server = createSmartHttpServer({ root, searchPath: env.PATH ?? '/usr/bin:/bin', pushed });
+  const { url } = await server.start();
+  const repository = `${url}/${REPOSITORY}.git`;
+  const directory = join(folder, 'work');
+  await cp(fileURLToPath(new URL('../../../examples/repo', import.meta.url)), directory, { recursive: true });
+  const work = openWorkTree(directory, env.PATH);
+  await work.git('init', '--quiet', '--initial-branch=main', '.');
+  await work.git('remote', 'add', 'origin', repository);
+  await work.push('The fleet as it should be');
+  return { server, work, repository };
+}
+
+async function startManagementServer(env: Environment, folder: string, repository: string) {
+  const secret = randomBytes(24).toString('hex');
+  const secretFile = join(folder, 'hook-secret');
+  await writeFile(secretFile, `${secret}\n`, { mode: 0o600 });
+  const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--hook-secret-file', secretFile];
+  const following = ['--repo', repository, '--branch', 'main', '--poll', '30', '--fleet', FLEET];
+  const server = startChild(['serve', ...following, '--data-dir', join(folder, 'server'), ...listening], env);
+  const { relay, http, caFile } = await server.logged('the server is up');
+  return { server, secret, addresses: { relay: String(relay), http: String(http), caFile: String(caFile) } };
+}
+
+/** What a git host does after a push: tells the server, signed. */
+async function callHook(http: string, secret: string): Promise<void> {
+  const body = '{}';
+  const signature = createHmac('sha256', secret).update(body).digest('hex');
+  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
+  // A hook that is lost costs nothing but time: the server also polls.
+  await fetch(`${http}/hooks/git`, { method: 'POST', body, headers, signal: AbortSignal.timeout(5_000) }).catch(
+    () => undefined,
+  );
+}

@@ -1,0 +1,192 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { clusterNames, type Stage } from './stage.ts';
+import { until } from './until.ts';
+
+/** One step of the story: does something, waits until it has really happened, and says what it saw. */
+export interface Step {
+  readonly name: string;
+  readonly title: string;
+  play(stage: Stage, signal: AbortSignal): Promise<string>;
+}
+
+const SETTINGS = join('apps', 'shop', 'settings.yaml');
+const LIVE_SETTINGS = join('namespaces', 'shop', 'configmap', 'settings.yaml');
+const SHOP_CLUSTERS = ['east', 'west'] as const;
+
+/** The whole story, in order; each step starts from what the one before left. */
+export const story: readonly Step[] = [
+  { name: 'sync', title: 'the repository reaches three clusters', play: sync },
+  { name: 'push', title: 'a pushed change arrives in every cluster that it is for', play: pushChange },
+  { name: 'drift', title: 'an edit of a live file is put back', play: drift },
+  { name: 'absent', title: 'an agent is stopped: the rest goes on, nothing is lost', play: absent },
+  { name: 'return', title: 'it comes back and catches up', play: comeBack },
+  { name: 'typo', title: 'a broken file lets the good ones in and removes nothing', play: typo },
+  { name: 'guard', title: 'a push that removes much is held', play: guard },
+  { name: 'approve', title: 'a person approves it', play: approve },
+  { name: 'explain', title: 'an object tells where it comes from', play: explain },
+  { name: 'status', title: 'the status branch tells the whole story', play: status },
+];
+
+async function sync(stage: Stage, signal: AbortSignal): Promise<string> {
+  const view = await until(
+    'all three clusters are in sync',
+    async () => {
+      const seen = await stage.status();
+      return seen.clusters.length === clusterNames.length && seen.clusters.every(({ inSync }) => inSync)
+        ? seen
+        : undefined;
+    },
+    signal,
+  );
+  const figures = view.clusters.map(({ name, counts }) => `${name} ${counts.applied}`).join(', ');
+  await readLive(stage, 'east');
+  return `${view.summary}; objects: ${figures}`;
+}
+
+async function pushChange(stage: Stage, signal: AbortSignal): Promise<string> {
+  await editSettings(stage, 'Good morning');
+  const commit = await stage.work.push('Greet politely');
+  for (const name of SHOP_CLUSTERS) await untilGreeting(stage, name, 'Good morning', signal);
+  return `commit ${commit.slice(0, 12)} is in ${SHOP_CLUSTERS.join(' and ')}; edge has no shop and was left alone`;
+}
+
+async function drift(stage: Stage, signal: AbortSignal): Promise<string> {
+  const path = join(stage.cluster('east'), LIVE_SETTINGS);
+  await writeFile(path, (await readFile(path, 'utf8')).replace('Good morning', 'Go away'));
+  await untilGreeting(stage, 'east', 'Good morning', signal);
+  await rm(path);
+  await untilGreeting(stage, 'east', 'Good morning', signal);
+  return 'a changed and then a deleted file in east are as declared again';
+}
+
+async function absent(stage: Stage, signal: AbortSignal): Promise<string> {
+  await stage.stopAgent('west');
+  await editSettings(stage, 'Good evening');
+  await stage.work.push('Greet in the evening');
+  await untilGreeting(stage, 'east', 'Good evening', signal);
+  const summary = await untilSummary(stage, (text) => /waiting for west: disconnected since/.test(text), signal);
+  if ((await greeting(stage, 'west')) !== 'Good morning') throw new Error('west changed without its agent');
+  return summary;
+}
+
+async function comeBack(stage: Stage, signal: AbortSignal): Promise<string> {
+  await stage.startAgent('west');
+  await untilGreeting(stage, 'west', 'Good evening', signal);
+  return untilSummary(stage, (text) => text === 'applied by 3 of 3 clusters', signal);
+}
+
+async function typo(stage: Stage, signal: AbortSignal): Promise<string> {
+  const web = join(stage.work.directory, 'apps', 'shop', 'web.yaml');
+  const good = await readFile(web, 'utf8');
+  await writeFile(web, `${good}\n  broken: [\n`);
+  await editSettings(stage, 'Good night');
+  await stage.work.push('Greet at night, with a typo elsewhere');
+  for (const name of SHOP_CLUSTERS) await untilGreeting(stage, name, 'Good night', signal);
+  const said = await until(
+    'the broken file is reported with its line',
+    async () =>
+      (await stage.status()).diagnostics.find(({ at }) => at?.path === 'apps/shop/web.yaml' && at.line !== undefined),
+    signal,
+  );
+  for (const name of SHOP_CLUSTERS)
+    await readFile(join(stage.cluster(name), 'namespaces', 'shop', 'deployment.apps', 'web.yaml'));
+  await writeFile(web, good);
+  await stage.work.push('Mend the typo');
+  await untilSummary(stage, (text) => text === 'applied by 3 of 3 clusters', signal);
+  return `${said.at?.path}:${said.at?.line}:${said.at?.column}: ${said.message}`;
+}
+
+async function guard(stage: Stage, signal: AbortSignal): Promise<string> {
+  await rm(join(stage.work.directory, 'apps', 'shop'), { recursive: true });
+  await stage.work.push('Close the shop');
+  const held = await until('the removals are held', async () => (await stage.status()).heldRemovals[0], signal);
+  for (const name of SHOP_CLUSTERS) await readLive(stage, name);
+  return `${held.removals.length} removals are held: ${held.message}`;
+}
+
+async function approve(stage: Stage, signal: AbortSignal): Promise<string> {
+  const held = (await stage.status()).heldRemovals[0];
+  if (held === undefined) throw new Error('nothing is held');
+  await stage.fleetrelay('approve', held.digest);
+  for (const name of SHOP_CLUSTERS) {
+    await until(`the shop is gone from ${name}`, async () => (await isGone(stage, name)) || undefined, signal);
+  }
+  await untilSummary(stage, (text) => text === 'applied by 3 of 3 clusters', signal);
+  return `approved ${held.digest.slice(0, 12)}: ${held.removals.length} objects are gone, and nothing else`;
+}
+
+async function explain(stage: Stage): Promise<string> {
+  const answer = JSON.parse(await stage.fleetrelay('explain', 'edge', 'ConfigMap/info/contacts', '-o', 'json')) as {
+    readonly because: readonly { readonly kind: string; readonly at: string }[];
+  };
+  const manifest = answer.because.find(({ kind }) => kind === 'manifest');
+  const placement = answer.because.find(({ kind }) => kind === 'Placement');
+  if (manifest === undefined || !/^apps\/info\/info\.yaml:\d+:\d+@[0-9a-f]+$/.test(manifest.at)) {
+    throw new Error(`the explanation names no line: ${JSON.stringify(answer)}`);
+  }
+  if (placement === undefined) throw new Error('the explanation names no Placement');
+  return `ConfigMap/info/contacts in edge: ${manifest.at}, through Placement at ${placement.at}`;
+}
+
+async function status(stage: Stage, signal: AbortSignal): Promise<string> {
+  const branch = 'fleetrelay/status/demo';
+  const commit = await stage.work.git('rev-parse', 'HEAD');
+  const file = `revisions/main/${commit}.yaml`;
+  const summary = await until(
+    `the status branch says that ${commit.slice(0, 12)} is applied`,
+    async () => {
+      const fetched = await stage.work
+        .git('fetch', '--quiet', 'origin', `+${branch}:refs/remotes/origin/${branch}`)
+        .then(
+          () => stage.work.git('show', `origin/${branch}:${file}`),
+          () => '',
+        );
+      const revision = (fetched === '' ? {} : load(fetched)) as { readonly summary?: string };
+      return revision.summary === 'applied by 3 of 3 clusters' ? revision.summary : undefined;
+    },
+    signal,
+  ).catch((error: unknown) => {
+    throw error;
+  });
+  const commits = await stage.work.git('rev-list', '--count', `origin/${branch}`);
+  return `${file} on ${branch}: ${summary}; ${commits} status commits`;
+}
+
+async function editSettings(stage: Stage, text: string): Promise<void> {
+  const path = join(stage.work.directory, SETTINGS);
+  await writeFile(path, (await readFile(path, 'utf8')).replace(/greeting: .*/, `greeting: ${text}`));
+}
+
+async function readLive(stage: Stage, cluster: string): Promise<string> {
+  return readFile(join(stage.cluster(cluster), LIVE_SETTINGS), 'utf8');
+}
+
+async function greeting(stage: Stage, cluster: string): Promise<string | undefined> {
+  const text = await readLive(stage, cluster).catch(() => '');
+  return (load(text) as { readonly data?: { readonly greeting?: string } } | undefined)?.data?.greeting;
+}
+
+async function isGone(stage: Stage, cluster: string): Promise<boolean> {
+  return readLive(stage, cluster).then(
+    () => false,
+    () => true,
+  );
+}
+
+function untilGreeting(stage: Stage, cluster: string, text: string, signal: AbortSignal): Promise<true> {
+  const what = `${cluster} greets with "${text}"`;
+  return until(what, async () => ((await greeting(stage, cluster)) === text ? true : undefined), signal);
+}
+
+async function untilSummary(stage: Stage, fits: (text: string) => boolean, signal: AbortSignal): Promise<string> {
+  let last = '';
+  const look = async (): Promise<string | undefined> => {
+    last = (await stage.status()).summary;
+    return fits(last) ? last : undefined;
+  };
+  return until('the summary says so', look, signal).catch((error: unknown) => {
+    throw new Error(`${error instanceof Error ? error.message : String(error)} (it says: ${last})`);
+  });
+}

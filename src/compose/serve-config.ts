@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { decodeRelayConfig } from '../manifest/relay-config.ts';
+import { displayDiagnostic } from '../model/diagnostic.ts';
+import { parseSourceName } from '../model/ids.ts';
+import type {
+  CredentialReferences,
+  RelayConfig,
+  SecretReference,
+  SourceConfig,
+  UsernameReference,
+} from '../model/relay-config.ts';
+import { must } from '../model/result.ts';
+import type { RunIo, ServeOptions } from './options.ts';
+
+/** The name of the only source when it is given by flags. */
+const ONLY_SOURCE = must(parseSourceName('main'));
+
+/**
+ * What the server runs with: its configuration file with the flags over it, or the flags alone. All paths are absolute.
+ * Rejects with a text for a person.
+ */
+export async function resolveServeConfig(options: ServeOptions, io: Pick<RunIo, 'cwd'>): Promise<RelayConfig> {
+  const file = options.configFile === undefined ? undefined : resolve(io.cwd, options.configFile);
+  const written = file === undefined ? minimalConfig() : await readFile(file);
+  const { config, diagnostics } = decodeRelayConfig(file ?? 'the flags', written);
+  if (config === undefined) {
+    throw new Error(['the configuration cannot be used:', ...diagnostics.map(displayDiagnostic)].join('\n  '));
+  }
+  const based = absolutePaths(config, file === undefined ? io.cwd : dirname(file));
+  return withFlags(based, options, io.cwd, file !== undefined);
+}
+
+/** The file that says nothing: every default, and a source that flags must replace. */
+function minimalConfig(): Uint8Array {
+  const document = {
+    apiVersion: 'fleetrelay.dev/v1alpha1',
+    kind: 'RelayConfig',
+    fleet: { name: 'fleet' },
+    sources: [{ name: ONLY_SOURCE, type: 'files', files: { path: '.' } }],
+  };
+  return new TextEncoder().encode(JSON.stringify(document));
+}
+
+function withFlags(config: RelayConfig, options: ServeOptions, cwd: string, hasFile: boolean): RelayConfig {
+  const source = flaggedSource(options, cwd);
+  if (source === undefined && !hasFile) {
+    throw new Error(
+      'there is nothing to follow: name a repository with --repo URL, a folder with --watch DIR, or a file with --config',
+    );
+  }
+  const { relay, http } = config;
+  const secretFile = options.relaySecretFile ?? undefined;
+  return {
+    ...config,
+    fleet: options.fleet ?? config.fleet,
+    dataDirectory: options.dataDir === undefined ? config.dataDirectory : resolve(cwd, options.dataDir),
+    sources: source === undefined ? config.sources : [source],
+    relay: {
+      ...relay,
+      listen: options.listen === undefined ? relay.listen : { address: options.listen.host, port: options.listen.port },
+      ...(secretFile === undefined ? {} : { secretFile: resolve(cwd, secretFile) }),
+      tls: flaggedTls(relay.tls, options, cwd),
+    },
+    http: {
+      ...http,
+      listen: options.http === undefined ? http.listen : { address: options.http.host, port: options.http.port },
+      ...(options.apiTokenFile === undefined ? {} : { tokenFile: resolve(cwd, options.apiTokenFile) }),
+    },
+  };
+}
+
+function flaggedSource(options: ServeOptions, cwd: string): SourceConfig | undefined {
+  if (options.watch !== undefined) {
+    return { type: 'files', name: ONLY_SOURCE, path: resolve(cwd, options.watch, options.path ?? '.') };
+  }
+  if (options.repo === undefined) return undefined;
+  const credentials = flaggedCredentials(options, cwd);
+  return {
+    type: 'git',
+    name: ONLY_SOURCE,
+    url: /^[a-z+]+:\/\//.test(options.repo) ? options.repo : resolve(cwd, options.repo),
+    ...(options.branch === undefined ? {} : { branch: options.branch }),
+    path: options.path ?? '',
+    ...(credentials === undefined ? {} : { credentials }),
+    pollIntervalSeconds: options.pollSeconds ?? 60,
+    ...(options.hookSecretFile === undefined ? {} : { hookSecret: inFile(cwd, options.hookSecretFile) }),
+  };
+}
+
+function flaggedCredentials(options: ServeOptions, cwd: string): CredentialReferences | undefined {
+  if (options.repoTokenFile === undefined) return undefined;
+  const token = inFile(cwd, options.repoTokenFile);
+  return options.repoUsername === undefined
+    ? { token }
+    : { token, username: { type: 'text', text: options.repoUsername } };
+}
+
+function flaggedTls(tls: RelayConfig['relay']['tls'], options: ServeOptions, cwd: string): RelayConfig['relay']['tls'] {
+  if (options.insecure) return { mode: 'none' };
+  if (options.tlsCertFile !== undefined && options.tlsKeyFile !== undefined) {
+    const certFile = resolve(cwd, options.tlsCertFile);
+    return {
+      mode: 'server',
+      certificate: { type: 'files', certFile, keyFile: resolve(cwd, options.tlsKeyFile), caFile: certFile },
+    };
+  }
+  if (options.tlsNames.length === 0) return tls;
+  return { mode: 'server', certificate: { type: 'generated', names: options.tlsNames } };
+}
+
+function absolutePaths(config: RelayConfig, base: string): RelayConfig {
+  const secret = <Reference extends UsernameReference>(reference: Reference): Reference =>
+    reference.type === 'file' ? { ...reference, path: resolve(base, reference.path) } : reference;
+  const credentials = ({ username, password, token }: CredentialReferences): CredentialReferences => ({
+    ...(username === undefined ? {} : { username: secret(username) }),
+    ...(password === undefined ? {} : { password: secret(password) }),
+    ...(token === undefined ? {} : { token: secret(token) }),
+  });
+  const source = (each: SourceConfig): SourceConfig =>
+    each.type === 'files'
+      ? { ...each, path: resolve(base, each.path) }
+      : {
+          ...each,
+          url: /^[a-z+]+:\/\//.test(each.url) ? each.url : resolve(base, each.url),
+          ...(each.credentials === undefined ? {} : { credentials: credentials(each.credentials) }),
+          ...(each.hookSecret === undefined ? {} : { hookSecret: secret(each.hookSecret) }),
+        };
+  const { store, relay, http, statusGit } = config;
+  return {
+    ...config,
+    dataDirectory: resolve(base, config.dataDirectory),
+    sources: config.sources.map(source),
+    store: store.type === 'sqlite' && store.path !== undefined ? { ...store, path: resolve(base, store.path) } : store,
+    relay: {
+      ...relay,
+      ...(relay.secretFile === undefined ? {} : { secretFile: resolve(base, relay.secretFile) }),
+      tls: absoluteTls(relay.tls, base),
+    },
+    http: { ...http, ...(http.tokenFile === undefined ? {} : { tokenFile: resolve(base, http.tokenFile) }) },
+    statusGit: {
+      ...statusGit,
+      ...(statusGit.credentials === undefined ? {} : { credentials: credentials(statusGit.credentials) }),
+    },
+  };
+}
+
+function absoluteTls(tls: RelayConfig['relay']['tls'], base: string): RelayConfig['relay']['tls'] {
+  if (tls.mode === 'none' || tls.certificate.type === 'generated') return tls;
+  const { certFile, keyFile, caFile } = tls.certificate;
+  const certificate = {
+    certFile: resolve(base, certFile),
+    keyFile: resolve(base, keyFile),
+    caFile: resolve(base, caFile),
+  };
+  return { mode: 'server', certificate: { type: 'files', ...certificate } };
+}
+
+function inFile(cwd: string, path: string): SecretReference {
+  return { type: 'file', path: resolve(cwd, path) };
+}

@@ -1,0 +1,117 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createFileTree } from '../adapters/files/file-tree.ts';
+import type { GitCredentials } from '../adapters/git/credentials.ts';
+import { createNativeGitRepo } from '../adapters/git/native-git-repo.ts';
+import { decodeFile } from '../manifest/decode-file.ts';
+import type { CredentialReferences, RelayConfig, SecretReference, SourceConfig } from '../model/relay-config.ts';
+import { must } from '../model/result.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { GitRepo } from '../ports/git-repo.ts';
+import type { Log } from '../ports/log.ts';
+import type { Random } from '../ports/random.ts';
+import type { HookTarget } from '../server/hook-routes.ts';
+import { createGitStatusSink, type GitStatusSink } from '../sinks/git/status-sink.ts';
+import { createFilesSource } from '../sources/files/files-source.ts';
+import { createGitSource } from '../sources/git/git-source.ts';
+import type { Source } from '../sources/source.ts';
+
+/** What every adapter of a process is made with. */
+export interface ProcessDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+type GitSourceConfig = Extract<SourceConfig, { readonly type: 'git' }>;
+
+/** The configured sources. */
+export function openSources(config: RelayConfig, deps: ProcessDeps): readonly Source[] {
+  return config.sources.map((source) => {
+    if (source.type === 'files') {
+      return createFilesSource(
+        { tree: createFileTree(deps, { folder: source.path }), decode: decodeFile, ...deps },
+        { name: source.name },
+      );
+    }
+    const directory = join(config.dataDirectory, 'git', source.name);
+    const repo = openRepo(source.url, source.branch, directory, source.credentials, deps);
+    const { name, pollIntervalSeconds, path } = source;
+    return createGitSource({ repo, decode: decodeFile, ...deps }, { name, pollIntervalSeconds, path });
+  });
+}
+
+/** The sources that a hook can wake, with their secrets. Rejects if a secret cannot be read. */
+export async function hookTargets(
+  config: RelayConfig,
+  sources: readonly Source[],
+  env: ProcessDeps['env'],
+): Promise<readonly HookTarget[]> {
+  const targets: HookTarget[] = [];
+  for (const source of config.sources) {
+    const running = sources.find(({ name }) => name === source.name);
+    if (source.type !== 'git' || running === undefined) continue;
+    const secret = source.hookSecret === undefined ? undefined : await readSecret(source.hookSecret, env);
+    targets.push({ source: source.name, secret, trigger: () => running.trigger() });
+  }
+  return targets;
+}
+
+/** Where status commits go; undefined if they are switched off or there is no git repository to take them. */
+export function openStatusSink(config: RelayConfig, deps: ProcessDeps): GitStatusSink | undefined {
+  const { enabled, branch, author, credentials } = config.statusGit;
+  const target = statusTarget(config);
+  if (!enabled || target === undefined) return undefined;
+  const directory = join(config.dataDirectory, 'git', '.status');
+  const repo = openRepo(target.url, branch, directory, credentials ?? target.credentials, deps);
+  return createGitStatusSink({ repo, ...deps }, { fleet: config.fleet, author, minIntervalSeconds: 2 });
+}
+
+function statusTarget({
+  statusGit: { target },
+  sources,
+}: RelayConfig): Pick<GitSourceConfig, 'url' | 'credentials'> | undefined {
+  if (target.type === 'url') return { url: target.url };
+  return sources.find(
+    (source): source is GitSourceConfig =>
+      source.type === 'git' && (target.source === undefined || source.name === target.source),
+  );
+}
+
+function openRepo(
+  remote: string,
+  branch: string | undefined,
+  directory: string,
+  references: CredentialReferences | undefined,
+  { clock, log, env }: ProcessDeps,
+): GitRepo {
+  const credentials = gitCredentials(references);
+  return must(
+    createNativeGitRepo(
+      { clock, log, environment: env },
+      {
+        remote,
+        directory,
+        ...(branch === undefined ? {} : { branch }),
+        ...(credentials === undefined ? {} : { credentials }),
+      },
+    ),
+  );
+}
+
+function gitCredentials(references: CredentialReferences | undefined): GitCredentials | undefined {
+  if (references === undefined) return undefined;
+  const { username, password, token } = references;
+  if (password !== undefined && username !== undefined) return { type: 'basic', username, password };
+  return token === undefined ? undefined : { type: 'token', token, ...(username === undefined ? {} : { username }) };
+}
+
+async function readSecret(reference: SecretReference, env: ProcessDeps['env']): Promise<string> {
+  const text = reference.type === 'env' ? env[reference.name] : (await readFile(reference.path, 'utf8')).trimEnd();
+  if (text === undefined || text === '') {
+    const where = reference.type === 'env' ? `the environment variable ${reference.name}` : reference.path;
+    throw new Error(`${where} should hold a secret and is empty`);
+  }
+  return text;
+}

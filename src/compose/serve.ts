@@ -1,0 +1,126 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { createMemoryStore } from '../adapters/stores/memory.ts';
+import { createSqliteStore } from '../adapters/stores/sqlite.ts';
+import { createSystemClock } from '../adapters/system/clock.ts';
+import { createPinoLog } from '../adapters/system/pino-log.ts';
+import { createSystemRandom } from '../adapters/system/random.ts';
+import { createGraph } from '../engine/collections/graph.ts';
+import type { JsonValue } from '../model/json.ts';
+import type { RelayConfig } from '../model/relay-config.ts';
+import { must } from '../model/result.ts';
+import type { Log } from '../ports/log.ts';
+import type { SnapshotStore } from '../ports/snapshot-store.ts';
+import { createManagementServer, type ManagementServer } from '../runtime/management-server.ts';
+import { createHttpServer } from '../server/http-server.ts';
+import { createServerMetrics } from '../server/metrics.ts';
+import type { GitStatusSink } from '../sinks/git/status-sink.ts';
+import type { RunIo, ServeOptions } from './options.ts';
+import { resolveServeConfig } from './serve-config.ts';
+import { openRelay, readApiToken } from './serve-relay.ts';
+import { hookTargets, openSources, openStatusSink, type ProcessDeps } from './serve-sources.ts';
+
+/** Runs the management server until the signal. Resolves with the exit code; rejects with a text for a person. */
+export async function runServe(options: ServeOptions, signal: AbortSignal, io: RunIo): Promise<number> {
+  const config = await resolveServeConfig(options, io);
+  const log = createPinoLog({ level: options.logLevel });
+  const running = await startServer(config, io, log);
+  log.info('the server is up', running.addresses);
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  log.info('the server is stopping');
+  await running.stop();
+  return 0;
+}
+
+/** A server that runs, and where. */
+export interface RunningServer {
+  readonly server: ManagementServer;
+  readonly addresses: { readonly relay: string; readonly http: string; readonly caFile: string | undefined };
+  stop(): Promise<void>;
+}
+
+/** Starts a server in this process. */
+export async function startServer(
+  config: RelayConfig,
+  { env, version }: Pick<RunIo, 'env' | 'version'>,
+  log: Log,
+): Promise<RunningServer> {
+  const deps: ProcessDeps = { clock: createSystemClock(), random: createSystemRandom(), log, env };
+  await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 });
+  const { relay, caFile } = await openRelay(config, version, deps);
+  const sources = openSources(config, deps);
+  const targets = await hookTargets(config, sources, env);
+  const sink = openStatusSink(config, deps);
+  const store = await openStore(config, log);
+  const metrics = createServerMetrics(
+    metricsOf(() => server),
+    version,
+  );
+  const server: ManagementServer = await createManagementServer(
+    {
+      ...deps,
+      graph: createGraph(),
+      store,
+      sources,
+      relay,
+      ...(sink === undefined ? {} : { statusSink: statusSinkOf(sink) }),
+      parseYaml: (text) => load(text) as JsonValue,
+      committed: metrics.engineCommit,
+    },
+    { fleet: config.fleet, version, bounds: config.bounds },
+  );
+  const token = await readApiToken(config.http.tokenFile);
+  const { address, port } = config.http.listen;
+  const http = must(
+    createHttpServer(
+      {
+        ...deps,
+        api: server.api,
+        health: { ready: () => ({ ok: server.notReady().length === 0, reasons: server.notReady() }) },
+        metrics: metrics.text,
+        hooks: { targets: () => targets },
+      },
+      { listen: { host: address, port }, ...(token === undefined ? {} : { token }) },
+    ),
+  );
+  const listening = await http.start();
+  const started = await server.start();
+  return {
+    server,
+    addresses: {
+      relay: `${started.relay.host}:${started.relay.port}`,
+      http: `http://${listening.host}:${listening.port}`,
+      caFile,
+    },
+    stop: async () => {
+      await server.stop();
+      await sink?.flush();
+      await sink?.stop();
+      await http.stop();
+      await store.close();
+    },
+  };
+}
+
+function openStore(config: RelayConfig, log: Log): Promise<SnapshotStore> {
+  if (config.store.type === 'memory') return Promise.resolve(createMemoryStore());
+  return createSqliteStore(config.store.path ?? join(config.dataDirectory, 'store.db'), { log });
+}
+
+function statusSinkOf(sink: GitStatusSink) {
+  return {
+    readAll: () => sink.readAll(),
+    update: (changes: ReadonlyMap<string, string | null>, summary: string) => sink.update(changes, { summary }),
+  };
+}
+
+function metricsOf(server: () => ManagementServer): Parameters<typeof createServerMetrics>[0] {
+  return {
+    fleet: () => server().api.status(),
+    relayClients: () =>
+      server()
+        .api.clusters()
+        .map(({ name, connected, warm }) => ({ cluster: name, push: connected, pull: connected, warmed: warm })),
+  };
+}
