@@ -1,19 +1,12 @@
-import type {
-  AgentOptions,
-  ClusterTokenRequest,
-  DemoOptions,
-  RunIo,
-  ServeOptions,
-  ValidateRequest,
-  ValidationReport,
-} from '../compose/options.ts';
+import type { AgentOptions, ClusterTokenRequest, DemoOptions, RunIo, ServeOptions } from '../compose/options.ts';
+import type { ValidationReport, ValidationRequest } from '../compose/validate.ts';
 
 /** The composition roots that commands start. Each resolves with an exit code or an answer, and rejects with a message for a person. */
 export interface Roots {
   serve(options: ServeOptions, signal: AbortSignal, io: RunIo): Promise<number>;
   agent(options: AgentOptions, signal: AbortSignal, io: RunIo): Promise<number>;
   demo(options: DemoOptions, signal: AbortSignal, io: RunIo): Promise<number>;
-  validate(request: ValidateRequest): Promise<ValidationReport>;
+  validate(request: ValidationRequest): Promise<ValidationReport>;
   clusterToken(request: ClusterTokenRequest): Promise<string>;
 }
 

@@ -1,4 +1,3 @@
-import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ClusterName, FleetName } from '../model/ids.ts';
 import type { ListenAddress } from '../server/listen-address.ts';
 
@@ -69,21 +68,6 @@ export interface DemoOptions {
   readonly directory?: string;
   /** Leave the folder behind. */
   readonly keep: boolean;
-}
-
-/** What `fleetrelay validate` is told. */
-export interface ValidateRequest {
-  /** Files and folders; `-` is standard input. */
-  readonly paths: readonly string[];
-  readonly cwd: string;
-  readonly readStdin: (maxBytes: number) => Promise<Uint8Array>;
-}
-
-/** What became of it: every diagnostic in canonical order, paths as the person wrote them. */
-export interface ValidationReport {
-  readonly files: number;
-  readonly documents: number;
-  readonly diagnostics: readonly Diagnostic[];
 }
 
 /** What `fleetrelay cluster token` is told. */

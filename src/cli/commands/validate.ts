@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ValidationReport } from '../../compose/options.ts';
+import type { ValidationReport } from '../../compose/validate.ts';
 import { type Diagnostic, displayLocation } from '../../model/diagnostic.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../src/cli/registry.ts';
-import type { ValidationReport } from '../../../src/compose/options.ts';
+import type { ValidationReport } from '../../../src/compose/validate.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 
 describe('a wrong command line exits with 2 and', () => {
