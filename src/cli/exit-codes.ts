@@ -15,7 +15,10 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** One line for each exit code, for help and documents. */
 export const EXIT_CODE_MEANINGS: readonly (readonly [code: ExitCode, meaning: string])[] = [
   [EXIT.ok, 'done; what was asked about is well'],
-  [EXIT.notWell, 'what was asked about is not well: invalid manifests, a fleet out of sync, a step of the demo'],
+  [
+    EXIT.notWell,
+    'what was asked about is not well: invalid manifests, a fleet out of sync, a server that cannot start',
+  ],
   [EXIT.usage, 'the command line is wrong'],
   [EXIT.unreachable, 'no server answers, or not in time'],
   [EXIT.refused, 'the server refused: a missing or wrong token, or a state that does not allow it'],

@@ -87,5 +87,13 @@ function explain(error: unknown, { stderr, env }: MainContext): ExitCode {
   const message = error instanceof Error ? error.message : String(error);
   stderr.write(`fleetrelay: ${message}\n`);
   if ((env.FLEETRELAY_DEBUG ?? '') !== '' && error instanceof Error) stderr.write(`${error.stack}\n`);
-  return EXIT.internal;
+  return isBug(error) ? EXIT.internal : EXIT.notWell;
+}
+
+/** What the language itself throws is a mistake in the program; everything else was said on purpose. */
+function isBug(error: unknown): boolean {
+  return (
+    !(error instanceof Error) ||
+    [TypeError, RangeError, ReferenceError, SyntaxError, EvalError].some((mistake) => error instanceof mistake)
+  );
 }

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { EXIT_CODE_MEANINGS } from '../../../src/cli/exit-codes.ts';
 import { COMMANDS } from '../../../src/cli/registry.ts';
 import type { ValidationReport } from '../../../src/compose/validate.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
@@ -140,9 +143,14 @@ describe('the long-running commands', () => {
   test('a root that rejects is one line, with a stack trace only for those who ask', async () => {
     const roots = recordingRoots({ serve: () => Promise.reject(new Error('the port is taken')) });
     const quiet = await runCli(['serve', '--watch', '.'], { roots });
-    expect(quiet).toEqual({ code: 70, out: '', err: 'fleetrelay: the port is taken\n' });
+    expect(quiet).toEqual({ code: 1, out: '', err: 'fleetrelay: the port is taken\n' });
     const loud = await runCli(['serve', '--watch', '.'], { roots, env: { FLEETRELAY_DEBUG: '1' } });
     expect(loud.err).toContain('commands.test.ts');
+  });
+
+  test('a mistake in the program has an exit code of its own', async () => {
+    const roots = recordingRoots({ serve: () => Promise.reject(new TypeError('x is not a function')) });
+    expect((await runCli(['serve', '--watch', '.'], { roots })).code).toBe(70);
   });
 });
 
@@ -200,6 +208,11 @@ describe('validate', () => {
     await runCli(['validate'], { roots });
     expect(roots.calls).toMatchObject([['validate', { paths: ['.'], cwd: '/work' }]]);
   });
+});
+
+test('the README tells the same exit codes', () => {
+  const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
+  for (const [code, meaning] of EXIT_CODE_MEANINGS) expect(readme).toContain(`| ${code} | ${meaning} |`);
 });
 
 test('cluster token prints the token alone', async () => {
