@@ -55,6 +55,8 @@ export interface ObservedObject {
   readonly stamp?: Stamp;
   /** Where it is, for people: a path, an address. */
   readonly where: string;
+  /** It cannot be read now; this is what was last seen. It matches nothing. */
+  readonly stale?: true;
 }
 
 /** What we write onto each object. It owns an object only if it names that very object and this fleet. */

@@ -29,6 +29,8 @@ export interface MemoryCluster {
   personPuts(key: ObjectKey, value: JsonObject, stamp?: 'keep' | 'drop'): void;
   personRemoves(key: ObjectKey): void;
   pause(on: boolean): void;
+  /** The next look looks anew, though no hint was given. */
+  forgetState(): void;
   /** What the next writes of this object come to, until it is set to undefined. */
   fail(
     key: ObjectKey,
@@ -65,6 +67,9 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     pause: (on) => {
       paused = on;
       hint();
+    },
+    forgetState: () => {
+      state = undefined;
     },
     fail: (key, outcome) => {
       if (outcome === undefined) faults.delete(key);

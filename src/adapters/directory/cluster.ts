@@ -77,7 +77,7 @@ export async function createDirectoryCluster(
 }
 
 function matches({ value, stamp }: ApplyRequest, observed: ObservedObject): boolean {
-  return jsonEquals(withoutStamp(value), observed.value) && sameStamp(stamp, observed.stamp);
+  return observed.stale !== true && jsonEquals(withoutStamp(value), observed.value) && sameStamp(stamp, observed.stamp);
 }
 
 function closeAll(looking: { close(): void }, inventory: InventoryFile, unlock: () => void): void {

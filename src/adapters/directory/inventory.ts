@@ -29,13 +29,19 @@ export function openInventory(path: string): InventoryFile {
   return { load: () => loaded, save, close: () => log.close() };
 
   async function save(change: InventoryChange): Promise<void> {
-    take(records, change.put, change.drop);
     const tooLong = log.size() > Math.max(SMALLEST_REWRITE_BYTES, SLACK * lengthAtRewrite);
-    if (started && !tooLong) return log.append(change);
-    const put = [...records.values()].sort((a, b) => compareText(a.key, b.key));
-    await log.rewrite([HEADER, { state: change.state, put, drop: [] } satisfies InventoryChange]);
-    lengthAtRewrite = log.size();
-    started = true;
+    if (started && !tooLong) {
+      await log.append(change);
+    } else {
+      const next = new Map(records);
+      take(next, change.put, change.drop);
+      const put = [...next.values()].sort((a, b) => compareText(a.key, b.key));
+      await log.rewrite([HEADER, { state: change.state, put, drop: [] } satisfies InventoryChange]);
+      lengthAtRewrite = log.size();
+      started = true;
+    }
+    // Only what is durable is remembered.
+    take(records, change.put, change.drop);
   }
 }
 

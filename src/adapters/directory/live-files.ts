@@ -219,8 +219,14 @@ function take(context: Context, path: string, { bytes, signature }: FileBytes, r
     return;
   }
   const content = readLiveFile(path, bytes);
-  const found = content.ok ? { objects: content.value } : { objects: known?.objects ?? [], problem: content.problem };
+  const found = content.ok
+    ? { objects: content.value }
+    : { objects: (known?.objects ?? []).map(asStale), problem: content.problem };
   put(context, path, { signature, bytesDigest, readAt, ...found });
+}
+
+function asStale(object: ObservedObject): ObservedObject {
+  return { ...object, stale: true };
 }
 
 function put(context: Context, path: string, file: LiveFile | undefined): void {

@@ -1,0 +1,132 @@
+import type { FleetName } from '../model/ids.ts';
+import type { ObjectKey } from '../model/object-key.ts';
+import type { OutputPosition } from '../model/output.ts';
+import type { AgentDisk } from '../ports/agent-disk.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
+import type { Log } from '../ports/log.ts';
+import type { Random } from '../ports/random.ts';
+import type { ConnectionState, RelayClient } from '../relay/session.ts';
+import { createDiscovery } from './discovery.ts';
+import { createKeeper, type Keeper } from './keeper.ts';
+import { createLookout, type Lookout } from './lookout.ts';
+import { recover } from './recover.ts';
+import { createResultBook, type ResultBook } from './result-book.ts';
+
+export interface AgentDeps {
+  readonly cluster: ClusterApi;
+  readonly relay: RelayClient;
+  readonly disk: AgentDisk;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface AgentOptions {
+  /** Stamped on every object; objects of another fleet are somebody else's. */
+  readonly fleet: FleetName;
+  /** Milliseconds between two looks at everything; hints come in between. Default 30 s. */
+  readonly lookEveryMs?: number;
+}
+
+/** How an agent is: for health and metrics. */
+export interface AgentHealth {
+  readonly connection: ConnectionState;
+  readonly paused: boolean;
+  readonly position: OutputPosition;
+  /** Objects by their last result; `held` are all that are to be there. */
+  readonly objects: Readonly<Record<'held' | 'applied' | 'failed' | 'conflict' | 'paused' | 'removing', number>>;
+  /** The cluster could be looked at, at the last attempt. */
+  readonly clusterReadable: boolean;
+}
+
+/** The process in a cluster that makes it be what the server says, and tells what it is. */
+export interface Agent {
+  /** Resolves once it knows what it holds and has begun to connect. Rejects if the cluster cannot be read at all. */
+  start(): Promise<void>;
+  /** Ends what runs and leaves everything in the cluster as it is. */
+  stop(): Promise<void>;
+  health(): AgentHealth;
+}
+
+/** After a new connection, what the server may call off is waited for before left-over removals go on. */
+const REMOVAL_GRACE_MS = 1_000;
+
+interface Running {
+  readonly keeper: Keeper;
+  readonly lookout: Lookout;
+}
+
+/** Makes an agent; nothing happens before `start`. It does not close its cluster and disk. */
+export function createAgent(deps: AgentDeps, options: AgentOptions): Agent {
+  const { cluster, relay, log } = deps;
+  const results = createResultBook((changed) => relay.report(changed));
+  const discovery = createDiscovery();
+  let connection: ConnectionState = { type: 'connecting' };
+  let running: Running | undefined;
+  let cancelGrace: (() => void) | undefined;
+
+  return { start, stop, health: () => health(connection, running, results) };
+
+  async function start(): Promise<void> {
+    const live = await cluster.list('whole');
+    const recovered = await recover(deps, options.fleet, live);
+    const keeper = createKeeper({ ...deps, results, idle: () => lookout.soon() }, options.fleet, recovered);
+    const lookout = createLookout(deps, { everyMs: options.lookEveryMs ?? 30_000 }, (next) => looked(keeper, next));
+    running = { keeper, lookout };
+    publish(keeper, live);
+    relay.start({
+      holding: keeper.told,
+      delta: keeper.accept,
+      inputAcknowledged: () => {},
+      connection: (state) => connectionChanged(keeper, state),
+    });
+    keeper.see(live);
+    keeper.workOnAll();
+    lookout.start();
+    // What changed before the watch began gave no hint.
+    lookout.soon();
+  }
+
+  function looked(keeper: Keeper, live: LiveState): void {
+    keeper.see(live);
+    publish(keeper, live);
+  }
+
+  function publish(keeper: Keeper, live: LiveState): void {
+    const snapshot = discovery.snapshot(live, keeper.holding().records);
+    if (snapshot !== undefined) relay.publishInput(snapshot);
+  }
+
+  function connectionChanged(keeper: Keeper, state: ConnectionState): void {
+    if (state.type === connection.type && state.type === 'connected') return;
+    connection = state;
+    cancelGrace?.();
+    keeper.serverIs(state.type === 'connected' ? 'there' : 'away');
+    if (state.type !== 'connected') return;
+    log.info('connected to the server', { server: state.server, serverVersion: state.serverVersion });
+    results.tellAll();
+    cancelGrace = deps.clock.schedule(REMOVAL_GRACE_MS, keeper.goOnRemoving);
+  }
+
+  async function stop(): Promise<void> {
+    cancelGrace?.();
+    running?.lookout.stop();
+    await relay.stop();
+    await running?.keeper.stop();
+  }
+}
+
+function health(connection: ConnectionState, running: Running | undefined, results: ResultBook): AgentHealth {
+  const { applied, failed, conflict, paused, removing } = results.counts();
+  const holding = running?.keeper.holding();
+  const keys: readonly ObjectKey[] = [...(holding?.records.keys() ?? [])];
+  const held = keys.filter((key) => holding?.records.get(key)?.phase === 'held').length;
+  return {
+    connection,
+    paused: running?.keeper.isPaused() ?? false,
+    position: holding?.state.position ?? { epoch: 0, sequence: 0 },
+    objects: { held, applied, failed, conflict, paused, removing },
+    clusterReadable: running?.lookout.readable() ?? false,
+  };
+}

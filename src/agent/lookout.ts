@@ -1,0 +1,93 @@
+import type { Clock } from '../ports/clock.ts';
+import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
+import type { Log } from '../ports/log.ts';
+import type { Random } from '../ports/random.ts';
+
+/** Keeps looking at the cluster: where hints point, soon; at everything, periodically. */
+export interface Lookout {
+  start(): void;
+  /** Looks where hints point, soon. */
+  soon(): void;
+  /** Did the last look succeed? */
+  readable(): boolean;
+  stop(): void;
+}
+
+/** Several hints, and what the agent wrote itself, are one look. */
+const GATHER_MS = 10;
+
+/** `looked` gets the state after each look that found something new, one at a time. */
+export function createLookout(
+  deps: { readonly cluster: ClusterApi; readonly clock: Clock; readonly random: Random; readonly log: Log },
+  options: { readonly everyMs: number },
+  looked: (live: LiveState) => void,
+): Lookout {
+  const { cluster, clock, log } = deps;
+  let last: LiveState | undefined;
+  let looking = false;
+  let again: 'hinted' | 'whole' | undefined;
+  let cancelSoon: (() => void) | undefined;
+  let cancelPeriod: (() => void) | undefined;
+  let endWatch: (() => void) | undefined;
+  let stopped = false;
+  let readable = true;
+
+  return { start, soon, readable: () => readable, stop };
+
+  function start(): void {
+    endWatch = cluster.watch(() => void look('hinted'));
+    schedulePeriod();
+  }
+
+  function schedulePeriod(): void {
+    // Spread, so that many agents of one machine do not walk at the same moment.
+    const wait = options.everyMs * (0.75 + deps.random.next() / 2);
+    cancelPeriod = clock.schedule(wait, () => {
+      schedulePeriod();
+      void look('whole');
+    });
+  }
+
+  function soon(): void {
+    if (stopped) return;
+    cancelSoon ??= clock.schedule(GATHER_MS, () => {
+      cancelSoon = undefined;
+      void look('hinted');
+    });
+  }
+
+  async function look(depth: 'hinted' | 'whole'): Promise<void> {
+    if (stopped) return;
+    if (looking) {
+      again = again === 'whole' ? 'whole' : depth;
+      return;
+    }
+    looking = true;
+    await lookOnce(depth);
+    looking = false;
+    const next = again;
+    again = undefined;
+    if (next !== undefined) void look(next);
+  }
+
+  async function lookOnce(depth: 'hinted' | 'whole'): Promise<void> {
+    try {
+      const live = await cluster.list(depth);
+      readable = true;
+      if (stopped || live === last) return;
+      last = live;
+      looked(live);
+    } catch (error) {
+      // The next look may succeed; what was seen before still holds, for absence needs proof.
+      if (readable) log.error('the cluster cannot be looked at', { error });
+      readable = false;
+    }
+  }
+
+  function stop(): void {
+    stopped = true;
+    cancelSoon?.();
+    cancelPeriod?.();
+    endWatch?.();
+  }
+}

@@ -1,0 +1,97 @@
+import { objectDigest } from '../model/digest.ts';
+import { type FleetName, parseDigest } from '../model/ids.ts';
+import type { ObjectKey } from '../model/object-key.ts';
+import { must } from '../model/result.ts';
+import type { AgentDisk, StoredObject, StoredOutput } from '../ports/agent-disk.ts';
+import type { ClusterApi, InventoryRecord, LiveState } from '../ports/cluster-api.ts';
+import type { Log } from '../ports/log.ts';
+import { contentOf, digestOf, EMPTY_HOLDING, type Holding } from './holding.ts';
+
+/** What an agent starts from. */
+export interface Recovered {
+  readonly holding: Holding;
+  /** The contents are those of the inventory: repairing may begin at once. Otherwise the server must speak first. */
+  readonly trusted: boolean;
+}
+
+/** Of an object whose content is not known: no content has it, so the server sends the object again. */
+const UNKNOWN_DIGEST = must(parseDigest('0'.repeat(64)));
+
+/**
+ * Finds out what this cluster's agent held: from the inventory in the cluster, with contents from the disk if the two
+ * agree. Where they do not, the stored output is ignored and contents are taken from live objects with the right digest;
+ * what is left gets the digest of what is really there, so that the server sees the truth. Without an inventory, live
+ * objects with our stamp are entered again.
+ */
+export async function recover(
+  { cluster, disk, log }: { readonly cluster: ClusterApi; readonly disk: AgentDisk; readonly log: Log },
+  fleet: FleetName,
+  live: LiveState,
+): Promise<Recovered> {
+  const inventory = await cluster.loadInventory();
+  if (inventory.type !== 'found') {
+    if (inventory.type === 'damaged')
+      log.error('the inventory is damaged and is ignored', { reason: inventory.message });
+    return restoreFromStamps({ cluster, disk, log }, fleet, live);
+  }
+  const records = new Map(inventory.records.map((record) => [record.key, record]));
+  const stored = await disk.load(inventory.state.position);
+  const held: Holding = { state: inventory.state, records, contents: stored?.objects ?? new Map() };
+  if (agrees(held, stored)) return { holding: held, trusted: true };
+  log.warn('the stored output snapshot does not agree with the inventory and is ignored', { objects: records.size });
+  const holding = restoreContents(held, live, fleet);
+  await keep({ cluster, disk }, holding);
+  return { holding, trusted: false };
+}
+
+function agrees(held: Holding, stored: StoredOutput | undefined): boolean {
+  if (held.records.size === 0) return true;
+  if (stored === undefined || stored.digest !== held.state.digest) return false;
+  for (const { key, phase } of held.records.values()) {
+    if (phase === 'held' && contentOf(held, key) === undefined) return false;
+  }
+  return true;
+}
+
+function restoreContents({ state, records }: Holding, live: LiveState, fleet: FleetName): Holding {
+  const contents = new Map<ObjectKey, StoredObject>();
+  const truth = new Map<ObjectKey, InventoryRecord>();
+  for (const [key, record] of records) {
+    const observed = live.objects.get(key);
+    const ours = observed?.stamp?.fleet === fleet && observed.stamp.key === key && observed.stale !== true;
+    const digest = observed === undefined || !ours ? UNKNOWN_DIGEST : objectDigest(observed.value);
+    if (record.phase === 'held') truth.set(key, { ...record, digest });
+    else truth.set(key, record);
+    if (observed !== undefined && ours) contents.set(key, { digest, value: observed.value });
+  }
+  return { state: { ...state, digest: digestOf(truth.values()) }, records: truth, contents };
+}
+
+async function restoreFromStamps(
+  deps: { readonly cluster: ClusterApi; readonly disk: AgentDisk; readonly log: Log },
+  fleet: FleetName,
+  live: LiveState,
+): Promise<Recovered> {
+  const records = new Map<ObjectKey, InventoryRecord>();
+  const contents = new Map<ObjectKey, StoredObject>();
+  for (const { key, value, stamp, stale } of live.objects.values()) {
+    if (stamp?.fleet !== fleet || stamp.key !== key || stale === true) continue;
+    const digest = objectDigest(value);
+    records.set(key, { key, digest, phase: 'held', origins: stamp.origins, scope: stamp.scope });
+    contents.set(key, { digest, value });
+  }
+  if (records.size === 0) return { holding: EMPTY_HOLDING, trusted: true };
+  deps.log.warn('objects with our stamp are entered into the inventory again', { objects: records.size });
+  const state = { ...EMPTY_HOLDING.state, digest: digestOf(records.values()) };
+  const holding = { state, records, contents };
+  await keep(deps, holding);
+  return { holding, trusted: false };
+}
+
+async function keep(
+  { cluster, disk }: { readonly cluster: ClusterApi; readonly disk: AgentDisk },
+  { state, records, contents }: Holding,
+): Promise<void> {
+  await disk.replace({ position: state.position, digest: state.digest, objects: contents });
+  await cluster.saveInventory({ state, put: [...records.values()], drop: [] });
+}

@@ -1,0 +1,153 @@
+import type { ObjectKey } from '../model/object-key.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Random } from '../ports/random.ts';
+
+/** What is to happen with a key after a run: nothing, until somebody adds it again; or another try. */
+export type WorkOutcome = 'done' | 'retry';
+
+/** Keys to be worked on: each at most once at a time, in rank order, retried with back-off. */
+export interface WorkQueue {
+  /** Runs the key as soon as it is its turn; a back-off of it ends. */
+  add(key: ObjectKey): void;
+  /** Is it waiting for its turn or being worked on? (Not: waiting for another try.) */
+  isActive(key: ObjectKey): boolean;
+  /** Is it waiting for another try? */
+  isWaiting(key: ObjectKey): boolean;
+  /** Takes nothing new; resolves when what runs has ended. */
+  stop(): Promise<void>;
+}
+
+export interface WorkQueueOptions {
+  /** From 0; lower goes first; nothing starts while something of a lower rank runs. Undefined: there is no work for this key. */
+  readonly rank: (key: ObjectKey) => number | undefined;
+  readonly run: (key: ObjectKey) => Promise<WorkOutcome>;
+  /** Nothing is left to do at this moment. */
+  readonly idle: () => void;
+  readonly firstRetryMs?: number;
+  readonly longestRetryMs?: number;
+}
+
+const MOST_AT_ONCE = 8;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 300_000;
+
+/** Starts working with the first key. `run` must not reject. */
+export function createWorkQueue(
+  deps: { readonly clock: Clock; readonly random: Random },
+  options: WorkQueueOptions,
+): WorkQueue {
+  const ready = createRankedSet();
+  const running = new Map<ObjectKey, { readonly rank: number; readonly promise: Promise<void> }>();
+  const waiting = new Map<ObjectKey, () => void>();
+  const failures = new Map<ObjectKey, number>();
+  let stopped = false;
+  let pumping = false;
+
+  return { add, isActive: (key) => ready.has(key) || running.has(key), isWaiting: (key) => waiting.has(key), stop };
+
+  function add(key: ObjectKey): void {
+    if (stopped) return;
+    waiting.get(key)?.();
+    waiting.delete(key);
+    const rank = options.rank(key);
+    if (rank === undefined) ready.delete(key);
+    else ready.put(key, rank);
+    pumpSoon();
+  }
+
+  /** A turn later, so that a whole delta is in the queue before the first of it is taken. */
+  function pumpSoon(): void {
+    if (pumping) return;
+    pumping = true;
+    queueMicrotask(() => {
+      pumping = false;
+      pump();
+    });
+  }
+
+  function pump(): void {
+    while (!stopped && running.size < MOST_AT_ONCE) {
+      const next = nextReady();
+      if (next === undefined) return;
+      ready.delete(next.key);
+      running.set(next.key, { rank: next.rank, promise: work(next.key) });
+    }
+  }
+
+  function nextReady(): { readonly key: ObjectKey; readonly rank: number } | undefined {
+    const best = ready.first((key) => running.has(key));
+    if (best === undefined) return undefined;
+    for (const { rank } of running.values()) if (rank < best.rank) return undefined;
+    return best;
+  }
+
+  async function work(key: ObjectKey): Promise<void> {
+    const outcome = await options.run(key);
+    running.delete(key);
+    if (stopped) return;
+    if (outcome === 'done' || ready.has(key)) failures.delete(key);
+    if (outcome === 'retry' && !ready.has(key)) retryLater(key);
+    pump();
+    if (running.size === 0 && ready.isEmpty()) options.idle();
+  }
+
+  function retryLater(key: ObjectKey): void {
+    const { firstRetryMs = FIRST_RETRY_MS, longestRetryMs = LONGEST_RETRY_MS } = options;
+    const count = failures.get(key) ?? 0;
+    failures.set(key, count + 1);
+    const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(count, 30));
+    const cancel = deps.clock.schedule(full / 2 + (deps.random.next() * full) / 2, () => {
+      waiting.delete(key);
+      add(key);
+    });
+    waiting.set(key, cancel);
+  }
+
+  async function stop(): Promise<void> {
+    stopped = true;
+    ready.clear();
+    for (const cancel of waiting.values()) cancel();
+    waiting.clear();
+    await Promise.all([...running.values()].map(({ promise }) => promise));
+  }
+}
+
+interface RankedSet {
+  put(key: ObjectKey, rank: number): void;
+  delete(key: ObjectKey): void;
+  has(key: ObjectKey): boolean;
+  isEmpty(): boolean;
+  clear(): void;
+  /** The first key of the lowest rank that is not to be skipped. */
+  first(skip: (key: ObjectKey) => boolean): { readonly key: ObjectKey; readonly rank: number } | undefined;
+}
+
+function createRankedSet(): RankedSet {
+  const ranks = new Map<ObjectKey, number>();
+  const buckets: Set<ObjectKey>[] = [];
+  return {
+    put(key, rank) {
+      this.delete(key);
+      while (buckets.length <= rank) buckets.push(new Set());
+      buckets[rank]?.add(key);
+      ranks.set(key, rank);
+    },
+    delete(key) {
+      const rank = ranks.get(key);
+      if (rank !== undefined) buckets[rank]?.delete(key);
+      ranks.delete(key);
+    },
+    has: (key) => ranks.has(key),
+    isEmpty: () => ranks.size === 0,
+    clear() {
+      ranks.clear();
+      for (const bucket of buckets) bucket.clear();
+    },
+    first(skip) {
+      for (const [rank, bucket] of buckets.entries()) {
+        for (const key of bucket) if (!skip(key)) return { key, rank };
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,164 @@
+import { type Agent, createAgent } from '../../src/agent/agent.ts';
+import type { ObjectResult } from '../../src/model/agent.ts';
+import { objectDigest, snapshotDigest } from '../../src/model/digest.ts';
+import { type ClusterName, type Digest, parseFleetName, parseSourceName } from '../../src/model/ids.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+import { type ObjectKey, objectKey, refOfObject } from '../../src/model/object-key.ts';
+import type { ObjectMeta, SequencedDelta } from '../../src/model/output.ts';
+import { must } from '../../src/model/result.ts';
+import type { ConnectionState, InputSnapshot, RelayClient, ServerListener } from '../../src/relay/session.ts';
+import { createMemoryCluster, type MemoryCluster } from './agent-cluster.ts';
+import { createMemoryDisk, type MemoryDisk } from './agent-disk.ts';
+import { createRecordingLog } from './agent-log.ts';
+import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+
+export const fleet = must(parseFleetName('fleet'));
+export const meta: ObjectMeta = { origins: [{ source: must(parseSourceName('git')), path: 'web.yaml' }], scope: [] };
+
+export function configMap(name: string, k: string, namespace = 'web'): JsonObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { k } };
+}
+
+export function namespace(name: string): JsonObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+}
+
+export function keyOf(value: JsonObject): ObjectKey {
+  return objectKey(must(refOfObject(value)));
+}
+
+/** What a test says in a delta; digests and position are worked out. */
+export interface Said {
+  readonly upserts?: readonly JsonObject[];
+  readonly touches?: readonly { readonly key: ObjectKey; readonly scope: readonly ClusterName[] }[];
+  readonly removals?: readonly ObjectKey[];
+  readonly keeps?: readonly ObjectKey[];
+  /** In place of what is worked out. */
+  readonly forged?: Partial<SequencedDelta>;
+}
+
+/** A server's end that tests speak through: it keeps the digest that the agent should hold. */
+export interface ScriptedServer {
+  connect(state?: ConnectionState['type']): void;
+  /** Sends a delta and resolves with the agent's answer; an accepted one is remembered. */
+  say(said: Said): ReturnType<ServerListener['delta']>;
+  holding: ServerListener['holding'];
+  readonly results: ObjectResult[];
+  readonly inputs: InputSnapshot[];
+  /** The last result per key, as `state Reason`. */
+  lastResults(): Readonly<Record<string, string>>;
+}
+
+/** An agent with a cluster, a disk and a server in memory, on a virtual clock. */
+export interface AgentWorld {
+  readonly clock: VirtualClock;
+  readonly cluster: MemoryCluster;
+  readonly disk: MemoryDisk;
+  readonly log: ReturnType<typeof createRecordingLog>;
+  server: ScriptedServer;
+  agent: Agent;
+  /** Stops the agent and starts a new one on the same cluster and disk; it is not connected. */
+  restart(): Promise<void>;
+  /** Enough time for hints, work and discovery, too little for a retry. */
+  settle(): Promise<void>;
+}
+
+export async function createAgentWorld(): Promise<AgentWorld> {
+  const clock = createVirtualClock();
+  const cluster = createMemoryCluster();
+  const disk = createMemoryDisk();
+  const log = createRecordingLog();
+  const expected = { held: new Map<ObjectKey, Digest>(), sequence: 0 };
+
+  const make = () => {
+    const scripted = createScriptedServer(expected);
+    const deps = { cluster: cluster.open(), relay: scripted.client, disk: disk.open(), clock, log };
+    const agent = createAgent({ ...deps, random: { next: () => 0.5, id: () => 'id' } }, { fleet });
+    return { agent, server: scripted.server };
+  };
+  const world: AgentWorld = {
+    clock,
+    cluster,
+    disk,
+    log,
+    ...make(),
+    restart: async () => {
+      await world.agent.stop();
+      Object.assign(world, make());
+      await world.agent.start();
+      await world.settle();
+    },
+    settle: () => clock.advance(50),
+  };
+  return world;
+}
+
+/** A world whose agent runs and is connected. */
+export async function createConnectedWorld(): Promise<AgentWorld> {
+  const world = await createAgentWorld();
+  await world.agent.start();
+  world.server.connect();
+  await world.settle();
+  return world;
+}
+
+function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; sequence: number }) {
+  let listener: ServerListener | undefined;
+  const results: ObjectResult[] = [];
+  const inputs: InputSnapshot[] = [];
+  const client: RelayClient = {
+    start: (given) => {
+      listener = given;
+    },
+    publishInput: (snapshot) => inputs.push(snapshot),
+    report: (changed) => results.push(...changed),
+    stop: async () => {},
+  };
+  const heard = (): ServerListener => {
+    if (listener === undefined) throw new Error('the agent has not started its relay client');
+    return listener;
+  };
+  const server: ScriptedServer = {
+    connect: (type = 'connected') =>
+      heard().connection(
+        type === 'connected'
+          ? { type, server: 'here', serverVersion: '0' }
+          : { type: 'waiting', reason: 'Test', message: '', retryInMs: 1 },
+      ),
+    say: async (said) => {
+      const { delta, held } = deltaOf(expected, said);
+      const answer = await heard().delta(delta);
+      if (answer.accepted) Object.assign(expected, { held, sequence: delta.position.sequence });
+      return answer;
+    },
+    holding: () => heard().holding(),
+    results,
+    inputs,
+    lastResults: () => Object.fromEntries(results.map(({ key, state, reason }) => [key, `${state} ${reason}`])),
+  };
+  return { client, server };
+}
+
+function deltaOf(expected: { held: Map<ObjectKey, Digest>; sequence: number }, said: Said) {
+  const held = new Map(expected.held);
+  const upserts = (said.upserts ?? []).map((value) => ({
+    key: keyOf(value),
+    value,
+    digest: objectDigest(value),
+    ...meta,
+  }));
+  for (const { key, digest } of upserts) held.set(key, digest);
+  for (const key of said.removals ?? []) held.delete(key);
+  const delta: SequencedDelta = {
+    position: { epoch: 1, sequence: expected.sequence + 1 },
+    from: snapshotDigest(expected.held),
+    to: snapshotDigest(held),
+    upserts,
+    touches: (said.touches ?? []).map((touch) => ({ ...meta, ...touch })),
+    removals: said.removals ?? [],
+    keeps: (said.keeps ?? []).map((key) => ({ key, reason: 'test' })),
+    revisions: [{ source: must(parseSourceName('git')), revision: `r${expected.sequence + 1}` }],
+    ...said.forged,
+  };
+  return { delta, held };
+}

@@ -1,0 +1,366 @@
+import { expect, test } from 'vitest';
+import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
+import type { ClusterName } from '../../../src/model/ids.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
+import {
+  configMap,
+  createAgentWorld,
+  createConnectedWorld,
+  fleet,
+  keyOf,
+  meta,
+  namespace,
+} from '../../support/agent-world.ts';
+
+const a = configMap('a', '1');
+const b = configMap('b', '1');
+const [keyA, keyB] = [keyOf(a), keyOf(b)];
+const fault = { type: 'failed', retryable: true, reason: 'Broken', message: 'no' } as const;
+
+test('an accepted object is entered before it is written, applied, reported and discovered', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  expect(await server.say({ upserts: [a] })).toEqual({ accepted: true });
+  await settle();
+  expect(cluster.calls).toEqual(['inventory', `apply ${keyA}`]);
+  expect(cluster.objects.get(keyA)).toMatchObject({ value: a, stamp: { fleet, key: keyA, ...meta } });
+  expect(server.results).toEqual([
+    { key: keyA, digest: objectDigest(a), state: 'applied', reason: 'Applied', message: '' },
+  ]);
+  expect([...(server.inputs.at(-1)?.objects.values() ?? [])]).toEqual([
+    { key: keyA, value: a, digest: objectDigest(a) },
+  ]);
+  expect(server.holding()).toEqual({
+    position: { epoch: 1, sequence: 1 },
+    digest: snapshotDigest([[keyA, objectDigest(a)]]),
+    revisions: [{ source: 'git', revision: 'r1' }],
+    entries: [{ key: keyA, digest: objectDigest(a), phase: 'held', ...meta }],
+  });
+});
+
+test('accepting does not wait for applying', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  cluster.fail(keyA, fault);
+  expect(await server.say({ upserts: [a] })).toEqual({ accepted: true });
+  expect(await server.say({ upserts: [b] })).toEqual({ accepted: true });
+  await settle();
+  expect(server.lastResults()).toEqual({ [keyA]: 'failed Broken', [keyB]: 'applied Applied' });
+});
+
+test('a failing object is retried with growing pauses until it works, and is reported on change only', async () => {
+  const { server, cluster, clock, settle } = await createConnectedWorld();
+  cluster.fail(keyA, fault);
+  await server.say({ upserts: [a] });
+  await clock.advance(60_000);
+  expect(server.results).toHaveLength(1);
+  cluster.fail(keyA, undefined);
+  await settle();
+  expect(cluster.objects.has(keyA)).toBe(false);
+  await clock.advance(300_000);
+  expect(cluster.objects.has(keyA)).toBe(true);
+  expect(server.results.map(({ state }) => state)).toEqual(['failed', 'applied']);
+});
+
+test('an object that calls itself otherwise than its key fails alone', async () => {
+  const { server, settle } = await createConnectedWorld();
+  const upserts = [
+    { key: keyA, value: configMap('other', '1'), digest: objectDigest(a), ...meta },
+    { key: keyB, value: b, digest: objectDigest(b), ...meta },
+  ];
+  const to = snapshotDigest(upserts.map(({ key, digest }) => [key, digest]));
+  expect(await server.say({ forged: { upserts, to } })).toEqual({ accepted: true });
+  await settle();
+  expect(server.lastResults()).toEqual({ [keyA]: 'failed InvalidObject', [keyB]: 'applied Applied' });
+});
+
+test.each([
+  ['OldPosition', { position: { epoch: 1, sequence: 1 } }],
+  ['OldPosition', { position: { epoch: 0, sequence: 99 } }],
+  ['DifferentBase', { from: objectDigest('other') }],
+  ['DigestMismatch', { to: objectDigest('other') }],
+  ['UnknownRemoval', { removals: [keyB] }],
+  ['UnknownTouch', { touches: [{ key: keyB, ...meta }] }],
+  ['RepeatedKey', { removals: [keyA, keyA] }],
+])('a delta with %s is refused, and nothing changes', async (reason, forged) => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a] });
+  await settle();
+  const before = [server.holding(), [...cluster.calls]];
+  expect(await server.say({ forged })).toMatchObject({ accepted: false, reason });
+  await settle();
+  expect([server.holding(), cluster.calls]).toEqual(before);
+  expect(await server.say({ upserts: [b] })).toEqual({ accepted: true });
+});
+
+test('a delta that cannot be made durable is not accepted and leaves nothing', async () => {
+  const { server, cluster, disk, settle } = await createConnectedWorld();
+  disk.fault = new Error('disk full');
+  expect(await server.say({ upserts: [a] })).toMatchObject({ accepted: false, reason: 'NotDurable' });
+  await settle();
+  expect([server.holding().entries, cluster.calls]).toEqual([[], []]);
+  disk.fault = undefined;
+  expect(await server.say({ upserts: [a] })).toEqual({ accepted: true });
+});
+
+test('a removal takes away what the delta names and nothing else', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a, b] });
+  await settle();
+  await server.say({ removals: [keyA] });
+  await settle();
+  expect([...cluster.objects.keys()]).toEqual([keyB]);
+  expect(server.lastResults()[keyA]).toBe('removed Removed');
+  expect(server.holding().entries.map(({ key }) => key)).toEqual([keyB]);
+});
+
+test('an object that waits for its end stays in the inventory as removing, and holds up nothing', async () => {
+  const { server, cluster, clock, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a, b] });
+  await settle();
+  cluster.fail(keyA, 'waiting');
+  await server.say({ removals: [keyA, keyB] });
+  await settle();
+  expect(server.lastResults()).toEqual({ [keyA]: 'removing Waiting', [keyB]: 'removed Removed' });
+  expect(server.holding()).toMatchObject({ digest: snapshotDigest([]), entries: [{ key: keyA, phase: 'removing' }] });
+  cluster.fail(keyA, undefined);
+  await clock.advance(10_000);
+  expect(server.lastResults()[keyA]).toBe('removed Removed');
+  expect(server.holding().entries).toEqual([]);
+});
+
+test('namespaces come first and go last, and stay while something held lies in them', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  const [web, keyWeb] = [namespace('web'), keyOf(namespace('web'))];
+  await server.say({ upserts: [a, b, web] });
+  await settle();
+  expect(cluster.calls.filter((call) => call.startsWith('apply'))[0]).toBe(`apply ${keyWeb}`);
+  await server.say({ removals: [keyWeb, keyA] });
+  await settle();
+  expect(server.lastResults()[keyWeb]).toBe('removing Occupied');
+  await server.say({ removals: [keyB] });
+  await settle();
+  expect(cluster.calls.filter((call) => call.startsWith('remove'))).toEqual([
+    `remove ${keyA}`,
+    `remove ${keyB}`,
+    `remove ${keyWeb}`,
+  ]);
+});
+
+test('drift is put back: a changed and a removed object, also without a server', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a, b] });
+  await settle();
+  server.connect('waiting');
+  cluster.personPuts(keyA, configMap('a', 'drift'));
+  cluster.personRemoves(keyB);
+  await settle();
+  expect([cluster.objects.get(keyA)?.value, cluster.objects.get(keyB)?.value]).toEqual([a, b]);
+  expect(server.results).toHaveLength(2);
+});
+
+test('drift without a hint is found by looking periodically', async () => {
+  const { server, cluster, clock, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a] });
+  await settle();
+  cluster.objects.delete(keyA);
+  cluster.forgetState();
+  await clock.advance(45_000);
+  expect(cluster.objects.get(keyA)?.value).toEqual(a);
+});
+
+test('an object that a person has is a conflict, is not touched, and is applied once they give it up', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  cluster.personPuts(keyA, configMap('a', 'theirs'), 'drop');
+  await server.say({ upserts: [a] });
+  await settle();
+  expect(server.lastResults()[keyA]).toBe('conflict Conflict');
+  expect(cluster.objects.get(keyA)?.value).toEqual(configMap('a', 'theirs'));
+  cluster.personRemoves(keyA);
+  await settle();
+  expect(server.lastResults()[keyA]).toBe('applied Applied');
+});
+
+test('removing what a person has taken over lets go of it', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a] });
+  await settle();
+  cluster.personPuts(keyA, configMap('a', 'taken'), 'drop');
+  await settle();
+  await server.say({ removals: [keyA] });
+  await settle();
+  expect(server.lastResults()[keyA]).toBe('removed Released');
+  expect(cluster.objects.has(keyA)).toBe(true);
+  expect(server.holding().entries).toEqual([]);
+});
+
+test('paused: nothing is written, deltas are accepted; released: everything follows', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a, b] });
+  await settle();
+  cluster.pause(true);
+  await settle();
+  const writes = () => cluster.calls.filter((call) => call !== 'inventory').length;
+  const before = writes();
+  expect(await server.say({ upserts: [configMap('a', '2')], removals: [keyB] })).toEqual({ accepted: true });
+  cluster.personPuts(keyA, configMap('a', 'drift'));
+  await settle();
+  expect(writes()).toBe(before);
+  expect(server.lastResults()).toEqual({ [keyA]: 'paused Paused', [keyB]: 'paused Paused' });
+  cluster.pause(false);
+  await settle();
+  expect(cluster.objects.get(keyA)?.value).toEqual(configMap('a', '2'));
+  expect(server.lastResults()).toEqual({ [keyA]: 'applied Applied', [keyB]: 'removed Removed' });
+});
+
+test('a keep changes nothing; a keep of what is on its way out calls the removal off', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a, b] });
+  await settle();
+  const calls = cluster.calls.length;
+  await server.say({ keeps: [keyA] });
+  await settle();
+  expect(cluster.calls.slice(calls)).toEqual(['inventory']);
+  cluster.fail(keyA, 'waiting');
+  await server.say({ removals: [keyA] });
+  await settle();
+  const to = snapshotDigest([
+    [keyA, objectDigest(a)],
+    [keyB, objectDigest(b)],
+  ]);
+  expect(await server.say({ keeps: [keyA], forged: { to } })).toEqual({ accepted: true });
+  cluster.fail(keyA, undefined);
+  await settle();
+  expect(server.holding().entries.map(({ phase }) => phase)).toEqual(['held', 'held']);
+  cluster.personRemoves(keyA);
+  await settle();
+  expect(cluster.objects.get(keyA)?.value).toEqual(a);
+});
+
+test('what was derived from live state is not discovered, what came from a source is', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a, b] });
+  await server.say({ touches: [{ key: keyB, scope: ['east' as ClusterName] }] });
+  cluster.unknownKinds.add('apps/Deployment');
+  cluster.personPuts('/ConfigMap/web/theirs' as ObjectKey, configMap('theirs', '1'));
+  await settle();
+  expect([...(server.inputs.at(-1)?.objects.keys() ?? [])].sort()).toEqual([keyA, '/ConfigMap/web/theirs']);
+  expect(server.inputs.at(-1)?.kinds).toContainEqual({ kind: 'apps/Deployment', state: 'unknown', message: '' });
+  expect(cluster.objects.get(keyB)?.stamp?.scope).toEqual(['east']);
+});
+
+test('values of Secrets do not leave the cluster', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's', namespace: 'web' },
+    data: { p: 'aHVudGVy' },
+  };
+  cluster.personPuts(keyOf(secret), { ...secret, stringData: { q: 'hunter2' } });
+  await settle();
+  const told = JSON.stringify([...(server.inputs.at(-1)?.objects.values() ?? [])]);
+  expect(told).toContain('"name":"s"');
+  expect(told).not.toMatch(/aHVudGVy|hunter2/);
+});
+
+test('after its own restart the agent repairs without a server, and removes nothing', async () => {
+  const world = await createConnectedWorld();
+  await world.server.say({ upserts: [a, b] });
+  await world.settle();
+  world.cluster.fail(keyB, 'waiting');
+  await world.server.say({ removals: [keyB] });
+  await world.settle();
+  world.cluster.fail(keyB, undefined);
+  world.cluster.personPuts(keyA, configMap('a', 'drift'));
+  await world.agent.stop();
+  world.cluster.personPuts(keyA, configMap('a', 'drift'));
+  await world.restart();
+  expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+  await world.clock.advance(60_000);
+  expect(world.cluster.objects.has(keyB)).toBe(true);
+  world.server.connect();
+  await world.clock.advance(2_000);
+  expect(world.cluster.objects.has(keyB)).toBe(false);
+  expect(world.server.lastResults()).toEqual({ [keyA]: 'applied Applied', [keyB]: 'removed Removed' });
+});
+
+test('a server that comes back is told every result once more', async () => {
+  const { server, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a, b] });
+  await settle();
+  server.connect('waiting');
+  server.results.length = 0;
+  server.connect();
+  expect(server.lastResults()).toEqual({ [keyA]: 'applied Applied', [keyB]: 'applied Applied' });
+});
+
+test('a stored output that is older than the inventory is ignored: nothing is repaired before the server speaks', async () => {
+  const world = await createConnectedWorld();
+  await world.server.say({ upserts: [a, b] });
+  await world.settle();
+  const old = world.disk.stored;
+  await world.server.say({ upserts: [configMap('a', '2')] });
+  await world.settle();
+  await world.agent.stop();
+  world.disk.stored = old;
+  world.cluster.personPuts(keyA, configMap('a', 'drift'));
+  world.cluster.personRemoves(keyB);
+  await world.restart();
+  expect(world.cluster.objects.get(keyA)?.value).toEqual(configMap('a', 'drift'));
+  expect(world.cluster.objects.has(keyB)).toBe(false);
+  // The server is told what is really there, and so sends what differs.
+  const told = world.server.holding();
+  expect(told.position).toEqual({ epoch: 1, sequence: 2 });
+  expect(told.entries.map(({ key, digest }) => [key, digest])).toEqual([
+    [keyA, objectDigest(configMap('a', 'drift'))],
+    [keyB, '0'.repeat(64)],
+  ]);
+  expect(told.digest).toBe(snapshotDigest(told.entries.map(({ key, digest }) => [key, digest])));
+});
+
+test('a stored output that is lost does no harm where the cluster is as it should be', async () => {
+  const world = await createConnectedWorld();
+  await world.server.say({ upserts: [a, b] });
+  await world.settle();
+  const held = world.server.holding();
+  await world.agent.stop();
+  world.disk.stored = undefined;
+  await world.restart();
+  expect(world.server.holding()).toEqual(held);
+  world.server.connect();
+  world.cluster.personRemoves(keyA);
+  await world.settle();
+  expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
+});
+
+test('without an inventory, what carries our stamp is entered again, and nothing else', async () => {
+  const world = await createConnectedWorld();
+  await world.server.say({ upserts: [a, b] });
+  await world.settle();
+  await world.agent.stop();
+  world.cluster.inventory.current = undefined;
+  world.cluster.personPuts('/ConfigMap/web/copy' as ObjectKey, configMap('copy', '1'));
+  const [stampOfB, copy] = [world.cluster.objects.get(keyB)?.stamp, '/ConfigMap/web/copied' as ObjectKey];
+  if (stampOfB === undefined) throw new Error('b has no stamp');
+  world.cluster.objects.set(copy, { key: copy, value: configMap('copied', '1'), stamp: stampOfB, where: 'memory' });
+  await world.restart();
+  expect(world.server.holding().entries.map(({ key, origins }) => [key, origins])).toEqual([
+    [keyA, meta.origins],
+    [keyB, meta.origins],
+  ]);
+  expect(world.server.holding().position).toEqual({ epoch: 0, sequence: 0 });
+});
+
+test('a fresh agent holds nothing and says so', async () => {
+  const world = await createAgentWorld();
+  await world.agent.start();
+  expect(world.server.holding()).toEqual({
+    position: { epoch: 0, sequence: 0 },
+    digest: snapshotDigest([]),
+    revisions: [],
+    entries: [],
+  });
+  expect(world.server.inputs).toHaveLength(1);
+  expect(world.agent.health()).toMatchObject({ clusterReadable: true, paused: false, objects: { held: 0 } });
+  await world.agent.stop();
+  expect(world.clock.waiting()).toBe(0);
+});
