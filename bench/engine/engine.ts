@@ -18,7 +18,9 @@ export async function run(args: readonly string[]): Promise<void> {
   const script = fileURLToPath(new URL('./measure.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', script], { timeout: deadline });
   const measurement = JSON.parse(stdout) as Measurement;
-  process.stdout.write(args.includes('--json') ? `${JSON.stringify(report(measurement), null, 2)}\n` : table(measurement));
+  process.stdout.write(
+    args.includes('--json') ? `${JSON.stringify(report(measurement), null, 2)}\n` : table(measurement),
+  );
 }
 
 /** The figures that goals are set for, rounded, with the floor's beside them. */

@@ -1,4 +1,3 @@
-import { hostsByHome } from './kernel.ts';
 import {
   checksumOf,
   type Inputs,
@@ -25,7 +24,6 @@ export function createFloorSubject(inputs: Inputs): Subject & { recomputeAll(): 
   const services = new Map<string, Map<string, Service>>(inputs.clusters.map((cluster) => [cluster, new Map()]));
   const merged = new Map<string, MergedService>();
   const outputs = new Map<string, Map<string, MergedService>>(inputs.clusters.map((cluster) => [cluster, new Map()]));
-  const homesIn = hostsByHome(inputs);
 
   const merge = (host: number): MergedService => {
     const { name, value } = inputs.hosts[host] as Inputs['hosts'][number];
@@ -53,7 +51,7 @@ export function createFloorSubject(inputs: Inputs): Subject & { recomputeAll(): 
 
   return {
     load: (cluster) => {
-      const homes = homesIn.get(cluster) ?? [];
+      const homes = inputs.residents.get(cluster) ?? [];
       for (const { host, home } of homes) {
         services.get(cluster)?.set(inputs.hosts[host]?.name as string, inputs.services[host]?.[home] as Service);
       }

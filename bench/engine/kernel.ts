@@ -2,7 +2,6 @@ import { createGraph } from '../../src/engine/collections/graph.ts';
 import {
   checksumOf,
   type Host,
-  hostCount,
   type Inputs,
   type MergedService,
   type Service,
@@ -40,12 +39,11 @@ export function createKernelSubject(inputs: Inputs): Subject & { loadAll(): void
   const changes = graph.watch(exported);
   const provenance = inputs.clusters.map((cluster) => ({ agent: cluster }));
   const provenanceOf = new Map(inputs.clusters.map((cluster, at) => [cluster, provenance[at]]));
-  const homesIn = hostsByHome(inputs);
 
   for (const { name, value } of inputs.hosts) hosts.set('', name, value, provenance[0]);
 
   const stage = (cluster: string): void => {
-    for (const { host, home } of homesIn.get(cluster) ?? []) {
+    for (const { host, home } of inputs.residents.get(cluster) ?? []) {
       const name = inputs.hosts[host]?.name as string;
       services.set(cluster, name, inputs.services[host]?.[home] as Service, provenanceOf.get(cluster));
     }
@@ -81,15 +79,4 @@ function* outputsOf(exported: {
   for (const partition of exported.partitions()) {
     for (const { value } of exported.entries(partition)) yield [partition, value];
   }
-}
-
-/** Which hosts live in a cluster: the order in which an agent would list its services. */
-export function hostsByHome(inputs: Inputs): ReadonlyMap<string, readonly { host: number; home: number }[]> {
-  const lists = new Map<string, { host: number; home: number }[]>(inputs.clusters.map((cluster) => [cluster, []]));
-  for (let host = 0; host < hostCount; host += 1) {
-    inputs.hosts[host]?.value.homes.forEach((cluster, home) => {
-      lists.get(cluster)?.push({ host, home });
-    });
-  }
-  return lists;
 }

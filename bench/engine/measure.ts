@@ -2,7 +2,15 @@
 import process from 'node:process';
 import { createFloorSubject } from './floor.ts';
 import { createKernelSubject } from './kernel.ts';
-import { buildInputs, buildUpdates, clusterCount, type Inputs, type Subject, serviceCount, type Update } from './workload.ts';
+import {
+  buildInputs,
+  buildUpdates,
+  clusterCount,
+  type Inputs,
+  type Subject,
+  serviceCount,
+  type Update,
+} from './workload.ts';
 
 const warmUpUpdates = 3000;
 const measuredUpdates = 20_000;
@@ -81,7 +89,9 @@ const floor = measure(
   (subject) => subject.recomputeAll(),
 );
 if (kernel.checksum !== floor.checksum || kernel.outputs !== floor.outputs) {
-  throw new Error(`kernel and floor disagree: ${kernel.outputs}/${kernel.checksum}, ${floor.outputs}/${floor.checksum}`);
+  throw new Error(
+    `kernel and floor disagree: ${kernel.outputs}/${kernel.checksum}, ${floor.outputs}/${floor.checksum}`,
+  );
 }
 const measurement: Measurement = {
   services: serviceCount,

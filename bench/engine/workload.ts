@@ -33,14 +33,19 @@ export interface Inputs {
   readonly hosts: readonly { readonly name: string; readonly value: Host }[];
   /** The host's services, in the order of its homes. */
   readonly services: readonly (readonly Service[])[];
+  /** Which hosts live in a cluster: the order in which its agent lists its services. */
+  readonly residents: ReadonlyMap<string, readonly { readonly host: number; readonly home: number }[]>;
 }
 
-/** Builds the inputs, the same ones each time. Nearly every host has its own set of homes: the hard case for scopes. */
+/** How many different distances the homes of a host have: with the clusters, 5,000 different sets of homes. */
+const strides = 5;
+
+/** Builds the inputs, the same ones each time, as plain as if they had come over a wire. */
 export function buildInputs(): Inputs {
   const clusters = Array.from({ length: clusterCount }, (_none, at) => `cluster-${String(at).padStart(4, '0')}`);
   const pick = (at: number): string => clusters[at % clusterCount] as string;
   const hosts = Array.from({ length: hostCount }, (_none, at) => {
-    const stride = 1 + Math.floor(at / clusterCount);
+    const stride = 1 + (Math.floor(at / clusterCount) % strides);
     return {
       name: `host-${String(at).padStart(5, '0')}.example`,
       value: {
@@ -49,8 +54,21 @@ export function buildInputs(): Inputs {
       },
     };
   });
-  const services = hosts.map((_host, at) => Array.from({ length: homesPerHost }, (_home, home) => service(at, home, 0)));
-  return { clusters, hosts, services };
+  const services = hosts.map((_host, at) =>
+    Array.from({ length: homesPerHost }, (_home, home) => service(at, home, 0)),
+  );
+  const residents = new Map(clusters.map((cluster) => [cluster, [] as { host: number; home: number }[]]));
+  hosts.forEach(({ value }, host) => {
+    value.homes.forEach((cluster, home) => {
+      residents.get(cluster)?.push({ host, home });
+    });
+  });
+  return { ...plain({ clusters, hosts, services }), residents };
+}
+
+/** A copy without what building leaves behind (strings in pieces, room to grow), which is none of an engine's state. */
+function plain<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value)) as Value;
 }
 
 /** A service value; another `version` is another value. */

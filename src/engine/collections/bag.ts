@@ -12,9 +12,8 @@ export function withItem<Item extends object>(bag: Bag<Item>, item: Item): Bag<I
   if (bag === undefined) return item;
   if (bag instanceof Set) return bag.add(item);
   if (!Array.isArray(bag)) return [bag, item];
-  if (bag.length >= longestList) return new Set(bag).add(item);
-  bag.push(item);
-  return bag;
+  // A copy is as long as it must be; a list that grows in place reserves room for a dozen more.
+  return bag.length < longestList ? bag.concat(item) : new Set(bag).add(item);
 }
 
 /** The bag without the item, whether it was in it or not. Reuses the given bag. */

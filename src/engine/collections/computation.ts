@@ -14,8 +14,6 @@ export function openComputation(node: DerivedNode, primary: Cell, right: Cell | 
     reads: undefined,
     outputs: undefined,
     scope: emptyScope,
-    queued: false,
-    failed: false,
   };
   node.computations += 1;
   link(primary, computation);
@@ -25,9 +23,7 @@ export function openComputation(node: DerivedNode, primary: Cell, right: Cell | 
 
 /** Marks a computation to be done when its node is visited; once, however often it is asked for. */
 export function enqueue(computation: Computation): void {
-  if (computation.queued) return;
-  computation.queued = true;
-  computation.node.queue.push(computation);
+  computation.node.queue.add(computation);
 }
 
 /** Whether no side of the primary is there any more. */

@@ -139,7 +139,7 @@ function createNode(registry: Registry, declaration: Declaration): DerivedNode {
     store,
     failures,
     functions,
-    queue: [],
+    queue: new Set(),
     touched: [],
     lost: new Map(),
     unsettled: new Map(),

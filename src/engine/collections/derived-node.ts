@@ -2,10 +2,10 @@ import { packed, unpacked } from './bag.ts';
 import { duplicateOf, endCall, relink } from './call.ts';
 import { addClaim, settleClaims, withdrawClaims } from './claims.ts';
 import { isOrphan, unlink } from './computation.ts';
-import { messageOf, settleFailures } from './failures.ts';
+import { hasFailed, messageOf, settleFailures } from './failures.ts';
 import { describeAddress } from './order.ts';
 import { changed } from './propagate.ts';
-import { emptyScope, isCanonical, type Scope } from './scopes.ts';
+import { emptyScope, isSameList, type Scope } from './scopes.ts';
 import { absent, type Cell, type Computation, type DerivedNode } from './state.ts';
 import { sameValue, scopeOfCell, writeValue } from './storage.ts';
 import type { EntryAddress } from './types.ts';
@@ -13,10 +13,9 @@ import type { EntryAddress } from './types.ts';
 /** Does what is in the node's queue, then decides the touched cells, then the failures. */
 export function refreshNode(node: DerivedNode): void {
   const { queue } = node;
-  if (queue.length === 0) return;
-  node.queue = [];
+  if (queue.size === 0) return;
+  node.queue = new Set();
   for (const computation of queue) {
-    computation.queued = false;
     if (isOrphan(computation)) closeComputation(node, computation);
     else recompute(node, computation);
   }
@@ -33,7 +32,7 @@ function closeComputation(node: DerivedNode, computation: Computation): void {
   if (computation.right !== undefined) unlink(computation.right, computation);
   node.kernel.scopes.release(computation.scope);
   computation.scope = emptyScope;
-  if (computation.failed) node.unsettled.set(computation, undefined);
+  if (hasFailed(computation)) node.unsettled.set(computation, undefined);
   node.computations -= 1;
 }
 
@@ -60,7 +59,7 @@ function recompute(node: DerivedNode, computation: Computation): void {
   else giveNothing(node, computation);
   kernel.scopes.release(computation.scope);
   computation.scope = scope;
-  if (thrown !== undefined || computation.failed) node.unsettled.set(computation, thrown);
+  if (thrown !== undefined || hasFailed(computation)) node.unsettled.set(computation, thrown);
   endCall(call);
 }
 
@@ -99,10 +98,6 @@ function primaryScope(cell: Cell): Scope {
   return cell.partition.store.live ? cell.partition.scope : scopeOfCell(cell);
 }
 
-function isSameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && isCanonical(a) && a.every((item, place) => item === b[place]);
-}
-
 function doubleEmission(cells: readonly Cell[]): string | undefined {
   const twice = duplicateOf(cells);
   return twice === undefined ? undefined : `${describeAddress(twice.partition.name, twice.key)} was emitted twice`;
@@ -124,7 +119,7 @@ function give(node: DerivedNode, computation: Computation, scope: Scope): void {
     if (cell.origin === computation) renew(cell, values[place], computation.scope, rescoped);
     else addClaim(node, cell, computation, values[place]);
   }
-  if (stays !== undefined) computation.outputs = packed([...stays]);
+  if (stays !== undefined) computation.outputs = packed(stays.size === cells.length ? cells : [...stays]);
 }
 
 function giveNothing(node: DerivedNode, computation: Computation): void {

@@ -38,7 +38,7 @@ function storeSizes(store: Store): Record<'partitions' | 'entries' | 'waitedFor'
 
 function derivedSizes(node: DerivedNode): Record<string, number> {
   const { computations, lost, unsettled, queue, touched } = node;
-  const pending = queue.length + touched.length + unsettled.size;
+  const pending = queue.size + touched.length + unsettled.size;
   return { ...storeSizes(node.store), computations, lost: lost.size, pending };
 }
 
@@ -52,8 +52,16 @@ function failureSizes(store: Store): Record<string, number> {
   };
 }
 
-function indexSizes({ groups, memberships, queue }: IndexNode): Record<string, number> {
-  const sizes = { groups: groups.size, members: 0, memberships, readers: 0, counters: 0, pending: queue.length };
+function indexSizes({ groups, sorted, memberships, queue }: IndexNode): Record<string, number> {
+  const sizes = {
+    groups: groups.size,
+    members: 0,
+    memberships,
+    readers: 0,
+    counters: 0,
+    sorted: sorted.size,
+    pending: queue.length,
+  };
   for (const group of groups.values()) {
     sizes.members += bagSize(group.members);
     sizes.readers += bagSize(group.dependents) + bagSize(group.counter?.dependents);

@@ -2,7 +2,7 @@ import { describeAddress } from './order.ts';
 import { changed } from './propagate.ts';
 import { emptyScope, type Scope } from './scopes.ts';
 import { absent, type Blame, type Cell, type Claims, type Computation, type DerivedNode, type Store } from './state.ts';
-import { compareCells, obtainCell, releaseCell, scopeOfCell, writeValue } from './storage.ts';
+import { compareCells, findCell, obtainCell, releaseCell, scopeOfCell, writeValue } from './storage.ts';
 import type { Failure } from './types.ts';
 
 /** What a thrown value says; never throws itself, whatever it is given. */
@@ -39,6 +39,12 @@ export function writeFailure(
   releaseCell(cell);
 }
 
+/** Whether there is a failure of this computation. */
+export function hasFailed({ node: { failures }, primary }: Computation): boolean {
+  if (failures.size === 0) return false;
+  return (findCell(failures, primary.partition.name, primary.key)?.value ?? absent) !== absent;
+}
+
 /** Writes, changes or removes the failures of the computations whose standing may have changed. */
 export function settleFailures(node: DerivedNode): void {
   if (node.unsettled.size === 0) return;
@@ -49,8 +55,7 @@ export function settleFailures(node: DerivedNode): void {
 function settleFailure(node: DerivedNode, computation: Computation, thrown: string | undefined): void {
   const lost = [...(node.lost.get(computation) ?? [])].sort(compareCells);
   const message = thrown ?? conflictMessage(lost);
-  if (message === undefined && !computation.failed) return;
-  computation.failed = message !== undefined;
+  if (message === undefined && !hasFailed(computation)) return;
   const scope =
     message === undefined
       ? emptyScope

@@ -11,15 +11,7 @@ const cheapToSort = 8;
 export function obtainGroup(index: IndexNode, name: string): Group {
   let group = index.groups.get(name);
   if (group === undefined) {
-    group = {
-      kind: 'group',
-      index,
-      name,
-      members: undefined,
-      dependents: undefined,
-      counter: undefined,
-      sorted: undefined,
-    };
+    group = { kind: 'group', index, name, members: undefined, dependents: undefined, counter: undefined };
     index.groups.set(name, group);
   }
   return group;
@@ -42,9 +34,11 @@ export function membersOf(group: Group, scope?: Scope): readonly Entry<unknown>[
   if (scope !== undefined && group.index.from.scoped) {
     return sortedEntries([...itemsOf(group.members)].filter((cell) => isWithin(scopeOfCell(cell), scope)));
   }
-  if (group.sorted !== undefined) return group.sorted;
+  const { sorted } = group.index;
+  const known = sorted.get(group);
+  if (known !== undefined) return known;
   const entries = sortedEntries([...itemsOf(group.members)]);
-  if (entries.length > cheapToSort) group.sorted = Object.freeze(entries);
+  if (entries.length > cheapToSort) sorted.set(group, Object.freeze(entries));
   return entries;
 }
 

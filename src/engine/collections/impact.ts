@@ -35,8 +35,7 @@ function* wokenBy(cell: Cell): Iterable<Computation> {
 
 function* outputsOf(computation: Computation): Iterable<Cell> {
   for (const output of unpacked(computation.outputs)) if (output.value !== absent) yield output;
-  if (!computation.failed) return;
   const { partition, key } = computation.primary;
   const failure = findCell(computation.node.failures, partition.name, key);
-  if (failure !== undefined) yield failure;
+  if (failure !== undefined && failure.value !== absent) yield failure;
 }

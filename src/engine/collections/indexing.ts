@@ -25,7 +25,8 @@ export function createIndexNode(
   });
   const queue = [...from.partitions.values()].flatMap((partition) => [...partition.cells.values()]);
   const groups = new Map<string, Group>();
-  const node: IndexNode = { kind: 'index', name, from, groupsOf, groups, failures, memberships: 0, queue };
+  const sorted: IndexNode['sorted'] = new Map();
+  const node: IndexNode = { kind: 'index', name, from, groupsOf, groups, sorted, failures, memberships: 0, queue };
   from.indexes.push(node);
   return node;
 }
@@ -78,7 +79,7 @@ function regroup(index: IndexNode, cell: Cell, sizesBefore: Map<Group, number>):
 function noteMembership(group: Group, sizesBefore: Map<Group, number>): void {
   if (sizesBefore.has(group)) return;
   sizesBefore.set(group, bagSize(group.members));
-  group.sorted = undefined;
+  group.index.sorted.delete(group);
   for (const computation of itemsOf(group.dependents)) enqueue(computation);
 }
 

@@ -14,7 +14,7 @@ export function changed(cell: Cell, before: unknown, scopeBefore: Scope, rescope
       enqueue(dependent);
       continue;
     }
-    dependent.sorted = undefined;
+    dependent.index.sorted.delete(dependent);
     for (const computation of itemsOf(dependent.dependents)) enqueue(computation);
     if (rescoped) for (const computation of itemsOf(dependent.counter?.dependents)) enqueue(computation);
   }

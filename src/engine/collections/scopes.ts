@@ -1,3 +1,4 @@
+import { type Bag, itemsOf, withItem, withoutItem } from './bag.ts';
 import { compareText } from './order.ts';
 
 /** An interned set of clusters: the same set is the same object. `uses` counts who holds it. */
@@ -27,24 +28,26 @@ const longestSearchedList = 8;
 
 /** Creates an empty table. */
 export function createScopeTable(): ScopeTable {
-  const table = new Map<string, Scope>();
+  // By hash, because the text of every set would take more room than the sets; told apart by value.
+  const table = new Map<number, Bag<Scope>>();
+  let count = 0;
+
+  const retain = (scope: Scope): Scope => {
+    if (scope !== emptyScope) scope.uses += 1;
+    return scope;
+  };
 
   const hold = (clusters: readonly string[]): Scope => {
     if (clusters.length === 0) return emptyScope;
     const sorted = isCanonical(clusters) ? clusters : [...new Set(clusters)].sort(compareText);
-    const id = JSON.stringify(sorted);
-    let scope = table.get(id);
-    if (scope === undefined) {
-      const lookup = sorted.length > longestSearchedList ? new Set(sorted) : undefined;
-      scope = { clusters: Object.freeze(sorted.slice()), lookup, uses: 0 };
-      table.set(id, scope);
+    const hash = hashOf(sorted);
+    for (const known of itemsOf(table.get(hash))) {
+      if (isSameList(known.clusters, sorted)) return retain(known);
     }
-    scope.uses += 1;
-    return scope;
-  };
-
-  const retain = (scope: Scope): Scope => {
-    if (scope !== emptyScope) scope.uses += 1;
+    const lookup = sorted.length > longestSearchedList ? new Set(sorted) : undefined;
+    const scope: Scope = { clusters: Object.freeze(sorted.slice()), lookup, uses: 1 };
+    table.set(hash, withItem(table.get(hash), scope));
+    count += 1;
     return scope;
   };
 
@@ -59,10 +62,30 @@ export function createScopeTable(): ScopeTable {
     release: (scope) => {
       if (scope === emptyScope) return;
       scope.uses -= 1;
-      if (scope.uses === 0) table.delete(JSON.stringify(scope.clusters));
+      if (scope.uses > 0) return;
+      const hash = hashOf(scope.clusters);
+      const left = withoutItem(table.get(hash), scope);
+      if (left === undefined) table.delete(hash);
+      else table.set(hash, left);
+      count -= 1;
     },
-    size: () => table.size,
+    size: () => count,
   };
+}
+
+/** FNV-1a over the names and their ends, cut to what the runtime stores without a box. */
+function hashOf(clusters: readonly string[]): number {
+  let hash = 0x811c9dc5;
+  for (const cluster of clusters) {
+    for (let at = 0; at < cluster.length; at += 1) hash = Math.imul(hash ^ cluster.charCodeAt(at), 0x01000193);
+    hash = Math.imul(hash ^ 0x10000, 0x01000193);
+  }
+  return hash >>> 2;
+}
+
+/** Whether two lists are the same. */
+export function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, at) => item === b[at]);
 }
 
 /** Whether a list is in canonical order without duplicates. */

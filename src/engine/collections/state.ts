@@ -78,9 +78,6 @@ export interface Computation {
   outputs: Few<Cell>;
   /** The declared scope and the primary's: what may be read, and what the outputs could have been computed from. */
   scope: Scope;
-  queued: boolean;
-  /** It has an entry in the node's failures. */
-  failed: boolean;
 }
 
 /** One computation's value for a cell. */
@@ -129,7 +126,8 @@ export interface DerivedNode {
   readonly failures: Store;
   /** What the functions are called with. */
   readonly functions: NodeFunctions;
-  queue: Computation[];
+  /** Computations to be done at the next visit. */
+  queue: Set<Computation>;
   /** Cells to be decided once all of the queue is computed. */
   touched: Touch[];
   /** Keys that a computation gives and another one has won. */
@@ -157,8 +155,6 @@ export interface Group {
   /** Who has read the members. */
   dependents: Bag<Computation>;
   counter: Counter | undefined;
-  /** The members in canonical order, kept for groups that are costly to sort; undefined after any change. */
-  sorted: readonly Entry<unknown>[] | undefined;
 }
 
 /** The number of members of a group: a source of its own, so that who counts is not woken by values. */
@@ -175,6 +171,8 @@ export interface IndexNode {
   readonly from: Store;
   readonly groupsOf: (entry: Entry<unknown>) => Iterable<string>;
   readonly groups: Map<string, Group>;
+  /** Members in canonical order, of groups that are costly to sort and have not changed since. */
+  readonly sorted: Map<Group, readonly Entry<unknown>[]>;
   /** Entries whose groups could not be told. */
   readonly failures: Store;
   /** Pairs of member and group. */

@@ -1,5 +1,5 @@
 import { compareAddresses } from './order.ts';
-import type { Scope } from './scopes.ts';
+import { isSameList, type Scope } from './scopes.ts';
 import { absent, type Store, type Watcher } from './state.ts';
 import { findCell, sameValue, scopeOfCell } from './storage.ts';
 import type { Change } from './types.ts';
@@ -44,8 +44,7 @@ function changeSince(store: Store, partition: string, key: string, before: Earli
   const after = cell === undefined ? absent : cell.value;
   const { clusters } = before;
   const now = cell === undefined ? [] : scopeOfCell(cell).clusters;
-  const sameScope =
-    clusters === now || (clusters.length === now.length && clusters.every((name, at) => name === now[at]));
+  const sameScope = clusters === now || isSameList(clusters, now);
   if (sameScope && sameValue(store, before.value, after)) return undefined;
   return { partition, key, before: shown(before.value), after: shown(after) };
 }
