@@ -82,6 +82,7 @@ function createPullStream({ state, link, hello, peerLimits }: Greeted): PullStre
     phase: 'greeting',
     holding: undefined,
     owedHolding: undefined,
+    holdingDue: false,
     sending: undefined,
   };
   return pull;
@@ -115,7 +116,10 @@ function createPullReader(state: ServerState, slot: ClusterSlot, pull: PullStrea
       case 'verdict':
         readVerdict(frame.value);
         // Before the sender of the delta wakes up: the holding may be in the very next frame.
-        if (!frame.value.accepted) pull.owedHolding = Promise.withResolvers();
+        if (!frame.value.accepted) {
+          pull.owedHolding = Promise.withResolvers();
+          pull.holdingDue = true;
+        }
         return sender.answered(frame.value);
       default:
         throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" on an open Pull stream`);
@@ -144,12 +148,11 @@ function openTransfer(
       pull.established.resolve(true);
     });
   }
-  if (subject.case === 'holding' && pull.owedHolding !== undefined) {
-    const owed = pull.owedHolding;
+  if (subject.case === 'holding' && pull.holdingDue) {
+    pull.holdingDue = false;
     return createHoldingAssembler(subject.value, state.limits, (holding) => {
-      pull.owedHolding = undefined;
       pull.holding = holding;
-      owed.resolve(holding);
+      pull.owedHolding?.resolve(holding);
     });
   }
   if (subject.case === 'results' && pull.phase === 'established') {
@@ -177,6 +180,7 @@ async function sendDelta(
       return { type: 'accepted' };
     }
     const holding = await pull.owedHolding?.promise;
+    pull.owedHolding = undefined;
     if (holding === undefined) return { type: 'disconnected' };
     state.counts.outputsRejected += 1;
     return { type: 'rejected', reason, message, holding };

@@ -52,8 +52,10 @@ export interface PullStream {
   phase: 'greeting' | 'established' | 'gone';
   /** What the agent has last said that it holds. */
   holding: AgentHolding | undefined;
-  /** Set while the agent owes its holding after a rejection. */
+  /** The holding that the agent says after a rejection, until the one who sent the delta has seen it. */
   owedHolding: PromiseWithResolvers<AgentHolding | undefined> | undefined;
+  /** That holding has not begun to arrive. */
+  holdingDue: boolean;
   /** The send that is under way. */
   sending: Promise<unknown> | undefined;
 }

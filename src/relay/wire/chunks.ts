@@ -19,6 +19,8 @@ export interface PackedChunk {
 
 /** Below this size compressing saves nothing worth its time. */
 const COMPRESS_FROM = 256;
+/** A frame of a few bytes may ask for a window of gigabytes; 8 MiB is what every decoder should have. */
+const MAX_WINDOW_LOG = 23;
 /** Of the `records` field in Part, beside the record itself: its tag and length. */
 const RECORD_OVERHEAD = 8;
 
@@ -74,8 +76,7 @@ export function unpackChunk(chunk: { readonly compressed: boolean; readonly data
 
 function decompress(data: Uint8Array): Uint8Array {
   try {
-    // The window is bounded as well: a frame of a few bytes may ask for one of many megabytes.
-    const params = { [constants.ZSTD_d_windowLogMax]: Math.log2(CHUNK_BYTES) };
+    const params = { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG };
     return zstdDecompressSync(data, { maxOutputLength: CHUNK_BYTES, params });
   } catch (error) {
     if (error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {

@@ -4,7 +4,7 @@ import { ProtocolError } from './protocol-error.ts';
 import { checked, readCount } from './scalars.ts';
 
 /** The protocols that this program speaks, lowest and highest. */
-export const PROTOCOL = { min: 1, max: 1 } as const;
+export const PROTOCOL: { readonly min: number; readonly max: number } = { min: 1, max: 1 };
 
 const INSTANCE = /^[A-Za-z0-9-]{8,64}$/;
 const VERSION = /^[\x21-\x7e]{1,64}$/;

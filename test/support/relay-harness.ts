@@ -1,0 +1,121 @@
+import type { MessageStream, StreamEnd, StreamMethod } from '../../src/ports/transport.ts';
+import { createRelayClient, type RelayClientOptions } from '../../src/relay/client.ts';
+import { DEFAULT_LIMITS, type RelayLimits } from '../../src/relay/limits.ts';
+import { createRelayServer, type ObservedRelayServer } from '../../src/relay/server.ts';
+import type { RelayClient } from '../../src/relay/session.ts';
+import { clusterToken } from '../../src/relay/trust/token.ts';
+import { decodeFrame, encodeFrame, type Frame, type FrameInit } from '../../src/relay/wire/frame.ts';
+import { helloFrame } from '../../src/relay/wire/hello.ts';
+import { createMemoryNetwork, type MemoryNetwork } from './relay-transport.ts';
+import {
+  clusterId,
+  clusterName,
+  createFakeAgent,
+  createFakeOwner,
+  type FakeAgent,
+  type FakeOwner,
+} from './relay-world.ts';
+import { silentLog } from './silent-log.ts';
+import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+
+const SECRET = new Uint8Array(32).fill(7);
+export const EAST = clusterName('east');
+
+/** One agent of the world. */
+export interface ConnectedAgent {
+  readonly client: RelayClient;
+  readonly agent: FakeAgent;
+}
+
+/** A server and any number of agents in memory, on virtual time. */
+export interface RelayHarness {
+  readonly clock: VirtualClock;
+  readonly network: MemoryNetwork;
+  readonly owner: FakeOwner;
+  readonly server: ObservedRelayServer;
+  /** Starts an agent of cluster `east` and lets it connect. */
+  connect(options?: Partial<RelayClientOptions>, agent?: FakeAgent): Promise<ConnectedAgent>;
+  /** A peer that says what it is told to, and reads nothing by itself. */
+  stranger(method: StreamMethod, options?: StrangerOptions): Stranger;
+}
+
+/** What a stranger shows at the door. */
+export interface StrangerOptions {
+  readonly cluster?: string;
+  readonly token?: string;
+}
+
+/** A raw stream to the server. */
+export interface Stranger {
+  readonly stream: MessageStream;
+  say(frame: FrameInit): Promise<boolean>;
+  sayBytes(bytes: Uint8Array): Promise<boolean>;
+  hello(changes?: Partial<ReturnType<typeof helloFrame>['value']>): Promise<boolean>;
+  /** The next frame from the server; undefined when there is none any more. */
+  hear(): Promise<Frame | undefined>;
+  readonly ended: Promise<StreamEnd>;
+}
+
+/** Starts the server. */
+export async function createRelayHarness(
+  limits: Partial<RelayLimits> = {},
+  owner: FakeOwner = createFakeOwner(),
+): Promise<RelayHarness> {
+  const clock = createVirtualClock();
+  const network = createMemoryNetwork();
+  const server = createRelayServer(
+    { transport: network.server, clock, log: silentLog },
+    { tokens: [SECRET], version: '1.0.0', limits },
+  );
+  await server.start(owner);
+  let instances = 0;
+  return {
+    clock,
+    network,
+    owner,
+    server,
+    stranger: (method, options = {}) => createStranger(network, method, options),
+    async connect(options = {}, agent = createFakeAgent()) {
+      instances += 1;
+      const cluster = options.cluster ?? EAST;
+      const client = createRelayClient(
+        { transport: network.client, clock, random: { next: () => 0.5, id: () => 'x' }, log: silentLog },
+        {
+          cluster,
+          clusterId: clusterId(`${cluster}-id`),
+          instance: `instance-${instances}`,
+          token: () => clusterToken(SECRET, cluster),
+          version: '1.0.0',
+          capabilities: [],
+          ...options,
+        },
+      );
+      client.start(agent);
+      await clock.settle();
+      return { client, agent };
+    },
+  };
+}
+
+function createStranger(network: MemoryNetwork, method: StreamMethod, options: StrangerOptions): Stranger {
+  const { cluster = 'east' } = options;
+  const token = options.token ?? clusterToken(SECRET, cluster);
+  const stream = network.client
+    .dial()
+    .open(method, { 'fleetrelay-cluster': cluster, authorization: `Bearer ${token}` });
+  return {
+    stream,
+    say: (frame) => stream.write(encodeFrame(frame)),
+    sayBytes: (bytes) => stream.write(bytes),
+    hello(changes = {}) {
+      const identity = { cluster: clusterName('east'), clusterId: clusterId('east-id'), instance: 'stranger-1' };
+      const { value } = helloFrame({ ...identity, version: '1.0.0', capabilities: [] }, DEFAULT_LIMITS);
+      return stream.write(encodeFrame({ case: 'hello', value: { ...value, ...changes } }));
+    },
+    async hear() {
+      const bytes = await stream.read();
+      return bytes === undefined ? undefined : decodeFrame(bytes);
+    },
+    ended: stream.ended,
+  };
+}

@@ -1,0 +1,310 @@
+import { expect, test } from 'vitest';
+import type { ObjectResult } from '../../../src/model/agent.ts';
+import { objectDigest } from '../../../src/model/digest.ts';
+import type { AgentSession } from '../../../src/relay/session.ts';
+import { decodeFrame } from '../../../src/relay/wire/frame.ts';
+import { createRelayHarness, EAST, type RelayHarness } from '../../support/relay-harness.ts';
+import {
+  clusterId,
+  configMap,
+  configMapKey,
+  createFakeAgent,
+  deltaOf,
+  inputOf,
+  type Outputs,
+  outputsDigest,
+} from '../../support/relay-world.ts';
+
+const NONE: Outputs = new Map();
+const A: Outputs = new Map([['a', '1']]);
+const AB: Outputs = new Map([
+  ['a', '2'],
+  ['b', '1'],
+]);
+
+function sessionOf({ owner }: RelayHarness): AgentSession {
+  const connected = owner.sessions.get(EAST);
+  if (connected === undefined) throw new Error('east is not connected');
+  return connected.session;
+}
+
+function result(name: string, message = ''): ObjectResult {
+  const digest = objectDigest(configMap(name, '1'));
+  return { key: configMapKey(name), digest, state: 'applied', reason: 'Applied', message };
+}
+
+test('a delta arrives with everything that it says', async () => {
+  const world = await createRelayHarness();
+  const { agent } = await world.connect();
+  const delta = {
+    ...deltaOf(NONE, AB, { epoch: 3, sequence: 1 }),
+    keeps: [{ key: configMapKey('kept'), reason: 'its source cannot be read' }],
+  };
+  expect(await sessionOf(world).send(delta)).toEqual({ type: 'accepted' });
+  const touched = {
+    ...deltaOf(AB, AB, { epoch: 3, sequence: 2 }),
+    touches: [{ key: configMapKey('a'), origins: [{ source: 'fleet' as never, path: 'new.yaml' }], scope: [EAST] }],
+  };
+  expect(await sessionOf(world).send(touched)).toEqual({ type: 'accepted' });
+  expect(agent.deltas).toEqual([delta, touched]);
+  expect(world.server.stats()).toMatchObject({ connectedClusters: 1, streams: 2, outputsAccepted: 2 });
+});
+
+test('what an agent holds is said at each connect', async () => {
+  const world = await createRelayHarness();
+  const { agent } = await world.connect();
+  await sessionOf(world).send(deltaOf(NONE, AB, { epoch: 1, sequence: 1 }));
+  agent.entries.set('removing', { ...agent.entries.values().next().value!, key: configMapKey('z'), phase: 'removing' });
+  const held = [...agent.entries.values()];
+  agent.holding = () => ({
+    position: { epoch: 1, sequence: 1 },
+    digest: outputsDigest(AB),
+    revisions: [{ source: 'fleet' as never, revision: 'abc' }],
+    entries: held,
+  });
+  world.network.cut();
+  await world.clock.advance(1_000);
+  expect(world.owner.sessions.get(EAST)?.holding).toEqual(agent.holding());
+});
+
+test('a delta that does not fit is rejected with what is held, and the next one that fits is accepted', async () => {
+  const world = await createRelayHarness();
+  const { agent } = await world.connect();
+  await sessionOf(world).send(deltaOf(NONE, A, { epoch: 2, sequence: 5 }));
+  const cases = [
+    [deltaOf(NONE, AB, { epoch: 2, sequence: 6 }), 'DifferentBase'],
+    [deltaOf(A, AB, { epoch: 2, sequence: 5 }), 'OldPosition'],
+    [deltaOf(A, AB, { epoch: 1, sequence: 9 }), 'OldPosition'],
+    [{ ...deltaOf(A, AB, { epoch: 2, sequence: 6 }), to: outputsDigest(NONE) }, 'DigestMismatch'],
+  ] as const;
+  for (const [delta, reason] of cases) {
+    expect(await sessionOf(world).send(delta)).toMatchObject({ type: 'rejected', reason, holding: agent.holding() });
+  }
+  agent.refusal = 'DiskFull';
+  const good = deltaOf(A, AB, { epoch: 2, sequence: 6 });
+  expect(await sessionOf(world).send(good)).toMatchObject({ type: 'rejected', reason: 'DiskFull' });
+  agent.refusal = undefined;
+  expect(await sessionOf(world).send(good)).toEqual({ type: 'accepted' });
+  expect(agent.deltas).toHaveLength(2);
+});
+
+test('two deltas at once are a programming error', async () => {
+  const world = await createRelayHarness();
+  await world.connect();
+  const first = sessionOf(world).send(deltaOf(NONE, A, { epoch: 1, sequence: 1 }));
+  expect(() => sessionOf(world).send(deltaOf(A, AB, { epoch: 1, sequence: 2 }))).toThrow(/already/);
+  await first;
+});
+
+test('an acceptance that is lost shows in what the agent holds when it comes back', async () => {
+  const world = await createRelayHarness();
+  const { agent } = await world.connect();
+  const gate = Promise.withResolvers<void>();
+  agent.gate = gate.promise;
+  const sending = sessionOf(world).send(deltaOf(NONE, A, { epoch: 1, sequence: 1 }));
+  await world.clock.settle();
+  world.network.freeze({ up: true, down: false });
+  gate.resolve();
+  await world.clock.settle();
+  world.network.cut();
+  expect(await sending).toEqual({ type: 'disconnected' });
+  await world.clock.advance(1_000);
+  expect(world.owner.sessions.get(EAST)?.holding).toMatchObject({
+    position: { epoch: 1, sequence: 1 },
+    digest: outputsDigest(A),
+  });
+  expect(await sessionOf(world).send(deltaOf(A, AB, { epoch: 1, sequence: 2 }))).toEqual({ type: 'accepted' });
+  expect(agent.deltas).toHaveLength(2);
+});
+
+test('results are not lost over a reconnect, and the newest of a key wins', async () => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect();
+  world.network.freeze({ up: true, down: true });
+  client.report([result('a', 'old'), result('b')]);
+  await world.clock.settle();
+  client.report([result('a', 'new')]);
+  world.network.cut();
+  await world.clock.settle();
+  client.report([result('c')]);
+  await world.clock.advance(1_000);
+  const said = world.owner.received.map(({ key, message }) => [key, message]);
+  expect(said).toEqual([
+    [configMapKey('b'), ''],
+    [configMapKey('a'), 'new'],
+    [configMapKey('c'), ''],
+  ]);
+  world.network.cut();
+  await world.clock.advance(1_000);
+  expect(world.owner.received).toHaveLength(3);
+});
+
+test('many results arrive in batches, and an odd reason spoils nothing', async () => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect();
+  const many = Array.from({ length: 1200 }, (_, index) => result(`r${index}`, 'x'.repeat(9_000)));
+  client.report([...many, { ...result('odd'), reason: 'not a word' }]);
+  await world.clock.settle();
+  await world.clock.settle();
+  expect(world.owner.received).toHaveLength(1201);
+  expect(world.owner.received.at(-1)?.reason).toBe('Unknown');
+  expect(world.owner.received[0]?.message).toMatch(/^x{4092}\.\.\.$/);
+});
+
+test('only the difference of the input travels, also after a reconnect', async () => {
+  const world = await createRelayHarness();
+  const { client, agent } = await world.connect();
+  client.publishInput(inputOf({ a: '1', b: '1' }));
+  await world.clock.settle();
+  client.publishInput(inputOf({ a: '2', b: '1', c: '1' }));
+  await world.clock.settle();
+  world.network.cut();
+  await world.clock.settle();
+  client.publishInput(inputOf({ a: '2', c: '1' }));
+  await world.clock.advance(1_000);
+  const names = world.owner.inputs.map(({ delta }) => [delta.upserts.map(({ key }) => key), delta.removals]);
+  expect(names).toEqual([
+    [[configMapKey('a'), configMapKey('b')], []],
+    [[configMapKey('a'), configMapKey('c')], []],
+    [[], [configMapKey('b')]],
+  ]);
+  expect(agent.acknowledged).toEqual(world.owner.inputs.map(({ delta }) => delta.to));
+});
+
+test('a new agent process asks for the list and sends only the difference', async () => {
+  const world = await createRelayHarness();
+  const first = await world.connect();
+  first.client.publishInput(inputOf({ a: '1', b: '1' }));
+  await world.clock.settle();
+  await Promise.all([first.client.stop(), world.clock.advance(2_000)]);
+  const requests: string[] = [];
+  world.network.onMessage = (_, bytes) => requests.push(decodeFrame(bytes).case);
+  const second = await world.connect();
+  second.client.publishInput(inputOf({ a: '1', b: '2' }));
+  await world.clock.settle();
+  expect(requests).toContain('heldInputRequest');
+  expect(world.owner.inputs.at(-1)?.delta).toMatchObject({ upserts: [{ key: configMapKey('b') }], removals: [] });
+  expect(world.owner.inputs).toHaveLength(2);
+});
+
+test('an unchanged input is stated once per link, without content', async () => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect();
+  client.publishInput(inputOf({ a: '1' }));
+  await world.clock.settle();
+  client.publishInput(inputOf({ a: '1' }));
+  await world.clock.settle();
+  expect(world.owner.inputs).toHaveLength(1);
+  world.network.cut();
+  await world.clock.advance(1_000);
+  expect(world.owner.inputs).toHaveLength(2);
+  expect(world.owner.inputs[1]?.delta).toMatchObject({
+    upserts: [],
+    removals: [],
+    kinds: [{ kind: '/ConfigMap', state: 'complete' }],
+  });
+});
+
+test('while an input delta is under way, newer snapshots replace the one that waits', async () => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect();
+  world.network.freeze({ up: true, down: true });
+  for (const datum of ['1', '2', '3', '4']) client.publishInput(inputOf({ a: datum }));
+  await world.clock.settle();
+  world.network.freeze({ up: false, down: false });
+  await world.clock.settle();
+  const values = world.owner.inputs.map(({ delta }) => delta.upserts[0]?.value.data);
+  expect(values).toEqual([{ datum: '1' }, { datum: '4' }]);
+});
+
+test('an input object that the server does not take makes its kind unknown, and the rest arrives', async () => {
+  const world = await createRelayHarness({ objectBytes: 10_000 });
+  const { client } = await world.connect();
+  client.publishInput(inputOf({ big: 'x'.repeat(20_000), small: '1' }));
+  await world.clock.advance(2_000);
+  expect(world.owner.held.get(EAST)?.has(configMapKey('small'))).toBe(true);
+  expect(world.owner.held.get(EAST)?.has(configMapKey('big'))).toBe(false);
+  expect(world.owner.inputs.at(-1)?.delta.kinds[0]).toMatchObject({ kind: '/ConfigMap', state: 'unknown' });
+});
+
+test('an output object that the agent does not take is rejected with that reason', async () => {
+  const world = await createRelayHarness();
+  await world.connect({ limits: { objectBytes: 10_000 } });
+  const big: Outputs = new Map([['big', 'x'.repeat(20_000)]]);
+  const outcome = await sessionOf(world).send(deltaOf(NONE, big, { epoch: 1, sequence: 1 }));
+  expect(outcome).toMatchObject({ type: 'rejected', reason: 'ObjectTooLarge' });
+  await world.clock.advance(1_000);
+  expect(await sessionOf(world).send(deltaOf(NONE, A, { epoch: 1, sequence: 2 }))).toEqual({ type: 'accepted' });
+});
+
+test('objects of 5 MB go both ways', async () => {
+  const world = await createRelayHarness();
+  const { client, agent } = await world.connect();
+  const big: Outputs = new Map([['big', noise(5_000_000)]]);
+  expect(await sessionOf(world).send(deltaOf(NONE, big, { epoch: 1, sequence: 1 }))).toEqual({ type: 'accepted' });
+  expect(agent.holding().digest).toBe(outputsDigest(big));
+  client.publishInput(inputOf({ big: noise(5_000_000) }));
+  for (let turn = 0; turn < 20; turn += 1) await world.clock.settle();
+  expect(world.owner.inputs[0]?.delta.upserts[0]?.value.data).toEqual({ datum: noise(5_000_000) });
+});
+
+test('a session can be ended, and the agent is told why', async () => {
+  const world = await createRelayHarness();
+  const { agent } = await world.connect();
+  sessionOf(world).close('refused', 'ClusterReplaced', 'the name belongs to another cluster now');
+  await world.clock.settle();
+  expect(agent.states.at(-1)).toMatchObject({ type: 'waiting', reason: 'ClusterReplaced', retryInMs: 1_500 });
+  expect(world.owner.events.at(-1)).toBe('disconnected east instance-1 ClusterReplaced');
+});
+
+test('draining waits for what is in flight, and then tells every agent to come again', async () => {
+  const world = await createRelayHarness();
+  const agent = createFakeAgent();
+  await world.connect({}, agent);
+  const gate = Promise.withResolvers<void>();
+  agent.gate = gate.promise;
+  const sending = sessionOf(world).send(deltaOf(NONE, A, { epoch: 1, sequence: 1 }));
+  await world.clock.settle();
+  let drained = false;
+  const draining = world.server.drain().then(() => {
+    drained = true;
+  });
+  await world.clock.advance(1_000);
+  expect(drained).toBe(false);
+  gate.resolve();
+  expect(await sending).toEqual({ type: 'accepted' });
+  await draining;
+  await world.clock.settle();
+  expect(agent.states.at(-1)).toMatchObject({ type: 'waiting', reason: 'Draining' });
+  expect(world.network.open()).toBe(0);
+});
+
+test('draining does not wait for ever', async () => {
+  const world = await createRelayHarness({ drainMs: 5_000 });
+  const { agent } = await world.connect();
+  agent.gate = new Promise(() => undefined);
+  const sending = sessionOf(world).send(deltaOf(NONE, A, { epoch: 1, sequence: 1 }));
+  const draining = world.server.drain();
+  await world.clock.advance(5_000);
+  await draining;
+  expect(await sending).toEqual({ type: 'disconnected' });
+});
+
+test('an agent that stops says goodbye', async () => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect({ clusterId: clusterId('other') });
+  await Promise.all([client.stop(), world.clock.advance(2_000)]);
+  expect(world.owner.events.at(-1)).toBe('disconnected east instance-1 Stopping');
+  expect(world.network.open()).toBe(0);
+});
+
+/** Text that does not compress away. */
+function noise(length: number): string {
+  let state = 12345;
+  const parts: string[] = [];
+  while (parts.length * 8 < length) {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    parts.push(state.toString(36).padStart(8, '0'));
+  }
+  return parts.join('').slice(0, length);
+}
