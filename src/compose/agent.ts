@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import { getCACertificates } from 'node:tls';
+import { createAgentDisk } from '../adapters/directory/agent-disk.ts';
+import { createDirectoryCluster } from '../adapters/directory/cluster.ts';
+import { OWN_FOLDER } from '../adapters/directory/instance.ts';
+import { createGrpcClientTransport, type GrpcClientOptions } from '../adapters/grpc/client.ts';
+import { createSystemClock } from '../adapters/system/clock.ts';
+import { createPinoLog } from '../adapters/system/pino-log.ts';
+import { createSystemRandom } from '../adapters/system/random.ts';
+import { type Agent, createAgent } from '../agent/agent.ts';
+import { type FleetName, parseFleetName } from '../model/ids.ts';
+import { must } from '../model/result.ts';
+import type { Log } from '../ports/log.ts';
+import { createRelayClient } from '../relay/client.ts';
+import { displayAddress } from '../server/listen-address.ts';
+import { startAgentHealth } from './agent-health.ts';
+import type { AgentOptions, RunIo } from './options.ts';
+
+/** An agent that runs in this process. */
+export interface RunningAgent {
+  readonly agent: Agent;
+  /** Where health and metrics are, as `http://HOST:PORT`. */
+  readonly health: string | undefined;
+  stop(): Promise<void>;
+}
+
+/** What an agent in this process is told. */
+export interface StartAgentOptions extends AgentOptions {
+  /** Stamped on every object. */
+  readonly fleet?: FleetName;
+}
+
+/** The name in the stamps of an agent that was not told another one. */
+const DEFAULT_FLEET = 'default';
+
+/** Runs the agent of one cluster until the signal. Resolves with the exit code; rejects with a text for a person. */
+export async function runAgent(options: AgentOptions, signal: AbortSignal, io: RunIo): Promise<number> {
+  const log = createPinoLog({ level: options.logLevel });
+  const running = await startAgent(options, io, log);
+  log.info('the agent is up', { cluster: options.cluster, directory: options.directory, health: running.health });
+  if (!signal.aborted)
+    await new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));
+  log.info('the agent is stopping');
+  await running.stop();
+  return 0;
+}
+
+/** Starts an agent in this process; there may be many, each with its own folder. */
+export async function startAgent(
+  options: StartAgentOptions,
+  { cwd, version }: Pick<RunIo, 'cwd' | 'version'>,
+  parentLog: Log,
+): Promise<RunningAgent> {
+  const log = parentLog.child({ cluster: options.cluster });
+  const deps = { clock: createSystemClock(), random: createSystemRandom(), log };
+  const inside = (path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
+  const directory = inside(options.directory);
+  const folder = options.dataDir === undefined ? join(directory, OWN_FOLDER) : inside(options.dataDir);
+  const cluster = await createDirectoryCluster(deps, { directory });
+  try {
+    const transport = createGrpcClientTransport({
+      server: displayAddress(options.server),
+      security: security(options, inside),
+    });
+    const relay = createRelayClient(
+      { ...deps, transport },
+      {
+        cluster: options.cluster,
+        clusterId: await cluster.identity(),
+        instance: deps.random.id(),
+        token: tokenOf(options, inside),
+        version,
+        capabilities: [],
+      },
+    );
+    const disk = createAgentDisk(deps, { folder });
+    const fleet = options.fleet ?? must(parseFleetName(DEFAULT_FLEET));
+    const agent = createAgent({ ...deps, cluster, relay, disk }, { fleet });
+    await agent.start();
+    const health =
+      options.health && (await startAgentHealth(agent, options.health, { version, cluster: options.cluster }));
+    return {
+      agent,
+      health: health?.address,
+      stop: async () => {
+        await health?.stop();
+        await agent.stop();
+        await disk.close();
+        await cluster.close();
+      },
+    };
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  }
+}
+
+function security({ caFile, insecure }: AgentOptions, inside: (path: string) => string): GrpcClientOptions['security'] {
+  if (insecure) return { type: 'insecure' };
+  if (caFile === undefined) return { type: 'tls', ca: () => Buffer.from(getCACertificates('default').join('\n')) };
+  return { type: 'tls', ca: () => readOrSay('certificate authority', inside(caFile)) };
+}
+
+function tokenOf({ tokenFile }: AgentOptions, inside: (path: string) => string): () => string {
+  return tokenFile === undefined ? () => '' : () => readOrSay('token', inside(tokenFile)).toString('utf8');
+}
+
+/** Read at each dial: a file that is replaced takes effect, and one that comes late does no harm. */
+function readOrSay(what: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    throw new Error(`the ${what} file ${path} cannot be read (${code})`, { cause: error });
+  }
+}
