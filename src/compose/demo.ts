@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { printYaml } from '../manifest/print-yaml.ts';
+import type { Program } from './demo/child.ts';
 import { type Stage, setStage } from './demo/stage.ts';
 import { type Step, story } from './demo/story.ts';
 import type { DemoOptions, RunIo } from './options.ts';
@@ -21,7 +22,7 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal, io: Run
   const talk = options.output === 'text' ? io.out : () => undefined;
   talk('Setting the stage: a git server, a management server and three agents ...\n');
   const started = performance.now();
-  const stage = await setStage(io.env, {
+  const stage = await setStage(ownProgram(io.env), {
     keep: options.keep,
     ...(options.directory === undefined ? {} : { directory: options.directory }),
   });
@@ -37,6 +38,13 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal, io: Run
   } finally {
     await stage.stop();
   }
+}
+
+/** The program that this demo is a part of. */
+function ownProgram(env: RunIo['env']): Program {
+  const file = process.argv[1];
+  if (file === undefined) throw new Error('the demo cannot find the program that it is part of');
+  return { file, env };
 }
 
 async function playAll(

@@ -22,7 +22,7 @@ const ONLY_SOURCE = must(parseSourceName('main'));
  */
 export async function resolveServeConfig(options: ServeOptions, io: Pick<RunIo, 'cwd'>): Promise<RelayConfig> {
   const file = options.configFile === undefined ? undefined : resolve(io.cwd, options.configFile);
-  const written = file === undefined ? minimalConfig() : await readFile(file);
+  const written = file === undefined ? minimalConfig(options.fleet ?? 'fleet') : await readFile(file);
   const { config, diagnostics } = decodeRelayConfig(file ?? 'the flags', written);
   if (config === undefined) {
     throw new Error(['the configuration cannot be used:', ...diagnostics.map(displayDiagnostic)].join('\n  '));
@@ -32,12 +32,12 @@ export async function resolveServeConfig(options: ServeOptions, io: Pick<RunIo, 
 }
 
 /** The file that says nothing: every default, and a source that flags must replace. */
-function minimalConfig(): Uint8Array {
+function minimalConfig(fleet: string): Uint8Array {
   const document = {
     apiVersion: 'fleetrelay.dev/v1alpha1',
     kind: 'RelayConfig',
-    fleet: { name: 'fleet' },
-    sources: [{ name: ONLY_SOURCE, type: 'files', files: { path: '.' } }],
+    fleet: { name: fleet },
+    sources: [{ name: ONLY_SOURCE, files: { path: '.' } }],
   };
   return new TextEncoder().encode(JSON.stringify(document));
 }

@@ -15,11 +15,16 @@ export interface Child {
 const STOP_MS = 10_000;
 const KEPT_LINES = 20;
 
-/** Starts `fleetrelay ARGS` with this very program. */
-export function startChild(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Child {
-  const program = process.argv[1];
-  if (program === undefined) throw new Error('the demo cannot find the program that it is part of');
-  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+/** Which program is run, and with what environment. */
+export interface Program {
+  /** File that Node runs: fleetrelay's own. */
+  readonly file: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Starts `fleetrelay ARGS`. */
+export function startChild({ file, env }: Program, args: readonly string[]): Child {
+  const child = spawn(process.execPath, [file, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const lines: string[] = [];
   const waiting = new Set<(line: string) => void>();
   createInterface({ input: child.stderr }).on('line', (line) => {
@@ -53,11 +58,9 @@ export function startChild(args: readonly string[], env: Readonly<Record<string,
 }
 
 /** Runs `fleetrelay ARGS` to its end and returns what it printed. Rejects with its error text if it fails. */
-export function runChild(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Promise<string> {
-  const program = process.argv[1];
-  if (program === undefined) throw new Error('the demo cannot find the program that it is part of');
+export function runChild({ file, env }: Program, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [program, ...args], {
+    const child = spawn(process.execPath, [file, ...args], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 60_000,

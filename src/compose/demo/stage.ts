@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createSmartHttpServer, type SmartHttpServer } from '../../adapters/git/smart-http-server.ts';
 import type { FleetView } from '../../server/api.ts';
-import { type Child, runChild, startChild } from './child.ts';
+import { type Child, type Program, runChild, startChild } from './child.ts';
 import { openWorkTree, type WorkTree } from './work-tree.ts';
 
 /** Everything that the demo runs: a git server, a management server, and three agents, each a process of its own. */
@@ -30,11 +30,10 @@ export const clusterNames = ['east', 'west', 'edge'] as const;
 
 const REPOSITORY = 'fleet';
 const FLEET = 'demo';
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Sets the stage; whatever was started is stopped again if something fails. */
 export async function setStage(
-  env: Environment,
+  program: Program,
   options: { readonly directory?: string; readonly keep: boolean },
 ): Promise<Stage> {
   const folder = options.directory ?? (await mkdtemp(join(tmpdir(), 'fleetrelay-demo-')));
@@ -45,7 +44,7 @@ export async function setStage(
     for (const close of closers.reverse().splice(0)) await close();
   };
   try {
-    return await buildStage(env, folder, closers, stop);
+    return await buildStage(program, folder, closers, stop);
   } catch (error) {
     await stop();
     throw error;
@@ -53,15 +52,15 @@ export async function setStage(
 }
 
 async function buildStage(
-  env: Environment,
+  program: Program,
   folder: string,
   closers: (() => Promise<unknown>)[],
   stop: () => Promise<void>,
 ): Promise<Stage> {
   let hook: (() => Promise<void>) | undefined;
-  const { server: gitServer, work, repository } = await serveRepository(env, folder, () => void hook?.());
+  const { server: gitServer, work, repository } = await serveRepository(program.env, folder, () => void hook?.());
   closers.push(() => gitServer.stop());
-  const { server, addresses, secret } = await startManagementServer(env, folder, repository);
+  const { server, addresses, secret } = await startManagementServer(program, folder, repository);
   closers.push(() => server.stop());
   hook = () => callHook(addresses.http, secret);
   const agents = new Map<string, Child>();
@@ -70,7 +69,7 @@ async function buildStage(
   const clusterFolder = (name: string): string => join(folder, 'clusters', name);
 
   const startAgent = async (name: string): Promise<void> => {
-    const token = (await runChild(['cluster', 'token', name, '--data-dir', data], env)).trim();
+    const token = (await runChild(program, ['cluster', 'token', name, '--data-dir', data])).trim();
     const tokenFile = join(folder, `${name}.token`);
     await writeFile(tokenFile, `${token}\n`, { mode: 0o600 });
     await mkdir(clusterFolder(name), { recursive: true });
@@ -85,7 +84,7 @@ async function buildStage(
       '--directory',
       clusterFolder(name),
     ];
-    agents.set(name, startChild(['agent', '--cluster', name, ...where], env));
+    agents.set(name, startChild(program, ['agent', '--cluster', name, ...where]));
   };
   const stage: Stage = {
     folder,
@@ -103,7 +102,7 @@ async function buildStage(
       const response = await fetch(`${addresses.http}/api/v1/status`, { signal: AbortSignal.timeout(10_000) });
       return (await response.json()) as FleetView;
     },
-    fleetrelay: (...args) => runChild([...args, '--api', addresses.http], env),
+    fleetrelay: (...args) => runChild(program, [...args, '--api', addresses.http]),
     stop,
   };
   await Promise.all(clusterNames.map((name) => startAgent(name)));
@@ -111,7 +110,7 @@ async function buildStage(
 }
 
 async function serveRepository(
-  env: Environment,
+  env: Program['env'],
   folder: string,
   pushed: () => void,
 ): Promise<{ readonly server: SmartHttpServer; readonly work: WorkTree; readonly repository: string }> {
@@ -133,13 +132,13 @@ async function serveRepository(
   return { server, work, repository };
 }
 
-async function startManagementServer(env: Environment, folder: string, repository: string) {
+async function startManagementServer(program: Program, folder: string, repository: string) {
   const secret = randomBytes(24).toString('hex');
   const secretFile = join(folder, 'hook-secret');
   await writeFile(secretFile, `${secret}\n`, { mode: 0o600 });
   const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--hook-secret-file', secretFile];
   const following = ['--repo', repository, '--branch', 'main', '--poll', '30', '--fleet', FLEET];
-  const server = startChild(['serve', ...following, '--data-dir', join(folder, 'server'), ...listening], env);
+  const server = startChild(program, ['serve', ...following, '--data-dir', join(folder, 'server'), ...listening]);
   const { relay, http, caFile } = await server.logged('the server is up');
   return { server, secret, addresses: { relay: String(relay), http: String(http), caFile: String(caFile) } };
 }

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
+import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
+
+const typo = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n';
+const live = (name: string): string => `namespaces/web/configmap/${name}.yaml`;
+
+describe('what a push does to real clusters', () => {
+  let fleet: Fleet;
+  const holds = (cluster: string, name: string, text: string): Promise<string> =>
+    until(`${cluster} holds ${name} with ${text}`, () => {
+      const file = fleet.live(cluster, live(name));
+      return file?.includes(text) === true ? file : undefined;
+    });
+  const lacks = (cluster: string, name: string): Promise<true> =>
+    until(`${cluster} lacks ${name}`, () => fleet.live(cluster, live(name)) === undefined || undefined);
+  const summary = (text: RegExp): Promise<string> =>
+    until(`the summary is ${text}`, async () => {
+      const said = (await fleet.status()).summary;
+      return text.test(said) ? said : undefined;
+    });
+  const entered = (commit: string): Promise<true> =>
+    until(`${commit} has entered`, async () => (await fleet.status()).sources[0]?.revision === commit || undefined);
+
+  beforeAll(async () => {
+    fleet = await startFleet({
+      'clusters/east/cluster.yaml': clusterYaml('east'),
+      'clusters/west/cluster.yaml': clusterYaml('west'),
+      'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
+      'apps/a.yaml': configMapYaml('a', 'one'),
+      'apps/b.yaml': configMapYaml('b', 'one'),
+      'clusters/east/only.yaml': configMapYaml('only', 'one'),
+    });
+    fleet.agent('east').start();
+    fleet.agent('west').start();
+    await summary(/^applied by 2 of 2 clusters$/);
+  });
+  afterAll(async () => fleet.stop());
+
+  it('brings the first revision and a change of it', async () => {
+    await holds('east', 'only', 'one');
+    expect(fleet.live('west', live('only'))).toBeUndefined();
+    fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
+    await holds('east', 'a', 'two');
+    await holds('west', 'a', 'two');
+  });
+
+  it('removes what was removed', async () => {
+    fleet.push({ 'apps/b.yaml': null });
+    await lacks('east', 'b');
+    await lacks('west', 'b');
+    expect(fleet.live('east', live('a'))).toContain('two');
+  });
+
+  it('lets good files in beside a bad one, and removes nothing meanwhile', async () => {
+    const commit = fleet.push({
+      'apps/bad.yaml': typo,
+      'apps/c.yaml': configMapYaml('c', 'one'),
+      'clusters/east/only.yaml': null,
+    });
+    await holds('west', 'c', 'one');
+    await entered(commit);
+    expect(fleet.live('east', live('only'))).toBeDefined();
+    const [said] = JSON.parse(await fleet.cli('get', 'diagnostics', '-o', 'json')) as {
+      at: { path: string; line: number };
+    }[];
+    expect(said?.at).toMatchObject({ path: 'apps/bad.yaml', line: expect.any(Number) });
+    fleet.push({ 'apps/bad.yaml': null });
+    await lacks('east', 'only');
+  });
+
+  it('keeps an object whose file is renamed with a typo in the same push', async () => {
+    const commit = fleet.push({ 'apps/c.yaml': null, 'apps/renamed.yaml': typo });
+    await entered(commit);
+    await summary(/held/);
+    expect(fleet.live('east', live('c'))).toBeDefined();
+    fleet.push({ 'apps/renamed.yaml': configMapYaml('c', 'three') });
+    await holds('east', 'c', 'three');
+  });
+
+  it('keeps what a broken Placement placed', async () => {
+    await entered(
+      fleet.push({
+        'fleet/placement.yaml':
+          'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: apps}\nspec: {}\n',
+      }),
+    );
+    await summary(/held/);
+    expect(fleet.live('east', live('a'))).toContain('two');
+    await entered(fleet.push({ 'fleet/placement.yaml': placementYaml('apps', 'apps/**') }));
+    await summary(/^applied by 2 of 2 clusters$/);
+  });
+
+  it('goes on serving a cluster whose KubernetesCluster is broken', async () => {
+    await entered(fleet.push({ 'clusters/east/cluster.yaml': typo, 'apps/a.yaml': configMapYaml('a', 'four') }));
+    await holds('east', 'a', 'four');
+    await entered(fleet.push({ 'clusters/east/cluster.yaml': clusterYaml('east') }));
+    await summary(/^applied by 2 of 2 clusters$/);
+  });
+
+  it('carries a ConfigMap of 5 MB', async () => {
+    const large = 'x'.repeat(5 * 1024 * 1024);
+    fleet.push({ 'apps/large.yaml': configMapYaml('large', large) });
+    await holds('east', 'large', large);
+    fleet.push({ 'apps/large.yaml': null });
+    await lacks('east', 'large');
+  });
+});

@@ -1,0 +1,224 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { load } from 'js-yaml';
+import { createSmartHttpServer } from '../../src/adapters/git/smart-http-server.ts';
+import { parseClusterName } from '../../src/model/ids.ts';
+import { must } from '../../src/model/result.ts';
+import { clusterToken } from '../../src/relay/trust/token.ts';
+import type { FleetView } from '../../src/server/api.ts';
+import { createGitSandbox, type GitSandbox } from './git-sandbox.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
+export const STATUS_BRANCH = 'fleetrelay/status/test';
+const LOOK_EVERY_MS = 50;
+
+/** A real fleet: git over smart HTTP, a server process, agent processes with directory clusters. */
+export interface Fleet {
+  readonly sandbox: GitSandbox;
+  readonly bare: string;
+  readonly repository: string;
+  readonly server: ServerProcess;
+  readonly dataDir: string;
+  /** Pushes files (null removes) and returns the commit; the server hears of it by its poll. */
+  push(files: Readonly<Record<string, string | null>>): string;
+  agent(name: string): AgentProcess;
+  /** A file of a directory cluster; undefined if it is not there. */
+  live(cluster: string, path: string): string | undefined;
+  status(): Promise<FleetView>;
+  /** Runs a command against the server; rejects if it fails. */
+  cli(...args: string[]): Promise<string>;
+  /** A file of the status branch, parsed; undefined if it is not there. */
+  statusFile(path: string): Record<string, unknown> | undefined;
+  stop(): Promise<void>;
+}
+
+export interface ServerProcess {
+  readonly logs: readonly Readonly<Record<string, unknown>>[];
+  relay(): string;
+  http(): string;
+  start(): Promise<void>;
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+export interface AgentProcess {
+  readonly logs: readonly Readonly<Record<string, unknown>>[];
+  readonly folder: string;
+  start(options?: { readonly token?: string; readonly folder?: string }): void;
+  kill(signal: NodeJS.Signals): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+}
+
+/** Looks until there is something to see; fails with what was waited for. */
+export async function until<Value>(
+  what: string,
+  look: () => Value | undefined | false | Promise<Value | undefined | false>,
+  deadlineMs = 30_000,
+): Promise<Value> {
+  const end = performance.now() + deadlineMs;
+  let trouble: unknown;
+  while (performance.now() < end) {
+    const seen = await Promise.resolve()
+      .then(look)
+      .catch((error: unknown) => {
+        trouble = error;
+        return undefined;
+      });
+    if (seen !== undefined && seen !== false) return seen;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  throw new Error(`this did not happen: ${what}${trouble === undefined ? '' : ` (${String(trouble)})`}`);
+}
+
+/** Starts git and the server, follows `files`; agents are started by the test. */
+export async function startFleet(files: Readonly<Record<string, string>>): Promise<Fleet> {
+  const sandbox = createGitSandbox();
+  const git = createSmartHttpServer({ root: sandbox.served, searchPath: process.env.PATH ?? '' });
+  const { url } = await git.start();
+  const bare = sandbox.bare('fleet');
+  sandbox.git(bare, 'config', 'http.receivepack', 'true');
+  sandbox.git(bare, 'symbolic-ref', 'HEAD', 'refs/heads/main');
+  sandbox.push(bare, files);
+  const repository = `${url}/fleet.git`;
+  const dataDir = join(sandbox.path, 'server');
+  const server = createServerProcess(repository, dataDir);
+  const agents = new Map<string, AgentProcess>();
+  const stop = async (): Promise<void> => {
+    await Promise.all([...agents.values()].map((agent) => agent.kill('SIGKILL')));
+    await server.kill('SIGKILL');
+    await git.stop();
+    sandbox.remove();
+  };
+  try {
+    await server.start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const cli = (...args: string[]): Promise<string> => runCli([...args, '--api', server.http()]);
+  return {
+    sandbox,
+    bare,
+    repository,
+    server,
+    dataDir,
+    push: (changes) => sandbox.push(bare, changes),
+    agent: (name) => {
+      const agent = agents.get(name) ?? createAgentProcess(name, sandbox.path, dataDir, server);
+      agents.set(name, agent);
+      return agent;
+    },
+    live: (cluster, path) => readIfThere(join(sandbox.path, 'clusters', cluster, path)),
+    status: async () => (await (await fetch(`${server.http()}/api/v1/status`)).json()) as FleetView,
+    cli,
+    statusFile: (path) => {
+      try {
+        return load(sandbox.git(bare, 'show', `${STATUS_BRANCH}:${path}`)) as Record<string, unknown>;
+      } catch {
+        return undefined;
+      }
+    },
+    stop,
+  };
+}
+
+/** Runs fleetrelay to its end; rejects with what it said if it fails. */
+export async function runCli(args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { timeout: 30_000 });
+  return stdout;
+}
+
+function createServerProcess(repository: string, dataDir: string): ServerProcess {
+  const logs: Readonly<Record<string, unknown>>[] = [];
+  let child: ChildProcess | undefined;
+  // Kept over restarts, so that agents find the server again.
+  let listening = { relay: '127.0.0.1:0', http: '127.0.0.1:0' };
+  const args = (): string[] => [
+    'serve',
+    ...['--repo', repository, '--poll', '1', '--fleet', 'test', '--data-dir', dataDir],
+    ...['--listen', listening.relay, '--http', listening.http, '--log-level', 'debug'],
+  ];
+  return {
+    logs,
+    relay: () => listening.relay,
+    http: () => `http://${listening.http}`,
+    start: async () => {
+      logs.length = 0;
+      child = startLogged(args(), logs);
+      const started = child;
+      const up = await until('the server is up', () => {
+        if (started.exitCode !== null) throw new Error(`the server ended: ${JSON.stringify(logs.slice(-5))}`);
+        return logs.find(({ message }) => message === 'the server is up');
+      });
+      listening = { relay: String(up.relay), http: String(up.http).replace('http://', '') };
+    },
+    kill: (signal) => endChild(child, signal),
+  };
+}
+
+function createAgentProcess(name: string, root: string, dataDir: string, server: ServerProcess): AgentProcess {
+  const logs: Readonly<Record<string, unknown>>[] = [];
+  const home = join(root, 'clusters', name);
+  let child: ChildProcess | undefined;
+  return {
+    logs,
+    folder: home,
+    start: ({ token = name, folder = home } = {}) => {
+      mkdirSync(folder, { recursive: true });
+      const tokenFile = join(root, `${name}.token`);
+      writeFileSync(tokenFile, tokenFor(token, dataDir));
+      const trust = ['--token-file', tokenFile, '--ca-file', join(dataDir, 'trust', 'ca.crt')];
+      const args = ['agent', '--cluster', name, '--server', server.relay(), ...trust, '--directory', folder];
+      child = startLogged([...args, '--log-level', 'debug'], logs);
+    },
+    kill: (signal) => endChild(child, signal),
+    signal: (signal) => void child?.kill(signal),
+  };
+}
+
+const tokens = new Map<string, string>();
+
+function tokenFor(cluster: string, dataDir: string): string {
+  const key = `${dataDir} ${cluster}`;
+  const known = tokens.get(key);
+  if (known !== undefined) return known;
+  const secret = Buffer.from(readFileSync(join(dataDir, 'trust', 'relay-secret'), 'utf8').trim(), 'hex');
+  const token = clusterToken(secret, must(parseClusterName(cluster)));
+  tokens.set(key, token);
+  return token;
+}
+
+function startLogged(args: readonly string[], logs: Readonly<Record<string, unknown>>[]): ChildProcess {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  if (child.stderr === null) throw new Error('the process has no error output');
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    try {
+      logs.push(JSON.parse(line) as Readonly<Record<string, unknown>>);
+    } catch {
+      logs.push({ message: line });
+    }
+  });
+  return child;
+}
+
+async function endChild(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  // A stopped process takes no signal but this one.
+  if (signal !== 'SIGKILL') child.kill('SIGCONT');
+  await ended;
+}
+
+function readIfThere(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
+
+/** Makes a file of a cluster folder, as a person would. */
+export function writeLive(folder: string, path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
