@@ -134,22 +134,14 @@ async function status(stage: Stage, signal: AbortSignal): Promise<string> {
   const branch = 'fleetrelay/status/demo';
   const commit = await stage.work.git('rev-parse', 'HEAD');
   const file = `revisions/main/${commit}.yaml`;
-  const summary = await until(
-    `the status branch says that ${commit.slice(0, 12)} is applied`,
-    async () => {
-      const fetched = await stage.work
-        .git('fetch', '--quiet', 'origin', `+${branch}:refs/remotes/origin/${branch}`)
-        .then(
-          () => stage.work.git('show', `origin/${branch}:${file}`),
-          () => '',
-        );
-      const revision = (fetched === '' ? {} : load(fetched)) as { readonly summary?: string };
-      return revision.summary === 'applied by 3 of 3 clusters' ? revision.summary : undefined;
-    },
-    signal,
-  ).catch((error: unknown) => {
-    throw error;
-  });
+  const readSummary = async (): Promise<string | undefined> => {
+    await stage.work.git('fetch', '--quiet', 'origin', `+${branch}:refs/remotes/origin/${branch}`);
+    const revision = load(await stage.work.git('show', `origin/${branch}:${file}`)) as { readonly summary?: string };
+    return revision.summary === 'applied by 3 of 3 clusters' ? revision.summary : undefined;
+  };
+  // Until the first commits are there, git fails to show the file: the same as not yet.
+  const look = (): Promise<string | undefined> => readSummary().catch(() => undefined);
+  const summary = await until(`the status branch says that ${commit.slice(0, 12)} is applied`, look, signal);
   const commits = await stage.work.git('rev-list', '--count', `origin/${branch}`);
   return `${file} on ${branch}: ${summary}; ${commits} status commits`;
 }
@@ -165,6 +157,7 @@ async function readLive(stage: Stage, cluster: string): Promise<string> {
 
 async function greeting(stage: Stage, cluster: string): Promise<string | undefined> {
   const text = await readLive(stage, cluster).catch(() => '');
+  if (text === '') return undefined;
   return (load(text) as { readonly data?: { readonly greeting?: string } } | undefined)?.data?.greeting;
 }
 
