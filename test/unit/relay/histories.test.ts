@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Digest } from '../../../src/model/ids.ts';
+import { comparePositions, type OutputPosition } from '../../../src/model/output.ts';
+import type { AgentSession } from '../../../src/relay/session.ts';
+import { createRelayHarness, EAST, type RelayHarness } from '../../support/relay-harness.ts';
+import {
+  createFakeAgent,
+  deltaOf,
+  type FakeAgent,
+  inputOf,
+  type Outputs,
+  outputsDigest,
+} from '../../support/relay-world.ts';
+
+/** A step of a history: what the server wants, what the cluster looks like, or what happens to the network. */
+const step = fc.oneof(
+  fc.record({ type: fc.constant('want' as const), names: fc.array(fc.nat(5), { maxLength: 5 }), datum: fc.nat(3) }),
+  fc.record({ type: fc.constant('live' as const), names: fc.array(fc.nat(5), { maxLength: 5 }), datum: fc.nat(3) }),
+  fc.record({ type: fc.constant('cut' as const) }),
+  fc.record({ type: fc.constant('cutAfter' as const), messages: fc.nat(12) }),
+  fc.record({ type: fc.constant('freeze' as const), up: fc.boolean(), down: fc.boolean() }),
+  fc.record({ type: fc.constant('advance' as const), milliseconds: fc.nat(40_000) }),
+);
+
+/** A server's owner as small as can be: always brings the agent to what is wanted now. */
+interface Driver {
+  wanted: Outputs;
+  readonly sent: Map<Digest, Outputs>;
+  sequence: number;
+  session: AgentSession | undefined;
+}
+
+function pump(world: RelayHarness, driver: Driver): void {
+  const connected = world.owner.sessions.get(EAST);
+  if (connected === undefined || driver.session === connected.session) return;
+  driver.session = connected.session;
+  void sendUntilDone(world, driver, connected.session, driver.sent.get(connected.holding.digest));
+}
+
+async function sendUntilDone(
+  world: RelayHarness,
+  driver: Driver,
+  session: AgentSession,
+  holds: Outputs | undefined,
+): Promise<void> {
+  let from = holds;
+  while (from !== undefined && world.owner.sessions.get(EAST)?.session === session) {
+    const to = driver.wanted;
+    if (outputsDigest(from) === outputsDigest(to)) break;
+    driver.sequence += 1;
+    driver.sent.set(outputsDigest(to), to);
+    const outcome = await session.send(deltaOf(from, to, { epoch: 1, sequence: driver.sequence }));
+    if (outcome.type === 'accepted') from = to;
+    else from = outcome.type === 'rejected' ? driver.sent.get(outcome.holding.digest) : undefined;
+  }
+  if (driver.session === session) driver.session = undefined;
+}
+
+function watchAgent(agent: FakeAgent, driver: Driver): () => void {
+  let last: OutputPosition = agent.position();
+  return () => {
+    const { position, digest } = agent.holding();
+    expect(comparePositions(position, last)).toBeGreaterThanOrEqual(0);
+    expect(driver.sent.has(digest)).toBe(true);
+    last = position;
+  };
+}
+
+test('whatever breaks, the agent holds something that was sent, never goes back, and gets there in the end', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+      const nothing: Outputs = new Map();
+      const driver: Driver = {
+        wanted: nothing,
+        sent: new Map([[outputsDigest(nothing), nothing]]),
+        sequence: 0,
+        session: undefined,
+      };
+      const agent = createFakeAgent();
+      const world = await createRelayHarness();
+      const { client } = await world.connect({}, agent);
+      const check = watchAgent(agent, driver);
+      let live = inputOf({});
+      for (const action of steps) {
+        if (action.type === 'want') {
+          driver.wanted = new Map(action.names.map((name) => [`o${name}`, String(action.datum)]));
+        } else if (action.type === 'live') {
+          live = inputOf(Object.fromEntries(action.names.map((name) => [`l${name}`, String(action.datum)])));
+          client.publishInput(live);
+        } else if (action.type === 'cut') world.network.cut();
+        else if (action.type === 'freeze') world.network.freeze(action);
+        else if (action.type === 'cutAfter') cutAfter(world, action.messages);
+        else await world.clock.advance(action.milliseconds);
+        pump(world, driver);
+        await world.clock.settle();
+        check();
+      }
+      world.network.onMessage = () => undefined;
+      world.network.freeze({ up: false, down: false });
+      client.publishInput(live);
+      for (let round = 0; round < 4; round += 1) {
+        await world.clock.advance(20_000);
+        pump(world, driver);
+        await world.clock.settle();
+        check();
+      }
+      expect(agent.holding().digest).toBe(outputsDigest(driver.wanted));
+      const held = [...(world.owner.held.get(EAST) ?? [])].sort();
+      expect(held).toEqual([...live.objects].map(([key, { digest }]) => [key, digest]).sort());
+      await Promise.all([client.stop(), world.clock.advance(5_000)]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+function cutAfter(world: RelayHarness, messages: number): void {
+  let left = messages;
+  world.network.onMessage = () => {
+    left -= 1;
+    if (left < 0) {
+      world.network.onMessage = () => undefined;
+      world.network.cut();
+    }
+  };
+}
