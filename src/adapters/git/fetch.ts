@@ -78,8 +78,10 @@ export function createFetcher(deps: FetcherDeps, options: FetcherOptions): Fetch
 async function findDefaultBranch(fetching: Fetching): Promise<GitFetchOutcome | undefined> {
   const { git, options, authorization, signal, state } = fetching;
   const args = ['ls-remote', '--symref', options.remote.url, 'HEAD'];
-  const outcome = await git.run({ args, deadlineMs: options.deadlineMs, network: { authorization }, signal });
+  const network = { authorization, tracePackets: true };
+  const outcome = await git.run({ args, deadlineMs: options.deadlineMs, network, signal });
   if (outcome.end !== 'exited' || outcome.code !== 0) return failureHere(fetching, outcome);
+  if (!isGitAnswer(options.remote, outcome)) return notGit(options.remote);
   const name = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(outcome.output.toString('utf8'))?.[1];
   const branch = name === undefined ? undefined : parseBranch(name);
   if (branch?.ok !== true) return { type: 'absent' };
@@ -128,11 +130,24 @@ async function probe(
 ): Promise<{ readonly type: 'there'; readonly commit: string } | { readonly type: 'absent' } | GitFailure> {
   const { git, options, authorization, signal, state } = fetching;
   const args = ['ls-remote', '--exit-code', '--refs', options.remote.url, `refs/heads/${state.branch}`];
-  const outcome = await git.run({ args, deadlineMs: options.deadlineMs, network: { authorization }, signal });
-  if (outcome.end === 'exited' && outcome.code === 2) return { type: 'absent' };
+  const network = { authorization, tracePackets: true };
+  const outcome = await git.run({ args, deadlineMs: options.deadlineMs, network, signal });
+  if (outcome.end === 'exited' && outcome.code === 2) {
+    return isGitAnswer(options.remote, outcome) ? { type: 'absent' } : notGit(options.remote);
+  }
   const commit = outcome.output.toString('latin1').split('\t', 1)[0] ?? '';
   if (outcome.end === 'exited' && outcome.code === 0 && isObjectId(commit)) return { type: 'there', commit };
   return failureHere(fetching, outcome);
+}
+
+/** Git takes any page for a very old server without branches; only packets show that a git server has answered. */
+function isGitAnswer(remote: Remote, outcome: ProcessOutcome): boolean {
+  return remote.local || /packet: +\S+< /.test(outcome.errors);
+}
+
+function notGit(remote: Remote): GitFailure {
+  const message = `what answers at ${remote.url} is not a git server (a sign-in page or a proxy, perhaps)`;
+  return { type: 'failed', reason: 'Unreachable', message };
 }
 
 /** A whole new copy beside the old one, which stays until the new one is complete. */

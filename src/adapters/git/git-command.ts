@@ -15,7 +15,11 @@ export interface GitCall {
   readonly deadlineMs: number;
   readonly maxOutputBytes?: number;
   /** Set for a call that may use the network. */
-  readonly network?: { readonly authorization: AuthorizationHeader | undefined };
+  readonly network?: {
+    readonly authorization: AuthorizationHeader | undefined;
+    /** Writes what the protocol says (no headers) to the error output. */
+    readonly tracePackets?: boolean;
+  };
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -42,6 +46,7 @@ export function createGitCommand(
   const environmentOf = (repository: string | undefined, network: GitCall['network']): Record<string, string> => ({
     ...base,
     ...(repository === undefined ? {} : { GIT_DIR: repository }),
+    ...(network?.tracePackets === true ? { GIT_TRACE_PACKET: '1' } : {}),
     GIT_ALLOW_PROTOCOL: network === undefined ? 'none' : remote.protocols,
     ...configuration([...COMMON_SETTINGS, ...networkSettings(remote, options.caFile, network?.authorization)]),
   });

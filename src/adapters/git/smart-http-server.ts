@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { finished } from 'node:stream';
 import { createCgiParser } from './cgi.ts';
 import { killGroup, spawnGroup } from './run-process.ts';
 
@@ -25,7 +26,7 @@ export interface SmartHttpServerOptions {
   readonly port?: number;
   /** Who may do it; everybody unless set. */
   readonly authenticate?: (request: GitHttpRequest) => boolean | Promise<boolean>;
-  /** Called after a push has been answered. */
+  /** Called after a push has been answered (which may have refused some of its branches). */
   readonly pushed?: (repository: string) => void;
   /** Largest request body, in bytes as sent; 1 GiB unless set. */
   readonly maxRequestBytes?: number;
@@ -111,8 +112,10 @@ async function answer(
     query: url.search.slice(1),
     username,
   });
-  await bridge(environment, { root: options.root, limit, active }, request, response);
-  if (asked.service === 'push' && action === 'git-receive-pack' && response.writableFinished) options.pushed?.(name);
+  const succeeded = await bridge(environment, { root: options.root, limit, active }, request, response);
+  // Before a large push git sends an empty one (a single flush packet), to learn whether it may.
+  const probe = request.headers['content-length'] === '4';
+  if (succeeded && action === 'git-receive-pack' && !probe) options.pushed?.(name);
 }
 
 function refuse(response: ServerResponse, status: number, text: string): void {
@@ -166,13 +169,13 @@ function protocolHeader(value: string | string[] | undefined): string | undefine
   return typeof value === 'string' && /^[a-z0-9=:]{1,100}$/.test(value) ? value : undefined;
 }
 
-/** Runs one request through `git http-backend`; resolves when the answer is finished or cut off. */
+/** Runs one request through `git http-backend`; resolves when it is over, with whether git succeeded and was heard. */
 function bridge(
   environment: Record<string, string>,
   limits: { readonly root: string; readonly limit: number; readonly active: Set<() => void> },
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
+): Promise<boolean> {
   const child = spawnGroup({ program: 'git', args: ['http-backend'], environment, directory: limits.root });
   const end = (): void => killGroup(child);
   limits.active.add(end);
@@ -203,13 +206,14 @@ function bridge(
     if (!response.writableFinished) end();
   });
   return new Promise((resolve) => {
-    const finish = (): void => {
+    const finish = (code: number | null): void => {
       limits.active.delete(end);
       if (!response.headersSent) refuse(response, 500, 'git gave no answer');
-      response.end(() => resolve());
-      if (response.destroyed) resolve();
+      response.end();
+      const succeeded = code === 0 && response.statusCode === 200;
+      finished(response, (error) => resolve(succeeded && error == null));
     };
-    child.once('error', finish);
+    child.once('error', () => finish(null));
     child.once('close', finish);
   });
 }

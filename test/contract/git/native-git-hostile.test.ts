@@ -1,0 +1,359 @@
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createNativeGitRepo, type NativeGitOptions } from '../../../src/adapters/git/native-git-repo.ts';
+import { createSmartHttpServer, type SmartHttpServer } from '../../../src/adapters/git/smart-http-server.ts';
+import { createSystemClock } from '../../../src/adapters/system/clock.ts';
+import { must } from '../../../src/model/result.ts';
+import type { GitRepo } from '../../../src/ports/git-repo.ts';
+import { createKeptLog } from '../../support/git-quiet-log.ts';
+import { createGitSandbox, type GitSandbox } from '../../support/git-sandbox.ts';
+
+const secret = 'hunter2-Secret';
+let box: GitSandbox;
+let bare: string;
+let server: SmartHttpServer;
+let url: string;
+let password: string;
+let closers: (() => Promise<void>)[];
+
+beforeEach(async () => {
+  box = createGitSandbox();
+  bare = box.bare('fleet');
+  box.push(bare, { 'a.yaml': 'a' });
+  password = secret;
+  server = createSmartHttpServer({
+    root: box.served,
+    searchPath: process.env.PATH ?? '',
+    authenticate: (request) => request.password === password,
+  });
+  url = `${(await server.start()).url}/fleet.git`;
+  closers = [];
+});
+
+afterEach(async () => {
+  for (const close of closers.reverse()) await close();
+  await server.stop();
+  box.remove();
+});
+
+function open(options: Partial<NativeGitOptions> = {}, environment: Record<string, string> = {}): GitRepo {
+  const repo = must(
+    createNativeGitRepo(
+      { clock: createSystemClock(), log: createKeptLog(), environment: { PATH: process.env.PATH, ...environment } },
+      { remote: url, branch: 'main', directory: join(box.path, 'copy'), deadlineSeconds: 20, ...options },
+    ),
+  );
+  closers.push(repo.close);
+  return repo;
+}
+
+const token = { type: 'token', token: { type: 'env', name: 'TOKEN' } } as const;
+
+/** Listens with what is given and returns its address. */
+async function listening(other: Server): Promise<string> {
+  const sockets = new Set<Socket>();
+  other.on('connection', (socket: Socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  closers.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise<void>((resolve) => other.close(() => resolve()));
+  });
+  return `http://127.0.0.1:${(other.address() as AddressInfo).port}/fleet.git`;
+}
+
+/** Command lines of processes that name a text. */
+function processesWith(text: string): readonly string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      } catch {
+        return '';
+      }
+    })
+    .filter((line) => line.includes(text));
+}
+
+describe('credentials', () => {
+  test('none, or wrong ones, are said to be so, and never shown', async () => {
+    expect(await open().fetch()).toMatchObject({ type: 'failed', reason: 'Unauthorized' });
+    password = 'another';
+    const outcome = await open({ credentials: token }, { TOKEN: secret }).fetch();
+    expect(outcome).toMatchObject({ type: 'failed', reason: 'Unauthorized' });
+    const text = JSON.stringify(outcome);
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain(Buffer.from(`x-access-token:${secret}`).toString('base64'));
+  });
+
+  test('a secret that is not there is said to be so', async () => {
+    const missing = await open({ credentials: token }).fetch();
+    expect(missing).toMatchObject({ type: 'failed', reason: 'Unauthorized' });
+    expect(JSON.stringify(missing)).toContain('TOKEN');
+    const path = join(box.path, 'none');
+    const file = await open({ credentials: { type: 'bearer', token: { type: 'file', path } } }).fetch();
+    expect(JSON.stringify(file)).toContain(path);
+  });
+
+  test('a secret in a file is read at each use', async () => {
+    const path = join(box.path, 'token');
+    writeFileSync(path, `${secret}\n`);
+    const repo = open({ credentials: { type: 'token', token: { type: 'file', path } } });
+    expect((await repo.fetch()).type).toBe('fetched');
+    password = 'rotated';
+    expect(await repo.fetch()).toMatchObject({ reason: 'Unauthorized' });
+    writeFileSync(path, 'rotated');
+    expect((await repo.fetch()).type).toBe('fetched');
+  });
+
+  test('a secret that would forge another header is not used', async () => {
+    const outcome = await open({ credentials: token }, { TOKEN: 'x\r\nX-Evil: 1' }).fetch();
+    expect(outcome).toMatchObject({ type: 'failed', reason: 'Unauthorized' });
+    expect(JSON.stringify(outcome)).toContain('control character');
+  });
+
+  test('no trace of a secret is left in the copy or on a command line', async () => {
+    const repo = open({ credentials: token }, { TOKEN: secret });
+    const fetching = repo.fetch();
+    const lines: string[] = [];
+    const basic = Buffer.from(`x-access-token:${secret}`).toString('base64');
+    await expect
+      .poll(
+        () => {
+          lines.push(...processesWith(url));
+          return lines.length > 0;
+        },
+        { interval: 1 },
+      )
+      .toBe(true);
+    expect((await fetching).type).toBe('fetched');
+    expect(lines.join()).not.toContain(secret);
+    expect(lines.join()).not.toContain(basic);
+    const config = readFileSync(join(box.path, 'copy', 'copy.git', 'config'), 'utf8');
+    expect(config).not.toMatch(/extraheader|url/i);
+  });
+
+  test('in an address they are refused, and not repeated', () => {
+    for (const remote of [
+      'https://ada:hunter2@example.com/x.git',
+      'https://hunter2@example.com/x',
+      'http://:hunter2@[x/y',
+    ]) {
+      const made = createNativeGitRepo(
+        { clock: createSystemClock(), log: createKeptLog(), environment: {} },
+        { remote, branch: 'main', directory: box.path },
+      );
+      expect(made).toMatchObject({ ok: false });
+      expect(JSON.stringify(made)).not.toContain('hunter2');
+    }
+  });
+
+  test('are not sent after a redirect', async () => {
+    const seen: (string | undefined)[] = [];
+    const thief = await listening(
+      createHttpServer((request, response) => {
+        seen.push(request.headers.authorization);
+        response.writeHead(404).end();
+      }),
+    );
+    const front = await listening(
+      createHttpServer((request, response) => {
+        response.writeHead(302, { location: thief.replace('/fleet.git', request.url ?? '') }).end();
+      }),
+    );
+    const outcome = await open({ remote: front, credentials: token }, { TOKEN: secret }).fetch();
+    expect(outcome).toMatchObject({ type: 'failed' });
+    expect(JSON.stringify(outcome)).toContain('configure the address it leads to');
+    expect(seen).toEqual([]);
+  });
+});
+
+test('addresses and branches that could mean something else are refused', () => {
+  const make = (remote: string, branch = 'main') =>
+    createNativeGitRepo(
+      { clock: createSystemClock(), log: createKeptLog(), environment: {} },
+      { remote, branch, directory: box.path },
+    ).ok;
+  for (const remote of [
+    'ext::sh -c evil',
+    'ssh://host/x',
+    'git@host:x.git',
+    'ftp://host/x',
+    'https://h/x?y',
+    'https://h/x#y',
+    '',
+    'a\nb',
+  ]) {
+    expect([remote, make(remote)]).toEqual([remote, false]);
+  }
+  for (const branch of [
+    '-x',
+    '--upload-pack=x',
+    'a b',
+    'a..b',
+    'a:b',
+    'a*',
+    'x.lock',
+    '/a',
+    'a/',
+    '@',
+    'a@{1}',
+    'a\\b',
+    '',
+  ]) {
+    expect([branch, make('https://h/x', branch)]).toEqual([branch, false]);
+  }
+  for (const branch of ['main', 'feature/x', 'release-1.2', 'fleetrelay/status', 'ü'])
+    expect(make('https://h/x', branch)).toBe(true);
+});
+
+describe('a broken server', () => {
+  test('that is not there is unreachable', async () => {
+    await server.stop();
+    expect(await open().fetch()).toMatchObject({ type: 'failed', reason: 'Unreachable' });
+    server = createSmartHttpServer({ root: box.served, searchPath: process.env.PATH ?? '' });
+    await server.start();
+  });
+
+  test('that never answers ends at the deadline, with every process', async () => {
+    const remote = await listening(createServer(() => undefined));
+    const repo = open({ remote, deadlineSeconds: 0.5, cloneDeadlineSeconds: 0.5 });
+    expect(await repo.fetch()).toMatchObject({ type: 'failed', reason: 'TimedOut' });
+    await expect.poll(() => processesWith(remote)).toEqual([]);
+  });
+
+  test('that never answers ends when the caller stops, or closes', async () => {
+    let connected: () => void = () => undefined;
+    const connection = new Promise<void>((resolve) => {
+      connected = resolve;
+    });
+    const remote = await listening(createServer(() => connected()));
+    const repo = open({ remote });
+    const stopping = new AbortController();
+    const stopped = repo.fetch(stopping.signal);
+    await connection;
+    stopping.abort();
+    expect(await stopped).toMatchObject({ type: 'failed', reason: 'Stopped' });
+    const closed = repo.fetch();
+    await repo.close();
+    expect(await closed).toMatchObject({ type: 'failed', reason: 'Stopped' });
+    await expect.poll(() => processesWith(remote)).toEqual([]);
+  });
+
+  test('that breaks off in the middle is a failure, and the next fetch is whole', async () => {
+    let cut = true;
+    const { port } = new URL(url);
+    const { connect } = await import('node:net');
+    const remote = await listening(
+      createServer((client) => {
+        const upstream = connect(Number(port), '127.0.0.1');
+        let passed = 0;
+        client.on('error', () => upstream.destroy()).pipe(upstream);
+        upstream.on('error', () => client.destroy());
+        upstream.on('data', (chunk: Buffer) => {
+          passed += chunk.length;
+          if (cut && passed > 20_000) client.destroy();
+          else client.write(chunk);
+        });
+        upstream.on('end', () => client.end());
+      }),
+    );
+    const noise = Array.from({ length: 4000 }, (_, index) => `${Math.sin(index)}`).join('');
+    const commit = box.push(bare, { 'noise.yaml': noise });
+    const repo = open({ remote, credentials: token }, { TOKEN: secret });
+    expect(await repo.fetch()).toMatchObject({ type: 'failed', reason: 'Unreachable' });
+    cut = false;
+    expect(await repo.fetch()).toEqual({ type: 'fetched', commit });
+  });
+
+  test('that answers with something else is a failure in plain words', async () => {
+    const remote = await listening(
+      createHttpServer((_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>\u001b[2Jsign in</html>'.repeat(1000));
+      }),
+    );
+    const outcome = await open({ remote }).fetch();
+    expect(outcome.type).toBe('failed');
+    expect(JSON.stringify(outcome).length).toBeLessThan(1500);
+    expect(JSON.stringify(outcome)).not.toContain('u001b');
+  });
+});
+
+describe('a damaged local copy', () => {
+  const local = (): string => join(box.path, 'copy', 'copy.git');
+  const repoOf = (): GitRepo => open({ credentials: token }, { TOKEN: secret });
+
+  async function whole(repo: GitRepo): Promise<void> {
+    const commit = box.push(bare, { 'b.yaml': `${box.git(bare, 'rev-list', '--count', 'main')}` });
+    expect(await repo.fetch()).toEqual({ type: 'fetched', commit });
+    for (const { entry } of await repo.diff(null, commit, '')) {
+      expect((await repo.readBlob(entry?.blob ?? '', 100)).type).toBe('read');
+    }
+  }
+
+  test.each([
+    ['without its HEAD', () => rmSync(join(local(), 'HEAD'))],
+    ['with a broken config', () => writeFileSync(join(local(), 'config'), '[broken')],
+    ['without objects', () => rmSync(join(local(), 'objects'), { recursive: true })],
+    ['without anything', () => rmSync(local(), { recursive: true })],
+    ['with a lock that a killed process left', () => writeFileSync(join(local(), 'packed-refs.lock'), '')],
+  ])('%s is made anew', async (_name, damage) => {
+    const before = repoOf();
+    await whole(before);
+    await before.close();
+    damage();
+    await whole(repoOf());
+  });
+
+  test('that lacks objects is noticed when it is read, and made anew at the next fetch', async () => {
+    const repo = repoOf();
+    await whole(repo);
+    const commit = box.git(bare, 'rev-parse', 'main');
+    rmSync(join(local(), 'objects', 'pack'), { recursive: true });
+    await expect(repo.diff(null, commit, '')).rejects.toMatchObject({ name: 'GitCopyError' });
+    expect(await repo.fetch()).toEqual({ type: 'fetched', commit });
+    expect(await repo.diff(null, commit, '')).toHaveLength(2);
+  });
+
+  test('full of rubbish is made anew as well, whether it is read or fetched first', async () => {
+    for (const readFirst of [true, false]) {
+      const before = repoOf();
+      await whole(before);
+      await before.close();
+      const blob = box.git(bare, 'rev-parse', 'main:b.yaml');
+      for (const name of readdirSync(join(local(), 'objects', 'pack'))) {
+        const at = join(local(), 'objects', 'pack', name);
+        if (!name.endsWith('.pack')) continue;
+        const size = statSync(at).size;
+        rmSync(at);
+        writeFileSync(at, Buffer.alloc(size, 'rubbish'));
+      }
+      const repo = repoOf();
+      if (readFirst) expect((await repo.readBlob(blob, 100).catch(() => ({ type: 'broken' }))).type).not.toBe('read');
+      await repo.fetch();
+      expect((await repo.readBlob(blob, 100)).type).toBe('read');
+      await repo.close();
+    }
+  });
+});
+
+test('nothing of the user or the environment changes what git does', async () => {
+  writeFileSync(join(box.path, 'evil'), `[url "file:///nonexistent"]\n\tinsteadOf = ${url}\n`);
+  const repo = open(
+    { credentials: token },
+    {
+      TOKEN: secret,
+      HOME: box.path,
+      GIT_CONFIG_GLOBAL: join(box.path, 'evil'),
+      GIT_CONFIG_SYSTEM: join(box.path, 'evil'),
+      GIT_DIR: '/nonexistent',
+      GIT_TRACE_CURL: join(box.path, 'trace'),
+      GIT_SSL_NO_VERIFY: '1',
+    },
+  );
+  expect((await repo.fetch()).type).toBe('fetched');
+  expect(readdirSync(box.path)).not.toContain('trace');
+});

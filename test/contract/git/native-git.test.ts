@@ -1,0 +1,50 @@
+import { createNativeGitRepo } from '../../../src/adapters/git/native-git-repo.ts';
+import { createSmartHttpServer } from '../../../src/adapters/git/smart-http-server.ts';
+import { createSystemClock } from '../../../src/adapters/system/clock.ts';
+import { must } from '../../../src/model/result.ts';
+import { createKeptLog } from '../../support/git-quiet-log.ts';
+import { describeGitRepo, type GitRepoSubject } from './git-repo-contract.ts';
+
+const environment = { PATH: process.env.PATH, FLEET_PASSWORD: 'pass:word' };
+
+const repo: GitRepoSubject['repo'] = (options) =>
+  must(createNativeGitRepo({ clock: createSystemClock(), log: createKeptLog(), environment }, options));
+
+describeGitRepo({
+  name: 'native git, over smart HTTP with a password',
+  open: async (box) => {
+    const server = createSmartHttpServer({
+      root: box.served,
+      searchPath: process.env.PATH ?? '',
+      authenticate: ({ username, password }) => username === 'ada' && password === 'pass:word',
+    });
+    const { url } = await server.start();
+    return { urlOf: (name) => `${url}/${name}.git`, close: server.stop };
+  },
+  repo: (options) =>
+    must(
+      createNativeGitRepo(
+        { clock: createSystemClock(), log: createKeptLog(), environment },
+        {
+          ...options,
+          credentials: {
+            type: 'basic',
+            username: { type: 'text', text: 'ada' },
+            password: { type: 'env', name: 'FLEET_PASSWORD' },
+          },
+        },
+      ),
+    ),
+});
+
+describeGitRepo({
+  name: 'native git, from a local path',
+  open: async (box) => ({ urlOf: (name) => `${box.served}/${name}.git`, close: async () => undefined }),
+  repo,
+});
+
+describeGitRepo({
+  name: 'native git, from a file:// address',
+  open: async (box) => ({ urlOf: (name) => `file://${box.served}/${name}.git`, close: async () => undefined }),
+  repo,
+});
