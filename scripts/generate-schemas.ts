@@ -22,31 +22,36 @@ export interface GenerationReport {
  * Generates types (`generated/NAME.d.ts`) and validators (`generated/NAME.js`) for every schema in `schemas/`.
  * With `check` nothing is written; the report names what differs.
  */
-export async function generateSchemas(options: { readonly check: boolean }): Promise<GenerationReport> {
-  const names = (await readdir(join(ROOT, 'schemas'))).filter((name) => name.endsWith('.json')).sort();
+export async function generateSchemas(options: {
+  readonly check: boolean;
+  /** Folder that holds `schemas/` and `generated/`; the project's by default. */
+  readonly root?: string;
+}): Promise<GenerationReport> {
+  const root = options.root ?? ROOT;
+  const names = (await readdir(join(root, 'schemas'))).filter((name) => name.endsWith('.json')).sort();
   const drifted: string[] = [];
-  await mkdir(join(ROOT, 'generated'), { recursive: true });
+  await mkdir(join(root, 'generated'), { recursive: true });
   for (const name of names) {
-    const schema = JSON.parse(await readFile(join(ROOT, 'schemas', name), 'utf8')) as SchemaObject;
+    const schema = JSON.parse(await readFile(join(root, 'schemas', name), 'utf8')) as SchemaObject;
     const stem = basename(name, '.json');
     const outputs = [
       [`generated/${stem}.js`, BANNER(name) + validatorSource(schema)],
       [`generated/${stem}.d.ts`, BANNER(name) + (await typeSource(schema))],
     ] as const;
     for (const [path, text] of outputs) {
-      if (text === (await readFile(join(ROOT, path), 'utf8').catch(() => undefined))) continue;
+      if (text === (await readFile(join(root, path), 'utf8').catch(() => undefined))) continue;
       drifted.push(path);
-      if (!options.check) await writeFile(join(ROOT, path), text);
+      if (!options.check) await writeFile(join(root, path), text);
     }
   }
-  drifted.push(...(await leftovers(names)));
+  drifted.push(...(await leftovers(root, names)));
   return { drifted };
 }
 
 /** Generated files whose schema is gone; never removed by this script, only named. */
-async function leftovers(schemaNames: readonly string[]): Promise<string[]> {
+async function leftovers(root: string, schemaNames: readonly string[]): Promise<string[]> {
   const stems = new Set(schemaNames.map((name) => basename(name, '.json')));
-  const files = (await readdir(join(ROOT, 'generated'))).filter((file) => !file.endsWith('_pb.ts')).sort();
+  const files = (await readdir(join(root, 'generated'))).filter((file) => !file.endsWith('_pb.ts')).sort();
   return files.filter((file) => !stems.has(file.replace(/(\.d\.ts|\.js)$/, ''))).map((file) => `generated/${file}`);
 }
 

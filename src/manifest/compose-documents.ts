@@ -133,7 +133,7 @@ function composeContent(
   if (event.type === EVENT_SCALAR) return composeScalar(walk, event, offset, isKey);
   checkDepth(walk, depth + 1, offset);
   const isSequence = event.type === EVENT_SEQUENCE;
-  checkTag(walk, event, isSequence ? ['!!seq'] : ['!!map'], offset);
+  checkTag(walk, event, isSequence ? ['!!seq'] : ['!!map']);
   return isSequence ? composeSequence(walk, depth + 1) : composeMapping(walk, depth + 1);
 }
 
@@ -158,7 +158,7 @@ function composeAlias(walk: Walk, event: EventOf<typeof EVENT_ALIAS>, offset: nu
 function composeScalar(walk: Walk, event: EventOf<typeof EVENT_SCALAR>, offset: number, isKey: boolean): Composed {
   const source = event.valueStart < 0 ? '' : getScalarValue(walk.text, event);
   if (event.tagStart >= 0 || event.style !== SCALAR_STYLE_PLAIN) {
-    checkTag(walk, event, ['!', '!!str'], offset);
+    checkTag(walk, event, ['!', '!!str']);
     return { value: source, nodes: 1, height: 0 };
   }
   const surprise = yamlSurprise(source, isKey);
@@ -230,11 +230,10 @@ function checkTag(
   walk: Walk,
   event: { readonly tagStart: number; readonly tagEnd: number },
   allowed: readonly string[],
-  offset: number,
 ): void {
   const tag = event.tagStart < 0 ? undefined : walk.text.slice(event.tagStart, event.tagEnd);
   if (tag === undefined || allowed.includes(tag)) return;
-  fail(walk, 'UnknownTag', offset, `the tag ${quote(tag)} is not allowed in manifests`, 'remove it');
+  fail(walk, 'UnknownTag', event.tagStart, `the tag ${quote(tag)} is not allowed in manifests`, 'remove it');
 }
 
 function checkDepth(walk: Walk, depth: number, offset: number): void {

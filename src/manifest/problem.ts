@@ -1,4 +1,4 @@
-import { compareText } from '../model/json.ts';
+import { suggestion } from '../model/suggestion.ts';
 
 /** Steps from the root of a document to a value. */
 export type FieldPath = readonly (string | number)[];
@@ -36,27 +36,8 @@ export function displayPath(path: FieldPath): string {
   return text;
 }
 
-/** The candidate that `text` is most likely a misspelling of, if any is near. */
-export function didYouMean(text: string, candidates: Iterable<string>): string | undefined {
-  let best: { readonly word: string; readonly distance: number } | undefined;
-  if (text.length > 64) return undefined;
-  for (const word of [...candidates].sort(compareText)) {
-    const distance = editDistance(text.toLowerCase(), word.toLowerCase());
-    const allowed = Math.max(1, Math.floor(Math.max(text.length, word.length) / 3));
-    if (distance <= allowed && (best === undefined || distance < best.distance)) best = { word, distance };
-  }
-  return best?.word;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+/** "did you mean X?", if one of the known words is near. */
+export function didYouMean(text: string, known: Iterable<string>): string | undefined {
+  const near = suggestion(text, known);
+  return near === undefined ? undefined : `did you mean ${near}?`;
 }

@@ -53,14 +53,14 @@ function readUniversal(type: string, document: JsonObject): DocumentReading {
   if (type === 'Dataplane') return readDataplane(document);
   const near = didYouMean(type, ['Dataplane']);
   const message = `the type ${quote(type)} is not known; of the resources that Kuma writes with a type, only Dataplane is read`;
-  const hint = near === undefined ? 'a manifest has apiVersion and kind' : `did you mean ${near}?`;
+  const hint = near ?? 'a manifest has apiVersion and kind';
   return { problems: [fieldError('UnknownKind', ['type'], message, hint)] };
 }
 
 function refuseUnknownKind(kind: string): DocumentReading {
   const near = didYouMean(kind, OWN_KINDS);
   const message = `the kind ${quote(kind)} of ${OWN_GROUP} is not known; known are ${OWN_KINDS.join(', ')}`;
-  return { problems: [fieldError('UnknownKind', ['kind'], message, near && `did you mean ${near}?`)] };
+  return { problems: [fieldError('UnknownKind', ['kind'], message, near)] };
 }
 
 function refuseRelayConfig(): DocumentReading {

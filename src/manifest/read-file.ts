@@ -4,7 +4,8 @@ import type { DecodeLimits } from './limits.ts';
 import { createLineIndex, type LineIndex } from './line-index.ts';
 import { findField } from './positions.ts';
 import type { FieldProblem } from './problem.ts';
-import { readJson, readYaml } from './read-yaml.ts';
+import { readJson } from './read-json.ts';
+import { readYaml } from './read-yaml.ts';
 import { readText } from './text.ts';
 import type { TextProblem, YamlDocument } from './yaml-events.ts';
 

@@ -66,30 +66,3 @@ function firstProblem(error: unknown): TextProblem {
     ? { severity: 'error', reason: 'TooDeep', message: 'lists and mappings are nested more than 100 deep', offset }
     : { severity: 'error', reason: 'YamlSyntax', message: error.reason, offset };
 }
-
-/**
- * Parses JSON. What is no JSON is refused with its place; what is, is then read as YAML, which knows duplicate keys and
- * positions. Tabs before a line's first character become spaces, which changes no offset and no value.
- */
-export function readJson(text: string, limits: DecodeLimits): YamlReading {
-  try {
-    JSON.parse(text);
-  } catch (error) {
-    const offset = jsonErrorOffset(text, error);
-    const message = offset >= text.trimEnd().length ? 'the JSON ends too early' : 'this is not JSON';
-    return {
-      documents: [],
-      problems: [{ severity: 'error', reason: 'JsonSyntax', message, offset }],
-    };
-  }
-  return readYaml(
-    text.replace(/^\t+/gm, (tabs) => ' '.repeat(tabs.length)),
-    limits,
-  );
-}
-
-/** The engine's message holds the offset, and a piece of the text, which is why the message itself is not used. */
-function jsonErrorOffset(text: string, error: unknown): number {
-  const match = error instanceof Error ? /at position (\d+)/.exec(error.message) : null;
-  return match === null ? text.trimEnd().length : Number(match[1]);
-}

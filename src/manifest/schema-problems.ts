@@ -50,7 +50,12 @@ function schemaProblem(value: JsonValue, error: SchemaError, all: readonly Schem
     case 'type': {
       const wanted = typeWords(params.type);
       const hint = wanted === 'text' ? 'quote it if text is meant' : undefined;
-      return fieldError('WrongType', path, `${name} must be ${wanted}, not ${typeWord(valueAt(value, path))}`, hint);
+      return fieldError(
+        'WrongType',
+        path,
+        `${name} must be ${wanted}, not ${foundWord(valueAt(value, path), wanted)}`,
+        hint,
+      );
     }
     case 'enum':
       return wrongWord(value, error, path, name);
@@ -63,13 +68,8 @@ function schemaProblem(value: JsonValue, error: SchemaError, all: readonly Schem
 
 function unknownField(error: SchemaError, path: FieldPath, known: readonly string[]): FieldProblem {
   const key = String(error.params.additionalProperty);
-  const near = didYouMean(key, known);
-  const hint =
-    near !== undefined
-      ? `did you mean ${near}?`
-      : known.length > 0 && known.length <= 12
-        ? `known fields: ${known.join(', ')}`
-        : undefined;
+  const list = known.length > 0 && known.length <= 12 ? `known fields: ${known.join(', ')}` : undefined;
+  const hint = didYouMean(key, known) ?? list;
   return {
     ...fieldError(
       'UnknownField',
@@ -109,8 +109,7 @@ function wrongWord(value: JsonValue, error: SchemaError, path: FieldPath, name: 
   const words = values.filter((allowed) => typeof allowed === 'string');
   const allowed = words.length > 0 ? words : values.map(String);
   const found = valueAt(value, path);
-  const near = typeof found === 'string' ? didYouMean(found, allowed) : undefined;
-  const hint = near === undefined ? undefined : `did you mean ${near}?`;
+  const hint = typeof found === 'string' ? didYouMean(found, allowed) : undefined;
   return fieldError('WrongValue', path, `${name} must be one of ${allowed.join(', ')}`, hint);
 }
 
@@ -183,6 +182,10 @@ const WORDS: Readonly<Record<string, string>> = {
 function typeWords(type: unknown): string {
   const types: readonly unknown[] = Array.isArray(type) ? type : String(type).split(',');
   return types.map((name) => WORDS[String(name)] ?? String(name)).join(' or ');
+}
+
+function foundWord(found: JsonValue | undefined, wanted: string): string {
+  return typeof found === 'number' && wanted.includes('whole number') ? 'a fraction' : typeWord(found);
 }
 
 /** What a value is, in a person's words. */

@@ -1,0 +1,37 @@
+import { compareText } from './json.ts';
+
+const LONGEST_WORD = 64;
+
+/**
+ * The known word that `word` was probably meant to be, or undefined: its beginning, or at most a third of the letters
+ * differ (upper and lower case do not count).
+ */
+export function suggestion(word: string, known: Iterable<string>): string | undefined {
+  if (word.length > LONGEST_WORD) return undefined;
+  const written = word.toLowerCase();
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  for (const name of [...known].sort(compareText)) {
+    const meant = name.toLowerCase();
+    const isBeginning = written.length >= 2 && meant.startsWith(written);
+    const distance = isBeginning ? Math.min(1, meant.length - written.length) : editDistance(written, meant);
+    const allowed = Math.max(1, Math.floor(Math.max(written.length, meant.length) / 3));
+    if (distance <= allowed && (best === undefined || distance < best.distance)) best = { name, distance };
+  }
+  return best?.name;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours between two short words. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: readonly number[] = [];
+  let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (beforeLast[j - 2] ?? 0) + 1 : i + j;
+      row.push(Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, replaced, swapped));
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return last[b.length] ?? 0;
+}

@@ -1,0 +1,29 @@
+import { decodeFile } from '../../src/manifest/decode-file.ts';
+import type { DecodeLimits } from '../../src/manifest/limits.ts';
+import type { DocumentContent, SourceDocument } from '../../src/model/desired.ts';
+import { displayDiagnostic } from '../../src/model/diagnostic.ts';
+
+/** The bytes of a text. */
+export function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+/** What is said about a manifest, one line each. */
+export function complaints(text: string, path = 'a.yaml', limits?: DecodeLimits): readonly string[] {
+  return decodeFile(path, bytesOf(text), 'blob', limits).diagnostics.map(displayDiagnostic);
+}
+
+/** The documents of a manifest that must be readable. */
+export function documentsOf(text: string, path = 'a.yaml'): readonly SourceDocument[] {
+  const { reading, diagnostics } = decodeFile(path, bytesOf(text), 'blob');
+  if (!reading.readable) throw new Error(diagnostics.map(displayDiagnostic).join('\n'));
+  return reading.documents;
+}
+
+/** The content of the only document of a manifest that must be readable. */
+export function contentOf(text: string, path?: string): DocumentContent {
+  const documents = documentsOf(text, path);
+  const [document] = documents;
+  if (document === undefined || documents.length > 1) throw new Error(`${documents.length} documents`);
+  return document.content;
+}

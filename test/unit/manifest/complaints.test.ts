@@ -1,0 +1,264 @@
+import { describe, expect, it } from 'vitest';
+import { complaints } from '../../support/decoding.ts';
+
+/** A manifest and everything that is said about it. */
+type Case = readonly [title: string, text: string, complaints: readonly string[]];
+
+const HEADER = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: p}\n';
+const IGNORE = 'if the file is no manifest, list it in .fleetrelayignore';
+
+const IDENTITY: readonly Case[] = [
+  ['no manifest', 'name: CI\njobs: {}\n', [`1:1: error: apiVersion is missing (${IGNORE})`]],
+  ['a list', '- a\n- b\n', [`1:1: error: a manifest must be a mapping, not a list (${IGNORE})`]],
+  ['no kind', 'apiVersion: v1\nmetadata: {name: a}\n', [`1:1: error: kind is missing (${IGNORE})`]],
+  ['no metadata', 'apiVersion: v1\nkind: Pod\n', ['1:1: error: metadata is missing']],
+  ['no name', 'apiVersion: v1\nkind: Pod\nmetadata: {labels: {}}\n', ['3:11: error: metadata.name is missing']],
+  [
+    'a number as a name',
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: 12\n',
+    ['4:9: error: metadata.name must be text, not a number (quote it)'],
+  ],
+  [
+    'a generated name',
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  generateName: web-\n',
+    ['4:17: error: metadata.generateName gives the object another name at each apply (give it a fixed metadata.name)'],
+  ],
+  [
+    'a name that leads out of its folder',
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: ../../etc\n',
+    ['4:9: error: name "../../etc" holds a "/", "%", "\\" or control character'],
+  ],
+  [
+    'a bad namespace',
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  namespace: ../b\n',
+    ['5:14: error: namespace "../b" is not a DNS label'],
+  ],
+  [
+    'a bad apiVersion',
+    'apiVersion: a/b/c\nkind: Pod\nmetadata: {name: a}\n',
+    ['1:13: error: apiVersion "a/b/c" is not "version" or "group/version"'],
+  ],
+  [
+    'a bad kind',
+    'apiVersion: v1\nkind: Po/d\nmetadata: {name: a}\n',
+    ['2:7: error: kind "Po/d" is not a letter followed by letters and digits'],
+  ],
+  [
+    'labels that are no text, and bad ones',
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels: {ok: yes, n: 1, "a b": c, v: "-"}\n  annotations: {"/x": "", on: true}\n',
+    [
+      '5:16: warning: yes is text here, but true to tools that read YAML 1.1 (write true, or "yes" in quotes)',
+      '5:24: error: metadata.labels["n"] must be text, not a number (quote it)',
+      '5:27: error: the key "a b" must be 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
+      '5:40: error: the value "-" must be empty or 1 to 63 letters, digits, "-", "_" or ".", and begin and end with a letter or digit',
+      '6:17: error: the prefix of the key "/x" must be a DNS name of at most 253 characters',
+      '6:27: warning: on is text here, but true to tools that read YAML 1.1 (write true, or "on" in quotes)',
+      '6:31: error: metadata.annotations["on"] must be text, not true or false (quote it)',
+    ],
+  ],
+  [
+    'numbers in a ConfigMap',
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  port: 80\n',
+    ['5:9: error: data["port"] must be text, not a number (quote it)'],
+  ],
+];
+
+const ENGINE_KINDS: readonly Case[] = [
+  [
+    'another version',
+    'apiVersion: admin.gloo.solo.io/v1\nkind: KubernetesCluster\nmetadata: {name: a}\n',
+    [
+      '1:13: error: the version "admin.gloo.solo.io/v1" of KubernetesCluster is not known; known is admin.gloo.solo.io/v2',
+    ],
+  ],
+  [
+    'a misspelt kind of our own',
+    'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolcy\nmetadata: {name: a}\n',
+    [
+      '2:7: error: the kind "FleetPolcy" of fleetrelay.dev is not known; known are FleetPolicy, Placement (did you mean FleetPolicy?)',
+    ],
+  ],
+  [
+    "the server's own file",
+    'apiVersion: fleetrelay.dev/v1alpha1\nkind: RelayConfig\nfleet: {name: a}\n',
+    [
+      "2:7: error: RelayConfig is the server's own file; a repository cannot hold it (give it to the server with --config; what a repository may set is in FleetPolicy)",
+    ],
+  ],
+  [
+    'a cluster name that is none',
+    'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata: {name: East}\nspec: {skipWarmin: 1}\n',
+    ['4:8: error: spec.skipWarmin is not a field that is known here (did you mean skipWarming?)'],
+  ],
+  [
+    'paths that lead elsewhere',
+    `${HEADER}spec: {paths: [/a, ../b, "c/./d", 'e\\f', "!g", "+(h)"], clusters: {names: [x y]}}\n`,
+    [
+      '4:16: error: the path "/a" must be relative to the root of the source: remove the leading "/"',
+      '4:20: error: the path "../b" must not hold "." or ".." as a folder',
+      '4:26: error: the path "c/./d" must not hold "." or ".." as a folder',
+      '4:35: error: the path "e\\\\f" holds a "\\"; folders are separated by "/"',
+      '4:42: error: the path "!g" must not begin with "!"; only what is listed is selected',
+      '4:48: error: the path "+(h)" holds "(", ")" or "|"; only *, **, ?, [abc] and {a,b} are allowed',
+      '4:76: error: cluster name "x y" must be 1 to 63 lower-case letters, digits or "-", start with a letter and not end with "-"',
+    ],
+  ],
+  [
+    'a selector that does not fit its operator',
+    `${HEADER}spec:\n  paths: [a]\n  clusters:\n    selector:\n      matchExpressions:\n      - {key: a, operator: In}\n      - {key: b, operator: Exists, values: [c]}\n      - {key: c, operator: in}\n`,
+    [
+      '11:28: error: spec.clusters.selector.matchExpressions[2].operator must be one of In, NotIn, Exists, DoesNotExist (did you mean In?)',
+    ],
+  ],
+  [
+    'a selector that does not fit its operator, its words being right',
+    `${HEADER}spec:\n  paths: [a]\n  clusters:\n    selector:\n      matchExpressions:\n      - {key: a, operator: In}\n      - {key: b, operator: Exists, values: [c]}\n`,
+    ['9:9: error: the operator In needs values', '10:44: error: the operator Exists takes no values'],
+  ],
+  [
+    'limits that are none',
+    'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: a}\nspec:\n  guards: {maxRemovalPercentPerFleet: 101, windowSeconds: 0, maxRemovalsPerFleet: 1.5, maxRemovals: 3}\n',
+    [
+      '5:39: error: spec.guards.maxRemovalPercentPerFleet must be at most 100',
+      '5:59: error: spec.guards.windowSeconds must be at least 1',
+      '5:83: error: spec.guards.maxRemovalsPerFleet must be a whole number, not a fraction',
+      '5:88: error: spec.guards.maxRemovals is not a field that is known here (did you mean maxRemovalsPerCluster?)',
+    ],
+  ],
+  [
+    'safe mode off without quotes is text as meant, and warned of',
+    'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: a}\nspec: {safeMode: {mode: off}}\n',
+    ['4:25: warning: off is text here, but false to tools that read YAML 1.1 (write false, or "off" in quotes)'],
+  ],
+  [
+    'a field that only a later Kuma knows, and one that is wrong',
+    'type: Dataplane\nname: web\nnetworking:\n  address: 10.0.0.1\n  later: 1\n  inbound:\n  - {port: 0, state: ready}\n',
+    [
+      '5:3: warning: networking.later is not a field that is known here (known fields: address, admin, advertisedAddress, gateway, inbound, listeners, outbound, transparentProxying)',
+      '7:12: error: networking.inbound[0].port must be at least 1',
+      '7:22: error: networking.inbound[0].state must be one of Ready, NotReady, Ignored (did you mean Ready?)',
+    ],
+  ],
+  [
+    'a duration that is none',
+    'type: Dataplane\nname: web\nnetworking:\n  address: 0.0.0.0\n  inbound: [{port: 80, serviceProbe: {interval: 1 s}}]\n',
+    [
+      '5:49: error: networking.inbound[0].serviceProbe.interval does not have the right form, which is for example "1s"',
+    ],
+  ],
+  [
+    'a gateway with inbounds',
+    'type: Dataplane\nname: a\nnetworking:\n  address: "::"\n  gateway: {}\n  inbound: [{port: 80}]\n',
+    [
+      '4:12: error: the address must not be 0.0.0.0 or ::',
+      '6:12: error: a gateway has no inbounds (remove one of the two)',
+    ],
+  ],
+  [
+    'another Universal resource',
+    'type: Mesh\nname: default\n',
+    [
+      '1:7: error: the type "Mesh" is not known; of the resources that Kuma writes with a type, only Dataplane is read (a manifest has apiVersion and kind)',
+    ],
+  ],
+];
+
+const SYNTAX: readonly Case[] = [
+  [
+    'every broken line, and what is wrong in whole documents beside it',
+    'a: b: c\nd: e: f\n---\napiVersion: v1\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: x, name: z}\n',
+    [
+      '1:4: error: nested mappings are not allowed in compact mappings',
+      '2:4: error: nested mappings are not allowed in compact mappings',
+      `4:1: error: kind is missing (${IGNORE})`,
+      '8:21: error: the key "name" is here twice (remove one of the two)',
+    ],
+  ],
+  ['a tab', 'a:\n\tb: 1\n', ['2:1: error: tabs are not allowed as indentation']],
+  [
+    'merge keys',
+    'a: &a {b: 1}\nc:\n  <<: *a\n',
+    ['3:3: error: merge keys (<<) are not supported (write the fields out)'],
+  ],
+  [
+    'tags',
+    'a: !!binary aGk=\nb: !foo {}\nc: !!set [1]\nd: !!str 1\n',
+    [
+      '1:4: error: the tag "!!binary" is not allowed in manifests (remove it)',
+      '2:4: error: the tag "!foo" is not allowed in manifests (remove it)',
+      '3:4: error: the tag "!!set" is not allowed in manifests (remove it)',
+    ],
+  ],
+  [
+    'keys that are no text',
+    '? [a]\n: b\n? {c: d}\n: e\n~: f\n',
+    [
+      '1:3: error: a key must be text (quote it)',
+      '3:3: error: a key must be text (quote it)',
+      '5:1: error: a key must be text (quote it)',
+    ],
+  ],
+  [
+    'numbers that JSON cannot hold',
+    'a: 9007199254740993\nb: .inf\nc: -.INF\nd: .nan\ne: 1e400\n',
+    [
+      '1:4: error: 9007199254740993 is too large a number to be kept exactly (quote it if text is meant)',
+      '2:4: error: .inf is a number that JSON cannot hold (quote it if text is meant)',
+      '3:4: error: -.INF is a number that JSON cannot hold (quote it if text is meant)',
+      '4:4: error: .nan is a number that JSON cannot hold (quote it if text is meant)',
+      '5:4: error: 1e400 is a number that JSON cannot hold (quote it if text is meant)',
+    ],
+  ],
+];
+
+describe.each([
+  ['identity', IDENTITY],
+  ['engine kinds', ENGINE_KINDS],
+  ['syntax', SYNTAX],
+])('complaints about %s', (_, cases) => {
+  it.each(cases)('%s', (_title, text, expected) => {
+    expect(complaints(text)).toEqual(expected.map((line) => `a.yaml:${line}`));
+  });
+});
+
+describe('complaints about JSON', () => {
+  it('name the place, and never quote the text', () => {
+    expect(complaints('{\n  "a": 1,\n}', 'a.json')).toEqual(['a.json:3:1: error: this is not JSON']);
+    expect(complaints('{"a": ', 'a.json')).toEqual(['a.json:1:6: error: the JSON ends too early']);
+    for (const [text, column] of [
+      ['a: 1\n', 1],
+      ['[1, 2, x, 3]', 8],
+      ['{"a": nulL}', 10],
+      ['[1 2]', 4],
+      ['{"a": 01}', 8],
+      ['{"a": 1}}', 9],
+      ['{"a": "at position 99" x}', 24],
+    ] as const) {
+      expect(complaints(text, 'a.json')).toEqual([`a.json:1:${column}: error: this is not JSON`]);
+    }
+    expect(complaints('{"a": 1, "a": 2}', 'a.json')).toEqual([
+      'a.json:1:10: error: the key "a" is here twice (remove one of the two)',
+    ]);
+  });
+});
+
+describe('complaints about a Secret', () => {
+  const VALUE = 'hunter2';
+  const texts = [
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  pin: 0123\n  big: 12345678901234567890\n`,
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  a: ${VALUE}: b\n`,
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  a: | ${VALUE}\n  b: [${VALUE}\n`,
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: ${VALUE}\n`,
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {a: [${VALUE}]}\nstatus: ${VALUE}\n`,
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: "${VALUE}\n`,
+  ];
+  it.each(texts)('never hold its values: %#', (text) => {
+    const found = complaints(text);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.join('\n')).not.toMatch(/hunter2|0123|12345678901234567890|83/);
+  });
+  it('in JSON never hold its values', () => {
+    const found = complaints(`{"apiVersion":"v1","kind":"Secret","stringData":{"a":"${VALUE}" ${VALUE}}}`, 'a.json');
+    expect(found).toEqual(['a.json:1:64: error: this is not JSON']);
+  });
+});

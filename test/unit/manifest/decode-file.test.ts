@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import { decodeFile } from '../../../src/manifest/decode-file.ts';
+import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
+import { bytesOf, complaints, contentOf, documentsOf } from '../../support/decoding.ts';
+
+const NAMESPACE = 'apiVersion: v1\nkind: Namespace\nmetadata:\n  name: web\n';
+
+describe('decodeFile', () => {
+  it('reads an object as written', () => {
+    expect(documentsOf(NAMESPACE)).toEqual(
+      [
+        {
+          identity: '/Namespace//web',
+          index: 0,
+          content: {
+            type: 'object',
+            ref: { group: '', kind: 'Namespace', namespace: '', name: 'web' },
+            value: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'web' } },
+            digest: '2ac1f3a0f4d5c6f5',
+          },
+        },
+      ].map((document) => ({
+        ...document,
+        content: { ...document.content, digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      })),
+    );
+  });
+
+  it('gives equal digests to equal values, however they are written', () => {
+    const digest = (text: string, path?: string) => {
+      const content = contentOf(text, path);
+      return content.type === 'object' && content.digest;
+    };
+    const json = '{"kind":"Namespace","metadata":{"name":"web"},"apiVersion":"v1"}';
+    expect(digest(`# a comment\n---\n${NAMESPACE}`)).toBe(digest(NAMESPACE));
+    expect(digest(json, 'a.json')).toBe(digest(NAMESPACE));
+    expect(digest(NAMESPACE.replace('web', 'shop'))).not.toBe(digest(NAMESPACE));
+  });
+
+  it('hands the blob on, readable or not', () => {
+    expect(decodeFile('a.yaml', bytesOf(NAMESPACE), 'abc').reading).toMatchObject({ readable: true, blob: 'abc' });
+    expect(decodeFile('a.yaml', bytesOf('['), 'abc').reading).toEqual({ readable: false, blob: 'abc' });
+  });
+
+  it('reads several documents, passes over empty ones, and counts repetitions', () => {
+    const text = `---\n${NAMESPACE}---\n---\n# nothing\n---\n${NAMESPACE}...\n---\n${NAMESPACE.replace('web', 'shop')}`;
+    expect(documentsOf(text).map(({ identity, index }) => [identity, index])).toEqual([
+      ['/Namespace//web', 0],
+      ['/Namespace//web#2', 1],
+      ['/Namespace//shop', 2],
+    ]);
+  });
+
+  it('takes Lists apart, nested ones too', () => {
+    const item = '{apiVersion: v1, kind: Namespace, metadata: {name: NAME}}';
+    const text = `apiVersion: v1
+kind: List
+items:
+- ${item.replace('NAME', 'a')}
+- {apiVersion: v1, kind: List, items: [${item.replace('NAME', 'b')}, ${item.replace('NAME', 'c')}]}
+`;
+    expect(documentsOf(text).map(({ identity }) => identity)).toEqual([
+      '/Namespace//a',
+      '/Namespace//b',
+      '/Namespace//c',
+    ]);
+    expect(complaints(text.replace('name: c', 'name: ""'))).toEqual(['a.yaml:5:147: error: the name is empty']);
+  });
+
+  it('reads JSON with tabs, escapes and a byte order mark', () => {
+    const text =
+      '\ufeff{\n\t"apiVersion": "v1",\n\t"kind": "ConfigMap",\n\t"metadata": {"name": "a"},\n\t"data": {"x": "\\ud83d\\ude00\\t\\/"}\n}\n';
+    expect(contentOf(text, 'a.json')).toMatchObject({ value: { data: { x: '\u{1f600}\t/' } } });
+  });
+
+  it('reads a file of nothing', () => {
+    for (const text of ['', '\n', '# only a comment\n', '---\n', '---\n---\n', '\ufeff'])
+      expect(documentsOf(text)).toEqual([]);
+  });
+
+  it('reads aliases as what they stand for', () => {
+    const text =
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: &name web}\ndata: {a: *name, b: &text "x\\ny", c: *text}\n';
+    expect(contentOf(text)).toMatchObject({ value: { data: { a: 'web', b: 'x\ny', c: 'x\ny' } } });
+  });
+
+  it('keeps text of five megabytes', () => {
+    const long = 'x'.repeat(5_000_000);
+    const text = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata:\n  a: "${long}"\n  b: |\n    ${long}\n`;
+    expect(contentOf(text)).toMatchObject({ value: { data: { a: long, b: `${long}\n` } } });
+  });
+
+  it('leaves out what an API server fills in, with a warning where it says something', () => {
+    const text = `apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  namespace: shop
+  creationTimestamp: null
+  uid: 5e4a2d9f
+  managedFields: [{manager: kubectl}]
+  labels:
+  annotations: {a/b: c}
+spec: {selector: null}
+status:
+  loadBalancer: {}
+`;
+    expect(contentOf(text)).toMatchObject({
+      ref: { namespace: 'shop' },
+      value: {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: 'web', namespace: 'shop', annotations: { 'a/b': 'c' } },
+        spec: { selector: null },
+      },
+    });
+    expect(Object.keys((contentOf(text) as { value: object }).value)).not.toContain('status');
+    expect(complaints(text)).toEqual([
+      'a.yaml:7:3: warning: metadata.uid is filled in by an API server; it is left out (remove it)',
+      'a.yaml:8:3: warning: metadata.managedFields is filled in by an API server; it is left out (remove it)',
+    ]);
+    expect(complaints(text.replace('{}', '{ingress: [{ip: 1.2.3.4}]}'))).toContain(
+      'a.yaml:12:1: warning: status is what a cluster reports; it is left out (remove it)',
+    );
+  });
+});
+
+describe('engine kinds', () => {
+  it('a KubernetesCluster with and without its options', () => {
+    const text =
+      'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata: {name: east, labels: {env: prod}}\n';
+    expect(contentOf(text)).toEqual({
+      type: 'cluster',
+      cluster: { name: 'east', labels: { env: 'prod' }, clusterDomain: 'cluster.local', skipWarming: false },
+    });
+    expect(contentOf(`${text}spec: {clusterDomain: east.local, skipWarming: true}\n`)).toMatchObject({
+      cluster: { clusterDomain: 'east.local', skipWarming: true },
+    });
+    expect(contentOf(`${text}spec:\nstatus:\n`)).toMatchObject({ type: 'cluster' });
+  });
+
+  it('a Placement, in canonical order', () => {
+    const text = `apiVersion: fleetrelay.dev/v1alpha1
+kind: Placement
+metadata: {name: web}
+spec:
+  paths: [b/**, a/*.yaml, b/**]
+  clusters:
+    names: [west, east]
+    selector:
+      matchLabels: {env: prod}
+      matchExpressions:
+      - {key: region, operator: In, values: [us, eu]}
+      - {key: gpu, operator: DoesNotExist}
+`;
+    expect(contentOf(text)).toEqual({
+      type: 'placement',
+      placement: {
+        name: 'web',
+        paths: ['a/*.yaml', 'b/**'],
+        clusterNames: ['east', 'west'],
+        clusterSelector: {
+          matchLabels: { env: 'prod' },
+          matchExpressions: [
+            { key: 'region', operator: 'In', values: ['eu', 'us'] },
+            { key: 'gpu', operator: 'DoesNotExist', values: [] },
+          ],
+        },
+      },
+    });
+  });
+
+  it('tells the empty selector, which selects everything, from none', () => {
+    const text =
+      'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: a}\nspec: {paths: [a], clusters: CLUSTERS}\n';
+    expect(contentOf(text.replace('CLUSTERS', '{selector: {}}'))).toMatchObject({
+      placement: { clusterNames: [], clusterSelector: { matchLabels: {}, matchExpressions: [] } },
+    });
+    const named = contentOf(text.replace('CLUSTERS', '{names: [east]}'));
+    expect(named.type === 'placement' && 'clusterSelector' in named.placement).toBe(false);
+    expect(complaints(text.replace('CLUSTERS', '{}'))).toEqual(['a.yaml:4:30: error: spec.clusters must not be empty']);
+  });
+
+  it('a FleetPolicy: what is left out has its default', () => {
+    const text = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: fleet}\n';
+    expect(contentOf(text)).toEqual({ type: 'policy', name: 'fleet', policy: defaultFleetPolicy });
+    const spec =
+      'spec: {guards: {maxRemovalsPerCluster: 0}, safeMode: {mode: off}, discovery: {excludedKinds: [Pod, Event]}}\n';
+    expect(contentOf(text + spec.replace('off', '"off"'))).toMatchObject({
+      policy: {
+        guards: { ...defaultFleetPolicy.guards, maxRemovalsPerCluster: 0 },
+        safeMode: { mode: 'off', safeStartWindowSeconds: 180 },
+        discovery: { excludedNamespaces: [], excludedKinds: ['Event', 'Pod'] },
+      },
+    });
+  });
+
+  it('two Dataplanes of one name in two meshes are two', () => {
+    const text = 'type: Dataplane\nmesh: MESH\nname: web\nnetworking: {address: 10.0.0.1}\n';
+    const both = `${text.replace('MESH', 'a')}---\n${text.replace('MESH', 'b')}`;
+    expect(documentsOf(both).map(({ identity }) => identity)).toEqual([
+      'kuma.io/Dataplane//web@a',
+      'kuma.io/Dataplane//web@b',
+    ]);
+  });
+});

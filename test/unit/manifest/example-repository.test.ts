@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { validatePaths } from '../../../src/compose/validate.ts';
+import { decodeFile } from '../../../src/manifest/decode-file.ts';
+
+const folder = 'examples/repo';
+
+function contents() {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.yaml'));
+  return paths.sort().flatMap((path) => {
+    const { reading } = decodeFile(path, readFileSync(`${folder}/${path}`), '');
+    return reading.readable ? reading.documents.map(({ content }) => ({ path, content })) : [];
+  });
+}
+
+describe('examples/repo', () => {
+  it('is valid, without so much as a warning', async () => {
+    const readStdin = () => Promise.reject(new Error('nobody is asked'));
+    const report = await validatePaths({ paths: [folder], cwd: process.cwd(), readStdin });
+    expect(report).toEqual({ files: 15, documents: 18, diagnostics: [] });
+  });
+
+  it('shows every kind that is read', () => {
+    const kinds = contents().map(({ content }) => (content.type === 'declaration' ? content.kind : content.type));
+    expect([...new Set(kinds)].sort()).toEqual(['Dataplane', 'Shoot', 'cluster', 'object', 'placement', 'policy']);
+    expect(contents().flatMap(({ content }) => (content.type === 'cluster' ? [content.cluster.name] : []))).toEqual([
+      'east',
+      'edge',
+      'west',
+    ]);
+  });
+
+  it('has an application whose removal is more than its policy lets pass', () => {
+    const shop = contents().filter(({ path }) => path.startsWith('apps/shop/'));
+    const [policy] = contents().flatMap(({ content }) => (content.type === 'policy' ? [content.policy] : []));
+    expect(shop).toHaveLength(4);
+    expect(policy?.guards.maxRemovalsPerCluster).toBe(3);
+  });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
+import { boundPolicy } from '../../../src/model/policy-bounds.ts';
+
+const unbounded = { guards: {}, safeModes: ['strict', 'scoped', 'off'] } as const;
+const policy = {
+  ...defaultFleetPolicy,
+  guards: { ...defaultFleetPolicy.guards, maxRemovalsPerCluster: 100, windowSeconds: 10 },
+  safeMode: { mode: 'off', safeStartWindowSeconds: 5 },
+} as const;
+
+describe('boundPolicy', () => {
+  it('leaves a policy inside its bounds as it is', () => {
+    expect(boundPolicy(policy, unbounded)).toEqual({ policy, cuts: [] });
+    const wide = { guards: { maxRemovalsPerCluster: 100, windowSeconds: 10 }, safeModes: ['off'] } as const;
+    expect(boundPolicy(policy, wide)).toEqual({ policy, cuts: [] });
+  });
+  it('cuts what is looser, and says so; a shorter window is looser', () => {
+    const narrow = {
+      guards: { maxRemovalsPerCluster: 20, windowSeconds: 60, maxRemovalsPerFleet: 1_000 },
+      safeModes: ['strict', 'scoped'],
+    } as const;
+    expect(boundPolicy(policy, narrow)).toEqual({
+      policy: {
+        ...policy,
+        guards: { ...policy.guards, maxRemovalsPerCluster: 20, windowSeconds: 60 },
+        safeMode: { mode: 'scoped', safeStartWindowSeconds: 5 },
+      },
+      cuts: [
+        'guards.maxRemovalsPerCluster is 100, the server allows 20',
+        'guards.windowSeconds is 10, the server allows 60',
+        'safeMode.mode is off, the server allows strict, scoped',
+      ],
+    });
+  });
+  it('falls back to strict where scoped is not allowed either', () => {
+    expect(boundPolicy(policy, { guards: {}, safeModes: ['strict'] }).policy.safeMode.mode).toBe('strict');
+  });
+});

@@ -1,0 +1,118 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { build } from 'esbuild';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { validatePaths } from '../../../src/compose/validate.ts';
+import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
+import { bytesOf } from '../../support/decoding.ts';
+
+const GOOD = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n';
+const BAD = 'apiVersion: v1\nkind: Namespace\n';
+let cwd: string;
+
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'validate-'));
+});
+afterEach(() => rm(cwd, { recursive: true }));
+
+async function files(contents: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(contents)) {
+    await mkdir(dirname(join(cwd, path)), { recursive: true });
+    await writeFile(join(cwd, path), text);
+  }
+}
+
+async function validate(paths: readonly string[], stdin = '') {
+  const report = await validatePaths({ paths, cwd, readStdin: async () => bytesOf(stdin) });
+  return { files: report.files, documents: report.documents, said: report.diagnostics.map(displayDiagnostic) };
+}
+
+describe('validatePaths', () => {
+  it('reads every manifest of a folder, in canonical order', async () => {
+    await files({ 'b/x.yaml': BAD, 'a.yml': GOOD, 'a/z.json': '{}', 'README.md': 'no manifest', '.git/x.yaml': BAD });
+    expect(await validate(['.'])).toEqual({
+      files: 3,
+      documents: 1,
+      said: [
+        'a/z.json:1:1: error: apiVersion is missing (if the file is no manifest, list it in .fleetrelayignore)',
+        'b/x.yaml:1:1: error: metadata is missing',
+      ],
+    });
+    expect((await validate(['b', 'b/x.yaml', './b'])).said).toEqual([
+      './b/x.yaml:1:1: error: metadata is missing',
+      'b/x.yaml:1:1: error: metadata is missing',
+    ]);
+  });
+
+  it('leaves out what .fleetrelayignore excludes, but not what is named', async () => {
+    await files({
+      '.fleetrelayignore': '/charts/\n*.tmp.yaml\n!keep.tmp.yaml\n',
+      'charts/a.yaml': BAD,
+      'x.tmp.yaml': BAD,
+      'keep.tmp.yaml': GOOD,
+      'sub/charts/b.yaml': GOOD,
+    });
+    expect(await validate(['.'])).toEqual({ files: 2, documents: 2, said: [] });
+    expect((await validate(['charts/a.yaml'])).said).toEqual(['charts/a.yaml:1:1: error: metadata is missing']);
+  });
+
+  it('reads standard input', async () => {
+    expect(await validate(['-'], `${GOOD}---\n${BAD}`)).toEqual({
+      files: 1,
+      documents: 0,
+      said: ['-:5:1: error: metadata is missing'],
+    });
+  });
+
+  it('says what it cannot read, and goes on', async () => {
+    await files({ 'a.yaml': BAD, 'dir/b.yaml': GOOD });
+    await symlink('b.yaml', join(cwd, 'dir', 'link.yaml'));
+    await symlink('..', join(cwd, 'dir', 'up'));
+    expect(await validate(['nothing.yaml', 'dir', 'a.yaml'])).toEqual({
+      files: 2,
+      documents: 1,
+      said: [
+        'a.yaml:1:1: error: metadata is missing',
+        'dir/link.yaml: error: is a symbolic link, which is not followed',
+        'nothing.yaml: error: cannot be read: there is no such file or folder',
+      ],
+    });
+  });
+
+  it("takes a server's own file where it is named, and only there", async () => {
+    const config =
+      'apiVersion: fleetrelay.dev/v1alpha1\nkind: RelayConfig\nfleet: {name: a}\nsources: [{name: a, files: {path: x}}]\n';
+    await files({ 'relay.yaml': config, 'broken.yaml': config.replace('path', 'pat') });
+    expect((await validate(['relay.yaml'])).said).toEqual([]);
+    expect((await validate(['broken.yaml'])).said).toEqual([
+      'broken.yaml:4:28: error: sources[0].files.path is missing',
+      'broken.yaml:4:29: error: sources[0].files.pat is not a field that is known here (did you mean path?)',
+    ]);
+    expect((await validate(['.'])).said.join('\n')).toMatch(
+      /relay\.yaml:2:7: error: RelayConfig is the server's own file/,
+    );
+  });
+
+  it('loads js-yaml and little else, and the rest only when it is needed', async () => {
+    const { metafile } = await build({
+      entryPoints: ['src/compose/validate.ts'],
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      platform: 'node',
+      outdir: 'x',
+      write: false,
+      metafile: true,
+    });
+    const packages = (name: (output: string) => boolean) =>
+      new Set(
+        Object.entries(metafile.outputs)
+          .filter(([output]) => name(output))
+          .flatMap(([, { inputs }]) => Object.keys(inputs))
+          .flatMap((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []),
+      );
+    expect([...packages(() => true)].sort()).toEqual(['ignore', 'js-yaml', 'yaml']);
+    expect([...packages((output) => output.includes('validate'))]).not.toContain('ignore');
+  });
+});

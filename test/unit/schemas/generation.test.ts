@@ -1,0 +1,35 @@
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { generateSchemas } from '../../../scripts/generate-schemas.ts';
+
+describe('generated types and validators', () => {
+  it('are what the schemas say', async () => {
+    expect(await generateSchemas({ check: true })).toEqual({ drifted: [] });
+  });
+
+  it('are seen to differ, and are left alone by a check', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'schemas-'));
+    try {
+      await cp('schemas', join(root, 'schemas'), { recursive: true });
+      await cp('generated', join(root, 'generated'), { recursive: true });
+      const schema = join(root, 'schemas', 'placement.json');
+      await writeFile(schema, (await readFile(schema, 'utf8')).replace('"maxItems": 1000', '"maxItems": 7'));
+      await writeFile(join(root, 'generated', 'gone.js'), '');
+      const drifted = ['generated/placement.js', 'generated/placement.d.ts', 'generated/gone.js'];
+      expect(await generateSchemas({ check: true, root })).toEqual({ drifted });
+      expect(await generateSchemas({ check: false, root })).toEqual({ drifted });
+      expect(await generateSchemas({ check: true, root })).toEqual({ drifted: ['generated/gone.js'] });
+    } finally {
+      await rm(root, { recursive: true });
+    }
+  });
+
+  it('import nothing, so that they run as they are and cost nothing but themselves', async () => {
+    for (const name of await readdir('generated')) {
+      if (name.endsWith('.js'))
+        expect(await readFile(`generated/${name}`, 'utf8')).not.toMatch(/\brequire\(|\bimport\b/);
+    }
+  });
+});
