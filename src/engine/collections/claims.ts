@@ -13,9 +13,9 @@ import {
 import { releaseCell, sameValue, scopeOfCell, writeValue } from './storage.ts';
 import type { Contribution } from './types.ts';
 
-/** Gives a value for a cell, instead of what the computation gave before. Takes effect in {@link settleClaims}. */
-export function addClaim(node: DerivedNode, cell: Cell, by: Computation, value: unknown): void {
-  touch(node, cell).added.push({ by, value });
+/** Gives a value for a cell. Takes effect in {@link settleClaims}. */
+export function addClaim(node: DerivedNode, cell: Cell, claim: Claim): void {
+  touch(node, cell).added.push(claim);
 }
 
 /** Takes back what a computation gave for a cell. Takes effect in {@link settleClaims}. */
@@ -50,26 +50,46 @@ function settle(node: DerivedNode, touched: Touch): void {
   const next = first === undefined ? absent : node.store.gathers ? listOf(cell, origin, claims) : first.value;
   if (first !== undefined && (node.store.gathers || claims.length > 1)) {
     // Held before the old scope is let go, so that the same set stays the same object.
-    const scope = scopes.holdJoined(claims.map(({ by }) => by.scope));
+    const scope = scopes.holdJoined(claims.map((claim) => claim.scope));
     cell.origin = { kind: 'claims', list: claims, scope } satisfies Claims;
   } else cell.origin = first?.by;
   if (!node.store.gathers) noteLosers(node, cell, origin, claims);
   const same = sameValue(node.store, before, next);
   if (!same) writeValue(cell, next);
-  const rescoped = scopeOfCell(cell) !== scopeBefore;
+  const rescoped = scopeOfCell(cell) !== scopeBefore || (node.store.scoped && !sameForAll(node, touched, claims));
   if (!same || rescoped) changed(cell, before, scopeBefore, rescoped);
   if (origin?.kind === 'claims') scopes.release(origin.scope);
   releaseCell(cell);
 }
 
 /** The claims that count from now on, in canonical order; several of one computation in the order it gave them. */
-function claimsAfter({ cell, origin, withdrawn, added }: Touch): readonly Claim[] {
+function claimsAfter(touched: Touch): readonly Claim[] {
+  const { origin, withdrawn, added } = touched;
   if (origin === undefined) return added.length > 1 ? added.sort(compareClaims) : added;
   const gone = new Set(withdrawn);
-  const before: readonly Claim[] = origin.kind === 'claims' ? origin.list : [{ by: origin, value: cell.value }];
+  const before: readonly Claim[] = origin.kind === 'claims' ? origin.list : [soleClaim(touched)];
   const claims = before.filter(({ by }) => !gone.has(by));
   if (added.length === 0) return claims;
   return [...claims, ...added].sort(compareClaims);
+}
+
+/** The claim of a cell that had one giver, which takes no object while nothing is decided. */
+function soleClaim({ cell, origin, scope }: Touch): Claim {
+  return { by: origin as Computation, value: cell.value, scope };
+}
+
+/**
+ * Whether also those who see only some of the claims, because of their scope, see the same as before; said of a cell
+ * whose value as a whole is the same.
+ */
+function sameForAll({ store }: DerivedNode, { origin }: Touch, claims: readonly Claim[]): boolean {
+  const before = origin?.kind === 'claims' ? origin.list : [];
+  const after = store.gathers || claims.length > 1 ? claims : [];
+  if (before.length !== after.length) return false;
+  return before.every(({ by, value, scope }, place) => {
+    const other = after[place] as Claim;
+    return by === other.by && scope === other.scope && (store.gathers || sameValue(store, value, other.value));
+  });
 }
 
 function compareClaims(a: Claim, b: Claim): number {

@@ -117,7 +117,7 @@ function give(node: DerivedNode, computation: Computation, scope: Scope): void {
   for (let place = 0; place < cells.length; place += 1) {
     const cell = cells[place] as Cell;
     if (cell.origin === computation) renew(cell, values[place], computation.scope, rescoped);
-    else addClaim(node, cell, computation, values[place]);
+    else addClaim(node, cell, { by: computation, value: values[place], scope });
   }
   if (stays !== undefined) computation.outputs = packed(stays.size === cells.length ? cells : [...stays]);
 }

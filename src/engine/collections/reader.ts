@@ -70,9 +70,9 @@ export function visibleValue(cell: Cell, scope: Scope): unknown {
   if (!store.scoped || store.kind === 'input' || isWithin(scopeOfCell(cell), scope)) return cell.value;
   const origin = cell.origin as DerivedOrigin;
   if (origin?.kind !== 'claims') return undefined;
-  if (!store.gathers) return origin.list.find(({ by }) => isWithin(by.scope, scope))?.value;
+  if (!store.gathers) return origin.list.find((claim) => isWithin(claim.scope, scope))?.value;
   const inside = (cell.value as readonly Contribution<unknown>[]).filter((_one, place) =>
-    isWithin(origin.list[place]?.by.scope ?? emptyScope, scope),
+    isWithin(origin.list[place]?.scope ?? emptyScope, scope),
   );
   return inside.length === 0 ? undefined : inside;
 }

@@ -84,6 +84,8 @@ export interface Computation {
 export interface Claim {
   readonly by: Computation;
   readonly value: unknown;
+  /** The computation's scope when it was claimed. */
+  readonly scope: Scope;
 }
 
 /**

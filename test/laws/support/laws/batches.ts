@@ -1,0 +1,34 @@
+import * as fc from 'fast-check';
+import { expect } from 'vitest';
+import type { Change } from '../../../../src/engine/collections/types.ts';
+import { buildGraph, bytesOf, play } from '../build.ts';
+import { lawOf } from '../check.ts';
+import { textOf } from '../digest.ts';
+import { graphSpecs, histories } from '../spec.ts';
+
+/** One batch is the same as its changes one by one: in what is there in the end, and in what has changed over all. */
+export const batches = lawOf((create) =>
+  fc.property(graphSpecs(), histories, histories, (spec, before, after) => {
+    const [whole, single] = [create(), create()];
+    const [atOnce, oneByOne] = [buildGraph(whole, spec), buildGraph(single, spec)];
+    play(whole, atOnce, before);
+    play(single, oneByOne, before);
+    const [wholeWatches, singleWatches] = [
+      atOnce.collections.map((collection) => whole.watch(collection)),
+      oneByOne.collections.map((collection) => single.watch(collection)),
+    ];
+    play(whole, atOnce, [after.flat()]);
+    play(
+      single,
+      oneByOne,
+      after.flat().map((write) => [write]),
+    );
+    expect(bytesOf(atOnce)).toBe(bytesOf(oneByOne));
+    expect(wholeWatches.map(taken)).toEqual(singleWatches.map(taken));
+  }),
+);
+
+/** What a watch has seen change. An `equals` that throws says of equal values that they are not. */
+function taken(watch: { take(): readonly Change<unknown>[] }): string {
+  return textOf(watch.take().filter(({ before, after }) => textOf(before) !== textOf(after)));
+}
