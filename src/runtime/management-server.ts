@@ -90,6 +90,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
       fleet: options.fleet,
       version: options.version,
       ready: () => notReady().length === 0,
+      statusBranch: () => deps.statusSink?.condition() ?? null,
     }),
     engine,
     sources,

@@ -41,6 +41,15 @@ export interface FleetView {
   readonly clusters: readonly ClusterView[];
   readonly heldRemovals: readonly HeldRemovalsView[];
   readonly diagnostics: readonly Diagnostic[];
+  /** How the writing of status is; null: it is switched off. */
+  readonly statusBranch: StatusBranchView | null;
+}
+
+export interface StatusBranchView {
+  readonly state: 'pending' | 'synced' | 'failing' | 'refused';
+  readonly message: string;
+  /** The commit that holds what was last published or found equal. */
+  readonly commit: string | null;
 }
 
 export interface ClusterView {

@@ -47,7 +47,8 @@ export interface ServerProcess {
 export interface AgentProcess {
   readonly logs: readonly Readonly<Record<string, unknown>>[];
   readonly folder: string;
-  start(options?: { readonly token?: string; readonly folder?: string }): void;
+  /** `cluster`: the name that it claims; `token`: whose token it shows. */
+  start(options?: { readonly token?: string; readonly cluster?: string }): void;
   kill(signal: NodeJS.Signals): Promise<void>;
   signal(signal: NodeJS.Signals): void;
 }
@@ -166,12 +167,12 @@ function createAgentProcess(name: string, root: string, dataDir: string, server:
   return {
     logs,
     folder: home,
-    start: ({ token = name, folder = home } = {}) => {
-      mkdirSync(folder, { recursive: true });
+    start: ({ token = name, cluster = name } = {}) => {
+      mkdirSync(home, { recursive: true });
       const tokenFile = join(root, `${name}.token`);
       writeFileSync(tokenFile, tokenFor(token, dataDir));
       const trust = ['--token-file', tokenFile, '--ca-file', join(dataDir, 'trust', 'ca.crt')];
-      const args = ['agent', '--cluster', name, '--server', server.relay(), ...trust, '--directory', folder];
+      const args = ['agent', '--cluster', cluster, '--server', server.relay(), ...trust, '--directory', home];
       child = startLogged([...args, '--log-level', 'debug'], logs);
     },
     kill: (signal) => endChild(child, signal),

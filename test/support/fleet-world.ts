@@ -2,9 +2,9 @@ import { load } from 'js-yaml';
 import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
+import type { AgentHolding, InventoryEntry, ObjectResult } from '../../src/model/agent.ts';
 import { sha256, snapshotDigest } from '../../src/model/digest.ts';
 import { type ClusterId, type ClusterName, parseFleetName, parseSourceName } from '../../src/model/ids.ts';
-import type { AgentHolding, InventoryEntry, ObjectResult } from '../../src/model/agent.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import { displayKey, type ObjectKey } from '../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../src/model/output.ts';
@@ -54,7 +54,11 @@ const sourceName = must(parseSourceName('main'));
 
 /** Starts a world; give it the store of an earlier one to restart the server. */
 export async function createFleetWorld(
-  given: { readonly store?: SnapshotStore; readonly statusFiles?: Map<string, string>; readonly clock?: VirtualClock } = {},
+  given: {
+    readonly store?: SnapshotStore;
+    readonly statusFiles?: Map<string, string>;
+    readonly clock?: VirtualClock;
+  } = {},
 ): Promise<FleetWorld> {
   const clock = given.clock ?? createVirtualClock();
   const store = given.store ?? createMemoryStore();
@@ -83,6 +87,7 @@ export async function createFleetWorld(
             else statusFiles.set(path, text);
           }
         },
+        condition: () => ({ state: 'synced', message: '', commit: null }),
       },
       parseYaml: (text) => load(text) as JsonValue,
       clock,
@@ -171,7 +176,9 @@ function createFakeAgent(listener: AgentListener, cluster: ClusterName, clusterI
   let instances = 0;
 
   const digest = () =>
-    snapshotDigest([...entries.values()].filter(({ phase }) => phase === 'held').map((entry) => [entry.key, entry.digest]));
+    snapshotDigest(
+      [...entries.values()].filter(({ phase }) => phase === 'held').map((entry) => [entry.key, entry.digest]),
+    );
   const holding = (): AgentHolding => ({ position, digest: digest(), revisions: [], entries: [...entries.values()] });
   const take = (delta: SequencedDelta): readonly ObjectResult[] => {
     position = delta.position;

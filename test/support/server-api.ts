@@ -44,6 +44,7 @@ export function fleetView(over: Partial<FleetView> = {}): FleetView {
       clusterView('east'),
       clusterView('west', { connected: false, inSync: false, message: 'disconnected since 10:42:07Z' }),
     ],
+    statusBranch: { state: 'synced', message: '', commit: 'c0ffee' },
     heldRemovals: [
       {
         digest: HELD_DIGEST,

@@ -45,6 +45,12 @@ function writeFleet(out: TextOutput, fleet: FleetView): void {
   out.write('\n');
   if (fleet.clusters.length > 0) writeTable(out, CLUSTER_COLUMNS, fleet.clusters);
   else out.write('no clusters are declared\n');
+  if (fleet.statusBranch !== null && fleet.statusBranch.state !== 'synced') {
+    const { state, message } = fleet.statusBranch;
+    out.write(
+      `\n${styled(out, state === 'pending' ? 'warn' : 'bad', 'status branch')}: ${state}: ${printable(message)}\n`,
+    );
+  }
   for (const { digest, message, removals } of fleet.heldRemovals) {
     out.write(`\n${styled(out, 'warn', 'held')}: ${removals.length} removals; ${printable(message)}\n`);
     out.write(`  look: fleetrelay approve --list\n  release: fleetrelay approve ${digest.slice(0, 12)}\n`);

@@ -99,8 +99,8 @@ function warmCondition(warm: boolean): ConditionValue {
 }
 
 function connectedCondition(connected: boolean, since: number): ConditionValue {
-  if (connected)
-    return { type: 'Connected', status: 'True', reason: 'AgentConnected', message: `since ${rfc3339(since)}` };
+  // Since when is the condition's own time: a message with a time in it would change at each restart of the server.
+  if (connected) return { type: 'Connected', status: 'True', reason: 'AgentConnected', message: '' };
   return since === 0
     ? { type: 'Connected', status: 'False', reason: 'NeverConnected', message: 'its agent has not connected yet' }
     : { type: 'Connected', status: 'False', reason: 'AgentDisconnected', message: `since ${rfc3339(since)}` };

@@ -3,7 +3,7 @@ import { rfc3339 } from '../../engine/status/conditions.ts';
 import { revisionStatus } from '../../engine/status/revision.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Answer, ClusterView, FleetView, ServerApi } from '../../server/api.ts';
+import type { Answer, ClusterView, FleetView, ServerApi, StatusBranchView } from '../../server/api.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Loop } from '../loop.ts';
 import type { Removals } from '../removals.ts';
@@ -27,6 +27,7 @@ export function createServerApi(deps: {
   readonly fleet: string;
   readonly version: string;
   readonly ready: () => boolean;
+  readonly statusBranch: () => StatusBranchView | null;
   readonly log: Log;
 }): ServerApi {
   const { engine, ledger, removals, sources, log } = deps;
@@ -45,6 +46,7 @@ export function createServerApi(deps: {
         clusters: clusterViews(engine, ledger),
         heldRemovals: held(),
         diagnostics: diagnostics(),
+        statusBranch: deps.statusBranch(),
       };
     },
     clusters: () => clusterViews(engine, ledger),

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../model/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
+import type { StatusBranchView } from '../../server/api.ts';
 import type { StatusChanges, StatusRenderer } from './status-renderer.ts';
 
 /** Where status files go; the git sink is one. */
@@ -12,6 +13,7 @@ export interface StatusSink {
   >;
   /** The first call after a start is the full set. `summary` is one line for people. */
   update(changes: StatusChanges, summary: string): void;
+  condition(): StatusBranchView;
 }
 
 /** Hands changed status files to the sink, in batches, from the moment at which they mean something. */

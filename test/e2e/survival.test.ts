@@ -1,0 +1,226 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Fleet, STATUS_BRANCH, startFleet, until, writeLive } from '../support/fleet-processes.ts';
+import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
+
+const typo = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n';
+const live = (name: string): string => `namespaces/web/configmap/${name}.yaml`;
+
+const files = {
+  'clusters/east/cluster.yaml': clusterYaml('east'),
+  'clusters/west/cluster.yaml': clusterYaml('west'),
+  'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
+  'apps/a.yaml': configMapYaml('a', 'one'),
+  'apps/b.yaml': configMapYaml('b', 'one'),
+};
+
+describe('what a fleet survives', () => {
+  let fleet: Fleet;
+  afterEach(async () => fleet.stop());
+
+  const start = async (): Promise<void> => {
+    fleet = await startFleet(files);
+    fleet.agent('east').start();
+    fleet.agent('west').start();
+    await summary(/^applied by 2 of 2 clusters$/);
+  };
+  const holds = (cluster: string, name: string, text: string): Promise<string> =>
+    until(`${cluster} holds ${name} with ${text}`, () => {
+      const file = fleet.live(cluster, live(name));
+      return file?.includes(text) === true ? file : undefined;
+    });
+  const summary = (text: RegExp): Promise<string> =>
+    until(`the summary is ${text}`, async () => {
+      const said = (await fleet.status()).summary;
+      return text.test(said) ? said : undefined;
+    });
+  const entered = (commit: string): Promise<true> =>
+    until(`${commit} has entered`, async () => (await fleet.status()).sources[0]?.revision === commit || undefined);
+  const deltasSent = (): number => fleet.server.logs.filter(({ message }) => message === 'a delta is sent').length;
+  const reconnected = (): Promise<true> =>
+    until(
+      'both agents are back',
+      async () => (await fleet.status()).clusters.every(({ inSync }) => inSync) || undefined,
+    );
+  const statusCommits = (): number => Number(fleet.sandbox.git(fleet.bare, 'rev-list', '--count', STATUS_BRANCH));
+  const statusSays = (text: RegExp): Promise<string> =>
+    until(`the status branch says ${text}`, () => {
+      const head = fleet.sandbox.git(fleet.bare, 'rev-parse', 'main');
+      const said = fleet.statusFile(`revisions/main/${head}.yaml`)?.summary;
+      return typeof said === 'string' && text.test(said) ? said : undefined;
+    });
+
+  it('an agent that is away: the rest goes on, it repairs by itself, and catches up', async () => {
+    await start();
+    await fleet.agent('west').kill('SIGKILL');
+    fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
+    await holds('east', 'a', 'two');
+    expect(fleet.live('west', live('a'))).toContain('one');
+    await statusSays(/^applied by 1 of 2 clusters; waiting for west: disconnected since \d\d:\d\d:\d\dZ$/);
+    fleet.agent('west').start();
+    await holds('west', 'a', 'two');
+    await statusSays(/^applied by 2 of 2 clusters$/);
+  });
+
+  it('drift: an edited and a removed file are put back, with the server and without it', async () => {
+    await start();
+    const { folder } = fleet.agent('east');
+    writeLive(folder, live('a'), (fleet.live('east', live('a')) ?? '').replace('one', 'drifted'));
+    await holds('east', 'a', 'one');
+    await fleet.server.kill('SIGKILL');
+    rmSync(join(folder, live('b')));
+    await holds('east', 'b', 'one');
+    await fleet.agent('east').kill('SIGKILL');
+    writeLive(folder, live('a'), (fleet.live('east', live('a')) ?? '').replace('one', 'drifted again'));
+    fleet.agent('east').start();
+    await holds('east', 'a', 'value: one');
+  });
+
+  it('the stop button: nothing is written while it is there', async () => {
+    await start();
+    const { folder } = fleet.agent('east');
+    writeLive(folder, 'paused', '');
+    fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
+    await holds('west', 'a', 'two');
+    await summary(/paused|held/);
+    expect(fleet.live('east', live('a'))).toContain('one');
+    rmSync(join(folder, 'paused'));
+    await holds('east', 'a', 'two');
+  });
+
+  it('a server that is killed: it goes on from its store and sends nothing', async () => {
+    await start();
+    await statusSays(/^applied by 2 of 2 clusters$/);
+    const commits = statusCommits();
+    await fleet.server.kill('SIGKILL');
+    await fleet.server.start();
+    await reconnected();
+    expect(deltasSent()).toBe(0);
+    fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
+    await holds('east', 'a', 'two');
+    await statusSays(/^applied by 2 of 2 clusters$/);
+    expect(statusCommits() - commits).toBeLessThanOrEqual(3);
+  });
+
+  it('a restart repeats no status commit', async () => {
+    await start();
+    await statusSays(/^applied by 2 of 2 clusters$/);
+    await until('the status is at rest', async () => {
+      const before = statusCommits();
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      return statusCommits() === before || undefined;
+    });
+    const commits = statusCommits();
+    const before = fleet.sandbox.git(fleet.bare, 'rev-parse', STATUS_BRANCH);
+    await fleet.server.kill('SIGTERM');
+    await fleet.server.start();
+    await reconnected();
+    await until(
+      'the status branch is known to be right',
+      async () => (await fleet.status()).statusBranch?.state === 'synced' || undefined,
+    );
+    expect(fleet.sandbox.git(fleet.bare, 'diff', before, STATUS_BRANCH)).toBe('');
+    expect(statusCommits()).toBe(commits);
+  });
+
+  it('a store that is deleted: the ledger comes back from the inventories; nothing is removed or rewritten', async () => {
+    await start();
+    await fleet.server.kill('SIGKILL');
+    const before = fleet.live('east', live('a'));
+    for (const name of ['store.db', 'store.db-wal', 'store.db-shm', 'git'])
+      rmSync(join(fleet.dataDir, name), { recursive: true, force: true });
+    await fleet.server.start();
+    await reconnected();
+    expect(deltasSent()).toBe(0);
+    expect(fleet.live('east', live('a'))).toBe(before);
+    fleet.push({ 'apps/b.yaml': null });
+    await until('b is removed', () => fleet.live('east', live('b')) === undefined || undefined);
+  });
+
+  it('a bad HEAD met by a fresh server: nothing is removed or rewritten', async () => {
+    await start();
+    await fleet.server.kill('SIGKILL');
+    for (const name of ['store.db', 'store.db-wal', 'store.db-shm', 'git'])
+      rmSync(join(fleet.dataDir, name), { recursive: true, force: true });
+    const bad = fleet.sandbox.push(fleet.bare, {
+      'fleet/placement.yaml': typo,
+      'clusters/west/cluster.yaml': typo,
+      'apps/b.yaml': null,
+    });
+    await fleet.server.start();
+    await entered(bad);
+    await until(
+      'east is back',
+      async () => (await fleet.status()).clusters.find(({ name }) => name === 'east')?.connected || undefined,
+    );
+    expect(deltasSent()).toBe(0);
+    for (const cluster of ['east', 'west']) {
+      expect(fleet.live(cluster, live('a'))).toContain('one');
+      expect(fleet.live(cluster, live('b'))).toContain('one');
+    }
+    fleet.push({
+      'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
+      'clusters/west/cluster.yaml': clusterYaml('west'),
+    });
+    await until('b is removed', () => fleet.live('west', live('b')) === undefined || undefined);
+    expect(fleet.live('west', live('a'))).toContain('one');
+  });
+
+  it('a removal in flight when the stream breaks, and the file comes back with a typo', async () => {
+    await start();
+    fleet.agent('west').signal('SIGSTOP');
+    await entered(fleet.push({ 'apps/b.yaml': null }));
+    await until('east has removed it', () => fleet.live('east', live('b')) === undefined || undefined);
+    await fleet.agent('west').kill('SIGKILL');
+    await entered(fleet.push({ 'apps/b.yaml': typo }));
+    fleet.agent('west').start();
+    await until(
+      'west is back',
+      async () => (await fleet.status()).clusters.find(({ name }) => name === 'west')?.connected || undefined,
+    );
+    await summary(/held/);
+    expect(fleet.live('west', live('b'))).toContain('one');
+    fleet.push({ 'apps/b.yaml': configMapYaml('b', 'three') });
+    await holds('west', 'b', 'three');
+  });
+
+  it('two agents for one name: the second is refused, with a reason that both logs show', async () => {
+    await start();
+    const impostor = fleet.agent('east-impostor');
+    const original = fleet.agent('east');
+    await original.kill('SIGKILL');
+    original.start();
+    await reconnected();
+    impostor.start({ token: 'east', cluster: 'east' });
+    const reason = (logs: Fleet['server']['logs']) =>
+      logs.find((line) => JSON.stringify(line).includes('ClusterIdBound'));
+    await until('the agent says why', () => reason(impostor.logs));
+    await until('the server says why', () => reason(fleet.server.logs));
+    expect(fleet.live('east-impostor', live('a'))).toBeUndefined();
+    expect(fleet.live('east', live('a'))).toContain('one');
+  });
+
+  it('an agent of a cluster that nobody declared is refused, with a reason that both logs show', async () => {
+    await start();
+    const stranger = fleet.agent('north');
+    stranger.start();
+    const reason = (logs: Fleet['server']['logs']) =>
+      logs.find((line) => JSON.stringify(line).includes('UnknownCluster'));
+    await until('the agent says why', () => reason(stranger.logs));
+    await until('the server says why', () => reason(fleet.server.logs));
+    await fleet.push({ 'clusters/north/cluster.yaml': clusterYaml('north') });
+    await holds('north', 'a', 'one');
+  });
+
+  it('a race on the status branch: fetched, rebuilt, pushed again', async () => {
+    await start();
+    await statusSays(/^applied by 2 of 2 clusters$/);
+    fleet.sandbox.push(fleet.bare, { 'notes.txt': 'somebody else was here\n' }, { branch: STATUS_BRANCH });
+    fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
+    await statusSays(/^applied by 2 of 2 clusters$/);
+    const authors = fleet.sandbox.git(fleet.bare, 'log', '--format=%an', STATUS_BRANCH).split('\n');
+    expect(authors).toContain('Ada');
+    expect(authors[0]).not.toBe('Ada');
+  });
+});
