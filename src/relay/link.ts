@@ -4,7 +4,7 @@ import type { MessageStream, StreamEnd } from '../ports/transport.ts';
 import type { RelayLimits } from './limits.ts';
 import { decodeFrame, encodeFrame, type Frame, type FrameInit } from './wire/frame.ts';
 import { ProtocolError } from './wire/protocol-error.ts';
-import { clipText, readReason, readText } from './wire/scalars.ts';
+import { clipText, readReason, readText, sendableReason } from './wire/scalars.ts';
 
 /** Frames over one stream: reading, writing, liveness and the one place where broken protocol ends it. */
 export interface Link {
@@ -52,6 +52,8 @@ interface LinkState {
   /** The one frame that somebody waits for. */
   sending: { readonly frame: FrameInit; readonly done: (open: boolean) => void } | undefined;
   writing: boolean;
+  /** The newest write of the stream. */
+  write: Promise<boolean>;
   readonly probes: Set<(alive: boolean) => void>;
 }
 
@@ -67,6 +69,7 @@ export function createLink(options: LinkOptions): Link {
     posted: [],
     sending: undefined,
     writing: false,
+    write: Promise.resolve(true),
     probes: new Set(),
   };
   void readFrames(state);
@@ -155,7 +158,8 @@ async function writeFrames(state: LinkState): Promise<void> {
     const frame = posted ?? sending?.frame;
     if (frame === undefined) break;
     const bytes = encodeFrame(frame);
-    const open = await state.options.stream.write(bytes);
+    state.write = state.options.stream.write(bytes);
+    const open = await state.write;
     if (open) state.options.onBytes?.('out', bytes.length);
     if (sending !== undefined && state.sending === sending) {
       state.sending = undefined;
@@ -209,12 +213,17 @@ function probe(state: LinkState, milliseconds: number): Promise<boolean> {
 function endLink(state: LinkState, end: StreamEnd): void {
   if (state.ended) return;
   const { stream, saysGoodbye } = state.options;
-  // Not while a write is under way (one at a time): then the peer just sees the stream end.
-  if (saysGoodbye && !state.writing) {
-    void stream.write(encodeFrame({ case: 'goodbye', value: { reason: end.reason, message: clipText(end.message) } }));
-  }
-  stream.end(end);
+  if (saysGoodbye) void sayGoodbye(state, end);
+  else stream.end(end);
   finish(state, end);
+}
+
+/** A peer that reads nothing never gets to the goodbye; whoever owns the connection closes it in the end. */
+async function sayGoodbye({ options: { stream }, write }: LinkState, end: StreamEnd): Promise<void> {
+  await write;
+  const value = { reason: sendableReason(end.reason), message: clipText(end.message) };
+  await stream.write(encodeFrame({ case: 'goodbye', value }));
+  stream.end(end);
 }
 
 function finish(state: LinkState, end: StreamEnd): void {

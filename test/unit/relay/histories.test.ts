@@ -67,7 +67,9 @@ function watchAgent(agent: FakeAgent, driver: Driver): () => void {
   };
 }
 
-test('whatever breaks, the agent holds something that was sent, never goes back, and gets there in the end', async () => {
+test('whatever breaks, the agent holds something that was sent, never goes back, and gets there in the end', {
+  timeout: 120_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
       const nothing: Outputs = new Map();

@@ -307,7 +307,7 @@ describe('on an open Push stream', () => {
     ['a delta to something else', [input(EMPTY), chunk([object(bytes(value))])], 'DigestMismatch'],
     [
       'content with another digest',
-      [input(), chunk([object(bytes(value), { digest: digestBytes(EMPTY) })])],
+      [input(snapshotDigest([[key, EMPTY]])), chunk([object(bytes(value), { digest: digestBytes(EMPTY) })])],
       'DigestMismatch',
     ],
     ['content that is not JSON', [input(), chunk([object(Buffer.from('{'))])], 'MalformedContent'],

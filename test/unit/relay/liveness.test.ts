@@ -143,7 +143,7 @@ describe('a slow agent', () => {
     return { world, stranger };
   }
 
-  test('gets no more chunks than its window until it acknowledges some', async () => {
+  test('gets no more chunks than its window until it acknowledges some', { timeout: 60_000 }, async () => {
     const { world, stranger } = await silentAgent(4);
     const chunks: number[] = [];
     void (async () => {
@@ -191,7 +191,7 @@ describe('a slow agent', () => {
     expect(made).toBeLessThan(150);
   });
 
-  test('that writes much itself does not make both ends wait for each other', async () => {
+  test('that writes much itself does not make both ends wait for each other', { timeout: 60_000 }, async () => {
     const world = await createRelayHarness({ window: 2 });
     const { client, agent } = await world.connect({ limits: { window: 2 } });
     const digest = agent.holding().digest;

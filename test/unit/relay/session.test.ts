@@ -139,7 +139,16 @@ test('results are not lost over a reconnect, and the newest of a key wins', asyn
   expect(world.owner.received).toHaveLength(3);
 });
 
-test('many results arrive in batches, and an odd reason spoils nothing', async () => {
+test('a result that is newer than the one on its way is sent after it', async () => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect();
+  client.report([result('a', 'old')]);
+  client.report([result('a', 'new')]);
+  await world.clock.settle();
+  expect(world.owner.received.map(({ message }) => message)).toEqual(['old', 'new']);
+});
+
+test('many results arrive in batches, and an odd reason spoils nothing', { timeout: 60_000 }, async () => {
   const world = await createRelayHarness();
   const { client } = await world.connect();
   const many = Array.from({ length: 1200 }, (_, index) => result(`r${index}`, 'x'.repeat(9_000)));
@@ -237,7 +246,7 @@ test('an output object that the agent does not take is rejected with that reason
   expect(await sessionOf(world).send(deltaOf(NONE, A, { epoch: 1, sequence: 2 }))).toEqual({ type: 'accepted' });
 });
 
-test('objects of 5 MB go both ways', async () => {
+test('objects of 5 MB go both ways', { timeout: 60_000 }, async () => {
   const world = await createRelayHarness();
   const { client, agent } = await world.connect();
   const big: Outputs = new Map([['big', noise(5_000_000)]]);

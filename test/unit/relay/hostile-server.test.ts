@@ -1,0 +1,185 @@
+import { expect, test } from 'vitest';
+import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
+import type { IncomingStream } from '../../../src/ports/transport.ts';
+import { createRelayClient } from '../../../src/relay/client.ts';
+import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';
+import { packChunks, type RecordInit } from '../../../src/relay/wire/chunks.ts';
+import { decodeFrame, encodeFrame, type Frame, type FrameInit } from '../../../src/relay/wire/frame.ts';
+import { limitsInit } from '../../../src/relay/wire/hello.ts';
+import { outputHead, outputRecords } from '../../../src/relay/wire/output.ts';
+import { digestBytes } from '../../../src/relay/wire/scalars.ts';
+import { createMemoryNetwork } from '../../support/relay-transport.ts';
+import {
+  clusterId,
+  clusterName,
+  configMap,
+  configMapKey,
+  createFakeAgent,
+  deltaOf,
+  type FakeAgent,
+  inputOf,
+} from '../../support/relay-world.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const EMPTY = snapshotDigest([]);
+const welcomeValue = {
+  protocol: 1,
+  version: '1.0.0',
+  capabilities: [],
+  limits: limitsInit(DEFAULT_LIMITS),
+  inputDigest: digestBytes(EMPTY),
+};
+const welcome: FrameInit = { case: 'welcome', value: welcomeValue };
+const delta = deltaOf(new Map(), new Map([['a', '1']]), { epoch: 1, sequence: 1 });
+
+function chunksOf(records: Iterable<RecordInit>, transfer: bigint): FrameInit[] {
+  return [...packChunks(records)].map((chunk, index) => ({ case: 'chunk', value: { transfer, index, ...chunk } }));
+}
+
+function output(sent: typeof delta, transfer = 1n): FrameInit[] {
+  const begin: FrameInit = { case: 'begin', value: { transfer, subject: outputHead(sent) } };
+  return [begin, ...chunksOf(outputRecords(sent, 1e9), transfer)];
+}
+
+/** An agent whose server says these frames on each stream, after the hello. */
+async function meet(pull: readonly FrameInit[], push: readonly FrameInit[], agent: FakeAgent): Promise<Frame[]> {
+  const network = createMemoryNetwork();
+  const clock = createVirtualClock();
+  const heard: Frame[] = [];
+  const listen = async (stream: IncomingStream): Promise<void> => {
+    for (let bytes = await stream.read(); bytes !== undefined; bytes = await stream.read()) {
+      const frame = decodeFrame(bytes);
+      heard.push(frame);
+      if (frame.case !== 'hello') continue;
+      for (const answer of stream.method === 'Pull' ? pull : push) await stream.write(encodeFrame(answer));
+    }
+    stream.end({ code: 'done', reason: 'Closed', message: '' });
+  };
+  await network.server.start((stream) => void listen(stream));
+  const client = createRelayClient(
+    { transport: network.client, clock, random: { next: () => 0.5, id: () => 'x' }, log: silentLog },
+    {
+      cluster: clusterName('east'),
+      clusterId: clusterId('east-id'),
+      instance: 'instance-1',
+      token: () => 'frt1_x',
+      version: '1.0.0',
+      capabilities: [],
+    },
+  );
+  client.publishInput(inputOf({ live: '1' }));
+  client.start(agent);
+  await clock.settle();
+  await Promise.all([client.stop(), clock.advance(2_000)]);
+  return heard;
+}
+
+function firstTrouble(agent: FakeAgent): string | undefined {
+  return agent.states.flatMap((state) => (state.type === 'waiting' ? [state.reason] : []))[0];
+}
+
+test('a server that keeps to the protocol is heard', async () => {
+  const agent = createFakeAgent();
+  const heard = await meet([welcome, ...output(delta)], [welcome], agent);
+  expect(agent.deltas).toEqual([delta]);
+  expect(heard).toContainEqual(
+    expect.objectContaining({ case: 'verdict', value: expect.objectContaining({ accepted: true }) }),
+  );
+});
+
+const value = configMap('a', '1');
+const content = new TextEncoder().encode(JSON.stringify(value));
+const object = (key: string, changes: object = {}): RecordInit => ({
+  case: 'object',
+  value: {
+    key,
+    digest: digestBytes(sha256(content)),
+    size: BigInt(content.length),
+    origins: [],
+    scope: 0,
+    content,
+    ...changes,
+  },
+});
+const raw = (...records: RecordInit[]): FrameInit[] => {
+  const head = outputHead({ ...delta, to: snapshotDigest([[configMapKey('a'), objectDigest(value)]]) });
+  return [{ case: 'begin', value: { transfer: 1n, subject: head } }, ...chunksOf(records, 1n)];
+};
+
+const wrongs: [string, FrameInit[], string][] = [
+  [
+    'chooses a protocol that was not offered',
+    [{ case: 'welcome', value: { ...welcomeValue, protocol: 9 } }],
+    'WrongProtocol',
+  ],
+  ['names no limits', [{ case: 'welcome', value: { protocol: 1, version: '1' } }], 'BadHello'],
+  ['sends before its welcome', output(delta), 'OutOfTurn'],
+  ['welcomes twice', [welcome, welcome], 'OutOfTurn'],
+  ['says hello', [welcome, { case: 'hello', value: {} }], 'OutOfTurn'],
+  [
+    'sends an input',
+    [welcome, { case: 'begin', value: { transfer: 1n, subject: { case: 'input', value: {} } } }],
+    'OutOfTurn',
+  ],
+  [
+    'sends a list that nobody asked for',
+    [welcome, { case: 'begin', value: { transfer: 1n, subject: { case: 'heldInput', value: {} } } }],
+    'OutOfTurn',
+  ],
+  ['answers nothing', [welcome, { case: 'verdict', value: { transfer: 1n, accepted: true } }], 'OutOfTurn'],
+  [
+    'sends another content than it says',
+    [welcome, ...raw(object(configMapKey('a'), { digest: digestBytes(EMPTY) }))],
+    'DigestMismatch',
+  ],
+  ['sends a key that leads out of a folder', [welcome, ...raw(object('/ConfigMap/../../etc/passwd'))], 'BadKey'],
+  ['sends a name that leads out of a folder', [welcome, ...raw(object('/ConfigMap/web/..'))], 'BadKey'],
+  ['sends keys out of order', [welcome, ...raw(object(configMapKey('b')), object(configMapKey('a')))], 'OutOfTurn'],
+  [
+    'changes and removes the same',
+    [welcome, ...raw(object(configMapKey('a')), { case: 'removal', value: { key: configMapKey('a') } })],
+    'OutOfTurn',
+  ],
+];
+test.each(wrongs)('a server that %s is left, and nothing is taken', async (_what, frames, reason) => {
+  const agent = createFakeAgent();
+  const heard = await meet(frames, [welcome], agent);
+  expect(firstTrouble(agent)).toBe(reason);
+  expect(agent.deltas).toEqual([]);
+  expect(heard).toContainEqual(
+    expect.objectContaining({ case: 'goodbye', value: expect.objectContaining({ reason }) }),
+  );
+});
+
+test('a server that sends the next delta before the answer to the last is left', async () => {
+  const agent = createFakeAgent();
+  agent.gate = new Promise(() => undefined);
+  await meet(
+    [welcome, ...output(delta), ...output({ ...delta, position: { epoch: 1, sequence: 2 } }, 2n)],
+    [welcome],
+    agent,
+  );
+  expect(firstTrouble(agent)).toBe('OutOfTurn');
+});
+
+test.each<[string, FrameInit[], string]>([
+  [
+    'has no digest',
+    [{ case: 'welcome', value: { ...welcomeValue, inputDigest: new Uint8Array(0) } }],
+    'MalformedFrame',
+  ],
+  [
+    'has another digest than its list',
+    [
+      { case: 'welcome', value: { ...welcomeValue, inputDigest: new Uint8Array(32) } },
+      { case: 'begin', value: { transfer: 1n, subject: { case: 'heldInput', value: {} } } },
+      ...chunksOf([], 1n),
+    ],
+    'DigestMismatch',
+  ],
+])('a Push welcome that %s is not believed', async (_what, frames, reason) => {
+  const agent = createFakeAgent();
+  await meet([welcome], frames, agent);
+  expect(firstTrouble(agent)).toBe(reason);
+});
