@@ -501,4 +501,3 @@ conf?: {
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';
 export declare const validate: SchemaValidator<Dataplane>;
-export default validate;

@@ -215,4 +215,3 @@ message?: string
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';
 export declare const validate: SchemaValidator<FleetPolicy>;
-export default validate;

@@ -147,4 +147,3 @@ message?: string
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';
 export declare const validate: SchemaValidator<KubernetesCluster>;
-export default validate;

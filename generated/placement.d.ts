@@ -191,4 +191,3 @@ message?: string
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';
 export declare const validate: SchemaValidator<Placement>;
-export default validate;

@@ -306,4 +306,3 @@ modes?: ("strict" | "scoped" | "off")[]
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';
 export declare const validate: SchemaValidator<RelayConfig>;
-export default validate;

@@ -736,4 +736,3 @@ conditions?: ShootCondition[]
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';
 export declare const validate: SchemaValidator<Shoot>;
-export default validate;

@@ -94,7 +94,7 @@ function validatorSource(schema: SchemaObject): string {
   });
   const validate = ajv.compile(withoutAnnotations(schema));
   const generate = standaloneModule as unknown as typeof standaloneModule.default;
-  const code = generate(ajv, validate);
+  const code = generate(ajv, validate).replace(/export default \w+;/, '');
   if (/\brequire\(|\bimport\b/.test(code)) throw new Error(`${schema.title}: the validator would import something`);
   return `${code}\n`;
 }
@@ -131,7 +131,6 @@ async function typeSource(schema: SchemaObject): Promise<string> {
   return `${types}
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';
 export declare const validate: SchemaValidator<${String(schema.title)}>;
-export default validate;
 `;
 }
 

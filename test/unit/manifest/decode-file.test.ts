@@ -105,16 +105,13 @@ spec: {selector: null}
 status:
   loadBalancer: {}
 `;
-    expect(contentOf(text)).toMatchObject({
-      ref: { namespace: 'shop' },
-      value: {
-        apiVersion: 'v1',
-        kind: 'Service',
-        metadata: { name: 'web', namespace: 'shop', annotations: { 'a/b': 'c' } },
-        spec: { selector: null },
-      },
+    const content = contentOf(text);
+    expect(content.type === 'object' && content.value).toEqual({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web', namespace: 'shop', annotations: { 'a/b': 'c' } },
+      spec: { selector: null },
     });
-    expect(Object.keys((contentOf(text) as { value: object }).value)).not.toContain('status');
     expect(complaints(text)).toEqual([
       'a.yaml:7:3: warning: metadata.uid is filled in by an API server; it is left out (remove it)',
       'a.yaml:8:3: warning: metadata.managedFields is filled in by an API server; it is left out (remove it)',
