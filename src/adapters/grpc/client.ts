@@ -13,6 +13,7 @@ import {
 } from '../../ports/transport.ts';
 import { createInbox, writeMessage } from './duplex.ts';
 import { hostOf, isLoopback } from './loopback.ts';
+import { silenceGrpc } from './silence.ts';
 import { endOf } from './status.ts';
 
 /** Settings of the dialling end. */
@@ -50,6 +51,7 @@ export function createGrpcClientTransport(options: GrpcClientOptions): ClientTra
   if (security.type === 'insecure' && !isLoopback(host)) {
     throw new Error(`the relay without TLS may dial a loopback address only, not ${server}`);
   }
+  silenceGrpc();
   return { server, dial: () => dial(options, host) };
 }
 

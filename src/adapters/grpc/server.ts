@@ -17,6 +17,7 @@ import {
 } from '../../ports/transport.ts';
 import { createInbox, writeMessage } from './duplex.ts';
 import { addressOf, isLoopback } from './loopback.ts';
+import { silenceGrpc } from './silence.ts';
 import { statusOf } from './status.ts';
 
 /** Settings of the listening end. */
@@ -51,6 +52,7 @@ export function createGrpcServerTransport(options: GrpcServerOptions): ServerTra
   if (options.security.type === 'insecure' && !isLoopback(options.host)) {
     throw new Error(`the relay without TLS may listen on a loopback address only, not on ${options.host}`);
   }
+  silenceGrpc();
   const server = new Server(CHANNEL_OPTIONS);
   return {
     async start(accept) {
