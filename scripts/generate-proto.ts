@@ -36,7 +36,7 @@ export function generateProto(options: { readonly check: boolean }): ProtoOutcom
 }
 
 function compile(folder: string): string {
-  const plugin = join(ROOT, 'node_modules/.bin/protoc-gen-es');
+  const plugin = fileURLToPath(import.meta.resolve('@bufbuild/protoc-gen-es/bin/protoc-gen-es'));
   const run = spawnSync(
     'protoc',
     [

@@ -161,7 +161,7 @@ async function writeFrames(state: LinkState): Promise<void> {
     state.write = state.options.stream.write(bytes);
     const open = await state.write;
     if (open) state.options.onBytes?.('out', bytes.length);
-    if (sending !== undefined && state.sending === sending) {
+    if (sending !== undefined) {
       state.sending = undefined;
       sending.done(open);
     }
