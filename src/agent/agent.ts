@@ -59,7 +59,7 @@ interface Running {
 
 /** Makes an agent; nothing happens before `start`. It does not close its cluster and disk. */
 export function createAgent(deps: AgentDeps, options: AgentOptions): Agent {
-  const { cluster, relay, log } = deps;
+  const { cluster, relay } = deps;
   const results = createResultBook((changed) => relay.report(changed));
   const discovery = createDiscovery();
   let connection: ConnectionState = { type: 'connecting' };
@@ -104,7 +104,6 @@ export function createAgent(deps: AgentDeps, options: AgentOptions): Agent {
     cancelGrace?.();
     keeper.serverIs(state.type === 'connected' ? 'there' : 'away');
     if (state.type !== 'connected') return;
-    log.info('connected to the server', { server: state.server, serverVersion: state.serverVersion });
     results.tellAll();
     cancelGrace = deps.clock.schedule(REMOVAL_GRACE_MS, keeper.goOnRemoving);
   }

@@ -11,6 +11,7 @@ import {
   realpathSync,
   renameSync,
   rmdirSync,
+  rmSync,
   unlinkSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -106,7 +107,7 @@ export async function writeFileAtomically(
     }
   } finally {
     closeSync(descriptor);
-    if (!placed) unlinkSync(temporary);
+    if (!placed) rmSync(temporary, { force: true });
   }
   return placed;
 }

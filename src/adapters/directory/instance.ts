@@ -64,11 +64,16 @@ export function lockFolder(folder: string, random: Random): () => void {
   throw new Error(`${folder} is being taken by another agent`);
 }
 
-/** When a process started, in ticks since the machine did; tells it from a later one of the same number. */
+/** When a process started, in ticks since the machine did: tells it from a later one of the same number. */
 function startOf(pid: number): string {
+  return statOf(pid)[19] ?? '-';
+}
+
+/** The fields of `/proc/PID/stat` from the state on; none where there is no such file. */
+function statOf(pid: number): readonly string[] {
   const stat = readOr(`/proc/${pid}/stat`, '');
-  // The name of the program stands in parentheses and may hold anything; the start is the 20th field after it.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '-';
+  // The name of the program stands in parentheses and may hold anything.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function isAlive(pid: number, start: string): boolean {
@@ -78,7 +83,8 @@ function isAlive(pid: number, start: string): boolean {
   } catch (error) {
     if (isErrno(error, 'ESRCH')) return false;
   }
-  return startOf(pid) === start;
+  // One that was killed and that nobody has fetched yet (Z) has a number and does nothing.
+  return startOf(pid) === start && !['Z', 'X'].includes(statOf(pid)[0] ?? '');
 }
 
 function readOr(path: string, otherwise: string): string {

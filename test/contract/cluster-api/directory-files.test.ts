@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -219,6 +220,25 @@ test('a second agent on the same folder is sent away; the lock of a dead one cou
   await cluster.close();
   writeFileSync(at('.fleetrelay/lock'), '4194304 1 dead\n');
   cluster = await createDirectoryCluster(deps, { directory });
+});
+
+test('the lock of an agent that was killed counts for nothing, even before anybody has fetched its end', async () => {
+  await cluster.close();
+  // A process whose parent never waits for it stays behind as a zombie when it ends.
+  const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  try {
+    const pid = await new Promise<string>((resolve) =>
+      parent.stdout.once('data', (data: Buffer) => resolve(`${data}`.trim())),
+    );
+    const stat = (): string[] => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    await expect.poll(() => stat()[0], { timeout: 10_000 }).toBe('Z');
+    writeFileSync(at('.fleetrelay/lock'), `${pid} ${stat()[19]} killed\n`);
+    cluster = await createDirectoryCluster(deps, { directory });
+  } finally {
+    parent.kill('SIGKILL');
+  }
 });
 
 test('our own writes are no hints, and an edit within the same tick of the clock is seen', async () => {
