@@ -8,6 +8,7 @@ export interface Benchmark {
 
 const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   engine: () => import('./engine/engine.ts'),
+  push: () => import('./push/push.ts'),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

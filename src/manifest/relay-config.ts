@@ -65,7 +65,7 @@ function readConfig(value: Parameters<typeof check>[0], problems: FieldProblem[]
       tls,
     },
     http: {
-      listen: { address: document.http?.listen?.address ?? '127.0.0.1', port: document.http?.listen?.port ?? 8080 },
+      listen: { address: document.http?.listen?.address ?? '127.0.0.1', port: document.http?.listen?.port ?? 9980 },
       ...optional('tokenFile', document.http?.tokenFile),
     },
     statusGit,

@@ -1,9 +1,8 @@
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import { originOf } from '../fleet/sources.ts';
+import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import { type Route, routesTo } from '../placement/assignments.ts';
-import type { DocumentRef } from '../status/diagnostics.ts';
 import type { Progress } from '../status/progress.ts';
 
 /** One document that has a part in an output, and the part it has. */
@@ -12,8 +11,8 @@ export type Reason =
   /** Declared there when it was last accepted; nothing declares it now. */
   | { readonly type: 'declared'; readonly at: Origin }
   | { readonly type: 'folder'; readonly cluster: string }
-  | { readonly type: 'placement'; readonly name: string; readonly at: Origin }
-  | { readonly type: 'cluster'; readonly name: string; readonly at: Origin };
+  | { readonly type: 'placement'; readonly name: string; readonly at: DocumentRef }
+  | { readonly type: 'cluster'; readonly name: string; readonly at: DocumentRef };
 
 /** Why an object of a cluster is as it is. */
 export interface ObjectExplanation {
@@ -27,21 +26,24 @@ export function explainObject(engine: Engine, cluster: string, key: ObjectKey): 
   const claims = engine.candidates.get(cluster, key) ?? [];
   const winner = output?.type === 'object' ? output.origins[0] : undefined;
   const declarations = claims.map(({ from }): Reason & { readonly type: 'declares' } => {
-    const origin = originOf(from);
-    const at = { ...origin, identity: from.key.slice(origin.path.length + 1) };
-    return { type: 'declares', at, counts: winner === undefined || sameOrigin(winner, origin) };
+    const at = documentRefOf(from);
+    return { type: 'declares', at, counts: winner === undefined || sameOrigin(winner, at) };
   });
   const former = (output?.origins ?? [])
     .filter((origin) => !declarations.some(({ at }) => sameOrigin(at, origin)))
     .map((at): Reason => ({ type: 'declared', at }));
   const paths = [...new Set(declarations.map(({ at }) => at.path))];
-  const routes = paths.flatMap((path) => routesTo(cluster, path, engine.placementsByFolder));
+  const routes = new Map(
+    paths
+      .flatMap((path) => routesTo(cluster, path, engine.placementsByFolder))
+      .map((route) => [JSON.stringify(route), route]),
+  );
   return {
     progress: engine.progress.get(cluster, key),
     reasons: [
       ...declarations.sort((a, b) => Number(b.counts) - Number(a.counts)),
       ...former,
-      ...routes.flatMap((route) => routeReason(engine, route)),
+      ...[...routes.values()].flatMap((route) => routeReason(engine, route)),
       ...clusterReason(engine, cluster),
     ],
   };
@@ -50,12 +52,15 @@ export function explainObject(engine: Engine, cluster: string, key: ObjectKey): 
 function routeReason(engine: Engine, route: Route): readonly Reason[] {
   if (route.type === 'folder') return [route];
   const placement = engine.placements.get('', route.name);
-  return placement === undefined ? [] : [{ type: 'placement', name: route.name, at: placement.declared.origin }];
+  if (placement === undefined) return [];
+  const { origin, identity } = placement.declared;
+  return [{ type: 'placement', name: route.name, at: { ...origin, identity } }];
 }
 
 function clusterReason(engine: Engine, name: string): readonly Reason[] {
   const cluster = engine.clusters.get('', name);
-  return cluster === undefined ? [] : [{ type: 'cluster', name, at: cluster.origin }];
+  if (cluster === undefined) return [];
+  return [{ type: 'cluster', name, at: { ...cluster.origin, identity: cluster.identity } }];
 }
 
 function sameOrigin(a: Origin, b: Origin): boolean {

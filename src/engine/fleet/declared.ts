@@ -4,16 +4,18 @@ import type { Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Derived, Graph, Reader } from '../collections/types.ts';
 import type { SourceValue } from '../inputs.ts';
 import { type Claim, elect } from './elect.ts';
-import { type DocumentValue, originOf, provesAbsence, type SourceProof } from './sources.ts';
+import { type DocumentRef, type DocumentValue, originOf, provesAbsence, type SourceProof } from './sources.ts';
 
 /** Something that exactly one document of the fleet declares, by name. */
 export interface Declared<Value> {
   readonly value: Value;
   readonly origin: Origin;
+  /** Of the document in its file; empty while the declaration holds as last read. */
+  readonly identity: string;
   /** The declaration cannot be read just now and holds as last read. */
   readonly asLastRead: boolean;
   /** Other declarations of the same name, which do not count. */
-  readonly losers: readonly Origin[];
+  readonly losers: readonly DocumentRef[];
 }
 
 /** What every rule about declarations looks at. */
@@ -95,13 +97,23 @@ function electDeclared<Value>(
       return undefined;
     case 'won': {
       const { winner, losers } = election;
-      const losing = losers.map((loser) => loser.origin);
-      return { value: winner.value, origin: winner.origin, asLastRead: false, losers: losing };
+      const losing = losers.map(refOfClaim);
+      return {
+        value: winner.value,
+        origin: winner.origin,
+        identity: winner.identity,
+        asLastRead: false,
+        losers: losing,
+      };
     }
     case 'held': {
       if (lastRead === undefined) return undefined;
-      const losing = election.claims.map((claim) => claim.origin);
-      return { value: lastRead.value, origin: lastRead.origin, asLastRead: true, losers: losing };
+      const losing = election.claims.map(refOfClaim);
+      return { value: lastRead.value, origin: lastRead.origin, identity: '', asLastRead: true, losers: losing };
     }
   }
+}
+
+function refOfClaim({ origin, identity }: Claim<unknown>): DocumentRef {
+  return { ...origin, identity };
 }

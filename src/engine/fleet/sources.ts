@@ -17,6 +17,12 @@ export interface DocumentValue {
  */
 export type SourceProof = 'whole' | 'partial' | 'unread';
 
+/** A document, by which its line is found. */
+export interface DocumentRef extends Origin {
+  /** As in the file; empty stands for the file as a whole. */
+  readonly identity: string;
+}
+
 /** Address of a document inside its source. */
 export function documentKey(path: string, identity: string): string {
   return `${path}\u0000${identity}`;
@@ -26,6 +32,12 @@ export function documentKey(path: string, identity: string): string {
 export function originOf(document: EntryAddress): Origin {
   const end = document.key.indexOf('\u0000');
   return { source: document.partition as SourceName, path: document.key.slice(0, end) };
+}
+
+/** The reference to the document at an address. */
+export function documentRefOf(document: EntryAddress): DocumentRef {
+  const origin = originOf(document);
+  return { ...origin, identity: document.key.slice(origin.path.length + 1) };
 }
 
 /** Every document of every readable file. */

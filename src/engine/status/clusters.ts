@@ -57,7 +57,7 @@ export function clusterStatus(engine: Engine, name: string): ClusterStatus | und
     conditions: [
       warmCondition(warm),
       connectedCondition(connected, agent?.since ?? 0),
-      inSyncCondition(inSync, counts),
+      inSyncCondition(inSync, connected, counts),
       ...summarise(counts, worst),
       ...asLastRead,
     ],
@@ -106,13 +106,11 @@ function connectedCondition(connected: boolean, since: number): ConditionValue {
     : { type: 'Connected', status: 'False', reason: 'AgentDisconnected', message: `since ${rfc3339(since)}` };
 }
 
-function inSyncCondition(inSync: boolean, counts: OutcomeCounts): ConditionValue {
+function inSyncCondition(inSync: boolean, connected: boolean, { applied, targeted }: OutcomeCounts): ConditionValue {
+  const message = `${applied} of ${targeted} applied`;
+  if (!connected)
+    return { type: 'InSync', status: 'Unknown', reason: 'AgentDisconnected', message: `as last seen: ${message}` };
   return inSync
-    ? { type: 'InSync', status: 'True', reason: 'InSync', message: `${counts.applied} of ${counts.targeted} applied` }
-    : {
-        type: 'InSync',
-        status: 'False',
-        reason: 'OutOfSync',
-        message: `${counts.applied} of ${counts.targeted} applied`,
-      };
+    ? { type: 'InSync', status: 'True', reason: 'InSync', message }
+    : { type: 'InSync', status: 'False', reason: 'OutOfSync', message };
 }

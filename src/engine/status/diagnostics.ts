@@ -1,13 +1,8 @@
 import { compareText } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import { originOf } from '../fleet/sources.ts';
+import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-
-/** A document, by which its line is found. */
-export interface DocumentRef extends Origin {
-  readonly identity: string;
-}
 
 /** Something that the engine has to say about what is declared. */
 export interface EngineDiagnostic {
@@ -32,7 +27,7 @@ export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
 
 function unplaced(engine: Engine): readonly EngineDiagnostic[] {
   return engine.indexes.unplaced.members('all').map(({ partition, key, value }) => {
-    const at = [refOf(partition, key)];
+    const at = [documentRefOf({ partition, key })];
     return value.unknownCluster === undefined
       ? {
           severity: 'warning',
@@ -58,7 +53,7 @@ function contested(engine: Engine): readonly EngineDiagnostic[] {
   for (const { partition: cluster, key, value } of engine.indexes.contested.members('all')) {
     const stays = engine.outputs.get(cluster, key)?.origins[0];
     const at = value
-      .map((contribution) => refOf(contribution.from.partition, contribution.from.key))
+      .map((contribution) => documentRefOf(contribution.from))
       .sort((a, b) => Number(isAt(b, stays)) - Number(isAt(a, stays)));
     const id = JSON.stringify([key, at]);
     const quarrel = quarrels.get(id) ?? { key, at, clusters: [] };
@@ -87,7 +82,7 @@ function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
           severity: 'error',
           reason: 'DeclaredTwice',
           message: `${[kind, ...(key === '' ? [] : [key])].join(' ')} is declared ${value.losers.length + 1} times: the first one named here counts`,
-          at: [value.origin, ...value.losers].map((origin) => ({ ...origin, identity: '' })),
+          at: [{ ...value.origin, identity: value.identity }, ...value.losers],
         }),
       ),
   );
@@ -100,7 +95,7 @@ function unknownClusters(engine: Engine): readonly EngineDiagnostic[] {
       severity: 'warning',
       reason: 'UnknownCluster',
       message: `Placement ${key} names clusters that no KubernetesCluster declares: ${value.unknownClusters.join(', ')}`,
-      at: [{ ...value.declared.origin, identity: '' }],
+      at: [{ ...value.declared.origin, identity: value.declared.identity }],
     }));
 }
 
@@ -130,11 +125,6 @@ function failures(engine: Engine): readonly EngineDiagnostic[] {
       ),
     ),
   );
-}
-
-function refOf(source: string, key: string): DocumentRef {
-  const origin = originOf({ partition: source, key });
-  return { ...origin, identity: key.slice(origin.path.length + 1) };
 }
 
 function isAt(ref: DocumentRef, origin: Origin | undefined): boolean {

@@ -60,11 +60,11 @@ async function step(deps: ExplainDeps, reason: Reason): Promise<ExplanationStep>
         note: `what lies under it goes to cluster ${reason.cluster}`,
       };
     case 'placement': {
-      const at = await place(deps, { ...reason.at, identity: `fleetrelay.dev/Placement//${reason.name}` });
+      const at = await place(deps, reason.at);
       return { kind: 'Placement', name: reason.name, at, note: 'selects the file and the cluster' };
     }
     case 'cluster': {
-      const at = await place(deps, { ...reason.at, identity: `admin.gloo.solo.io/KubernetesCluster//${reason.name}` });
+      const at = await place(deps, reason.at);
       return { kind: 'KubernetesCluster', name: reason.name, at, note: 'declares the cluster' };
     }
   }

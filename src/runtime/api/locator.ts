@@ -1,6 +1,6 @@
+import type { DocumentRef } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { FileProvenance } from '../../engine/inputs.ts';
-import type { DocumentRef } from '../../engine/status/diagnostics.ts';
 import { locate } from '../../manifest/locate.ts';
 import type { Location } from '../../model/diagnostic.ts';
 import type { SourceTable } from '../source-table.ts';

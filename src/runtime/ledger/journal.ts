@@ -12,7 +12,7 @@ export interface Journal {
   trouble(): string | undefined;
 }
 
-const GATHER_MS = 20;
+const GATHER_MS = 50;
 const RETRY_MS = 1_000;
 const BATCH = 1_000;
 

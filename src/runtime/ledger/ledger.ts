@@ -4,6 +4,7 @@ import type { AgentHolding, InventoryEntry } from '../../model/agent.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import type { LedgerEntry, Registration } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import type { OutputPosition } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Journal } from './journal.ts';
 import { type LedgerRecords, recordKey } from './records.ts';
@@ -19,6 +20,8 @@ export interface Ledger {
   registrations(): Iterable<Registration>;
   /** Null forgets the binding of the name to a cluster id. */
   setRegistration(cluster: string, registration: Registration | null): void;
+  /** Takes the next position of a registered cluster; each is given out once. */
+  nextPosition(cluster: string): OutputPosition;
   admittedRevision(source: string): string | undefined;
   setAdmittedRevision(source: string, revision: string): void;
   setEntry(cluster: string, key: ObjectKey, entry: LedgerEntry | null): void;
@@ -48,6 +51,12 @@ export function createLedger(deps: {
     journal.put(recordKey.entry(cluster, key), entry);
   };
 
+  const setRegistration = (cluster: string, registration: Registration | null): void => {
+    if (registration === null) registrations.delete(cluster);
+    else registrations.set(cluster, registration);
+    journal.put(recordKey.registration(cluster), registration);
+  };
+
   return {
     epoch: () => epoch,
     wasLost: records.epoch === undefined,
@@ -58,10 +67,14 @@ export function createLedger(deps: {
     },
     registration: (cluster) => registrations.get(cluster),
     registrations: () => registrations.values(),
-    setRegistration: (cluster, registration) => {
-      if (registration === null) registrations.delete(cluster);
-      else registrations.set(cluster, registration);
-      journal.put(recordKey.registration(cluster), registration);
+    setRegistration,
+    nextPosition: (cluster) => {
+      const registration = registrations.get(cluster);
+      if (registration === undefined) throw new Error(`cluster ${cluster} is not registered`);
+      const last = registration.position;
+      const position = { epoch, sequence: last.epoch === epoch ? last.sequence + 1 : 1 };
+      setRegistration(cluster, { ...registration, position });
+      return position;
     },
     admittedRevision: (source) => admitted.get(source),
     setAdmittedRevision: (source, revision) => {

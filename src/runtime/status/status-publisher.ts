@@ -25,7 +25,7 @@ export interface StatusPublisher {
 }
 
 /** Changes gather for this long before files are rendered. */
-const GATHER_MS = 100;
+const GATHER_MS = 300;
 /** After a start, agents get this long to come back before their absence is news. */
 const SETTLE_MS = 20_000;
 const READ_RETRY_MS = 5_000;

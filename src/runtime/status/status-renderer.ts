@@ -1,3 +1,4 @@
+import type { Change } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { clusterStatus } from '../../engine/status/clusters.ts';
 import { objectStatus } from '../../engine/status/objects.ts';
@@ -26,8 +27,6 @@ export interface StatusRenderer {
   load(files: ReadonlyMap<string, JsonValue>): void;
   /** Notes what the last commit has changed. */
   note(): void;
-  /** Something may have changed that no commit shows (a source's diagnostics). */
-  touch(): void;
   hasWork(): boolean;
   /** Renders everything noted; after `load` also every kept file, so that the first result is the full set. */
   render(now: number): Promise<StatusChanges>;
@@ -42,41 +41,25 @@ interface RendererDeps {
 
 export function createStatusRenderer(deps: RendererDeps): StatusRenderer {
   const { engine, sources, diagnosticsOf } = deps;
-  const watched = {
-    progress: engine.graph.watch(engine.progress),
-    agents: engine.graph.watch(engine.inputs.agents),
-    clusters: engine.graph.watch(engine.clusters),
-  };
-  const dirtyObjects = new Set<string>();
-  const dirtyClusters = new Set<string>();
+  const dirty = trackDirty(engine);
   const before = new Map<string, WrittenBefore>();
   const revisions = createRevisionFiles();
-  let dirty = false;
   let carryOver = false;
 
-  const remember = (
-    changes: Map<string, string | null>,
-    path: string,
-    document: JsonObject | null | undefined,
-  ): void => {
+  const beforeAt = (path: string): WrittenBefore => before.get(path) ?? nothingWritten;
+  const put = (changes: Map<string, string | null>, path: string, document: JsonObject | null | undefined): void => {
     if (document === undefined || document === null) before.delete(path);
     else before.set(path, writtenBefore(document));
     changes.set(path, document === undefined || document === null ? null : printYaml(document));
   };
-  const beforeAt = (path: string): WrittenBefore => before.get(path) ?? nothingWritten;
-  const drain = (names: Set<string>): readonly string[] => {
-    const drained = [...names];
-    names.clear();
-    return drained;
-  };
-  const renderRevisions = async (changes: Map<string, string | null>, now: number): Promise<void> => {
+  const putRevisions = async (changes: Map<string, string | null>, now: number): Promise<void> => {
     for (const { admitted } of sources.all()) {
       if (admitted === undefined) continue;
       const { source, revision } = admitted;
       const found = await diagnosticsOf(source);
-      const status = revisionStatus(engine, source);
-      const document = revisionDocument(admitted, status, found, beforeAt(statusPath.revision(source, revision)), now);
-      for (const [path, file] of revisions.put(source, revision, document)) remember(changes, path, file);
+      const written = beforeAt(statusPath.revision(source, revision));
+      const document = revisionDocument(admitted, revisionStatus(engine, source), found, written, now);
+      for (const [path, file] of revisions.put(source, revision, document)) put(changes, path, file);
     }
   };
 
@@ -87,40 +70,60 @@ export function createStatusRenderer(deps: RendererDeps): StatusRenderer {
         revisions.load(path, value);
       }
       carryOver = true;
-      dirty = true;
+      dirty.touch();
     },
-    note: () => {
-      for (const { partition, key } of watched.progress.take()) {
-        dirtyObjects.add(key);
-        dirtyClusters.add(partition);
-        dirty = true;
-      }
-      for (const { key } of [...watched.agents.take(), ...watched.clusters.take()]) {
-        dirtyClusters.add(key);
-        dirty = true;
-      }
-    },
-    touch: () => {
-      dirty = true;
-    },
-    hasWork: () => dirty,
+    note: dirty.note,
+    hasWork: dirty.any,
     render: async (now) => {
       const changes = new Map<string, string | null>();
-      if (carryOver) for (const [path, file] of revisions.all()) remember(changes, path, file);
+      if (carryOver) for (const [path, file] of revisions.all()) put(changes, path, file);
       carryOver = false;
-      dirty = false;
-      for (const key of drain(dirtyObjects)) {
+      const { objects, clusters } = dirty.drain();
+      for (const key of objects) {
         const status = objectStatus(engine, key);
         const path = statusPath.object(key);
-        remember(changes, path, status && objectDocument(key, status, beforeAt(path), now));
+        put(changes, path, status && objectDocument(key, status, beforeAt(path), now));
       }
-      for (const name of drain(dirtyClusters)) {
+      for (const name of clusters) {
         const status = clusterStatus(engine, name);
         const path = statusPath.cluster(name);
-        remember(changes, path, status && clusterDocument(status, beforeAt(path), now));
+        put(changes, path, status && clusterDocument(status, beforeAt(path), now));
       }
-      await renderRevisions(changes, now);
+      await putRevisions(changes, now);
       return changes;
+    },
+  };
+}
+
+/** Collects, commit by commit, whose status may have changed. */
+function trackDirty(engine: Engine) {
+  const progress = engine.graph.watch(engine.progress);
+  const agents = engine.graph.watch(engine.inputs.agents);
+  const declared = engine.graph.watch(engine.clusters);
+  const objects = new Set<string>();
+  const clusters = new Set<string>();
+  let anything = false;
+  return {
+    touch: () => {
+      anything = true;
+    },
+    any: () => anything,
+    note: () => {
+      const moved: readonly Change<unknown>[] = progress.take();
+      for (const { partition, key } of moved) {
+        objects.add(key);
+        clusters.add(partition);
+      }
+      const changed: readonly Change<unknown>[] = [...agents.take(), ...declared.take()];
+      for (const { key } of changed) clusters.add(key);
+      anything ||= moved.length + changed.length > 0;
+    },
+    drain: () => {
+      const drained = { objects: [...objects], clusters: [...clusters] };
+      objects.clear();
+      clusters.clear();
+      anything = false;
+      return drained;
     },
   };
 }

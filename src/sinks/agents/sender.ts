@@ -9,6 +9,7 @@ import type { Loop } from '../../runtime/loop.ts';
 import type { Removals } from '../../runtime/removals.ts';
 import type { ClusterSession, Sessions } from '../../runtime/sessions.ts';
 import { buildDelta, type PlannedDelta } from './build-delta.ts';
+import { holdBack } from './hold-back.ts';
 
 /**
  * Sends every connected cluster what it lacks: at most one delta is in flight per cluster, and what changes meanwhile
@@ -20,9 +21,6 @@ export interface Sender {
   /** Looks at every cluster whose outputs have changed or that was woken; runs after each commit. */
   run(): void;
 }
-
-const MIN_HOLD_BACK_MS = 500;
-const MAX_HOLD_BACK_MS = 60_000;
 
 export function createSender(deps: {
   readonly engine: Engine;
@@ -40,19 +38,18 @@ export function createSender(deps: {
   const changes = engine.graph.watch(engine.pending);
   const woken = new Set<string>();
 
-  const depart = (cluster: string, state: ClusterSession, planned: PlannedDelta): SequencedDelta | undefined => {
-    const registration = ledger.registration(cluster);
-    if (registration === undefined) return undefined;
-    const { epoch, sequence } = registration.position;
-    const position = { epoch: ledger.epoch(), sequence: ledger.epoch() === epoch ? sequence + 1 : 1 };
-    ledger.setRegistration(cluster, { ...registration, position });
+  const depart = (cluster: string, state: ClusterSession, { delta, entries }: PlannedDelta): SequencedDelta => {
     state.inFlight = true;
     // Counted before it is known that they arrive: the guards rather see one removal too many.
-    removals.removed(cluster, planned.delta.removals);
+    removals.removed(cluster, delta.removals);
     loop.transact(() => {
-      for (const [key, entry] of planned.entries) ledger.setEntry(cluster, key, entry);
+      for (const [key, entry] of entries) ledger.setEntry(cluster, key, entry);
     });
-    return { ...planned.delta, position };
+    const sequenced = { ...delta, position: ledger.nextPosition(cluster) };
+    const { upserts, touches, position } = sequenced;
+    const size = { upserts: upserts.length, removals: delta.removals.length, touches: touches.length };
+    log.info('a delta is sent', { cluster, ...position, ...size });
+    return sequenced;
   };
 
   const arrive = (cluster: string, state: ClusterSession, delta: SequencedDelta, outcome: SendOutcome): void => {
@@ -68,25 +65,12 @@ export function createSender(deps: {
       case 'rejected':
         log.warn('an agent rejected a delta', { cluster, reason: outcome.reason, detail: outcome.message });
         state.holds = outcome.holding.digest;
-        state.rejections++;
-        holdBack(cluster, state);
+        holdBack(state, clock, () => loop.transact(() => woken.add(cluster)));
         loop.transact(() => ledger.replaceEntries(cluster, outcome.holding));
         return;
       case 'disconnected':
         return;
     }
-  };
-
-  // A delta that was rejected once is likely to be rejected again: the same cluster is left alone for a while.
-  const holdBack = (cluster: string, state: ClusterSession): void => {
-    const delay = Math.min(MAX_HOLD_BACK_MS, MIN_HOLD_BACK_MS * 2 ** (state.rejections - 1));
-    state.heldBack = true;
-    clock.schedule(delay, () => {
-      loop.transact(() => {
-        state.heldBack = false;
-        woken.add(cluster);
-      });
-    });
   };
 
   const pump = (cluster: string): void => {
@@ -96,10 +80,6 @@ export function createSender(deps: {
     const planned = buildDelta(engine, cluster, state.holds, deps.revisions());
     if (planned === undefined) return;
     const delta = depart(cluster, state, planned);
-    if (delta === undefined) return;
-    const { upserts, removals: removed, touches, position } = delta;
-    const size = { upserts: upserts.length, removals: removed.length, touches: touches.length };
-    log.info('a delta is sent', { cluster, ...position, ...size });
     state.session.send(delta).then(
       (outcome) => arrive(cluster, state, delta, outcome),
       (error: unknown) => {

@@ -13,11 +13,7 @@ import { judgeHello } from './admission.ts';
 /** A capability that an agent states when its cluster takes kinds as they are written (a directory). */
 export const KINDS_AS_WRITTEN = 'kinds-as-written';
 
-/**
- * Turns what the agents say into observations for the engine. A handler that builds on an earlier observation settles
- * the loop first: what is staged and not committed cannot be read back.
- */
-export function createAgentSource(deps: {
+interface AgentSourceDeps {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly ledger: Ledger;
@@ -28,9 +24,15 @@ export function createAgentSource(deps: {
   readonly connected: (cluster: ClusterName) => void;
   readonly clock: Clock;
   readonly log: Log;
-}): AgentListener {
+}
+
+/**
+ * Turns what the agents say into observations for the engine. A handler that builds on an earlier observation settles
+ * the loop first: what is staged and not committed cannot be read back.
+ */
+export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   const { engine, loop, ledger, sessions, clock, log } = deps;
-  const { agents, live, results } = engine.inputs;
+  const { agents } = engine.inputs;
 
   const bind = ({ hello }: AgentSession, holding: AgentHolding): void => {
     const before = ledger.registration(hello.cluster);
@@ -77,7 +79,7 @@ export function createAgentSource(deps: {
     results: (cluster, reported) => {
       loop.settle();
       loop.transact(() => {
-        for (const result of reported) takeResult(cluster, result);
+        for (const result of reported) takeResult(deps, cluster, result);
       });
     },
     heldInput: (cluster) => {
@@ -85,34 +87,36 @@ export function createAgentSource(deps: {
       return heldInput(engine, cluster);
     },
     input: (cluster, delta) => {
-      loop.transact(() => takeInput(cluster, delta));
-      markWarm(cluster);
+      loop.transact(() => takeInput(deps, cluster, delta));
+      markWarm(deps, cluster);
     },
   };
+}
 
-  function takeResult(cluster: ClusterName, result: ObjectResult): void {
-    const entry = engine.inputs.ledger.get(cluster, result.key);
-    if (result.state !== 'removed') {
-      results.set(cluster, result.key, result);
-      return;
-    }
-    results.delete(cluster, result.key);
-    if (entry?.phase === 'removing') ledger.setEntry(cluster, result.key, null);
+/** Notes what an agent says became of an object; one that is gone leaves the ledger. */
+function takeResult({ engine, ledger }: AgentSourceDeps, cluster: ClusterName, result: ObjectResult): void {
+  if (result.state !== 'removed') {
+    engine.inputs.results.set(cluster, result.key, result);
+    return;
   }
+  engine.inputs.results.delete(cluster, result.key);
+  const entry = engine.inputs.ledger.get(cluster, result.key);
+  if (entry?.phase === 'removing') ledger.setEntry(cluster, result.key, null);
+}
 
-  function takeInput(cluster: ClusterName, delta: InputDelta): void {
-    for (const object of delta.upserts) live.set(cluster, object.key, object);
-    for (const key of delta.removals) live.delete(cluster, key);
-  }
+function takeInput({ engine }: AgentSourceDeps, cluster: ClusterName, delta: InputDelta): void {
+  for (const object of delta.upserts) engine.inputs.live.set(cluster, object.key, object);
+  for (const key of delta.removals) engine.inputs.live.delete(cluster, key);
+}
 
-  function markWarm(cluster: ClusterName): void {
-    const registration = ledger.registration(cluster);
-    if (registration === undefined || registration.warm) return;
-    ledger.setRegistration(cluster, { ...registration, warm: true });
-    loop.settle();
-    const agent = agents.get('', cluster);
-    if (agent !== undefined) loop.transact(() => agents.set('', cluster, { ...agent, warm: true }));
-  }
+/** The first complete input snapshot makes a cluster warm, for good. */
+function markWarm({ engine, ledger, loop }: AgentSourceDeps, cluster: ClusterName): void {
+  const registration = ledger.registration(cluster);
+  if (registration === undefined || registration.warm) return;
+  ledger.setRegistration(cluster, { ...registration, warm: true });
+  loop.settle();
+  const agent = engine.inputs.agents.get('', cluster);
+  if (agent !== undefined) loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, warm: true }));
 }
 
 function heldInput(engine: Engine, cluster: ClusterName): ReadonlyMap<string, Digest> {

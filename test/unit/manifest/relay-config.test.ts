@@ -26,7 +26,7 @@ describe('decodeRelayConfig', () => {
           listen: { address: '0.0.0.0', port: 9900 },
           tls: { mode: 'server', certificate: { type: 'generated', names: [] } },
         },
-        http: { listen: { address: '127.0.0.1', port: 8080 } },
+        http: { listen: { address: '127.0.0.1', port: 9980 } },
         statusGit: {
           enabled: true,
           target: { type: 'source' },

@@ -1,0 +1,120 @@
+import { createHmac } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { createSmartHttpServer } from '../../src/adapters/git/smart-http-server.ts';
+import { clusterToken } from '../../src/compose/cluster-token.ts';
+import { startChild } from '../../src/compose/demo/child.ts';
+import { openWorkTree } from '../../src/compose/demo/work-tree.ts';
+import { parseClusterName } from '../../src/model/ids.ts';
+import { must } from '../../src/model/result.ts';
+import { parseListenAddress } from '../../src/server/listen-address.ts';
+import type { AgentsRequest } from './agents.ts';
+
+/** A git server and a management server, and a work tree to push from. */
+export interface PushFleet {
+  readonly agentsRequest: AgentsRequest;
+  /** Writes the marker into the manifest that every cluster gets, and commits. */
+  edit(marker: string): Promise<void>;
+  push(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const PROGRAM = { file: fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url)), env: process.env };
+const HOOK_SECRET = 'a secret of the benchmark';
+
+/** Starts the servers; a repository declares that many clusters and one ConfigMap for all of them. */
+export async function startPushFleet(folder: string, agents: number): Promise<PushFleet> {
+  const names = Array.from({ length: agents }, (_, index) => `c${index}`);
+  const work = await createWorkTree(folder, names);
+  const root = join(folder, 'git');
+  const bare = await createBare(root);
+  let hook: (() => void) | undefined;
+  const git = createSmartHttpServer({ root, searchPath: process.env.PATH ?? '', pushed: () => hook?.() });
+  const { url } = await git.start();
+  await bare.git('config', 'http.receivepack', 'true');
+  await work.git('remote', 'add', 'origin', `${url}/fleet.git`);
+  await writeManifest(work.directory, 'start');
+  await work.push('start');
+
+  const data = join(folder, 'server');
+  const hookSecretFile = join(folder, 'hook-secret');
+  await writeFile(hookSecretFile, HOOK_SECRET);
+  const following = [
+    '--repo',
+    `${url}/fleet.git`,
+    '--branch',
+    'main',
+    '--poll',
+    '3600',
+    '--hook-secret-file',
+    hookSecretFile,
+  ];
+  const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0'];
+  const server = startChild(PROGRAM, ['serve', ...following, ...listening, '--data-dir', data, '--log-level', 'info']);
+  const { relay, http, caFile } = await server.logged('the server is up');
+  hook = () => void callHook(String(http));
+  return {
+    agentsRequest: {
+      server: must(parseListenAddress(String(relay))),
+      caFile: String(caFile),
+      clusters: await Promise.all(names.map((name) => prepareCluster(folder, data, name))),
+      file: 'namespaces/web/configmap/marker.yaml',
+    },
+    edit: async (marker) => {
+      await writeManifest(work.directory, marker);
+      await work.git('commit', '--quiet', '--all', '-m', marker);
+    },
+    push: async () => {
+      await work.git('push', '--quiet', 'origin', 'HEAD:main');
+    },
+    stop: async () => {
+      await server.stop();
+      await git.stop();
+    },
+  };
+}
+
+async function createBare(root: string) {
+  const directory = join(root, 'fleet.git');
+  await mkdir(directory, { recursive: true });
+  const bare = openWorkTree(directory, process.env.PATH);
+  await bare.git('init', '--quiet', '--bare', '--initial-branch=main', '.');
+  return bare;
+}
+
+async function createWorkTree(folder: string, names: readonly string[]) {
+  const directory = join(folder, 'work');
+  await mkdir(join(directory, 'clusters'), { recursive: true });
+  await mkdir(join(directory, 'apps'), { recursive: true });
+  for (const name of names) {
+    const cluster = `apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata:\n  name: ${name}\n`;
+    await writeFile(join(directory, 'clusters', `${name}.yaml`), cluster);
+  }
+  const placement =
+    'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata:\n  name: apps\nspec:\n  paths: [apps/**]\n';
+  await writeFile(join(directory, 'placement.yaml'), `${placement}  clusters:\n    selector: {}\n`);
+  const work = openWorkTree(directory, process.env.PATH);
+  await work.git('init', '--quiet', '--initial-branch=main', '.');
+  return work;
+}
+
+async function writeManifest(directory: string, marker: string): Promise<void> {
+  const manifest = `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: marker\n  namespace: web\ndata:\n  marker: ${marker}.\n`;
+  await writeFile(join(directory, 'apps', 'marker.yaml'), manifest);
+}
+
+async function prepareCluster(folder: string, data: string, name: string): Promise<AgentsRequest['clusters'][number]> {
+  const token = await clusterToken({ cluster: must(parseClusterName(name)), dataDir: data, cwd: '/' });
+  const tokenFile = join(folder, `${name}.token`);
+  await writeFile(tokenFile, token);
+  return { name, tokenFile, directory: join(folder, 'clusters', name) };
+}
+
+async function callHook(http: string): Promise<void> {
+  const body = '{}';
+  const signature = createHmac('sha256', HOOK_SECRET).update(body).digest('hex');
+  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
+  await fetch(`${http}/hooks/git`, { method: 'POST', body, headers });
+}

@@ -1,0 +1,131 @@
+import { load } from 'js-yaml';
+import { printYaml } from '../../src/manifest/print-yaml.ts';
+import { displayDiagnostic } from '../../src/model/diagnostic.ts';
+import type { JsonValue } from '../../src/model/json.ts';
+import { displayKey } from '../../src/model/object-key.ts';
+import type { SequencedDelta } from '../../src/model/output.ts';
+import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
+
+/** A golden case: what happens to a fleet, step by step. */
+interface Case {
+  readonly about: string;
+  readonly steps: readonly Step[];
+}
+
+/** One step; everything in it happens before the world comes to rest. */
+interface Step {
+  readonly say: string;
+  /** Files of the revision that enters: new text, or null. */
+  readonly push?: Readonly<Record<string, string | null>>;
+  readonly connect?: readonly string[];
+  readonly disconnect?: readonly string[];
+  /** Objects that an agent cannot apply from now on, by cluster. */
+  readonly failing?: Readonly<Record<string, readonly string[]>>;
+  /** Approves what is held. */
+  readonly approve?: boolean;
+  /** Seconds that pass. */
+  readonly wait?: number;
+  /** `CLUSTER OBJECT` to explain afterwards. */
+  readonly explain?: readonly string[];
+  /** Status files to show afterwards. */
+  readonly status?: readonly string[];
+}
+
+/** Plays a case and tells, as YAML, what came of each step. */
+export async function runCase(text: string): Promise<string> {
+  const { about, steps } = load(text) as Case;
+  const world = await createFleetWorld();
+  const seen = new Map<string, number>();
+  const told: JsonValue[] = [];
+  for (const step of steps) {
+    await play(world, step);
+    told.push(await tell(world, step, seen));
+  }
+  return printYaml({ about, steps: told });
+}
+
+async function play(world: FleetWorld, step: Step): Promise<void> {
+  for (const [cluster, objects] of Object.entries(step.failing ?? {})) {
+    for (const object of objects) world.agent(cluster).failing.add(object);
+  }
+  for (const cluster of step.disconnect ?? []) world.agent(cluster).disconnect();
+  if (step.push !== undefined) world.source.push(step.push);
+  for (const cluster of step.connect ?? []) {
+    const admission = world.agent(cluster).connect();
+    if (admission.type !== 'admitted') throw new Error(`${cluster} was not admitted: ${admission.message}`);
+  }
+  if (step.approve === true) {
+    await world.settle();
+    await world.server.api.approve(world.server.api.removals()[0]?.digest ?? '', 'golden');
+  }
+  await world.clock.advance((step.wait ?? 0) * 1000);
+  await world.settle();
+}
+
+async function tell(world: FleetWorld, step: Step, seen: Map<string, number>): Promise<JsonValue> {
+  const { api } = world.server;
+  const { summary, clusters, diagnostics } = api.status();
+  const deltas = clusters.flatMap(({ name }) => {
+    const all = world.agent(name).deltas;
+    const fresh = all.slice(seen.get(name) ?? 0);
+    seen.set(name, all.length);
+    return fresh.map((delta) => ({ cluster: name, ...deltaOf(delta) }));
+  });
+  const held = api.removals().map(({ message, removals }) => ({
+    message,
+    removals: removals.map(({ cluster, object }) => `${cluster} ${object}`),
+  }));
+  const why = await Promise.all((step.explain ?? []).map((each) => explain(world, each)));
+  return {
+    say: step.say,
+    deltas,
+    ...(held.length === 0 ? {} : { held }),
+    ...(diagnostics.length === 0 ? {} : { diagnostics: diagnostics.map(displayDiagnostic) }),
+    summary,
+    ...(why.length === 0 ? {} : { why }),
+    ...(step.status === undefined
+      ? {}
+      : {
+          status: Object.fromEntries(
+            step.status.map((path) => [path, load(world.statusFiles.get(path) ?? 'null') as JsonValue]),
+          ),
+        }),
+  };
+}
+
+function deltaOf({ upserts, touches, removals, keeps }: SequencedDelta): { readonly [key: string]: JsonValue } {
+  return {
+    ...list(
+      'upserts',
+      upserts.map(({ key, origins }) => `${displayKey(key)} from ${origins.map(({ path }) => path).join(', ')}`),
+    ),
+    ...list(
+      'touches',
+      touches.map(({ key, origins }) => `${displayKey(key)} now from ${origins.map(({ path }) => path).join(', ')}`),
+    ),
+    ...list('removals', removals.map(displayKey)),
+    ...list(
+      'keeps',
+      keeps.map(({ key, reason }) => `${displayKey(key)}: ${reason}`),
+    ),
+  };
+}
+
+function list(name: string, items: readonly string[]): { readonly [key: string]: JsonValue } {
+  return items.length === 0 ? {} : { [name]: items };
+}
+
+async function explain(world: FleetWorld, text: string): Promise<JsonValue> {
+  const [cluster = '', object = ''] = text.split(' ');
+  const answer = await world.server.api.explain(cluster, object);
+  if (!answer.ok) return { of: text, answer: answer.message };
+  const { state, message, because } = answer.value;
+  return {
+    of: text,
+    state,
+    ...(message === '' ? {} : { message }),
+    because: because.map(({ kind, name, at, note }) =>
+      [kind, name, at, note].filter((part) => part !== '').join(' | '),
+    ),
+  };
+}
