@@ -127,6 +127,25 @@ test('an object that waits for its end stays in the inventory as removing, and h
   expect(server.holding().entries).toEqual([]);
 });
 
+test('a removal that is retried rests while the server is away', async () => {
+  const { server, cluster, clock, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a] });
+  await settle();
+  cluster.fail(keyA, 'waiting');
+  await server.say({ removals: [keyA] });
+  await settle();
+  server.connect('waiting');
+  cluster.fail(keyA, undefined);
+  await clock.advance(600_000);
+  expect(cluster.objects.has(keyA)).toBe(true);
+  server.connect();
+  await settle();
+  // The server may still call it off.
+  expect(cluster.objects.has(keyA)).toBe(true);
+  await clock.advance(2_000);
+  expect(cluster.objects.has(keyA)).toBe(false);
+});
+
 test('namespaces come first and go last, and stay while something held lies in them', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   const [web, keyWeb] = [namespace('web'), keyOf(namespace('web'))];
@@ -326,8 +345,10 @@ test('a stored output that is lost does no harm where the cluster is as it shoul
   world.disk.stored = undefined;
   await world.restart();
   expect(world.server.holding()).toEqual(held);
-  world.server.connect();
   world.cluster.personRemoves(keyA);
+  await world.settle();
+  expect(world.cluster.objects.has(keyA)).toBe(false);
+  world.server.connect();
   await world.settle();
   expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
 });
