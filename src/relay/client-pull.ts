@@ -23,7 +23,14 @@ export interface PullEnd {
   pumpResults(): Promise<void>;
 }
 
+/** The delta that the agent is taking. Outlasts a link: nobody says what is held while that is changing. */
+export interface Taking {
+  /** Settles when nothing is being taken. */
+  pending: Promise<void>;
+}
+
 interface PullDeps {
+  readonly taking: Taking;
   readonly listener: ServerListener;
   readonly results: ResultQueue;
   readonly limits: RelayLimits;
@@ -43,12 +50,19 @@ export function createPullEnd(deps: PullDeps): PullEnd {
       if (judging) throw new ProtocolError('OutOfTurn', 'a delta before the one before it was answered');
       return createOutputAssembler(subject.value, limits, (delta) => {
         judging = true;
-        void answer(deps, delta, transfer).finally(() => {
+        const judged = (): void => {
           judging = false;
+        };
+        deps.taking.pending = answer(deps, delta, transfer, judged).catch((error: unknown) => {
+          deps.log.error('relay: answering an output failed', { error });
+          stream().link.end({ code: 'lost', reason: 'Internal', message: 'answering an output failed' });
         });
       });
     },
-    sayHolding: () => sayHolding(deps),
+    async sayHolding() {
+      await deps.taking.pending;
+      return sayHolding(deps);
+    },
     async pumpResults() {
       if (pumping) return;
       pumping = true;
@@ -69,9 +83,11 @@ async function sayHolding({ listener, stream }: PullDeps): Promise<boolean> {
 }
 
 /** Checks a delta, lets the agent take it, and answers. The answer may be lost; the next holding tells. */
-async function answer(deps: PullDeps, delta: SequencedDelta, transfer: bigint): Promise<void> {
+async function answer(deps: PullDeps, delta: SequencedDelta, transfer: bigint, judged: () => void): Promise<void> {
   const { link } = deps.stream();
   const objection = verifyOutput(delta, deps.listener.holding()) ?? (await take(deps, delta));
+  // The next one may come as soon as the answer is out.
+  judged();
   if (objection === undefined) return link.post({ case: 'verdict', value: { transfer, accepted: true } });
   const { reason, message } = objection;
   deps.log.warn('relay: an output was not accepted', { reason, message, position: delta.position });

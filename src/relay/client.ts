@@ -6,7 +6,7 @@ import type { Random } from '../ports/random.ts';
 import type { ClientConnection, ClientTransport, StreamEnd } from '../ports/transport.ts';
 import { type Backoff, createBackoff, DEFAULT_PACES, type Paces } from './backoff.ts';
 import { type ClientStream, openClientStream } from './client-link.ts';
-import { createPullEnd, type PullEnd } from './client-pull.ts';
+import { createPullEnd, type PullEnd, type Taking } from './client-pull.ts';
 import { createInputState, createPushEnd, type InputState, type PushEnd } from './client-push.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from './limits.ts';
 import { createResultQueue, type ResultQueue } from './result-queue.ts';
@@ -41,6 +41,7 @@ interface ClientState {
   readonly hello: AgentHello;
   readonly input: InputState;
   readonly results: ResultQueue;
+  readonly taking: Taking;
   readonly backoff: Backoff;
   readonly stopping: AbortController;
   /** The ends that take what is published; undefined while there is no link. */
@@ -64,6 +65,7 @@ export function createRelayClient(deps: RelayClientDeps, options: RelayClientOpt
     hello: { cluster, clusterId, instance, version, capabilities },
     input: createInputState(),
     results: createResultQueue(),
+    taking: { pending: Promise.resolve() },
     backoff: createBackoff(deps.random, { ...DEFAULT_PACES, ...options.paces }),
     stopping: new AbortController(),
     pull: undefined,
@@ -165,7 +167,8 @@ async function useConnection(
     hello,
     onDrain: (message: string) => log.info('relay: the server says', { message }),
   };
-  const pull = createPullEnd({ listener, results: state.results, limits, log, stream: () => pullStream });
+  const { results, taking } = state;
+  const pull = createPullEnd({ listener, results, taking, limits, log, stream: () => pullStream });
   const pullStream = openClientStream({ ...common, stream: connection.open('Pull', metadata), open: pull.open });
   const onStop = (): void =>
     pullStream.link.end({ code: 'done', reason: 'Stopping', message: 'the agent is stopping' });

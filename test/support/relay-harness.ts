@@ -1,3 +1,4 @@
+import type { Log } from '../../src/ports/log.ts';
 import type { MessageStream, StreamEnd, StreamMethod } from '../../src/ports/transport.ts';
 import { createRelayClient, type RelayClientOptions } from '../../src/relay/client.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from '../../src/relay/limits.ts';
@@ -60,11 +61,12 @@ export interface Stranger {
 export async function createRelayHarness(
   limits: Partial<RelayLimits> = {},
   owner: FakeOwner = createFakeOwner(),
+  log: Log = silentLog,
 ): Promise<RelayHarness> {
   const clock = createVirtualClock();
   const network = createMemoryNetwork();
   const server = createRelayServer(
-    { transport: network.server, clock, log: silentLog },
+    { transport: network.server, clock, log },
     { tokens: [SECRET], version: '1.0.0', limits },
   );
   await server.start(owner);
@@ -79,7 +81,7 @@ export async function createRelayHarness(
       instances += 1;
       const cluster = options.cluster ?? EAST;
       const client = createRelayClient(
-        { transport: network.client, clock, random: { next: () => 0.5, id: () => 'x' }, log: silentLog },
+        { transport: network.client, clock, random: { next: () => 0.5, id: () => 'x' }, log },
         {
           cluster,
           clusterId: clusterId(`${cluster}-id`),

@@ -29,32 +29,36 @@ interface Driver {
   readonly sent: Map<Digest, Outputs>;
   sequence: number;
   session: AgentSession | undefined;
+  /** What the agent holds as far as this end knows; undefined when only the next session can tell. */
+  holds: Outputs | undefined;
+  sending: boolean;
 }
 
 function pump(world: RelayHarness, driver: Driver): void {
   const connected = world.owner.sessions.get(EAST);
-  if (connected === undefined || driver.session === connected.session) return;
-  driver.session = connected.session;
-  void sendUntilDone(world, driver, connected.session, driver.sent.get(connected.holding.digest));
+  if (connected === undefined) return;
+  if (driver.session !== connected.session) {
+    driver.session = connected.session;
+    driver.holds = driver.sent.get(connected.holding.digest);
+    driver.sending = false;
+  }
+  if (!driver.sending) void sendUntilDone(driver, connected.session);
 }
 
-async function sendUntilDone(
-  world: RelayHarness,
-  driver: Driver,
-  session: AgentSession,
-  holds: Outputs | undefined,
-): Promise<void> {
-  let from = holds;
-  while (from !== undefined && world.owner.sessions.get(EAST)?.session === session) {
+async function sendUntilDone(driver: Driver, session: AgentSession): Promise<void> {
+  driver.sending = true;
+  while (driver.session === session && driver.holds !== undefined) {
+    const from = driver.holds;
     const to = driver.wanted;
     if (outputsDigest(from) === outputsDigest(to)) break;
     driver.sequence += 1;
     driver.sent.set(outputsDigest(to), to);
     const outcome = await session.send(deltaOf(from, to, { epoch: 1, sequence: driver.sequence }));
-    if (outcome.type === 'accepted') from = to;
-    else from = outcome.type === 'rejected' ? driver.sent.get(outcome.holding.digest) : undefined;
+    if (driver.session !== session) return;
+    if (outcome.type === 'accepted') driver.holds = to;
+    else driver.holds = outcome.type === 'rejected' ? driver.sent.get(outcome.holding.digest) : undefined;
   }
-  if (driver.session === session) driver.session = undefined;
+  driver.sending = false;
 }
 
 function watchAgent(agent: FakeAgent, driver: Driver): () => void {
@@ -78,6 +82,8 @@ test('whatever breaks, the agent holds something that was sent, never goes back,
         sent: new Map([[outputsDigest(nothing), nothing]]),
         sequence: 0,
         session: undefined,
+        holds: undefined,
+        sending: false,
       };
       const agent = createFakeAgent();
       const world = await createRelayHarness();

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ObjectResult } from '../../../src/model/agent.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
+import type { Log, LogData } from '../../../src/ports/log.ts';
 import type { AgentSession } from '../../../src/relay/session.ts';
 import { decodeFrame } from '../../../src/relay/wire/frame.ts';
 import { createRelayHarness, EAST, type RelayHarness } from '../../support/relay-harness.ts';
@@ -115,6 +116,39 @@ test('an acceptance that is lost shows in what the agent holds when it comes bac
   });
   expect(await sessionOf(world).send(deltaOf(A, AB, { epoch: 1, sequence: 2 }))).toEqual({ type: 'accepted' });
   expect(agent.deltas).toHaveLength(2);
+});
+
+test('while a delta is being taken nothing is said of what is held, also on a new link', async () => {
+  const world = await createRelayHarness();
+  const { agent } = await world.connect();
+  const gate = Promise.withResolvers<void>();
+  agent.gate = gate.promise;
+  const sending = sessionOf(world).send(deltaOf(NONE, A, { epoch: 1, sequence: 1 }));
+  await world.clock.settle();
+  world.network.cut();
+  expect(await sending).toEqual({ type: 'disconnected' });
+  await world.clock.advance(5_000);
+  expect(world.owner.sessions.has(EAST)).toBe(false);
+  gate.resolve();
+  await world.clock.settle();
+  expect(world.owner.sessions.get(EAST)?.holding.digest).toBe(outputsDigest(A));
+});
+
+test('a refusal is in both logs, and a token in none', async () => {
+  const lines: string[] = [];
+  const log = recordingLog(lines);
+  const world = await createRelayHarness({}, undefined, log);
+  world.owner.admission = () => ({ type: 'refused', reason: 'UnknownCluster', message: 'no KubernetesCluster east' });
+  await world.connect();
+  await world.connect({ token: () => 'frt1_this-is-the-wrong-one' });
+  expect(lines.filter((line) => line.includes('UnknownCluster'))).toEqual([
+    expect.stringContaining('warn relay: a stream has ended'),
+    expect.stringContaining('warn relay: no link to the server'),
+  ]);
+  expect(lines.filter((line) => line.includes('WrongToken'))).toHaveLength(2);
+  expect(lines.join('\n')).not.toMatch(/frt1_/);
+  await world.clock.advance(50_000);
+  expect(lines.filter((line) => line.includes('warn') && line.includes('UnknownCluster'))).toHaveLength(2);
 });
 
 test('results are not lost over a reconnect, and the newest of a key wins', async () => {
@@ -306,6 +340,21 @@ test('an agent that stops says goodbye', async () => {
   expect(world.owner.events.at(-1)).toBe('disconnected east instance-1 Stopping');
   expect(world.network.open()).toBe(0);
 });
+
+/** A log whose lines are kept. */
+function recordingLog(lines: string[]): Log {
+  const write = (level: string) => (message: string, data?: LogData) => {
+    lines.push(`${level} ${message} ${JSON.stringify(data)}`);
+  };
+  const log: Log = {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    child: () => log,
+  };
+  return log;
+}
 
 /** Text that does not compress away. */
 function noise(length: number): string {
