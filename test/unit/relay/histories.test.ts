@@ -13,14 +13,18 @@ import {
   outputsDigest,
 } from '../../support/relay-world.ts';
 
-/** A step of a history: what the server wants, what the cluster looks like, or what happens to the network. */
+const names = fc.array(fc.nat(3), { maxLength: 3 });
+/** After so many messages more, everything breaks. */
+const cutAfter = fc.option(fc.nat(7), { nil: undefined });
+
+/** A step of a history: what the server wants, what the cluster looks like, or what happens to disk and network. */
 const step = fc.oneof(
-  fc.record({ type: fc.constant('want' as const), names: fc.array(fc.nat(5), { maxLength: 5 }), datum: fc.nat(3) }),
-  fc.record({ type: fc.constant('live' as const), names: fc.array(fc.nat(5), { maxLength: 5 }), datum: fc.nat(3) }),
-  fc.record({ type: fc.constant('cut' as const) }),
-  fc.record({ type: fc.constant('cutAfter' as const), messages: fc.nat(12) }),
-  fc.record({ type: fc.constant('freeze' as const), up: fc.boolean(), down: fc.boolean() }),
-  fc.record({ type: fc.constant('advance' as const), milliseconds: fc.nat(40_000) }),
+  { weight: 4, arbitrary: fc.record({ type: fc.constant('want' as const), names, datum: fc.nat(1), cutAfter }) },
+  { weight: 4, arbitrary: fc.record({ type: fc.constant('live' as const), names, datum: fc.nat(1), cutAfter }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('cut' as const) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('freeze' as const), up: fc.boolean(), down: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('disk' as const), works: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('advance' as const), milliseconds: fc.nat(40_000) }) },
 );
 
 /** A server's owner as small as can be: always brings the agent to what is wanted now. */
@@ -90,7 +94,9 @@ test('whatever breaks, the agent holds something that was sent, never goes back,
       const { client } = await world.connect({}, agent);
       const check = watchAgent(agent, driver);
       let live = inputOf({});
+      const disk = createDisk(agent);
       for (const action of steps) {
+        if ('cutAfter' in action && action.cutAfter !== undefined) breakAfter(world, action.cutAfter);
         if (action.type === 'want') {
           driver.wanted = new Map(action.names.map((name) => [`o${name}`, String(action.datum)]));
         } else if (action.type === 'live') {
@@ -98,7 +104,7 @@ test('whatever breaks, the agent holds something that was sent, never goes back,
           client.publishInput(live);
         } else if (action.type === 'cut') world.network.cut();
         else if (action.type === 'freeze') world.network.freeze(action);
-        else if (action.type === 'cutAfter') cutAfter(world, action.messages);
+        else if (action.type === 'disk') disk(action.works);
         else await world.clock.advance(action.milliseconds);
         pump(world, driver);
         await world.clock.settle();
@@ -106,6 +112,7 @@ test('whatever breaks, the agent holds something that was sent, never goes back,
       }
       world.network.onMessage = () => undefined;
       world.network.freeze({ up: false, down: false });
+      disk(true);
       client.publishInput(live);
       for (let round = 0; round < 4; round += 1) {
         await world.clock.advance(20_000);
@@ -122,7 +129,7 @@ test('whatever breaks, the agent holds something that was sent, never goes back,
   );
 });
 
-function cutAfter(world: RelayHarness, messages: number): void {
+function breakAfter(world: RelayHarness, messages: number): void {
   let left = messages;
   world.network.onMessage = () => {
     left -= 1;
@@ -130,5 +137,16 @@ function cutAfter(world: RelayHarness, messages: number): void {
       world.network.onMessage = () => undefined;
       world.network.cut();
     }
+  };
+}
+
+/** A disk that can be made to hang, and to go on. */
+function createDisk(agent: FakeAgent): (works: boolean) => void {
+  let release = (): void => undefined;
+  return (works) => {
+    release();
+    const gate = Promise.withResolvers<void>();
+    release = gate.resolve;
+    agent.gate = works ? Promise.resolve() : gate.promise;
   };
 }
