@@ -112,6 +112,7 @@ function statusSinkOf(sink: GitStatusSink) {
   return {
     readAll: () => sink.readAll(),
     update: (changes: ReadonlyMap<string, string | null>, summary: string) => sink.update(changes, { summary }),
+    setMinInterval: (seconds: number) => sink.setMinInterval(seconds),
     condition: () => {
       const { state, message, commit } = sink.condition();
       return { state, message, commit: commit ?? null };

@@ -9,6 +9,7 @@ import {
   deriveDocuments,
   deriveFileProofs,
   deriveSourceProofs,
+  indexUnread,
   type SourceProof,
 } from './fleet/sources.ts';
 import { declareInputs, type EngineInputs } from './inputs.ts';
@@ -74,7 +75,7 @@ export function createEngine(graph: Graph): Engine {
   // What the sources declare.
   const documents = deriveDocuments(graph, files);
   const fileProofs = deriveFileProofs(graph, sources, files);
-  const declarations = { documents, sources, fileProofs };
+  const declarations = { documents, sources, fileProofs, unread: indexUnread(graph, fileProofs) };
   const clusters = deriveClusters(graph, declarations, inputs.lastReadClusters);
   const policy = derivePolicy(graph, declarations, inputs.lastReadPolicy);
   const limits = deriveGuardLimits(graph, fleet, policy, inputs.lastReadPolicy);
@@ -94,7 +95,14 @@ export function createEngine(graph: Graph): Engine {
     [documents.failures, assignments.failures, candidates.failures],
     [declared.failures, placements.failures],
   );
-  const decisions = deriveDecisions(graph, { candidates, ledger, clusters, sources, proofs });
+  const decisions = deriveDecisions(graph, {
+    candidates,
+    ledger,
+    clusters,
+    sources,
+    proofs,
+    unread: indexUnread(graph, proofs),
+  });
   const guards = deriveGuards(graph, { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals });
   const outputs = deriveOutputs(graph, { decisions, guards, approvals, heldRemovals });
   const pending = derivePending(graph, outputs, ledger);
@@ -102,37 +110,30 @@ export function createEngine(graph: Graph): Engine {
   // How far it got.
   const progress = deriveProgress(graph, outputs, results, agents);
 
-  return {
-    graph,
-    inputs,
+  const collections = {
     documents,
-    sourceProofs: proofs,
     clusters,
     policy,
-    limits,
     placementDeclarations: declared,
     placements,
-    placementsByFolder,
     assignments,
     candidates,
     decisions,
     outputs,
     pending,
     progress,
-    indexes: declareIndexes(graph, { assignments, candidates, outputs, progress }),
-    derived: [
-      documents,
-      clusters,
-      policy,
-      declared,
-      placements,
-      assignments,
-      candidates,
-      decisions,
-      outputs,
-      pending,
-      progress,
-    ],
+  };
+  const indexes = declareIndexes(graph, collections);
+  const derived = Object.values(collections);
+  return {
+    graph,
+    inputs,
+    ...collections,
+    sourceProofs: proofs,
+    limits,
+    placementsByFolder,
+    indexes,
+    derived,
     commit: () => graph.commit(),
   };
 }

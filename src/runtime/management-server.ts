@@ -2,6 +2,7 @@ import type { Graph } from '../engine/collections/types.ts';
 import { createEngine, type Engine } from '../engine/graph.ts';
 import { revisionStatus } from '../engine/status/revision.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import { defaultFleetPolicy } from '../model/fleet-policy.ts';
 import type { FleetName } from '../model/ids.ts';
 import type { JsonValue } from '../model/json.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
@@ -156,6 +157,7 @@ function wireStatus(parts: Parts, deps: ServerDeps, locator: Locator): StatusPub
     renderer,
     sink: deps.statusSink,
     summary: () => revisionStatus(engine).summary,
+    policy: () => (engine.policy.get('', '')?.value ?? defaultFleetPolicy).status,
     isSettled: () => sources.allHaveSpoken() && known.every(isBack),
     parse: deps.parseYaml,
     clock,

@@ -87,6 +87,7 @@ export async function createFleetWorld(
             else statusFiles.set(path, text);
           }
         },
+        setMinInterval: () => undefined,
         condition: () => ({ state: 'synced', message: '', commit: null }),
       },
       parseYaml: (text) => load(text) as JsonValue,

@@ -1,10 +1,10 @@
 import type { DocumentContent } from '../../model/desired.ts';
 import type { LastRead } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
-import type { Collection, Contribution, Derived, Graph, Reader } from '../collections/types.ts';
+import type { Collection, Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
 import type { SourceValue } from '../inputs.ts';
 import { type Claim, elect } from './elect.ts';
-import { type DocumentRef, type DocumentValue, originOf, provesAbsence, type SourceProof } from './sources.ts';
+import { type DocumentRef, type DocumentValue, originOf, proofOf, provesAbsence, type SourceProof } from './sources.ts';
 
 /** Something that exactly one document of the fleet declares, by name. */
 export interface Declared<Value> {
@@ -23,6 +23,7 @@ export interface DeclarationInputs {
   readonly documents: Collection<DocumentValue>;
   readonly sources: Collection<SourceValue>;
   readonly fileProofs: Collection<SourceProof>;
+  readonly unread: Index<SourceProof>;
 }
 
 /**
@@ -32,13 +33,13 @@ export interface DeclarationInputs {
 export function deriveDeclared<Value>(
   graph: Graph,
   name: string,
-  { documents, sources, fileProofs }: DeclarationInputs,
+  inputs: DeclarationInputs,
   declares: (content: DocumentContent) => { readonly name: string; readonly value: Value } | undefined,
   lastRead?: Collection<LastRead<Value>>,
 ): Derived<Declared<Value>> {
   const claims = graph.gather<DocumentValue, Claim<Value>>({
     name: `${name}Claims`,
-    from: documents,
+    from: inputs.documents,
     compute: ({ partition, key, value }, _read, emit) => {
       const declared = declares(value.content);
       if (declared === undefined) return;
@@ -47,14 +48,13 @@ export function deriveDeclared<Value>(
     },
   });
   type Claims = readonly Contribution<Claim<Value>>[];
-  const reads = [sources, fileProofs];
+  const reads = [inputs.sources, inputs.fileProofs, inputs.unread];
   const choose = (all: Claims, before: LastRead<Value> | undefined, read: Reader): Declared<Value> | undefined =>
     electDeclared(
       all.map((claim) => claim.value),
       before,
       read,
-      sources,
-      fileProofs,
+      inputs,
     );
   if (lastRead === undefined) {
     return graph.derive<Claims, Declared<Value>>({
@@ -83,14 +83,13 @@ function electDeclared<Value>(
   claims: readonly Claim<Value>[],
   lastRead: LastRead<Value> | undefined,
   read: Reader,
-  sources: Collection<SourceValue>,
-  fileProofs: Collection<SourceProof>,
+  { sources, fileProofs, unread }: DeclarationInputs,
 ): Declared<Value> | undefined {
   const election = elect(
     claims,
     lastRead?.origin,
     (source) => read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
-    (origin) => provesAbsence(read.get(fileProofs, '', origin.source)),
+    (origin) => provesAbsence(proofOf(read, fileProofs, unread, origin.source)),
   );
   switch (election.type) {
     case 'none':

@@ -103,7 +103,25 @@ function countAll(read: Reader, indexes: readonly Index<unknown>[], group: strin
   return indexes.reduce((sum, index) => sum + read.count(index, group), 0);
 }
 
+/** Sources that are configured and not read yet; group `any`. */
+export function indexUnread(graph: Graph, proofs: Collection<SourceProof>): Index<SourceProof> {
+  return graph.index(`${proofs.name}Unread`, proofs, ({ value }) => (value === 'unread' ? ['any'] : []));
+}
+
+/**
+ * What a source proves. One that is not configured counts as read and empty, but not before every configured one has
+ * been read: it may have been given another name.
+ */
+export function proofOf(
+  read: Reader,
+  proofs: Collection<SourceProof>,
+  unread: Index<SourceProof>,
+  source: string,
+): SourceProof {
+  return read.get(proofs, '', source) ?? (read.count(unread, 'any') > 0 ? 'unread' : 'whole');
+}
+
 /** True when the source's silence about something proves that the source no longer declares it. */
-export function provesAbsence(proof: SourceProof | undefined): boolean {
-  return proof === undefined || proof === 'whole';
+export function provesAbsence(proof: SourceProof): boolean {
+  return proof === 'whole';
 }

@@ -2,10 +2,10 @@ import type { ClusterName, Digest } from '../../model/ids.ts';
 import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
-import type { Collection, Contribution, Derived, Graph } from '../collections/types.ts';
+import type { Collection, Contribution, Derived, Graph, Index } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import { elect } from '../fleet/elect.ts';
-import { provesAbsence, type SourceProof } from '../fleet/sources.ts';
+import { proofOf, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { SourceValue } from '../inputs.ts';
 import type { Candidate } from '../placement/candidates.ts';
 
@@ -45,49 +45,34 @@ interface DecisionInputs {
   readonly clusters: Collection<ClusterValue>;
   readonly sources: Collection<SourceValue>;
   readonly proofs: Collection<SourceProof>;
+  readonly unread: Index<SourceProof>;
 }
 
 /** Decides for each key that is wanted or owned: a removal needs proof, anything less is a keep. */
 export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<Decision> {
-  const { candidates, ledger, clusters, sources, proofs } = inputs;
+  const { candidates, ledger, clusters, sources, proofs, unread } = inputs;
   return graph.join<readonly Contribution<Candidate>[], LedgerEntry, Decision>({
     name: 'decisions',
     left: candidates,
     right: ledger,
-    reads: [clusters, sources, proofs],
+    reads: [clusters, sources, proofs, unread],
     equals: sameDecision,
     compute: ({ partition: cluster, key, left = [], right: entry }, read, emit) => {
       if (read.get(clusters, '', cluster) === undefined) {
         if (entry !== undefined) emit(cluster, key, keep(entry, deregistered(cluster)));
         return;
       }
+      const proves = (origin: Origin): SourceProof => proofOf(read, proofs, unread, origin.source);
       const election = elect(
         left.map(({ value }) => ({ origin: value.origin, identity: value.identity, value })),
         entry?.origins[0],
         (source) => read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
-        (origin) => provesAbsence(read.get(proofs, '', origin.source)),
+        (origin) => provesAbsence(proves(origin)),
       );
-      switch (election.type) {
-        case 'won':
-          return emit(cluster, key, wanted(election.winner.value, entry));
-        case 'held':
-          return entry === undefined ? undefined : emit(cluster, key, unproven(entry, election.incumbent));
-        case 'none':
-          return entry === undefined
-            ? undefined
-            : emit(
-                cluster,
-                key,
-                unwanted(entry, (source) => read.get(proofs, '', source)),
-              );
-      }
+      if (election.type === 'won') emit(cluster, key, wanted(election.winner.value, entry));
+      else if (entry !== undefined) emit(cluster, key, unwanted(entry, proves));
     },
   });
-}
-
-/** Two documents that want one key, for the diagnostics: the winner's origin first. */
-export interface ObjectConflict {
-  readonly origins: readonly Origin[];
 }
 
 function wanted(candidate: Candidate, entry: LedgerEntry | undefined): Decision {
@@ -102,23 +87,21 @@ function wanted(candidate: Candidate, entry: LedgerEntry | undefined): Decision 
   return { type: 'object', value: candidate.value, digest: candidate.digest, origins, scope: [] };
 }
 
-function unwanted(entry: LedgerEntry, proofOf: (source: string) => SourceProof | undefined): Decision {
+/** Nothing gives this key: it goes if everything that it came from proves that, and stays as it is otherwise. */
+function unwanted(entry: LedgerEntry, proves: (origin: Origin) => SourceProof): Decision {
   const meta = { digest: entry.digest, origins: entry.origins, scope: entry.scope };
   if (entry.phase === 'removing') return { type: 'removing', ...meta };
-  const doubtful = entry.origins.find((origin) => !provesAbsence(proofOf(origin.source)));
-  return doubtful === undefined ? { type: 'remove', ...meta } : unproven(entry, doubtful, proofOf(doubtful.source));
+  const doubtful = entry.origins.find((origin) => !provesAbsence(proves(origin)));
+  return doubtful === undefined ? { type: 'remove', ...meta } : keep(entry, whyDoubtful(doubtful, proves(doubtful)));
 }
 
-function unproven(entry: LedgerEntry, origin: Origin, proof?: SourceProof): Decision {
-  if (entry.phase === 'removing') {
-    return { type: 'removing', digest: entry.digest, origins: entry.origins, scope: entry.scope };
-  }
+function whyDoubtful({ source, path }: Origin, proof: SourceProof): Hold {
   return proof === 'unread'
-    ? keep(entry, { reason: 'SourceNotRead', message: `source ${origin.source} has not been read yet` })
-    : keep(entry, {
+    ? { reason: 'SourceNotRead', message: `source ${source} has not been read yet` }
+    : {
         reason: 'SourcePartial',
-        message: `source ${origin.source} has files that cannot be read, so it removes nothing (declared in ${origin.path})`,
-      });
+        message: `source ${source} has files that cannot be read, so it removes nothing (declared in ${path})`,
+      };
 }
 
 function keep(entry: LedgerEntry, hold: Hold): KeepDecision {

@@ -1,6 +1,7 @@
 import { compareText } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
+import { boundPolicy } from '../../model/policy-bounds.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 
@@ -21,6 +22,7 @@ export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
     ...declaredTwice(engine),
     ...unknownClusters(engine),
     ...asLastRead(engine),
+    ...cutPolicy(engine),
     ...failures(engine),
   ].sort((a, b) => compareText(sortKey(a), sortKey(b)));
 }
@@ -109,6 +111,20 @@ function asLastRead(engine: Engine): readonly EngineDiagnostic[] {
       message: `${key === '' ? 'the FleetPolicy' : `KubernetesCluster ${key}`} cannot be read and holds as last read`,
       at: [{ ...value.origin, identity: '' }],
     }));
+}
+
+/** A policy that asks for more than the server's own file allows. */
+function cutPolicy(engine: Engine): readonly EngineDiagnostic[] {
+  const declared = engine.policy.get('', '');
+  const settings = engine.inputs.fleet.get('', '');
+  if (declared === undefined || settings === undefined) return [];
+  const at = [{ ...declared.origin, identity: declared.identity }];
+  return boundPolicy(declared.value, settings.bounds).cuts.map((cut) => ({
+    severity: 'warning',
+    reason: 'PolicyBounded',
+    message: `the FleetPolicy is looser than the server allows: ${cut}`,
+    at,
+  }));
 }
 
 /** A function of the engine threw: a defect, reported with its key and without stopping anything else. */

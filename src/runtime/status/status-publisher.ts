@@ -1,3 +1,4 @@
+import type { FleetPolicy } from '../../model/desired.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -13,6 +14,8 @@ export interface StatusSink {
   >;
   /** The first call after a start is the full set. `summary` is one line for people. */
   update(changes: StatusChanges, summary: string): void;
+  /** The least time between two commits, in seconds. */
+  setMinInterval(seconds: number): void;
   condition(): StatusBranchView;
 }
 
@@ -36,6 +39,8 @@ export function createStatusPublisher(deps: {
   readonly renderer: StatusRenderer;
   readonly sink: StatusSink;
   readonly summary: () => string;
+  /** What the policy says of status just now. */
+  readonly policy: () => FleetPolicy['status'];
   /** Every cluster that was known at the start is back, and nothing is under way. */
   readonly isSettled: () => boolean;
   /** Parses a file that was written before; throws if it is not YAML. */
@@ -62,6 +67,10 @@ export function createStatusPublisher(deps: {
       schedule();
       return;
     }
+    const { enabled, minIntervalSeconds } = deps.policy();
+    // Switched off, changes go on gathering: switched on again, the first commit holds them all.
+    if (!enabled) return;
+    sink.setMinInterval(minIntervalSeconds);
     rendering = true;
     renderer
       .render(clock.now())
