@@ -182,7 +182,8 @@ function createAgentProcess(name: string, root: string, dataDir: string, server:
 
 const tokens = new Map<string, string>();
 
-function tokenFor(cluster: string, dataDir: string): string {
+/** The token of a cluster of the fleet with this data directory. */
+export function tokenFor(cluster: string, dataDir: string): string {
   const key = `${dataDir} ${cluster}`;
   const known = tokens.get(key);
   if (known !== undefined) return known;
