@@ -74,8 +74,16 @@ export async function until<Value>(
   throw new Error(`this did not happen: ${what}${trouble === undefined ? '' : ` (${String(trouble)})`}`);
 }
 
+/** How the server of a fleet is started. */
+export interface FleetOptions {
+  /** Follow this folder instead of the repository. */
+  readonly watch?: string;
+  /** More arguments of `fleetrelay serve`. */
+  readonly serve?: readonly string[];
+}
+
 /** Starts git and the server, follows `files`; agents are started by the test. */
-export async function startFleet(files: Readonly<Record<string, string>>): Promise<Fleet> {
+export async function startFleet(files: Readonly<Record<string, string>>, options: FleetOptions = {}): Promise<Fleet> {
   const sandbox = createGitSandbox();
   const git = createSmartHttpServer({ root: sandbox.served, searchPath: process.env.PATH ?? '' });
   const { url } = await git.start();
@@ -85,7 +93,8 @@ export async function startFleet(files: Readonly<Record<string, string>>): Promi
   sandbox.push(bare, files);
   const repository = `${url}/fleet.git`;
   const dataDir = join(sandbox.path, 'server');
-  const server = createServerProcess(repository, dataDir);
+  const following = options.watch === undefined ? ['--repo', repository, '--poll', '1'] : ['--watch', options.watch];
+  const server = createServerProcess([...following, ...(options.serve ?? [])], dataDir);
   const agents = new Map<string, AgentProcess>();
   const stop = async (): Promise<void> => {
     await Promise.all([...agents.values()].map((agent) => agent.kill('SIGKILL')));
@@ -132,14 +141,15 @@ export async function runCli(args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-function createServerProcess(repository: string, dataDir: string): ServerProcess {
+function createServerProcess(following: readonly string[], dataDir: string): ServerProcess {
   const logs: Readonly<Record<string, unknown>>[] = [];
   let child: ChildProcess | undefined;
   // Kept over restarts, so that agents find the server again.
   let listening = { relay: '127.0.0.1:0', http: '127.0.0.1:0' };
   const args = (): string[] => [
     'serve',
-    ...['--repo', repository, '--poll', '1', '--fleet', 'test', '--data-dir', dataDir],
+    ...following,
+    ...['--fleet', 'test', '--data-dir', dataDir],
     ...['--listen', listening.relay, '--http', listening.http, '--log-level', 'debug'],
   ];
   return {

@@ -1,0 +1,117 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Fleet, STATUS_BRANCH, startFleet, until } from '../support/fleet-processes.ts';
+import { createGitSandbox } from '../support/git-sandbox.ts';
+import { clusterYaml, configMapYaml, placementYaml, policyYaml } from '../support/manifests.ts';
+
+const live = (name: string): string => `namespaces/web/configmap/${name}.yaml`;
+const files = {
+  'clusters/east/cluster.yaml': clusterYaml('east'),
+  'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
+  'apps/a.yaml': configMapYaml('a', 'one'),
+  'apps/b.yaml': configMapYaml('b', 'one'),
+  'apps/c.yaml': configMapYaml('c', 'one'),
+};
+
+describe('what people do', () => {
+  let fleet: Fleet;
+  afterEach(async () => fleet.stop());
+  const holds = (name: string, text: string): Promise<true> =>
+    until(`east holds ${name} with ${text}`, () => fleet.live('east', live(name))?.includes(text) || undefined);
+
+  it('approve removals that the guard holds, by the digest that status shows', async () => {
+    fleet = await startFleet({ ...files, 'fleet/policy.yaml': policyYaml(1) });
+    fleet.agent('east').start();
+    await holds('c', 'one');
+    fleet.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
+    const held = await until('removals are held', async () => (await fleet.status()).heldRemovals[0]);
+    expect(held.removals.map(({ object }) => object)).toEqual(['ConfigMap/web/a', 'ConfigMap/web/b']);
+    expect(fleet.live('east', live('a'))).toBeDefined();
+    await expect(fleet.cli('approve', '0123456789abcdef')).rejects.toThrow(/no held removals|digest/);
+    await fleet.cli('approve', held.digest);
+    await until(
+      'they are gone',
+      () => fleet.live('east', live('a')) === undefined && fleet.live('east', live('b')) === undefined,
+    );
+    expect(fleet.live('east', live('c'))).toContain('one');
+  });
+
+  it('accept a rewritten history, which changes nothing before', async () => {
+    fleet = await startFleet(files);
+    fleet.agent('east').start();
+    await holds('c', 'one');
+    const rewritten = fleet.sandbox.push(
+      fleet.bare,
+      { ...files, 'apps/a.yaml': configMapYaml('a', 'rewritten') },
+      { orphan: true },
+    );
+    const source = await until('the revision is refused', async () =>
+      (await fleet.status()).sources.find(({ state }) => state === 'refused'),
+    );
+    expect(source.refusedRevision).toBe(rewritten);
+    expect(source.message).toContain(`fleetrelay source accept main ${rewritten}`);
+    expect(fleet.live('east', live('a'))).toContain('one');
+    await fleet.cli('source', 'accept', 'main', rewritten);
+    await holds('a', 'rewritten');
+  });
+
+  it('read no secret in a log, an answer, or the status branch', async () => {
+    const value = 'c3VwZXItc2VjcmV0LXZhbHVl';
+    const secret = `apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: web}\ndata: {password: ${value}}\n`;
+    fleet = await startFleet({ ...files, 'apps/s.yaml': secret });
+    fleet.agent('east').start();
+    await until(
+      'the Secret is applied',
+      () => fleet.live('east', 'namespaces/web/secret/s.yaml')?.includes(value) || undefined,
+    );
+    fleet.push({ 'apps/broken.yaml': `${secret}stringData: [super-secret-value]\n` });
+    await until(
+      'it is reported',
+      async () => (await fleet.status()).sources.some(({ partial }) => partial) || undefined,
+    );
+    const branch = await until('status is written', () =>
+      fleet.sandbox.git(fleet.bare, 'grep', 'Secret', STATUS_BRANCH),
+    );
+    const all = [
+      JSON.stringify(fleet.server.logs),
+      JSON.stringify(fleet.agent('east').logs),
+      JSON.stringify(await fleet.status()),
+      await fleet.cli('get', 'outputs', '-o', 'json'),
+      await fleet.cli('explain', 'east', 'Secret/web/s'),
+      await (await fetch(`${fleet.server.http()}/metrics`)).text(),
+      branch,
+      fleet.sandbox.git(fleet.bare, 'log', '-p', STATUS_BRANCH),
+    ].join('\n');
+    expect(all).not.toContain(value);
+    expect(all).not.toContain('super-secret-value');
+    expect(all).not.toMatch(/frt1_/);
+  });
+
+  it('edit a plain folder that the server watches', async () => {
+    const sandbox = createGitSandbox();
+    const folder = join(sandbox.path, 'desired');
+    const write = (path: string, text: string): void => {
+      mkdirSync(join(folder, path, '..'), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    };
+    for (const [path, text] of Object.entries(files)) write(path, text);
+    try {
+      fleet = await startFleet(files, { watch: folder });
+      fleet.agent('east').start();
+      await holds('a', 'one');
+      write('apps/a.yaml', configMapYaml('a', 'two'));
+      await holds('a', 'two');
+      rmSync(join(folder, 'apps/b.yaml'));
+      await until('b is gone', () => fleet.live('east', live('b')) === undefined);
+      rmSync(folder, { recursive: true });
+      await until(
+        'the loss is noticed',
+        async () => (await fleet.status()).sources.some(({ state }) => state !== 'synced') || undefined,
+      );
+      expect(fleet.live('east', live('a'))).toContain('two');
+    } finally {
+      sandbox.remove();
+    }
+  });
+});
