@@ -1,7 +1,7 @@
 import type { DecodedFile } from '../../model/desired.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
-import { createMembership, IGNORE_FILE, isManifestName, type Membership } from './membership.ts';
+import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFile } from './membership.ts';
 import { unreadableFile, warningAt } from './unreadable.ts';
 
 /** One entry of a tree of files. `blob` changes exactly when the content does. */
@@ -90,7 +90,7 @@ export function createTreeReader(deps: { readonly decode: DecodeFile }, limits: 
     entries: new Map(),
     files: new Map(),
     remarks: new Map(),
-    membership: createMembership(undefined),
+    membership: followsAll,
     generation: 0,
     spare: { entries: new Map(), files: new Map() },
   };
@@ -154,17 +154,18 @@ async function readRules(
 ): Promise<{ membership: Membership; changed: boolean; file?: DecodedFile | null }> {
   const entry = changes.get(IGNORE_FILE);
   if (entry === undefined) return { membership: state.membership, changed: false };
-  if (entry === null) return { membership: createMembership(undefined), changed: true, file: null };
-  const broken = (reason: string) => ({
-    membership: createMembership(undefined),
+  if (entry === null) return { membership: followsAll, changed: true, file: null };
+  const broken = (what: string, line?: number) => ({
+    membership: followsAll,
     changed: true,
-    file: unreadableFile(IGNORE_FILE, entry.blob, 'FileUnreadable', reason),
+    file: unreadableFile(IGNORE_FILE, entry.blob, 'FileUnreadable', what, undefined, line),
   });
   if (entry.kind !== 'file') return broken('is not a plain file');
   if (entry.size > MAX_IGNORE_BYTES) return broken(`is larger than ${MAX_IGNORE_BYTES} bytes`);
   const content = await read(IGNORE_FILE, entry);
   if ('reason' in content) return broken(content.reason);
-  return { membership: createMembership(new TextDecoder().decode(content.bytes)), changed: true, file: null };
+  const parsed = parseIgnoreFile(new TextDecoder().decode(content.bytes));
+  return parsed.ok ? { membership: parsed.membership, changed: true, file: null } : broken(parsed.problem, parsed.line);
 }
 
 /** Decodes in portions, so that neither memory nor the number of open reads grows with the tree. */

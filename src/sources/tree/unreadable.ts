@@ -3,9 +3,16 @@ import type { Diagnostic } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
 
 /** A file that is there and cannot be read. `what` goes on after the file's name. */
-export function unreadableFile(path: string, blob: string, reason: string, what: string, hint?: string): DecodedFile {
+export function unreadableFile(
+  path: string,
+  blob: string,
+  reason: string,
+  what: string,
+  hint?: string,
+  line?: number,
+): DecodedFile {
   const message = `${quote(path)} ${what}`;
-  const at = { path };
+  const at = { path, ...(line === undefined ? {} : { line }) };
   return {
     reading: { readable: false, blob },
     diagnostics: [{ severity: 'error', reason, message, at, ...(hint === undefined ? {} : { hint }) }],
