@@ -3,7 +3,7 @@ import { clusterStatus } from '../../engine/status/clusters.ts';
 import { rfc3339 } from '../../engine/status/conditions.ts';
 import type { Progress } from '../../engine/status/progress.ts';
 import { compareText } from '../../model/json.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../../server/api.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { HeldSet } from '../removals.ts';
@@ -45,7 +45,9 @@ export function outputViews(engine: Engine, cluster: string): readonly OutputVie
 }
 
 function outputView(cluster: string, key: string, { state, digest, origins, message }: Progress): OutputView {
-  return { cluster, object: displayKey(key as ObjectKey), state, digest, origins, message };
+  // A digest of a Secret would let whoever reads it try out values.
+  const shown = objectRefOf(key as ObjectKey).kind === 'Secret' ? null : digest;
+  return { cluster, object: displayKey(key as ObjectKey), state, digest: shown, origins, message };
 }
 
 /** A source for people. */
