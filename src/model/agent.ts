@@ -1,4 +1,4 @@
-import type { ClusterId, ClusterName, Digest } from './ids.ts';
+import type { ClusterId, ClusterName, Digest, FleetName } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { ObjectKey } from './object-key.ts';
 import type { ObjectMeta, OutputPosition, RevisionRef } from './output.ts';
@@ -29,7 +29,12 @@ export interface AgentHello {
   readonly instance: string;
   readonly version: string;
   readonly capabilities: readonly string[];
+  /** The fleet that its objects belong to; absent: it holds none. */
+  readonly fleet?: FleetName;
 }
+
+/** A capability that an agent states when its cluster takes kinds as they are written (a directory). */
+export const KINDS_AS_WRITTEN = 'kinds-as-written';
 
 /**
  * What became of one object: the last word of the agent about it.

@@ -1,6 +1,5 @@
 import type { ClusterDeclaration, FleetPolicy } from './desired.ts';
 import type { ClusterId, ClusterName, Digest } from './ids.ts';
-import type { ObjectKey } from './object-key.ts';
 import type { ObjectMeta, Origin, OutputPosition } from './output.ts';
 
 /**
@@ -35,12 +34,3 @@ export interface LastRead<Value> {
 
 export type LastReadCluster = LastRead<ClusterDeclaration>;
 export type LastReadPolicy = LastRead<FleetPolicy>;
-
-/** Leave to remove a set of objects: once, until `expiresAt` (milliseconds since 1970). */
-export interface Approval {
-  /** Digest of the sorted removals (cluster id, object key). */
-  readonly digest: Digest;
-  readonly removals: readonly { readonly cluster: ClusterName; readonly key: ObjectKey }[];
-  readonly approvedBy: string;
-  readonly expiresAt: number;
-}

@@ -53,7 +53,12 @@ describe('absence is not deletion', () => {
     world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': typo, 'apps/c.yaml': configMapYaml('c', '2') });
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
-    expect(world.agent('east').deltas.at(-1)?.upserts.map(({ key }) => key)).toEqual(['/ConfigMap/web/c']);
+    expect(
+      world
+        .agent('east')
+        .deltas.at(-1)
+        ?.upserts.map(({ key }) => key),
+    ).toEqual(['/ConfigMap/web/c']);
     expect(world.agent('east').deltas.at(-1)?.removals).toEqual([]);
     world.source.push({ 'apps/b.yaml': configMapYaml('b', '1') });
     await world.settle();
@@ -69,13 +74,18 @@ describe('absence is not deletion', () => {
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
     const last = world.agent('east').deltas.at(-1);
-    expect(last?.touches.map(({ key, origins }) => [key, origins[0]?.path])).toEqual([['/ConfigMap/web/a', 'apps/renamed.yaml']]);
+    expect(last?.touches.map(({ key, origins }) => [key, origins[0]?.path])).toEqual([
+      ['/ConfigMap/web/a', 'apps/renamed.yaml'],
+    ]);
     expect(last?.upserts).toEqual([]);
   });
 
   it('keeps what a broken Placement placed', async () => {
     const world = await startedWorld();
-    world.source.push({ 'fleet/placement.yaml': 'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: apps}\nspec: {path: [x]}\n' });
+    world.source.push({
+      'fleet/placement.yaml':
+        'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: apps}\nspec: {path: [x]}\n',
+    });
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
     expect(world.server.api.status().summary).toContain('held');
@@ -86,7 +96,12 @@ describe('absence is not deletion', () => {
     world.source.push({ 'clusters/east/cluster.yaml': typo, 'apps/c.yaml': configMapYaml('c', '2') });
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
-    expect(world.agent('east').deltas.at(-1)?.upserts.map(({ key }) => key)).toEqual(['/ConfigMap/web/c']);
+    expect(
+      world
+        .agent('east')
+        .deltas.at(-1)
+        ?.upserts.map(({ key }) => key),
+    ).toEqual(['/ConfigMap/web/c']);
     world.agent('east').disconnect();
     expect(world.agent('east').connect().type).toBe('admitted');
   });
@@ -155,12 +170,19 @@ describe('the removal guard', () => {
     const [held] = world.server.api.removals();
     expect(held?.removals).toHaveLength(6);
     expect(await world.server.api.approve('0'.repeat(64), 'test')).toMatchObject({ ok: false, kind: 'conflict' });
-    expect(await world.server.api.approve(held?.digest ?? '', 'test')).toMatchObject({ ok: true, value: { released: 6 } });
+    expect(await world.server.api.approve(held?.digest ?? '', 'test')).toMatchObject({
+      ok: true,
+      value: { released: 6 },
+    });
     await world.settle();
     expect(names(world, 'east')).toEqual([]);
     expect(world.server.engine.inputs.approvals.size()).toBe(0);
     expect(world.server.engine.inputs.heldRemovals.size()).toBe(0);
-    world.source.push({ 'apps/a.yaml': configMapYaml('a', '1'), 'apps/b.yaml': configMapYaml('b', '1'), 'apps/c.yaml': configMapYaml('c', '1') });
+    world.source.push({
+      'apps/a.yaml': configMapYaml('a', '1'),
+      'apps/b.yaml': configMapYaml('b', '1'),
+      'apps/c.yaml': configMapYaml('c', '1'),
+    });
     await world.settle();
     world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': null, 'apps/c.yaml': null });
     await world.settle();
@@ -171,7 +193,12 @@ describe('the removal guard', () => {
     const world = await startedWorld();
     world.source.push({ 'fleet/policy.yaml': policyYaml(2) });
     await world.settle();
-    world.source.push({ 'fleet/policy.yaml': policyYaml(100), 'apps/a.yaml': null, 'apps/b.yaml': null, 'apps/c.yaml': null });
+    world.source.push({
+      'fleet/policy.yaml': policyYaml(100),
+      'apps/a.yaml': null,
+      'apps/b.yaml': null,
+      'apps/c.yaml': null,
+    });
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
     world.source.push({ 'apps/d.yaml': configMapYaml('d', '1') });
@@ -214,7 +241,12 @@ describe('conflicts', () => {
     expect(said?.message).toContain('apps/a.yaml:1:1 and apps/0-first.yaml:2:1');
     world.source.push({ 'apps/a.yaml': null });
     await world.settle();
-    expect(world.agent('east').deltas.at(-1)?.upserts.map(({ origins }) => origins[0]?.path)).toEqual(['apps/0-first.yaml']);
+    expect(
+      world
+        .agent('east')
+        .deltas.at(-1)
+        ?.upserts.map(({ origins }) => origins[0]?.path),
+    ).toEqual(['apps/0-first.yaml']);
   });
 
   it('does not hand over to the other declaration while the incumbent cannot be read', async () => {
