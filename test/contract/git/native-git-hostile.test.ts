@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -299,13 +299,39 @@ describe('a damaged local copy', () => {
     ['with a broken config', () => writeFileSync(join(local(), 'config'), '[broken')],
     ['without objects', () => rmSync(join(local(), 'objects'), { recursive: true })],
     ['without anything', () => rmSync(local(), { recursive: true })],
-    ['with a lock that a killed process left', () => writeFileSync(join(local(), 'packed-refs.lock'), '')],
   ])('%s is made anew', async (_name, damage) => {
     const before = repoOf();
     await whole(before);
     await before.close();
     damage();
     await whole(repoOf());
+  });
+
+  test('with the locks of a killed process is used on', async () => {
+    const before = repoOf();
+    await whole(before);
+    await before.close();
+    const locks = ['packed-refs.lock', 'HEAD.lock', 'refs/fleetrelay/fetched.lock'].map((name) => join(local(), name));
+    for (const lock of locks) writeFileSync(lock, '');
+    const made = statSync(join(local(), 'config')).ino;
+    await whole(repoOf());
+    expect(statSync(join(local(), 'config')).ino).toBe(made);
+    for (const lock of locks) expect(existsSync(lock)).toBe(false);
+  });
+
+  test('that lacks what only an older commit holds is noticed when it is read', async () => {
+    const repo = repoOf();
+    await repo.fetch();
+    const packs = join(local(), 'objects', 'pack');
+    const old = readdirSync(packs);
+    await whole(repo);
+    for (const name of old) rmSync(join(packs, name));
+    await repo.close();
+    const again = repoOf();
+    const commit = box.git(bare, 'rev-parse', 'main');
+    await expect(again.diff(null, commit, '')).rejects.toMatchObject({ name: 'GitCopyError' });
+    await again.fetch();
+    expect(await again.diff(null, commit, '')).toHaveLength(2);
   });
 
   test('that lacks objects is noticed when it is read, and made anew at the next fetch', async () => {

@@ -98,6 +98,7 @@ describe('publishing', () => {
     await clock.advance(60_000);
     expect(held()).toEqual({ 'fleet.json': fleetFile, 'README.md': 'hello', '.ci/run': 'x', 'a/1': '1', 'a/2': '2' });
     expect(remote.history(branch)).toHaveLength(3);
+    expect(remote.publishes).toBe(3);
   });
 
   test('a branch that somebody deleted is made anew', async () => {

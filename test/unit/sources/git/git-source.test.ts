@@ -96,6 +96,20 @@ describe('following', () => {
     expect(Object.fromEntries(told.files)).toEqual({ 'keep.bad.yaml': 'whole', 'a.yaml': 'whole' });
   });
 
+  test('what was decoded is not decoded again: for other ignore rules, and while a revision is refused', async () => {
+    const remote = createFakeGitRemote();
+    remote.push({ 'a.yaml': 'a', 'b.yaml': 'b' });
+    const { decoded, look, source } = await follow({ remote });
+    remote.push({ '.fleetrelayignore': 'b.yaml\n' });
+    await look();
+    remote.push({ 'c.yaml': 'c', 'a.yaml': 'a2' }, { orphan: true });
+    await look();
+    const tip = remote.push({ 'd.yaml': 'd' });
+    await look();
+    expect(source.accept(tip)).toBe(true);
+    expect(decoded).toEqual(['a.yaml', 'b.yaml', 'a.yaml', 'c.yaml', 'd.yaml']);
+  });
+
   test('polls at its interval, jittered', async () => {
     const { remote, clock } = await follow();
     remote.push({ 'a.yaml': 'a' });
