@@ -56,6 +56,11 @@ test('members are in canonical order however many there are, and follow every ch
   const ordered = Array.from({ length: many }, (_none, at) => at);
   expect(ages.get('', 'q')).toEqual(ordered);
   expect(byTeam.members('all').map(({ value }) => value.age)).toEqual(ordered);
+  people.set('', 'k020', { team: 'red', age: 2000 });
+  graph.commit();
+  expect(ages.get('', 'q')?.[20]).toBe(2000);
+  expect(byTeam.members('red')[20]?.value.age).toBe(2000);
+  people.set('', 'k020', { team: 'red', age: 20 });
   people.delete('', 'k050');
   people.set('', 'k010', { team: 'blue', age: 1000 });
   graph.commit();

@@ -79,3 +79,13 @@ test('scopes are interned by value and counted', async () => {
     }),
   );
 });
+
+test('two sets of one hash are two scopes', () => {
+  const table = createScopeTable();
+  const [one, other] = [table.hold(['cluster-47035']), table.hold(['cluster-219868'])];
+  expect(one).not.toBe(other);
+  expect(table.hold(['cluster-47035'])).toBe(one);
+  table.release(other);
+  expect(table.size()).toBe(1);
+  expect(table.hold(['cluster-47035'])).toBe(one);
+});
