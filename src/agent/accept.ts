@@ -1,9 +1,10 @@
+import type { FleetName } from '../model/ids.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import { displayKey } from '../model/object-key.ts';
 import { comparePositions, type SequencedDelta } from '../model/output.ts';
 import type { OutputStep, StoredObject } from '../ports/agent-disk.ts';
 import type { InventoryChange, InventoryRecord } from '../ports/cluster-api.ts';
-import { digestOf, type Holding } from './holding.ts';
+import { digestOf, fleetOf, type Holding } from './holding.ts';
 
 /** A delta that has passed: what to make durable, what is held then, and where there is work to do. */
 export interface Acceptance {
@@ -21,11 +22,15 @@ export interface Objection {
 }
 
 /**
- * Judges a delta against what is held: it comes later, starts from it, leads to the digest that it names, and removes
+ * Judges a delta of a fleet's server against what is held: it is of the same fleet, comes later, starts from it, leads to the digest that it names, and removes
  * only what is held. A keep of an object that is on its way out calls the removal off if the digest says so.
  */
-export function acceptDelta(held: Holding, delta: SequencedDelta): Acceptance | Objection {
+export function acceptDelta(held: Holding, delta: SequencedDelta, fleet: FleetName): Acceptance | Objection {
   const { position, digest } = held.state;
+  const owner = fleetOf(held);
+  if (owner !== undefined && owner !== fleet) {
+    return objection('OtherFleet', `what is held belongs to the fleet ${owner}, it comes from the fleet ${fleet}`);
+  }
   if (comparePositions(delta.position, position) <= 0) {
     return objection('OldPosition', `position ${at(delta.position)} does not come after ${at(position)}`);
   }
@@ -33,13 +38,13 @@ export function acceptDelta(held: Holding, delta: SequencedDelta): Acceptance | 
   const misnamed = misnamedKey(held, delta);
   if (misnamed !== undefined) return misnamed;
   const put = changedRecords(held, delta);
-  const plain = advance(held, delta, put);
+  const plain = advance(held, delta, fleet, put);
   if (plain.next.state.digest === delta.to) return plain;
   const calledOff = delta.keeps.flatMap(({ key }): InventoryRecord[] => {
     const record = held.records.get(key);
     return record?.phase === 'removing' ? [{ ...record, phase: 'held' }] : [];
   });
-  const kept = advance(held, delta, [...put, ...calledOff]);
+  const kept = advance(held, delta, fleet, [...put, ...calledOff]);
   return kept.next.state.digest === delta.to
     ? kept
     : objection('DigestMismatch', 'it does not lead to the digest that it names');
@@ -74,12 +79,12 @@ function changedRecords({ records }: Holding, delta: SequencedDelta): readonly I
   return [...upserted, ...touched, ...removed];
 }
 
-function advance(held: Holding, delta: SequencedDelta, put: readonly InventoryRecord[]): Acceptance {
+function advance(held: Holding, delta: SequencedDelta, fleet: FleetName, put: readonly InventoryRecord[]): Acceptance {
   const records = new Map(held.records);
   for (const record of put) records.set(record.key, record);
   const contents = new Map(held.contents);
   for (const { key, digest, value } of delta.upserts) contents.set(key, { digest, value });
-  const state = { position: delta.position, digest: digestOf(records.values()), revisions: delta.revisions };
+  const state = { position: delta.position, digest: digestOf(records.values()), revisions: delta.revisions, fleet };
   return {
     accepted: true,
     step: {

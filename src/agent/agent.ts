@@ -1,4 +1,3 @@
-import type { FleetName } from '../model/ids.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { OutputPosition } from '../model/output.ts';
 import type { AgentDisk } from '../ports/agent-disk.ts';
@@ -8,6 +7,7 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
 import { createDiscovery } from './discovery.ts';
+import { fleetOf } from './holding.ts';
 import { createKeeper, type Keeper } from './keeper.ts';
 import { createLookout, type Lookout } from './lookout.ts';
 import { recover } from './recover.ts';
@@ -23,8 +23,6 @@ export interface AgentDeps {
 }
 
 export interface AgentOptions {
-  /** Stamped on every object; objects of another fleet are somebody else's. */
-  readonly fleet: FleetName;
   /** Milliseconds between two looks at everything; hints come in between. Default 30 s. */
   readonly lookEveryMs?: number;
 }
@@ -58,7 +56,7 @@ interface Running {
 }
 
 /** Makes an agent; nothing happens before `start`. It does not close its cluster and disk. */
-export function createAgent(deps: AgentDeps, options: AgentOptions): Agent {
+export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent {
   const { cluster, relay } = deps;
   const results = createResultBook((changed) => relay.report(changed));
   const discovery = createDiscovery();
@@ -70,13 +68,14 @@ export function createAgent(deps: AgentDeps, options: AgentOptions): Agent {
 
   async function start(): Promise<void> {
     const live = await cluster.list('whole');
-    const recovered = await recover(deps, options.fleet, live);
-    const keeper = createKeeper({ ...deps, results, idle: () => lookout.soon() }, options.fleet, recovered);
+    const recovered = await recover(deps, live);
+    const keeper = createKeeper({ ...deps, results, idle: () => lookout.soon() }, recovered);
     const lookout = createLookout(deps, { everyMs: options.lookEveryMs ?? 30_000 }, (next) => looked(keeper, next));
     running = { keeper, lookout };
     publish(keeper, live);
     relay.start({
       holding: keeper.told,
+      fleet: () => fleetOf(keeper.holding()),
       delta: keeper.accept,
       inputAcknowledged: () => {},
       connection: (state) => connectionChanged(keeper, state),

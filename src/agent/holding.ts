@@ -1,5 +1,6 @@
 import type { AgentHolding } from '../model/agent.ts';
 import { snapshotDigest } from '../model/digest.ts';
+import type { FleetName } from '../model/ids.ts';
 import { compareText } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { StoredObject } from '../ports/agent-disk.ts';
@@ -15,7 +16,7 @@ export interface Holding {
 
 /** Of a cluster in which fleetrelay owns nothing yet. */
 export const EMPTY_HOLDING: Holding = {
-  state: { position: { epoch: 0, sequence: 0 }, digest: snapshotDigest([]), revisions: [] },
+  state: { position: { epoch: 0, sequence: 0 }, digest: snapshotDigest([]), revisions: [], fleet: undefined },
   records: new Map(),
   contents: new Map(),
 };
@@ -29,10 +30,16 @@ export function digestOf(records: Iterable<InventoryRecord>): InventoryChange['s
 
 /** As it is told to the server, in key order. */
 export function toldHolding({ state, records }: Holding): AgentHolding {
+  const { position, digest: held, revisions } = state;
   const entries = [...records.values()]
     .sort((a, b) => compareText(a.key, b.key))
     .map(({ key, digest, phase, origins, scope }) => ({ key, digest, phase, origins, scope }));
-  return { ...state, entries };
+  return { position, digest: held, revisions, entries };
+}
+
+/** The fleet that what is held belongs to; undefined if nothing is held: then any fleet may have the cluster. */
+export function fleetOf({ state, records }: Holding): FleetName | undefined {
+  return records.size === 0 ? undefined : state.fleet;
 }
 
 /** The declared content of a held object; undefined if it is not known. */

@@ -9,7 +9,7 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { ServerListener } from '../relay/session.ts';
 import { type Acceptance, acceptDelta } from './accept.ts';
-import { contentOf, type Holding, toldHolding } from './holding.ts';
+import { contentOf, fleetOf, type Holding, toldHolding } from './holding.ts';
 import { workRank } from './order.ts';
 import { applyRequest, reconcile, type Step } from './reconcile.ts';
 import type { Recovered } from './recover.ts';
@@ -44,7 +44,6 @@ export interface Keeper {
 
 interface KeeperState {
   readonly deps: KeeperDeps;
-  readonly fleet: FleetName;
   holding: Holding;
   /** Contents are known to be those of the inventory; before that nothing is repaired. */
   trusted: boolean;
@@ -61,10 +60,9 @@ interface KeeperState {
   writing: Promise<unknown>;
 }
 
-export function createKeeper(deps: KeeperDeps, fleet: FleetName, { holding, trusted }: Recovered): Keeper {
+export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered): Keeper {
   const state: KeeperState = {
     deps,
-    fleet,
     holding,
     trusted,
     diskAhead: false,
@@ -86,7 +84,7 @@ export function createKeeper(deps: KeeperDeps, fleet: FleetName, { holding, trus
   return {
     holding: () => state.holding,
     told: () => toldHolding(state.holding),
-    accept: (delta) => serially(state, () => accept(state, queue, delta)),
+    accept: (delta, fleet) => serially(state, () => accept(state, queue, delta, fleet)),
     see: (live) => see(state, queue, live),
     workOnAll: () => workOnAll(state, queue),
     goOnRemoving: () => goOnRemoving(state, queue),
@@ -113,8 +111,9 @@ async function accept(
   state: KeeperState,
   queue: WorkQueue,
   delta: SequencedDelta,
+  fleet: FleetName,
 ): ReturnType<ServerListener['delta']> {
-  const judged = acceptDelta(state.holding, delta);
+  const judged = acceptDelta(state.holding, delta, fleet);
   if (!judged.accepted) return judged;
   try {
     await makeDurable(state, judged);
@@ -184,11 +183,12 @@ function isWanting(state: KeeperState, queue: WorkQueue, live: LiveState, key: O
   const { holding, deps, seenMatching, seenWanting } = state;
   const record = holding.records.get(key);
   const content = contentOf(holding, key);
-  if (record === undefined || content === undefined || queue.isActive(key)) return false;
+  const fleet = fleetOf(holding);
+  if (record === undefined || content === undefined || fleet === undefined || queue.isActive(key)) return false;
   const observed = live.objects.get(key);
   const known = seenMatching.get(key);
   if (observed !== undefined && known?.observed === observed && known.record === record) return false;
-  if (observed !== undefined && deps.cluster.matches(applyRequest(state.fleet, record, content), observed)) {
+  if (observed !== undefined && deps.cluster.matches(applyRequest(fleet, record, content), observed)) {
     seenMatching.set(key, { observed, record });
     seenWanting.delete(key);
     return false;
@@ -208,12 +208,11 @@ function isWanting(state: KeeperState, queue: WorkQueue, live: LiveState, key: O
 }
 
 async function workOn(state: KeeperState, queue: WorkQueue, key: ObjectKey): Promise<WorkOutcome> {
-  const { deps, fleet } = state;
-  const { holding } = state;
+  const { deps, holding } = state;
   const record = holding.records.get(key);
   if (record === undefined) return 'done';
   try {
-    const step = await reconcile(deps.cluster, fleet, holding, key, state.mayRemove);
+    const step = await reconcile(deps.cluster, holding, key, state.mayRemove);
     // Something newer was accepted meanwhile: the key is in the queue again, and this word is stale.
     if (step === undefined || !isStillSo(state, record)) return 'done';
     await enter(state, queue, record, step);

@@ -4,7 +4,7 @@ import { displayKey, type ObjectKey, objectRefOf, refOfObject } from '../model/o
 import { unreachable } from '../model/result.ts';
 import type { StoredObject } from '../ports/agent-disk.ts';
 import type { ApplyRequest, ClusterApi, InventoryRecord, RemoveOutcome } from '../ports/cluster-api.ts';
-import { contentOf, type Holding } from './holding.ts';
+import { contentOf, fleetOf, type Holding } from './holding.ts';
 import { occupantOf } from './order.ts';
 
 /** What became of one look at one object. */
@@ -28,13 +28,13 @@ export function applyRequest(fleet: FleetName, record: InventoryRecord, { value 
  */
 export async function reconcile(
   cluster: ClusterApi,
-  fleet: FleetName,
   holding: Holding,
   key: ObjectKey,
   mayRemove: boolean,
 ): Promise<Step | undefined> {
   const record = holding.records.get(key);
-  if (record === undefined) return undefined;
+  const fleet = fleetOf(holding);
+  if (record === undefined || fleet === undefined) return undefined;
   if (record.phase === 'removing') return mayRemove ? removeOne(cluster, fleet, holding, record) : undefined;
   const content = contentOf(holding, key);
   return content === undefined ? undefined : applyOne(cluster, applyRequest(fleet, record, content));

@@ -1,5 +1,5 @@
 import { objectDigest } from '../model/digest.ts';
-import { type FleetName, parseDigest } from '../model/ids.ts';
+import { parseDigest } from '../model/ids.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import { must } from '../model/result.ts';
 import type { AgentDisk, StoredObject, StoredOutput } from '../ports/agent-disk.ts';
@@ -25,21 +25,20 @@ const UNKNOWN_DIGEST = must(parseDigest('0'.repeat(64)));
  */
 export async function recover(
   { cluster, disk, log }: { readonly cluster: ClusterApi; readonly disk: AgentDisk; readonly log: Log },
-  fleet: FleetName,
   live: LiveState,
 ): Promise<Recovered> {
   const inventory = await cluster.loadInventory();
   if (inventory.type !== 'found') {
     if (inventory.type === 'damaged')
       log.error('the inventory is damaged and is ignored', { reason: inventory.message });
-    return restoreFromStamps({ cluster, disk, log }, fleet, live);
+    return restoreFromStamps({ cluster, disk, log }, live);
   }
   const records = new Map(inventory.records.map((record) => [record.key, record]));
   const stored = await disk.load(inventory.state.position);
   const held: Holding = { state: inventory.state, records, contents: stored?.objects ?? new Map() };
   if (agrees(held, stored)) return { holding: held, trusted: true };
   log.warn('the stored output snapshot does not agree with the inventory and is ignored', { objects: records.size });
-  const holding = restoreContents(held, live, fleet);
+  const holding = restoreContents(held, live);
   await keep({ cluster, disk }, holding);
   return { holding, trusted: false };
 }
@@ -53,12 +52,16 @@ function agrees(held: Holding, stored: StoredOutput | undefined): boolean {
   return true;
 }
 
-function restoreContents({ state, records }: Holding, live: LiveState, fleet: FleetName): Holding {
+function restoreContents({ state, records }: Holding, live: LiveState): Holding {
   const contents = new Map<ObjectKey, StoredObject>();
   const truth = new Map<ObjectKey, InventoryRecord>();
   for (const [key, record] of records) {
     const observed = live.objects.get(key);
-    const ours = observed?.stamp?.fleet === fleet && observed.stamp.key === key && observed.stale !== true;
+    const ours =
+      observed?.stamp !== undefined &&
+      observed.stamp.fleet === state.fleet &&
+      observed.stamp.key === key &&
+      observed.stale !== true;
     const digest = observed === undefined || !ours ? UNKNOWN_DIGEST : objectDigest(observed.value);
     if (record.phase === 'held') truth.set(key, { ...record, digest });
     else truth.set(key, record);
@@ -69,20 +72,27 @@ function restoreContents({ state, records }: Holding, live: LiveState, fleet: Fl
 
 async function restoreFromStamps(
   deps: { readonly cluster: ClusterApi; readonly disk: AgentDisk; readonly log: Log },
-  fleet: FleetName,
   live: LiveState,
 ): Promise<Recovered> {
+  const ours = [...live.objects.values()].filter(({ key, stamp, stale }) => stamp?.key === key && stale !== true);
+  const fleets = [...new Set(ours.flatMap(({ stamp }) => stamp?.fleet ?? []))];
+  const [fleet] = fleets;
+  if (fleet === undefined) return { holding: EMPTY_HOLDING, trusted: true };
+  if (fleets.length > 1) {
+    // Which of them this cluster belongs to only a server can say; until then nothing in it is ours.
+    deps.log.error('the inventory is lost and live objects carry the stamps of several fleets', { fleets });
+    return { holding: EMPTY_HOLDING, trusted: true };
+  }
   const records = new Map<ObjectKey, InventoryRecord>();
   const contents = new Map<ObjectKey, StoredObject>();
-  for (const { key, value, stamp, stale } of live.objects.values()) {
-    if (stamp?.fleet !== fleet || stamp.key !== key || stale === true) continue;
+  for (const { key, value, stamp } of ours) {
+    if (stamp === undefined) continue;
     const digest = objectDigest(value);
     records.set(key, { key, digest, phase: 'held', origins: stamp.origins, scope: stamp.scope });
     contents.set(key, { digest, value });
   }
-  if (records.size === 0) return { holding: EMPTY_HOLDING, trusted: true };
   deps.log.warn('objects with our stamp are entered into the inventory again', { objects: records.size });
-  const state = { ...EMPTY_HOLDING.state, digest: digestOf(records.values()) };
+  const state = { ...EMPTY_HOLDING.state, digest: digestOf(records.values()), fleet };
   const holding = { state, records, contents };
   await keep(deps, holding);
   return { holding, trusted: false };

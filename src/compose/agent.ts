@@ -9,8 +9,7 @@ import { createSystemClock } from '../adapters/system/clock.ts';
 import { createPinoLog } from '../adapters/system/pino-log.ts';
 import { createSystemRandom } from '../adapters/system/random.ts';
 import { type Agent, createAgent } from '../agent/agent.ts';
-import { type FleetName, parseFleetName } from '../model/ids.ts';
-import { must } from '../model/result.ts';
+import { KINDS_AS_WRITTEN } from '../model/agent.ts';
 import type { Log } from '../ports/log.ts';
 import { createRelayClient } from '../relay/client.ts';
 import { displayAddress } from '../server/listen-address.ts';
@@ -24,15 +23,6 @@ export interface RunningAgent {
   readonly health: string | undefined;
   stop(): Promise<void>;
 }
-
-/** What an agent in this process is told. */
-export interface StartAgentOptions extends AgentOptions {
-  /** Stamped on every object. */
-  readonly fleet?: FleetName;
-}
-
-/** The name in the stamps of an agent that was not told another one. */
-const DEFAULT_FLEET = 'default';
 
 /** Runs the agent of one cluster until the signal. Resolves with the exit code; rejects with a text for a person. */
 export async function runAgent(options: AgentOptions, signal: AbortSignal, io: RunIo): Promise<number> {
@@ -48,7 +38,7 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal, io: R
 
 /** Starts an agent in this process; there may be many, each with its own folder. */
 export async function startAgent(
-  options: StartAgentOptions,
+  options: AgentOptions,
   { cwd, version }: Pick<RunIo, 'cwd' | 'version'>,
   parentLog: Log,
 ): Promise<RunningAgent> {
@@ -71,12 +61,11 @@ export async function startAgent(
         instance: deps.random.id(),
         token: tokenOf(options, inside),
         version,
-        capabilities: [],
+        capabilities: [KINDS_AS_WRITTEN],
       },
     );
     const disk = createAgentDisk(deps, { folder });
-    const fleet = options.fleet ?? must(parseFleetName(DEFAULT_FLEET));
-    const agent = createAgent({ ...deps, cluster, relay, disk }, { fleet });
+    const agent = createAgent({ ...deps, cluster, relay, disk });
     await agent.start();
     const health =
       options.health && (await startAgentHealth(agent, options.health, { version, cluster: options.cluster }));

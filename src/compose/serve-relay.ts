@@ -25,7 +25,9 @@ export async function openRelay(
     relay.secretFile === undefined ? await ensureRelaySecret(folder) : await readRelaySecret(relay.secretFile);
   const { security, caFile } = await relaySecurity(relay.tls, folder, clock.now());
   const transport = createGrpcServerTransport({ host: relay.listen.address, port: relay.listen.port, security });
-  return { relay: createRelayServer({ transport, clock, log }, { tokens: [secret], version }), caFile };
+  // The transport without TLS listens on loopback only.
+  const options = { fleet: config.fleet, tokens: [secret], tokenOptional: relay.tls.mode === 'none', version };
+  return { relay: createRelayServer({ transport, clock, log }, options), caFile };
 }
 
 async function relaySecurity(

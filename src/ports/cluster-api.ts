@@ -109,15 +109,21 @@ export interface InventoryRecord extends InventoryEntry {
 export type LoadedInventory =
   | {
       readonly type: 'found';
-      readonly state: Omit<AgentHolding, 'entries'>;
+      readonly state: InventoryState;
       readonly records: readonly InventoryRecord[];
     }
   | { readonly type: 'missing' }
   | { readonly type: 'damaged'; readonly message: string };
 
+/** What an inventory says beside its records. */
+export interface InventoryState extends Omit<AgentHolding, 'entries'> {
+  /** Whose server the records came from; undefined only while there was never one. */
+  readonly fleet: FleetName | undefined;
+}
+
 /** A step of the inventory. */
 export interface InventoryChange {
-  readonly state: Omit<AgentHolding, 'entries'>;
+  readonly state: InventoryState;
   readonly put: readonly InventoryRecord[];
   readonly drop: readonly ObjectKey[];
 }

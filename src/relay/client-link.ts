@@ -1,5 +1,5 @@
 import type { AgentHello } from '../model/agent.ts';
-import type { Digest } from '../model/ids.ts';
+import type { Digest, FleetName } from '../model/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { MessageStream } from '../ports/transport.ts';
@@ -9,13 +9,23 @@ import { createTransferReceiver, type ReadSubject } from './transfer-receiver.ts
 import { createTransferSender, type TransferSender } from './transfer-sender.ts';
 import type { Assembler } from './wire/assembly.ts';
 import type { Frame } from './wire/frame.ts';
-import { helloFrame, type PeerLimits, PROTOCOL, readCapabilities, readLimits, readVersion } from './wire/hello.ts';
+import {
+  helloFrame,
+  type PeerLimits,
+  PROTOCOL,
+  readCapabilities,
+  readFleet,
+  readLimits,
+  readVersion,
+} from './wire/hello.ts';
 import { ProtocolError } from './wire/protocol-error.ts';
 import { readDigest, readReason, readText } from './wire/scalars.ts';
 
 /** What the server has said to the hello. */
 export interface ServerWelcome {
   readonly version: string;
+  /** The fleet that it serves. */
+  readonly fleet: FleetName;
   readonly capabilities: readonly string[];
   readonly limits: PeerLimits;
   /** On Push: digest of the input that is at the server. */
@@ -104,6 +114,7 @@ function readWelcome(welcome: Extract<Frame, { case: 'welcome' }>['value']): Ser
   }
   return {
     version: readVersion(welcome.version),
+    fleet: readFleet(welcome.fleet),
     capabilities: readCapabilities(welcome.capabilities),
     limits: readLimits(welcome.limits),
     inputDigest: welcome.inputDigest.length === 0 ? undefined : readDigest(welcome.inputDigest),

@@ -1,6 +1,7 @@
+import type { FleetName } from '../model/ids.ts';
 import type { SequencedDelta } from '../model/output.ts';
 import type { Log } from '../ports/log.ts';
-import type { ClientStream } from './client-link.ts';
+import type { ClientStream, ServerWelcome } from './client-link.ts';
 import type { RelayLimits } from './limits.ts';
 import type { ResultQueue } from './result-queue.ts';
 import type { ServerListener } from './session.ts';
@@ -17,8 +18,8 @@ import { clipText, sendableReason } from './wire/scalars.ts';
 export interface PullEnd {
   /** For the transfers that the server sends on Pull. */
   open(subject: ReadSubject, transfer: bigint): Assembler;
-  /** Says what the agent holds; the first thing after the welcome. */
-  sayHolding(): Promise<boolean>;
+  /** Says what the agent holds; the first thing after the welcome. Leaves a server of another fleet: false. */
+  sayHolding(welcome: ServerWelcome): Promise<boolean>;
   /** Sends what waits in the result queue, until it is empty or the link is over. */
   pumpResults(): Promise<void>;
 }
@@ -59,9 +60,13 @@ export function createPullEnd(deps: PullDeps): PullEnd {
         });
       });
     },
-    async sayHolding() {
+    async sayHolding({ fleet }) {
       await deps.taking.pending;
-      return sayHolding(deps);
+      const held = deps.listener.fleet();
+      if (held === undefined || held === fleet) return sayHolding(deps);
+      const message = `what is in this cluster belongs to the fleet ${held}, the server serves the fleet ${fleet}; nothing is changed`;
+      stream().link.end({ code: 'refused', reason: 'OtherFleet', message });
+      return false;
     },
     async pumpResults() {
       if (pumping) return;
@@ -84,8 +89,10 @@ async function sayHolding({ listener, stream }: PullDeps): Promise<boolean> {
 
 /** Checks a delta, lets the agent take it, and answers. The answer may be lost; the next holding tells. */
 async function answer(deps: PullDeps, delta: SequencedDelta, transfer: bigint, judged: () => void): Promise<void> {
-  const { link } = deps.stream();
-  const objection = verifyOutput(delta, deps.listener.holding()) ?? (await take(deps, delta));
+  const { link, welcome } = deps.stream();
+  const welcomed = await welcome;
+  if (welcomed === undefined) return;
+  const objection = verifyOutput(delta, deps.listener.holding()) ?? (await take(deps, delta, welcomed.fleet));
   // The next one may come as soon as the answer is out.
   judged();
   if (objection === undefined) return link.post({ case: 'verdict', value: { transfer, accepted: true } });
@@ -96,9 +103,13 @@ async function answer(deps: PullDeps, delta: SequencedDelta, transfer: bigint, j
   await sayHolding(deps);
 }
 
-async function take({ listener, log }: PullDeps, delta: SequencedDelta): Promise<Objection | undefined> {
+async function take(
+  { listener, log }: PullDeps,
+  delta: SequencedDelta,
+  fleet: FleetName,
+): Promise<Objection | undefined> {
   try {
-    const answered = await listener.delta(delta);
+    const answered = await listener.delta(delta, fleet);
     return answered.accepted ? undefined : answered;
   } catch (error) {
     log.error('relay: taking an output failed', { error, position: delta.position });

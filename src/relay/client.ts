@@ -26,7 +26,7 @@ export interface RelayClientOptions {
   readonly clusterId: ClusterId;
   /** Random, one per agent process: 8 to 64 letters, digits or `-`. */
   readonly instance: string;
-  /** Asked at each dial, so that a replaced token takes effect; may throw, with a text that holds no secret. */
+  /** Asked at each dial, so that a replaced token takes effect; empty: none. May throw, with a text that holds no secret. */
   readonly token: () => string;
   readonly version: string;
   readonly capabilities: readonly string[];
@@ -144,7 +144,11 @@ interface OpenedConnection {
 function openConnection(state: ClientState): OpenedConnection | StreamEnd {
   const { cluster, token } = state.options;
   try {
-    const metadata = { 'fleetrelay-cluster': cluster, authorization: `Bearer ${token().trim()}` };
+    const shown = token().trim();
+    const metadata = {
+      'fleetrelay-cluster': cluster,
+      ...(shown === '' ? {} : { authorization: `Bearer ${shown}` }),
+    };
     return { metadata, connection: state.deps.transport.dial() };
   } catch (error) {
     const message = error instanceof Error ? error.message : 'dialling failed';
@@ -158,8 +162,10 @@ async function useConnection(
   { connection, metadata }: OpenedConnection,
   onGood: () => void,
 ): Promise<StreamEnd> {
-  const { deps, limits, hello } = state;
+  const { deps, limits } = state;
   const { clock, log } = deps;
+  const fleet = listener.fleet();
+  const hello: AgentHello = fleet === undefined ? state.hello : { ...state.hello, fleet };
   const common = {
     clock,
     log,
@@ -174,7 +180,7 @@ async function useConnection(
     pullStream.link.end({ code: 'done', reason: 'Stopping', message: 'the agent is stopping' });
   state.stopping.signal.addEventListener('abort', onStop);
   const greeted = await pullStream.welcome;
-  if (greeted !== undefined && (await pull.sayHolding())) {
+  if (greeted !== undefined && (await pull.sayHolding(greeted))) {
     const push = createPushEnd({ listener, input: state.input, log, stream: () => pushStream });
     const pushStream = openClientStream({ ...common, stream: connection.open('Push', metadata), open: push.open });
     void pushStream.link.over.then((end) => pullStream.link.end(end));

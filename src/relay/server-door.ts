@@ -43,9 +43,10 @@ export function acceptStream(state: ServerState, stream: IncomingStream): void {
 }
 
 function authenticate(state: ServerState, stream: IncomingStream): ClusterName | undefined {
-  const claimed = stream.metadata['fleetrelay-cluster'] ?? '';
-  const token = /^Bearer ([\x21-\x7e]{1,512})$/.exec(stream.metadata.authorization ?? '')?.[1] ?? '';
-  const right = checkToken(state.options.tokens, claimed, token);
+  const { authorization, 'fleetrelay-cluster': claimed = '' } = stream.metadata;
+  const token = /^Bearer ([\x21-\x7e]{1,512})$/.exec(authorization ?? '')?.[1] ?? '';
+  const mayComeWithout = state.options.tokenOptional === true && authorization === undefined;
+  const right = mayComeWithout || checkToken(state.options.tokens, claimed, token);
   const cluster = parseClusterName(claimed);
   return right && cluster.ok ? cluster.value : undefined;
 }

@@ -1,5 +1,5 @@
 import type { AgentHello, AgentHolding } from '../model/agent.ts';
-import type { ClusterName } from '../model/ids.ts';
+import type { ClusterName, FleetName } from '../model/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { ServerTransport, StreamEnd } from '../ports/transport.ts';
@@ -21,6 +21,10 @@ export interface RelayServerDeps {
 export interface RelayServerOptions {
   /** Relay secrets that tokens may be derived from; more than one while a secret is being replaced. */
   readonly tokens: readonly Uint8Array[];
+  /** Lets a caller without any token in; a wrong one is still refused. For a server on loopback without TLS. */
+  readonly tokenOptional?: boolean;
+  /** The fleet that is served; told to every agent. */
+  readonly fleet: FleetName;
   /** Of this program. */
   readonly version: string;
   readonly capabilities?: readonly string[];

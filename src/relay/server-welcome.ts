@@ -6,8 +6,8 @@ import { digestBytes } from './wire/scalars.ts';
 
 /** The answer to an admitted hello; `inputDigest` on Push. */
 export function welcomeFrame({ state, protocol }: Greeted, inputDigest?: Digest): FrameInit {
-  const { version, capabilities = [] } = state.options;
-  const base = { protocol, version, capabilities: [...capabilities], limits: limitsInit(state.limits) };
+  const { fleet, version, capabilities = [] } = state.options;
+  const base = { protocol, fleet, version, capabilities: [...capabilities], limits: limitsInit(state.limits) };
   return {
     case: 'welcome',
     value: inputDigest === undefined ? base : { ...base, inputDigest: digestBytes(inputDigest) },

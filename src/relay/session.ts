@@ -1,5 +1,5 @@
 import type { AgentHello, AgentHolding, InputDelta, KindState, LiveObject, ObjectResult } from '../model/agent.ts';
-import type { ClusterName, Digest } from '../model/ids.ts';
+import type { ClusterName, Digest, FleetName } from '../model/ids.ts';
 import type { SequencedDelta } from '../model/output.ts';
 
 /**
@@ -46,9 +46,12 @@ export interface AgentListener {
 export interface ServerListener {
   /** What the agent holds at this moment; asked at each connect. */
   holding(): AgentHolding;
-  /** A whole, checked delta. Resolves when it is durable, or with the reason for refusing it. */
+  /** The fleet that what it holds belongs to; undefined if it holds nothing. A server of another one is left. */
+  fleet(): FleetName | undefined;
+  /** A whole, checked delta from a server of this fleet. Resolves when it is durable, or with the reason for refusing it. */
   delta(
     delta: SequencedDelta,
+    fleet: FleetName,
   ): Promise<
     { readonly accepted: true } | { readonly accepted: false; readonly reason: string; readonly message: string }
   >;

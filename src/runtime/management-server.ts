@@ -76,7 +76,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   if (ledger.wasLost) log.info('the store is new', { epoch: ledger.epoch() });
   const sources = createSourceTable({ ...deps, engine, loop, ledger });
   const parts = { engine, loop, ledger, journal, sources, clock, log };
-  const relaying = wireAgents(parts, records);
+  const relaying = wireAgents(parts, options.fleet, records);
   const locator = createLocator({ engine, sources });
   const diagnostics = followDiagnostics(engine, loop, locator, clock);
   const status = wireStatus(parts, deps, locator);
@@ -122,7 +122,7 @@ interface Parts {
   readonly log: Log;
 }
 
-function wireAgents(parts: Parts, records: LedgerRecords) {
+function wireAgents(parts: Parts, fleet: FleetName, records: LedgerRecords) {
   const { engine, loop, journal, sources } = parts;
   const sessions: Sessions = new Map();
   const removals = createRemovals({ ...parts, records });
@@ -133,6 +133,7 @@ function wireAgents(parts: Parts, records: LedgerRecords) {
   loop.addSink(() => sender.run());
   const listener = createAgentSource({
     ...parts,
+    fleet,
     sessions,
     mayStart,
     knowsAll: () => sources.allAreWhole(),

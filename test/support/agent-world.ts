@@ -1,7 +1,7 @@
 import { type Agent, createAgent } from '../../src/agent/agent.ts';
 import type { ObjectResult } from '../../src/model/agent.ts';
 import { objectDigest, snapshotDigest } from '../../src/model/digest.ts';
-import { type ClusterName, type Digest, parseFleetName, parseSourceName } from '../../src/model/ids.ts';
+import { type ClusterName, type Digest, type FleetName, parseFleetName, parseSourceName } from '../../src/model/ids.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { type ObjectKey, objectKey, refOfObject } from '../../src/model/object-key.ts';
 import type { ObjectMeta, SequencedDelta } from '../../src/model/output.ts';
@@ -33,6 +33,8 @@ export interface Said {
   readonly touches?: readonly { readonly key: ObjectKey; readonly scope: readonly ClusterName[] }[];
   readonly removals?: readonly ObjectKey[];
   readonly keeps?: readonly ObjectKey[];
+  /** The fleet of the server that says it. */
+  readonly fleet?: FleetName;
   /** In place of what is worked out. */
   readonly forged?: Partial<SequencedDelta>;
 }
@@ -43,6 +45,7 @@ export interface ScriptedServer {
   /** Sends a delta and resolves with the agent's answer; an accepted one is remembered. */
   say(said: Said): ReturnType<ServerListener['delta']>;
   holding: ServerListener['holding'];
+  fleet: ServerListener['fleet'];
   readonly results: ObjectResult[];
   readonly inputs: InputSnapshot[];
   /** The last result per key, as `state Reason`. */
@@ -73,7 +76,7 @@ export async function createAgentWorld(): Promise<AgentWorld> {
   const make = () => {
     const scripted = createScriptedServer(expected);
     const deps = { cluster: cluster.open(), relay: scripted.client, disk: disk.open(), clock, log };
-    const agent = createAgent({ ...deps, random: { next: () => 0.5, id: () => 'id' } }, { fleet });
+    const agent = createAgent({ ...deps, random: { next: () => 0.5, id: () => 'id' } });
     return { agent, server: scripted.server };
   };
   const world: AgentWorld = {
@@ -127,11 +130,12 @@ function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; sequence
       ),
     say: async (said) => {
       const { delta, held } = deltaOf(expected, said);
-      const answer = await heard().delta(delta);
+      const answer = await heard().delta(delta, said.fleet ?? fleet);
       if (answer.accepted) Object.assign(expected, { held, sequence: delta.position.sequence });
       return answer;
     },
     holding: () => heard().holding(),
+    fleet: () => heard().fleet(),
     results,
     inputs,
     lastResults: () => Object.fromEntries(results.map(({ key, state, reason }) => [key, `${state} ${reason}`])),

@@ -148,8 +148,8 @@ function createServerProcess(following: readonly string[], dataDir: string): Ser
   let listening = { relay: '127.0.0.1:0', http: '127.0.0.1:0' };
   const args = (): string[] => [
     'serve',
-    ...following,
     ...['--fleet', 'test', '--data-dir', dataDir],
+    ...following,
     ...['--listen', listening.relay, '--http', listening.http, '--log-level', 'debug'],
   ];
   return {

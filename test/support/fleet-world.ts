@@ -2,7 +2,7 @@ import { load } from 'js-yaml';
 import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
-import type { AgentHolding, InventoryEntry, ObjectResult } from '../../src/model/agent.ts';
+import type { AgentHello, AgentHolding, InventoryEntry, ObjectResult } from '../../src/model/agent.ts';
 import { sha256, snapshotDigest } from '../../src/model/digest.ts';
 import { type ClusterId, type ClusterName, parseFleetName, parseSourceName } from '../../src/model/ids.ts';
 import type { JsonValue } from '../../src/model/json.ts';
@@ -38,7 +38,7 @@ export interface FakeSource {
 export interface FakeAgent {
   /** Every delta that arrived, oldest first. */
   readonly deltas: readonly SequencedDelta[];
-  connect(): Admission;
+  connect(hello?: Partial<AgentHello>): Admission;
   disconnect(): void;
   /** Objects that the agent cannot apply, by key as people write it. */
   readonly failing: Set<string>;
@@ -210,9 +210,10 @@ function createFakeAgent(listener: AgentListener, cluster: ClusterName, clusterI
     deltas,
     failing,
     holding,
-    connect: () => {
+    connect: (changes = {}) => {
       instances++;
-      const hello = { cluster, clusterId, instance: `${clusterId}-${instances}`, version: '0.0.0', capabilities: [] };
+      const instance = `${clusterId}-${instances}`;
+      const hello = { cluster, clusterId, instance, version: '0.0.0', capabilities: [], ...changes };
       const admission = listener.admit(hello);
       if (admission.type !== 'admitted') return admission;
       session = {

@@ -3,6 +3,7 @@ import type { MessageStream, StreamEnd, StreamMethod } from '../../src/ports/tra
 import { createRelayClient, type RelayClientOptions } from '../../src/relay/client.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from '../../src/relay/limits.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../src/relay/server.ts';
+import type { RelayServerOptions } from '../../src/relay/server-state.ts';
 import type { RelayClient } from '../../src/relay/session.ts';
 import { clusterToken } from '../../src/relay/trust/token.ts';
 import { decodeFrame, encodeFrame, type Frame, type FrameInit } from '../../src/relay/wire/frame.ts';
@@ -15,6 +16,7 @@ import {
   createFakeOwner,
   type FakeAgent,
   type FakeOwner,
+  FLEET,
 } from './relay-world.ts';
 import { silentLog } from './silent-log.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
@@ -43,7 +45,8 @@ export interface RelayHarness {
 /** What a stranger shows at the door. */
 export interface StrangerOptions {
   readonly cluster?: string;
-  readonly token?: string;
+  /** Null: nothing is said of a token. */
+  readonly token?: string | null;
 }
 
 /** A raw stream to the server. */
@@ -62,12 +65,13 @@ export async function createRelayHarness(
   limits: Partial<RelayLimits> = {},
   owner: FakeOwner = createFakeOwner(),
   log: Log = silentLog,
+  options: Partial<RelayServerOptions> = {},
 ): Promise<RelayHarness> {
   const clock = createVirtualClock();
   const network = createMemoryNetwork();
   const server = createRelayServer(
     { transport: network.server, clock, log },
-    { tokens: [SECRET], version: '1.0.0', limits },
+    { fleet: FLEET, tokens: [SECRET], version: '1.0.0', limits, ...options },
   );
   await server.start(owner);
   let instances = 0;
@@ -101,10 +105,11 @@ export async function createRelayHarness(
 
 function createStranger(network: MemoryNetwork, method: StreamMethod, options: StrangerOptions): Stranger {
   const { cluster = 'east' } = options;
-  const token = options.token ?? clusterToken(SECRET, cluster);
-  const stream = network.client
-    .dial()
-    .open(method, { 'fleetrelay-cluster': cluster, authorization: `Bearer ${token}` });
+  const token = options.token === undefined ? clusterToken(SECRET, cluster) : options.token;
+  const stream = network.client.dial().open(method, {
+    'fleetrelay-cluster': cluster,
+    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+  });
   return {
     stream,
     say: (frame) => stream.write(encodeFrame(frame)),

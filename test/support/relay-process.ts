@@ -13,7 +13,7 @@ import { ensureServerCertificate } from '../../src/adapters/tls/server-certifica
 import { createRelayClient } from '../../src/relay/client.ts';
 import { createRelayServer } from '../../src/relay/server.ts';
 import { clusterToken } from '../../src/relay/trust/token.ts';
-import { clusterId, clusterName, createFakeAgent, createFakeOwner } from './relay-world.ts';
+import { clusterId, clusterName, createFakeAgent, createFakeOwner, FLEET } from './relay-world.ts';
 import { silentLog } from './silent-log.ts';
 
 const [role = '', dir = '', address = ''] = process.argv.slice(2);
@@ -39,7 +39,7 @@ if (role === 'server') {
   };
   const server = createRelayServer(
     { transport, clock, log: silentLog },
-    { tokens: [secret], version: '1.0.0', limits },
+    { fleet: FLEET, tokens: [secret], version: '1.0.0', limits },
   );
   const { port } = await server.start(owner);
   console.log(`listening ${port}`);

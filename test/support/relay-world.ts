@@ -7,7 +7,14 @@ import type {
   ObjectResult,
 } from '../../src/model/agent.ts';
 import { objectDigest, snapshotDigest } from '../../src/model/digest.ts';
-import { type ClusterName, type Digest, parseClusterId, parseClusterName } from '../../src/model/ids.ts';
+import {
+  type ClusterName,
+  type Digest,
+  type FleetName,
+  parseClusterId,
+  parseClusterName,
+  parseFleetName,
+} from '../../src/model/ids.ts';
 import { compareText, type JsonObject } from '../../src/model/json.ts';
 import { type ObjectKey, parseObjectKey } from '../../src/model/object-key.ts';
 import type { OutputPosition, SequencedDelta } from '../../src/model/output.ts';
@@ -20,6 +27,9 @@ import type {
   InputSnapshot,
   ServerListener,
 } from '../../src/relay/session.ts';
+
+/** The fleet of servers in tests. */
+export const FLEET = must(parseFleetName('fleet'));
 
 /** A cluster name known to be good. */
 export function clusterName(text: string): ClusterName {
@@ -98,6 +108,8 @@ export interface FakeAgent extends ServerListener {
   readonly deltas: SequencedDelta[];
   readonly states: ConnectionState[];
   readonly acknowledged: Digest[];
+  /** The fleets that deltas came from, each time it changed. */
+  readonly fleets: FleetName[];
   position(): OutputPosition;
   /** Deltas wait until this resolves before they are durable. */
   gate: Promise<void>;
@@ -115,6 +127,8 @@ export function createFakeAgent(): FakeAgent {
     deltas: [],
     states: [],
     acknowledged: [],
+    fleets: [],
+    fleet: () => (entries.size === 0 ? undefined : agent.fleets.at(-1)),
     gate: Promise.resolve(),
     refusal: undefined,
     position: () => position,
@@ -127,7 +141,7 @@ export function createFakeAgent(): FakeAgent {
         entries: list,
       };
     },
-    async delta(delta) {
+    async delta(delta, fleet) {
       await agent.gate;
       if (agent.refusal !== undefined)
         return { accepted: false, reason: agent.refusal, message: 'refused by the test' };
@@ -135,6 +149,7 @@ export function createFakeAgent(): FakeAgent {
         entries.set(key, { key, digest, origins, scope, phase: 'held' });
       }
       for (const key of delta.removals) entries.delete(key);
+      if (agent.fleets.at(-1) !== fleet) agent.fleets.push(fleet);
       position = delta.position;
       revisions = delta.revisions;
       agent.deltas.push(delta);

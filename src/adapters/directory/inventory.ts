@@ -1,4 +1,4 @@
-import { parseDigest } from '../../model/ids.ts';
+import { parseDigest, parseFleetName } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { InventoryChange, InventoryRecord, LoadedInventory } from '../../ports/cluster-api.ts';
@@ -58,6 +58,7 @@ function replay(lines: readonly unknown[], records: Map<ObjectKey, InventoryReco
       state = asState(asObject(step.state));
       take(records, asList(step.put).map(asInventoryRecord), asKeys(step.drop));
     }
+    if (records.size > 0 && state?.fleet === undefined) throw new Error('it does not say which fleet it is of');
     return state === undefined ? { type: 'missing' } : { type: 'found', state, records: [...records.values()] };
   } catch (error) {
     records.clear();
@@ -70,6 +71,7 @@ function asState(state: JsonObject): InventoryChange['state'] {
     position: asPosition(state.position),
     digest: parsed(parseDigest, state.digest),
     revisions: asRevisions(state.revisions),
+    fleet: state.fleet === undefined ? undefined : parsed(parseFleetName, state.fleet),
   };
 }
 

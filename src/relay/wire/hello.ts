@@ -1,5 +1,5 @@
 import type { AgentHello } from '../../model/agent.ts';
-import { parseClusterId, parseClusterName, quote } from '../../model/ids.ts';
+import { type FleetName, parseClusterId, parseClusterName, parseFleetName, quote } from '../../model/ids.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { checked, readCount } from './scalars.ts';
 
@@ -19,6 +19,7 @@ interface HelloRecord {
   readonly cluster: string;
   readonly clusterId: string;
   readonly instance: string;
+  readonly fleet: string;
 }
 
 /** What the peer takes. */
@@ -31,10 +32,10 @@ export interface PeerLimits {
 
 /** The wire form of a hello frame. */
 export function helloFrame(hello: AgentHello, limits: PeerLimits) {
-  const { cluster, clusterId, instance, version } = hello;
+  const { cluster, clusterId, instance, version, fleet = '' } = hello;
   const range = { protocolMin: PROTOCOL.min, protocolMax: PROTOCOL.max };
   const capabilities = [...hello.capabilities];
-  const value = { ...range, version, capabilities, cluster, clusterId, instance, limits: limitsInit(limits) };
+  const value = { ...range, version, capabilities, cluster, clusterId, instance, fleet, limits: limitsInit(limits) };
   return { case: 'hello' as const, value };
 }
 
@@ -61,7 +62,13 @@ export function readHello(record: HelloRecord): AgentHello {
     instance: record.instance,
     version: readVersion(record.version),
     capabilities: readCapabilities(record.capabilities),
+    ...(record.fleet === '' ? {} : { fleet: readFleet(record.fleet) }),
   };
+}
+
+/** Reads the name of a fleet. */
+export function readFleet(fleet: string): FleetName {
+  return checked(parseFleetName(fleet), 'BadHello');
 }
 
 /** Reads a program's version: printable ASCII. */

@@ -1,5 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { AgentHello } from '../../model/agent.ts';
+import type { FleetName } from '../../model/ids.ts';
 import type { Admission } from '../../relay/session.ts';
 import type { Ledger } from '../../runtime/ledger/ledger.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
@@ -8,6 +9,7 @@ import type { Sessions } from '../../runtime/sessions.ts';
 export function judgeHello(
   hello: AgentHello,
   deps: {
+    readonly fleet: FleetName;
     readonly engine: Engine;
     readonly ledger: Ledger;
     readonly sessions: Sessions;
@@ -17,6 +19,13 @@ export function judgeHello(
   },
 ): Admission {
   const { cluster } = hello;
+  if (hello.fleet !== undefined && hello.fleet !== deps.fleet) {
+    return {
+      type: 'refused',
+      reason: 'OtherFleet',
+      message: `what is in cluster ${cluster} belongs to the fleet ${hello.fleet}, this server serves the fleet ${deps.fleet}; nothing is changed`,
+    };
+  }
   if (!deps.mayStart()) {
     return { type: 'retry', reason: 'ServerStarting', message: 'the server has not read its sources yet' };
   }

@@ -1,6 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { AgentHolding, InputDelta, ObjectResult } from '../../model/agent.ts';
-import type { ClusterName, Digest } from '../../model/ids.ts';
+import { type AgentHolding, type InputDelta, KINDS_AS_WRITTEN, type ObjectResult } from '../../model/agent.ts';
+import type { ClusterName, Digest, FleetName } from '../../model/ids.ts';
 import { comparePositions } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -10,10 +10,8 @@ import type { Loop } from '../../runtime/loop.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import { judgeHello } from './admission.ts';
 
-/** A capability that an agent states when its cluster takes kinds as they are written (a directory). */
-export const KINDS_AS_WRITTEN = 'kinds-as-written';
-
 interface AgentSourceDeps {
+  readonly fleet: FleetName;
   readonly engine: Engine;
   readonly loop: Loop;
   readonly ledger: Ledger;

@@ -52,6 +52,7 @@ export function inventoryChange(
       position: { epoch: 1, sequence },
       digest: snapshotDigest(put.map(({ key, digest }) => [key, digest])),
       revisions: [{ source: must(parseSourceName('git')), revision: 'abc' }],
+      fleet,
     },
     put,
     drop,

@@ -21,6 +21,7 @@ import {
   deltaOf,
   type FakeAgent,
   type FakeOwner,
+  FLEET,
   inputOf,
   outputsDigest,
 } from '../../support/relay-world.ts';
@@ -44,7 +45,7 @@ describe('the relay over gRPC with TLS', () => {
     const { certificate: cert, key } = certificate;
     const security = { type: 'tls', certificate: cert, key } as const;
     const transport = createGrpcServerTransport({ host: '127.0.0.1', port: 0, security });
-    server = createRelayServer({ transport, clock, log }, { tokens: [secret], version: '1.0.0' });
+    server = createRelayServer({ transport, clock, log }, { fleet: FLEET, tokens: [secret], version: '1.0.0' });
     owner = createFakeOwner();
     const { port } = await server.start(owner);
     address = `127.0.0.1:${port}`;

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
-import type { ClusterName } from '../../../src/model/ids.ts';
+import { type ClusterName, parseFleetName } from '../../../src/model/ids.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
+import { must } from '../../../src/model/result.ts';
 import {
   configMap,
   createAgentWorld,
@@ -384,4 +385,45 @@ test('a fresh agent holds nothing and says so', async () => {
   expect(world.agent.health()).toMatchObject({ clusterReadable: true, paused: false, objects: { held: 0 } });
   await world.agent.stop();
   expect(world.clock.waiting()).toBe(0);
+});
+
+test('the fleet of the server is stamped, and kept through a restart without a server', async () => {
+  const world = await createConnectedWorld();
+  await world.server.say({ upserts: [a] });
+  await world.settle();
+  await world.restart();
+  expect(world.server.fleet()).toBe(fleet);
+  world.cluster.personRemoves(keyA);
+  await world.settle();
+  expect(world.cluster.objects.get(keyA)?.stamp).toMatchObject({ fleet });
+});
+
+test('a server of another fleet changes nothing while something is held, and may have an empty cluster', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  expect(server.fleet()).toBeUndefined();
+  await server.say({ upserts: [a] });
+  await settle();
+  const before = [server.holding(), [...cluster.calls]];
+  const other = must(parseFleetName('other'));
+  expect(await server.say({ fleet: other, removals: [keyA] })).toMatchObject({ accepted: false, reason: 'OtherFleet' });
+  expect(await server.say({ fleet: other, upserts: [b] })).toMatchObject({ accepted: false, reason: 'OtherFleet' });
+  await settle();
+  expect([server.holding(), cluster.calls]).toEqual(before);
+  await server.say({ removals: [keyA] });
+  await settle();
+  expect(server.fleet()).toBeUndefined();
+  expect(await server.say({ fleet: other, upserts: [b] })).toEqual({ accepted: true });
+  await settle();
+  expect(cluster.objects.get(keyB)?.stamp).toMatchObject({ fleet: other });
+});
+
+test('without an inventory, stamps of several fleets say nothing about whose the cluster is', async () => {
+  const world = await createAgentWorld();
+  world.cluster.objects.set(keyA, { key: keyA, value: a, stamp: { fleet, key: keyA, ...meta }, where: 'a' });
+  const other = must(parseFleetName('other'));
+  world.cluster.objects.set(keyB, { key: keyB, value: b, stamp: { fleet: other, key: keyB, ...meta }, where: 'b' });
+  await world.agent.start();
+  expect([world.server.fleet(), world.server.holding().entries]).toEqual([undefined, []]);
+  expect(world.log.lines.map(({ text }) => text)).toContainEqual(expect.stringContaining('several fleets'));
+  await world.agent.stop();
 });

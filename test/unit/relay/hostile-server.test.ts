@@ -17,6 +17,7 @@ import {
   createFakeAgent,
   deltaOf,
   type FakeAgent,
+  FLEET,
   inputOf,
 } from '../../support/relay-world.ts';
 import { silentLog } from '../../support/silent-log.ts';
@@ -26,6 +27,7 @@ const EMPTY = snapshotDigest([]);
 const welcomeValue = {
   protocol: 1,
   version: '1.0.0',
+  fleet: FLEET,
   capabilities: [],
   limits: limitsInit(DEFAULT_LIMITS),
   inputDigest: digestBytes(EMPTY),
@@ -114,6 +116,7 @@ const wrongs: [string, FrameInit[], string][] = [
     'WrongProtocol',
   ],
   ['names no limits', [{ case: 'welcome', value: { protocol: 1, version: '1' } }], 'BadHello'],
+  ['names no fleet', [{ case: 'welcome', value: { ...welcomeValue, fleet: '' } }], 'BadHello'],
   ['sends before its welcome', output(delta), 'OutOfTurn'],
   ['welcomes twice', [welcome, welcome], 'OutOfTurn'],
   ['says hello', [welcome, { case: 'hello', value: {} }], 'OutOfTurn'],

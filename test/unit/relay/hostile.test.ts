@@ -4,12 +4,14 @@ import { describe, expect, test } from 'vitest';
 import { PartSchema } from '../../../generated/relay_pb.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
 import type { Digest } from '../../../src/model/ids.ts';
+import { clusterToken } from '../../../src/relay/trust/token.ts';
 import { packChunks, type RecordInit } from '../../../src/relay/wire/chunks.ts';
 import type { FrameInit } from '../../../src/relay/wire/frame.ts';
 import { PROTOCOL } from '../../../src/relay/wire/hello.ts';
 import { digestBytes } from '../../../src/relay/wire/scalars.ts';
 import { createRelayHarness, EAST, type RelayHarness, type Stranger } from '../../support/relay-harness.ts';
 import { clusterName, configMap, configMapKey, createFakeOwner, inputOf } from '../../support/relay-world.ts';
+import { silentLog } from '../../support/silent-log.ts';
 
 const EMPTY = snapshotDigest([]);
 
@@ -39,10 +41,34 @@ function holdingBegin(digest: Digest = EMPTY): FrameInit {
   return begin({ case: 'holding', value: { position: { epoch: 0n, sequence: 0n }, digest: digestBytes(digest) } });
 }
 
+describe('at a door that demands no token', () => {
+  const open = () => createRelayHarness({}, createFakeOwner(), silentLog, { tokenOptional: true });
+
+  test('who shows none is let in, for the cluster that it names', async () => {
+    const world = await open();
+    const { agent } = await world.connect({ token: () => '' });
+    expect(agent.states.at(-1)).toMatchObject({ type: 'connected' });
+    const stranger = world.stranger('Pull', { cluster: 'west', token: null });
+    await stranger.hello();
+    expect(await endOf(world, stranger)).toMatchObject({ reason: 'ClusterMismatch' });
+  });
+
+  test.each([
+    ['a wrong one', { token: 'frt1_AAAA' }],
+    ['an empty one', { token: '' }],
+    ["another cluster's", { cluster: 'west', token: clusterToken(new Uint8Array(32).fill(7), 'east') }],
+    ['none, and a cluster name that is none', { cluster: '../etc', token: null }],
+  ])('who shows %s is refused', async (_what, options) => {
+    const world = await open();
+    expect(await endOf(world, world.stranger('Pull', options))).toMatchObject({ reason: 'WrongToken' });
+  });
+});
+
 describe('at the door', () => {
   test.each([
     ['a wrong token', { token: 'frt1_AAAA' }],
-    ['no token', { token: '' }],
+    ['an empty token', { token: '' }],
+    ['no token', { token: null }],
     ['an unknown cluster', { cluster: 'nowhere', token: 'frt1_AAAA' }],
     ['a cluster name that is none', { cluster: '../etc' }],
     ["another cluster's token", { cluster: 'west', token: 'frt1_BBBB' }],

@@ -1,16 +1,21 @@
 import { expect, test } from 'vitest';
-import type { ObjectResult } from '../../../src/model/agent.ts';
+import type { AgentHello, ObjectResult } from '../../../src/model/agent.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
+import { parseFleetName } from '../../../src/model/ids.ts';
+import { must } from '../../../src/model/result.ts';
 import type { Log, LogData } from '../../../src/ports/log.ts';
 import type { AgentSession } from '../../../src/relay/session.ts';
 import { decodeFrame } from '../../../src/relay/wire/frame.ts';
+import { createRecordingLog } from '../../support/agent-log.ts';
 import { createRelayHarness, EAST, type RelayHarness } from '../../support/relay-harness.ts';
 import {
   clusterId,
   configMap,
   configMapKey,
   createFakeAgent,
+  createFakeOwner,
   deltaOf,
+  FLEET,
   inputOf,
   type Outputs,
   outputsDigest,
@@ -366,3 +371,35 @@ function noise(length: number): string {
   }
   return parts.join('').slice(0, length);
 }
+
+test('the fleet of the server comes with each delta, and the agent states it from then on', async () => {
+  const world = await createRelayHarness();
+  const hellos: AgentHello[] = [];
+  world.owner.admission = (hello) => {
+    hellos.push(hello);
+    return { type: 'admitted' };
+  };
+  const { agent } = await world.connect();
+  expect(hellos.map(({ fleet }) => fleet)).toEqual([undefined, undefined]);
+  await sessionOf(world).send(deltaOf(NONE, A, { epoch: 1, sequence: 1 }));
+  expect(agent.fleets).toEqual([FLEET]);
+  world.network.cut();
+  await world.clock.advance(1_000);
+  expect(hellos.slice(2).map(({ fleet }) => fleet)).toEqual([FLEET, FLEET]);
+});
+
+test('an agent leaves a server of another fleet before it says what it holds, and both logs say why', async () => {
+  const log = createRecordingLog();
+  const world = await createRelayHarness({}, createFakeOwner(), log);
+  const agent = createFakeAgent();
+  agent.fleet = () => must(parseFleetName('another'));
+  await world.connect({}, agent);
+  expect(agent.states.at(-1)).toMatchObject({ type: 'waiting', reason: 'OtherFleet' });
+  expect(world.owner.events).toEqual([]);
+  const said = log.lines.filter(({ data }) => data.reason === 'OtherFleet');
+  expect(said.map(({ text }) => text).sort()).toEqual([
+    'info: relay: a stream has ended',
+    'warn: relay: no link to the server',
+  ]);
+  expect(said.every(({ data }) => /another.*the fleet fleet/.test(String(data.message)))).toBe(true);
+});
