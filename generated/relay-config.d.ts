@@ -67,6 +67,10 @@ branch?: string
 path?: string
 credentials?: Credentials
 /**
+ * Certificates (PEM) to trust instead of the machine's, for an https address. Relative to the folder of this file.
+ */
+caFile?: string
+/**
  * Seconds between two looks at the repository.
  */
 pollIntervalSeconds?: number

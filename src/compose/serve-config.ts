@@ -124,6 +124,7 @@ function absolutePaths(config: RelayConfig, base: string): RelayConfig {
           ...each,
           url: /^[a-z+]+:\/\//.test(each.url) ? each.url : resolve(base, each.url),
           ...(each.credentials === undefined ? {} : { credentials: credentials(each.credentials) }),
+          ...(each.caFile === undefined ? {} : { caFile: resolve(base, each.caFile) }),
           ...(each.hookSecret === undefined ? {} : { hookSecret: secret(each.hookSecret) }),
         };
   const { store, relay, http, statusGit } = config;

@@ -4,6 +4,7 @@ import { createFileTree } from '../adapters/files/file-tree.ts';
 import type { GitCredentials } from '../adapters/git/credentials.ts';
 import { createNativeGitRepo } from '../adapters/git/native-git-repo.ts';
 import { decodeFile } from '../manifest/decode-file.ts';
+import { defaultFleetPolicy } from '../model/fleet-policy.ts';
 import type { CredentialReferences, RelayConfig, SecretReference, SourceConfig } from '../model/relay-config.ts';
 import { must } from '../model/result.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -24,6 +25,8 @@ export interface ProcessDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/** How a repository is reached. */
+type Remote = Pick<GitSourceConfig, 'url' | 'credentials' | 'caFile'>;
 type GitSourceConfig = Extract<SourceConfig, { readonly type: 'git' }>;
 
 /** The configured sources. */
@@ -36,7 +39,7 @@ export function openSources(config: RelayConfig, deps: ProcessDeps): readonly So
       );
     }
     const directory = join(config.dataDirectory, 'git', source.name);
-    const repo = openRepo(source.url, source.branch, directory, source.credentials, deps);
+    const repo = openRepo(source, directory, deps);
     const { name, pollIntervalSeconds, path } = source;
     return createGitSource({ repo, decode: decodeFile, ...deps }, { name, pollIntervalSeconds, path });
   });
@@ -64,14 +67,14 @@ export function openStatusSink(config: RelayConfig, deps: ProcessDeps): GitStatu
   const target = statusTarget(config);
   if (!enabled || target === undefined) return undefined;
   const directory = join(config.dataDirectory, 'git', '.status');
-  const repo = openRepo(target.url, branch, directory, credentials ?? target.credentials, deps);
-  return createGitStatusSink({ repo, ...deps }, { fleet: config.fleet, author, minIntervalSeconds: 2 });
+  const repo = openRepo({ ...target, branch, ...(credentials === undefined ? {} : { credentials }) }, directory, deps);
+  return createGitStatusSink(
+    { repo, ...deps },
+    { fleet: config.fleet, author, minIntervalSeconds: defaultFleetPolicy.status.minIntervalSeconds },
+  );
 }
 
-function statusTarget({
-  statusGit: { target },
-  sources,
-}: RelayConfig): Pick<GitSourceConfig, 'url' | 'credentials'> | undefined {
+function statusTarget({ statusGit: { target }, sources }: RelayConfig): Remote | undefined {
   if (target.type === 'url') return { url: target.url };
   return sources.find(
     (source): source is GitSourceConfig =>
@@ -80,10 +83,8 @@ function statusTarget({
 }
 
 function openRepo(
-  remote: string,
-  branch: string | undefined,
+  { url, branch, credentials: references, caFile }: Remote & { readonly branch?: string },
   directory: string,
-  references: CredentialReferences | undefined,
   { clock, log, env }: ProcessDeps,
 ): GitRepo {
   const credentials = gitCredentials(references);
@@ -91,8 +92,9 @@ function openRepo(
     createNativeGitRepo(
       { clock, log, environment: env },
       {
-        remote,
+        remote: url,
         directory,
+        ...(caFile === undefined ? {} : { caFile }),
         ...(branch === undefined ? {} : { branch }),
         ...(credentials === undefined ? {} : { credentials }),
       },

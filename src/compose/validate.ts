@@ -114,9 +114,8 @@ async function read({ name, location }: Candidate): Promise<Uint8Array | Diagnos
 
 /** Manifests below a folder in canonical order. Links are not followed, as in a source; `.git` is never looked into. */
 async function* manifestsIn(path: string, root: string, troubles: Diagnostic[]): AsyncGenerator<Candidate> {
-  const { createMembership, IGNORE_FILE, isManifestName } = await import('../sources/tree/membership.ts');
-  const ignoreFile = await read({ name: join(path, IGNORE_FILE), location: `${root}/${IGNORE_FILE}` });
-  const membership = createMembership('message' in ignoreFile ? undefined : new TextDecoder().decode(ignoreFile));
+  const { IGNORE_FILE, isManifestName } = await import('../sources/tree/membership.ts');
+  const membership = await membershipOf(join(path, IGNORE_FILE), `${root}/${IGNORE_FILE}`, troubles);
   for await (const { relative, isLink } of filesIn(path, root, '', membership, troubles)) {
     const name = join(path, relative);
     if (!isManifestName(relative)) continue;
@@ -126,6 +125,18 @@ async function* manifestsIn(path: string, root: string, troubles: Diagnostic[]):
       troubles.push({ severity: 'error', reason: 'SymbolicLink', message, at: { path: name } });
     }
   }
+}
+
+/** By the ignore file of a folder; one that cannot be used is said, as a source would say it, and leaves nothing out. */
+async function membershipOf(name: string, location: string, troubles: Diagnostic[]): Promise<Membership> {
+  const { followsAll, parseIgnoreFile } = await import('../sources/tree/membership.ts');
+  const bytes = await read({ name, location });
+  if ('message' in bytes) return followsAll;
+  const parsed = parseIgnoreFile(new TextDecoder().decode(bytes));
+  if (parsed.ok) return parsed.membership;
+  const at = { path: name, ...(parsed.line === undefined ? {} : { line: parsed.line, column: 1 }) };
+  troubles.push({ severity: 'error', reason: 'IgnoreFile', message: `the ignore file ${parsed.problem}`, at });
+  return followsAll;
 }
 
 interface FoundFile {

@@ -100,6 +100,7 @@ function readSource(source: Source, at: FieldPath, problems: FieldProblem[]): So
     ...optional('branch', git.branch),
     path: folder,
     ...optional('credentials', credentials),
+    ...optional('caFile', git.caFile),
     pollIntervalSeconds: git.pollIntervalSeconds ?? 60,
     ...optional('hookSecret', hookSecret),
   };

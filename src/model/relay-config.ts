@@ -28,6 +28,8 @@ export type SourceConfig =
       /** Sub-folder, without slashes at the ends; empty for the whole tree. */
       readonly path: string;
       readonly credentials?: CredentialReferences;
+      /** Certificates (PEM) to trust instead of the machine's. */
+      readonly caFile?: string;
       readonly pollIntervalSeconds: number;
       readonly hookSecret?: SecretReference;
     }

@@ -40,12 +40,6 @@ export function parseIgnoreFile(text: string): MembershipReading {
   return { ok: true, membership: { follows: (path) => !rules.ignores(path) } };
 }
 
-/** Membership by an ignore file, if there is one; one that cannot be used (see {@link parseIgnoreFile}) excludes nothing. */
-export function createMembership(ignoreText: string | undefined): Membership {
-  const parsed = ignoreText === undefined ? undefined : parseIgnoreFile(ignoreText);
-  return parsed?.ok === true ? parsed.membership : followsAll;
-}
-
 function ruleProblem(rule: string): string | undefined {
   if (rule.length > MAX_RULE_LENGTH) return `has a rule longer than ${MAX_RULE_LENGTH} characters`;
   const parts = rule.split('/');

@@ -115,4 +115,11 @@ describe('validatePaths', () => {
     expect([...packages(() => true)].sort()).toEqual(['ignore', 'js-yaml', 'yaml']);
     expect([...packages((output) => output.includes('validate'))]).not.toContain('ignore');
   });
+
+  it('says what is wrong with an ignore file, as a source would', async () => {
+    await files({ '.fleetrelayignore': '*.txt\n*a*b*c*d*\n', 'a.yaml': GOOD });
+    expect((await validate(['.'])).said).toEqual([
+      '.fleetrelayignore:2:1: error: the ignore file has a rule with more than 3 "*" in one name, or more than 3 "**"',
+    ]);
+  });
 });
