@@ -61,6 +61,7 @@ function visitNodes(registry: Registry): number {
       else if (node.kind === 'index') refreshIndex(node);
       else refreshNode(node);
     }
+    kernel.scopes.sweep();
     registry.state = 'idle';
   } finally {
     if (registry.state !== 'idle') registry.state = 'broken';

@@ -1,5 +1,6 @@
 import { noteRead } from './call.ts';
 import { countOf, membersOf, obtainCounter, obtainGroup } from './groups.ts';
+import { compareText } from './order.ts';
 import { emptyScope, isWithin, names, type Scope } from './scopes.ts';
 import { absent, type Call, type Cell, type DerivedOrigin, type Group, type IndexNode, type Store } from './state.ts';
 import { obtainCell, scopeOfCell } from './storage.ts';
@@ -43,8 +44,7 @@ export function createReader(owner: Store, call: Call, readable: Readable): Read
     },
     scopeOf: (collection, partition, key) => {
       const cell = cellOf(collection, partition, key);
-      if (cell === undefined || visibleValue(cell, call.scope ?? emptyScope) === undefined) return undefined;
-      return scopeOfCell(cell).clusters;
+      return cell === undefined ? undefined : visibleScope(cell, call.scope ?? emptyScope);
     },
     members: <Value>(index: Index<Value>, name: string) => {
       const group = groupOf(index as Index<unknown>, name);
@@ -75,4 +75,14 @@ export function visibleValue(cell: Cell, scope: Scope): unknown {
     isWithin(origin.list[place]?.scope ?? emptyScope, scope),
   );
   return inside.length === 0 ? undefined : inside;
+}
+
+/** The scope of what {@link visibleValue} shows: of a list or a contested key, what those inside join to. */
+function visibleScope(cell: Cell, scope: Scope): readonly string[] | undefined {
+  if (visibleValue(cell, scope) === undefined) return undefined;
+  const whole = scopeOfCell(cell);
+  const origin = cell.origin as DerivedOrigin;
+  if (isWithin(whole, scope) || origin?.kind !== 'claims') return whole.clusters;
+  const inside = origin.list.filter((claim) => isWithin(claim.scope, scope));
+  return [...new Set(inside.flatMap((claim) => claim.scope.clusters))].sort(compareText);
 }

@@ -20,7 +20,10 @@ export interface ScopeTable {
   /** The union. */
   holdJoined(scopes: readonly Scope[]): Scope;
   retain(scope: Scope): Scope;
+  /** A set that nobody holds any more stays until {@link ScopeTable.sweep}: within a commit it may be wanted again. */
   release(scope: Scope): void;
+  /** Forgets the sets that nobody holds. */
+  sweep(): void;
   size(): number;
 }
 
@@ -30,6 +33,7 @@ const longestSearchedList = 8;
 export function createScopeTable(): ScopeTable {
   // By hash, because the text of every set would take more room than the sets; told apart by value.
   const table = new Map<number, Bag<Scope>>();
+  const idle = new Set<Scope>();
   let count = 0;
 
   const retain = (scope: Scope): Scope => {
@@ -51,6 +55,14 @@ export function createScopeTable(): ScopeTable {
     return scope;
   };
 
+  const forget = (scope: Scope): void => {
+    const hash = hashOf(scope.clusters);
+    const left = withoutItem(table.get(hash), scope);
+    if (left === undefined) table.delete(hash);
+    else table.set(hash, left);
+    count -= 1;
+  };
+
   return {
     hold,
     holdJoined: (scopes) => {
@@ -62,12 +74,11 @@ export function createScopeTable(): ScopeTable {
     release: (scope) => {
       if (scope === emptyScope) return;
       scope.uses -= 1;
-      if (scope.uses > 0) return;
-      const hash = hashOf(scope.clusters);
-      const left = withoutItem(table.get(hash), scope);
-      if (left === undefined) table.delete(hash);
-      else table.set(hash, left);
-      count -= 1;
+      if (scope.uses === 0) idle.add(scope);
+    },
+    sweep: () => {
+      for (const scope of idle) if (scope.uses === 0) forget(scope);
+      idle.clear();
     },
     size: () => count,
   };

@@ -97,7 +97,9 @@ export function createOracle(): Oracle {
     scopeOf: (collection, partition, key) => {
       const table = tableOf(collection);
       if (see(table, partition, key, scope) === undefined) return undefined;
-      return [...(table.rows.get(id(partition, key))?.scope ?? [])].sort();
+      const row = table.rows.get(id(partition, key)) as Row;
+      const given = row.given.filter((one) => inside(one.scope, scope));
+      return [...(inside(row.scope, scope) ? row.scope : union(...given.map((one) => one.scope)))].sort();
     },
     members: (index, group) =>
       (groupings.get(index)?.groups.get(group) ?? [])

@@ -75,6 +75,9 @@ test('scopes are interned by value and counted', async () => {
       expect(joined.clusters).toEqual([...new Set(lists.flat())].sort());
       expect(table.size()).toBe(new Set([...held, joined].filter((scope) => scope.clusters.length > 0)).size);
       for (const scope of [...held, joined]) table.release(scope);
+      expect(table.hold(joined.clusters)).toBe(joined);
+      table.release(joined);
+      table.sweep();
       expect(table.size()).toBe(0);
     }),
   );
@@ -86,6 +89,7 @@ test('two sets of one hash are two scopes', () => {
   expect(one).not.toBe(other);
   expect(table.hold(['cluster-47035'])).toBe(one);
   table.release(other);
+  table.sweep();
   expect(table.size()).toBe(1);
   expect(table.hold(['cluster-47035'])).toBe(one);
 });

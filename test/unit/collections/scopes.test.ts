@@ -122,6 +122,26 @@ test('a derived entry is read only inside the scope, a gathered list in part', (
   expect(seen.get('', 'web')).toEqual({ doubled: 6, listed: [3], members: [6], scope: ['west'] });
 });
 
+test('also the scope of an entry is told only as far as the reader can see', () => {
+  const { graph, hosts, services } = fleet();
+  const lists = graph.gather<number, number>({
+    name: 'lists',
+    from: services,
+    compute: ({ key, value }, _read, emit) => emit('', key, value),
+  });
+  const seen = graph.derive<readonly string[], unknown>({
+    name: 'seen',
+    from: hosts,
+    reads: [lists],
+    scope: ({ value }) => value,
+    compute: ({ key }, read, emit) => emit('', key, read.scopeOf(lists, '', key)),
+  });
+  hosts.set('', 'web', ['west', 'east', 'south']);
+  for (const cluster of ['west', 'north', 'east']) services.set(cluster, 'web', 1);
+  graph.commit();
+  expect(seen.get('', 'web')).toEqual(['east', 'west']);
+});
+
 test('of a contested key a reader sees the first giver inside its scope, and is told when that one changes', () => {
   const { graph, hosts, services } = fleet();
   const contested = graph.derive<number, number>({
@@ -170,6 +190,24 @@ test('a change of the scope alone reaches readers and watches', () => {
   graph.commit();
   expect(copy.scopeOf('', 'web')).toEqual(['west']);
   expect(watch.take()).toEqual([{ partition: '', key: 'web', before: 'same', after: 'same' }]);
+});
+
+test('a key that moves to a giver with the same scope is no change for its readers', () => {
+  const { graph, hosts } = fleet();
+  const given = graph.derive<readonly string[], string>({
+    name: 'given',
+    from: hosts,
+    scope: ({ value }) => value,
+    compute: (_entry, _read, emit) => emit('', 'one key', 'same'),
+  });
+  graph.derive<string, string>({ name: 'reader', from: given, compute: () => {} });
+  hosts.set('', 'a', ['east', 'west']);
+  graph.commit();
+  const scope = given.scopeOf('', 'one key');
+  hosts.delete('', 'a');
+  hosts.set('', 'b', ['east', 'west']);
+  expect(graph.commit().computed).toBe(1);
+  expect(given.scopeOf('', 'one key')).toBe(scope);
 });
 
 test('who reads live state must say which, and not from live state', () => {
