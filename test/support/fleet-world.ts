@@ -4,10 +4,16 @@ import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { AgentHello, AgentHolding, InventoryEntry, ObjectResult } from '../../src/model/agent.ts';
 import { sha256, snapshotDigest } from '../../src/model/digest.ts';
-import { type ClusterId, type ClusterName, parseFleetName, parseSourceName } from '../../src/model/ids.ts';
+import {
+  type ClusterId,
+  type ClusterName,
+  parseFleetName,
+  parseSourceName,
+  type SourceName,
+} from '../../src/model/ids.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import { displayKey, type ObjectKey } from '../../src/model/object-key.ts';
-import type { SequencedDelta } from '../../src/model/output.ts';
+import type { OutputPosition, SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
 import type { Admission, AgentListener, AgentSession, SendOutcome } from '../../src/relay/session.ts';
@@ -20,26 +26,51 @@ import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 export interface FleetWorld {
   readonly clock: VirtualClock;
   readonly server: ManagementServer;
+  /** The first source. */
   readonly source: FakeSource;
+  sourceNamed(name: string): FakeSource;
   readonly store: SnapshotStore;
   readonly statusFiles: ReadonlyMap<string, string>;
+  /** Hand them to the next world, and the agents outlive this server. */
+  readonly agents: FakeAgents;
   statusUpdates(): number;
   agent(cluster: string, id?: string): FakeAgent;
   /** Lets everything that is due happen. */
   settle(): Promise<void>;
 }
 
+/** Agents that outlive a server, and what they speak to just now. */
+export interface FakeAgents {
+  listener: AgentListener | undefined;
+  readonly known: Map<string, FakeAgent>;
+}
+
 export interface FakeSource {
   /** A revision with these changed files (null: gone) enters. */
   push(changes: Readonly<Record<string, string | null>>): void;
   condition(condition: Partial<SourceCondition>): void;
+  /** From now on nobody can read a file of it again. */
+  breakReading(): void;
 }
 
 export interface FakeAgent {
   /** Every delta that arrived, oldest first. */
   readonly deltas: readonly SequencedDelta[];
   connect(hello?: Partial<AgentHello>): Admission;
+  /** The stream ends, and the server notices. */
   disconnect(): void;
+  /** The server is gone, and cannot notice. */
+  abandon(): void;
+  /** What the server said when it ended a session. */
+  readonly closed: readonly string[];
+  /** The cluster comes back from a backup, or without anything of ours. */
+  restore(entries: readonly InventoryEntry[]): void;
+  /** It was sent a delta at this position, by some server. */
+  seen(position: OutputPosition): void;
+  /** The next delta is refused at once. */
+  rejectNext(): void;
+  /** Said in the hello. */
+  capabilities: readonly string[];
   /** Objects that the agent cannot apply, by key as people write it. */
   readonly failing: Set<string>;
   /** From now on deltas are not answered, until released. */
@@ -50,7 +81,6 @@ export interface FakeAgent {
 }
 
 export const fleetName = must(parseFleetName('test'));
-const sourceName = must(parseSourceName('main'));
 
 /** Starts a world; give it the store of an earlier one to restart the server. */
 export async function createFleetWorld(
@@ -58,22 +88,25 @@ export async function createFleetWorld(
     readonly store?: SnapshotStore;
     readonly statusFiles?: Map<string, string>;
     readonly clock?: VirtualClock;
+    readonly agents?: FakeAgents;
+    /** Names of the sources, in their order. */
+    readonly sources?: readonly string[];
   } = {},
 ): Promise<FleetWorld> {
   const clock = given.clock ?? createVirtualClock();
   const store = given.store ?? createMemoryStore();
   const statusFiles = given.statusFiles ?? new Map<string, string>();
   let updates = 0;
-  let listener: AgentListener | undefined;
-  const fake = createFakeSource();
+  const agents: FakeAgents = given.agents ?? { listener: undefined, known: new Map() };
+  const fakes = (given.sources ?? ['main']).map((name) => createFakeSource(must(parseSourceName(name))));
   const server = await createManagementServer(
     {
       graph: createGraph(),
       store,
-      sources: [fake.source],
+      sources: fakes.map(({ source }) => source),
       relay: {
-        start: async (agents) => {
-          listener = agents;
+        start: async (listener) => {
+          agents.listener = listener;
           return { host: '127.0.0.1', port: 0 };
         },
         drain: async () => undefined,
@@ -97,33 +130,44 @@ export async function createFleetWorld(
     { fleet: fleetName, version: '0.0.0', bounds: { guards: {}, safeModes: [] } },
   );
   await server.start();
-  const agents = new Map<string, FakeAgent>();
+  const sourceNamed = (name: string): FakeSource => {
+    const found = fakes.find(({ source }) => source.name === name);
+    if (found === undefined) throw new Error(`there is no source ${name}`);
+    return found;
+  };
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 5; turn++) await clock.advance(200);
   };
   return {
     clock,
     server,
-    source: fake,
+    source: sourceNamed(fakes[0]?.source.name ?? ''),
+    sourceNamed,
+    agents,
     store,
     statusFiles,
     statusUpdates: () => updates,
     agent: (cluster, id = `id-${cluster}`) => {
-      const known = agents.get(`${cluster}/${id}`);
+      const known = agents.known.get(`${cluster}/${id}`);
       if (known !== undefined) return known;
-      if (listener === undefined) throw new Error('the server has not started');
-      const agent = createFakeAgent(listener, cluster as ClusterName, id as ClusterId);
-      agents.set(`${cluster}/${id}`, agent);
+      const agent = createFakeAgent(() => listenerOf(agents), cluster as ClusterName, id as ClusterId);
+      agents.known.set(`${cluster}/${id}`, agent);
       return agent;
     },
     settle,
   };
 }
 
-function createFakeSource(): FakeSource & { readonly source: Source } {
+function listenerOf({ listener }: FakeAgents): AgentListener {
+  if (listener === undefined) throw new Error('the server has not started');
+  return listener;
+}
+
+function createFakeSource(sourceName: SourceName): FakeSource & { readonly source: Source } {
   let listener: SourceListener | undefined;
   const files = new Map<string, string>();
   let revision = 0;
+  let broken = false;
   const say = (condition: Partial<SourceCondition>): void =>
     listener?.condition({ source: sourceName, state: 'synced', reason: 'Synced', message: '', ...condition });
   return {
@@ -136,12 +180,16 @@ function createFakeSource(): FakeSource & { readonly source: Source } {
       trigger: () => undefined,
       accept: () => false,
       read: async (path) => {
+        if (broken) throw new Error('the copy is damaged');
         const text = files.get(path);
         return text === undefined ? undefined : new TextEncoder().encode(text);
       },
       stop: async () => undefined,
     },
     condition: say,
+    breakReading: () => {
+      broken = true;
+    },
     push: (changes) => {
       for (const [path, text] of Object.entries(changes)) {
         if (text === null) files.delete(path);
@@ -166,15 +214,18 @@ function decode(path: string, text: string) {
   return decodeFile(path, new TextEncoder().encode(text), sha256(text));
 }
 
-function createFakeAgent(listener: AgentListener, cluster: ClusterName, clusterId: ClusterId): FakeAgent {
+function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName, clusterId: ClusterId): FakeAgent {
   const deltas: SequencedDelta[] = [];
   const entries = new Map<ObjectKey, InventoryEntry>();
   const failing = new Set<string>();
-  let position = { epoch: 0, sequence: 0 };
+  let position: OutputPosition = { epoch: 0, sequence: 0 };
   let session: AgentSession | undefined;
   let paused = false;
   let waiting: { readonly delta: SequencedDelta; readonly answer: (outcome: SendOutcome) => void } | undefined;
   let instances = 0;
+  let rejecting = false;
+  let capabilities: readonly string[] = [];
+  const closed: string[] = [];
 
   const digest = () =>
     snapshotDigest(
@@ -203,7 +254,16 @@ function createFakeAgent(listener: AgentListener, cluster: ClusterName, clusterI
   const accept = (delta: SequencedDelta, answer: (outcome: SendOutcome) => void): void => {
     const results = take(delta);
     answer({ type: 'accepted' });
-    listener.results(cluster, results);
+    listenerNow().results(cluster, results);
+  };
+  const answerNow = (from: AgentSession | undefined, delta: SequencedDelta, answer: (o: SendOutcome) => void): void => {
+    if (from !== session) return;
+    if (paused) waiting = { delta, answer };
+    else if (!rejecting) queueMicrotask(() => accept(delta, answer));
+    else {
+      rejecting = false;
+      answer({ type: 'rejected', reason: 'Test', message: 'not now', holding: holding() });
+    }
   };
 
   return {
@@ -212,21 +272,28 @@ function createFakeAgent(listener: AgentListener, cluster: ClusterName, clusterI
     holding,
     connect: (changes = {}) => {
       instances++;
-      const instance = `${clusterId}-${instances}`;
-      const hello = { cluster, clusterId, instance, version: '0.0.0', capabilities: [], ...changes };
+      const hello = {
+        cluster,
+        clusterId,
+        instance: `${clusterId}-${instances}`,
+        version: '0.0.0',
+        capabilities,
+        ...changes,
+      };
+      const listener = listenerNow();
       const admission = listener.admit(hello);
       if (admission.type !== 'admitted') return admission;
-      session = {
+      const opened: AgentSession = {
         hello,
         send: (delta) =>
           new Promise((answer) => {
-            deltas.push(delta);
-            if (paused) waiting = { delta, answer };
-            else queueMicrotask(() => accept(delta, answer));
+            if (opened === session) deltas.push(delta);
+            answerNow(opened, delta, answer);
           }),
-        close: () => undefined,
+        close: (_kind, reason) => void closed.push(reason),
       };
-      listener.connected(session, holding());
+      session = opened;
+      listener.connected(opened, holding());
       listener.results(
         cluster,
         [...entries.values()].map(({ key, digest: content }) => resultOf(key, content, failing)),
@@ -234,8 +301,31 @@ function createFakeAgent(listener: AgentListener, cluster: ClusterName, clusterI
       return admission;
     },
     disconnect: () => {
-      if (session !== undefined) listener.disconnected(session, 'test');
+      const ended = session;
       session = undefined;
+      if (ended !== undefined) listenerNow().disconnected(ended, 'test');
+    },
+    abandon: () => {
+      session = undefined;
+      waiting = undefined;
+      paused = false;
+    },
+    closed,
+    restore: (restored) => {
+      entries.clear();
+      for (const entry of restored) entries.set(entry.key, entry);
+    },
+    seen: (other) => {
+      position = other;
+    },
+    rejectNext: () => {
+      rejecting = true;
+    },
+    get capabilities() {
+      return capabilities;
+    },
+    set capabilities(said) {
+      capabilities = said;
     },
     pause: () => {
       paused = true;
