@@ -97,6 +97,7 @@ export async function createFleetWorld(
   const store = given.store ?? createMemoryStore();
   const statusFiles = given.statusFiles ?? new Map<string, string>();
   let updates = 0;
+  let stated = false;
   const agents: FakeAgents = given.agents ?? { listener: undefined, known: new Map() };
   const fakes = (given.sources ?? ['main']).map((name) => createFakeSource(must(parseSourceName(name))));
   const server = await createManagementServer(
@@ -114,6 +115,9 @@ export async function createFleetWorld(
       statusSink: {
         readAll: async () => ({ ok: true, files: new Map(statusFiles) }),
         update: (changes) => {
+          // As the real sink: the first call states the whole set.
+          if (!stated) for (const path of statusFiles.keys()) if (!changes.has(path)) statusFiles.delete(path);
+          stated = true;
           for (const [path, text] of changes) {
             if ((statusFiles.get(path) ?? null) !== text) updates++;
             if (text === null) statusFiles.delete(path);
