@@ -11,7 +11,7 @@ import { percentile } from './percentile.ts';
 
 const AGENTS = 100;
 const WARM_UP = 5;
-const ROUNDS = 40;
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 40);
 
 interface Round {
   readonly appliedMillis: number;
@@ -23,6 +23,8 @@ export async function run(args: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'fleetrelay-bench-'));
   const agents = fork(fileURLToPath(new URL('./agents.ts', import.meta.url)), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // This process stands for as many machines, each with a disk that it syncs by itself.
+    env: { ...process.env, UV_THREADPOOL_SIZE: String(AGENTS) },
   });
   let fleet: PushFleet | undefined;
   try {

@@ -115,9 +115,20 @@ async function accept(
 ): ReturnType<ServerListener['delta']> {
   const judged = acceptDelta(state.holding, delta, fleet);
   if (!judged.accepted) return judged;
+  const before = state.holding;
+  const begin = (): void => {
+    if (!state.trusted || !changesOnly(before, judged)) return;
+    state.holding = judged.next;
+    for (const key of judged.work) queue.add(key);
+  };
   try {
-    await makeDurable(state, judged);
+    await makeDurable(state, judged, begin);
   } catch (error) {
+    if (state.holding !== before) {
+      // It was not accepted after all: what has begun is put back.
+      state.holding = before;
+      for (const key of judged.work) queue.add(key);
+    }
     state.deps.log.error('an output could not be made durable', { error, position: delta.position });
     return {
       accepted: false,
@@ -125,20 +136,34 @@ async function accept(
       message: 'the agent could not write it to its disk; its log says why',
     };
   }
+  const begun = state.holding !== before;
   state.holding = judged.next;
   state.trusted = true;
   state.mayRemove = true;
-  for (const key of judged.work) queue.add(key);
+  if (!begun) for (const key of judged.work) queue.add(key);
   return { accepted: true };
 }
 
+/**
+ * Changes of objects that are in the inventory already need not wait for it: whatever happens, they are known to be ours.
+ * What is new or goes away must be entered first, and then everything goes in its order.
+ */
+function changesOnly(before: Holding, { change }: Acceptance): boolean {
+  return change.put.every(({ key, phase }) => phase === 'held' && before.records.get(key)?.phase === 'held');
+}
+
 /** First the disk, then the inventory: the inventory says what counts, and never names a content that is not there. */
-async function makeDurable(state: KeeperState, { step, change, next }: Acceptance): Promise<void> {
+async function makeDurable(
+  state: KeeperState,
+  { step, change, next }: Acceptance,
+  contentIsDurable: () => void,
+): Promise<void> {
   const { disk, cluster } = state.deps;
   if (state.diskAhead)
     await disk.replace({ position: step.position, digest: step.digest, objects: heldContents(next) });
   else await disk.append(step);
   state.diskAhead = true;
+  contentIsDurable();
   await cluster.saveInventory(change);
   state.diskAhead = false;
 }

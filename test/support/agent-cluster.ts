@@ -23,6 +23,8 @@ export interface MemoryCluster {
   readonly inventory: {
     current: { state: InventoryChange['state']; records: Map<ObjectKey, InventoryRecord> } | undefined;
   };
+  /** Inventory changes wait for this before they are durable; they fail if it rejects. */
+  inventoryGate: Promise<void> | undefined;
   /** Kinds (`group/Kind`) that cannot be listed now. */
   readonly unknownKinds: Set<string>;
   /** A person makes or changes an object; the stamp stays if there was one, unless told otherwise. */
@@ -49,8 +51,9 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   let paused = false;
   let state: LiveState | undefined;
 
-  return {
+  const memory: MemoryCluster = {
     open,
+    inventoryGate: undefined,
     calls,
     objects,
     inventory,
@@ -76,6 +79,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
       else faults.set(key, outcome);
     },
   };
+  return memory;
 
   function put(object: ObservedObject): void {
     objects.set(object.key, object);
@@ -104,6 +108,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
           ? { type: 'missing' }
           : { type: 'found', state: inventory.current.state, records: [...inventory.current.records.values()] },
       saveInventory: async ({ state: next, put: added, drop }) => {
+        await memory.inventoryGate;
         calls.push('inventory');
         const records = new Map(inventory.current?.records);
         for (const record of added) records.set(record.key, record);

@@ -105,7 +105,8 @@ export async function createConnectedWorld(): Promise<AgentWorld> {
   return world;
 }
 
-function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; sequence: number }) {
+/** A server's end, and the client that an agent is given for it. `expected`: what earlier ones have made the agent hold. */
+export function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; sequence: number }) {
   let listener: ServerListener | undefined;
   const results: ObjectResult[] = [];
   const inputs: InputSnapshot[] = [];

@@ -177,7 +177,7 @@ async function apply(
     if (claim.type === 'ours' && matches(request, claim.object)) return { type: 'unchanged' };
     const bytes = renderLiveFile(value, stamp);
     const path = pathOfObject(key);
-    const placed = await writeFileAtomically(root, path, bytes, {
+    const placed = writeFileAtomically(root, path, bytes, {
       mode: objectRefOf(key).kind === 'Secret' ? 0o600 : 0o644,
       unique: deps.random.id(),
       mayReplace: () => !isPaused(root) && claimOf(root, live, stamp.fleet, key).type !== 'theirs',

@@ -2,7 +2,6 @@ import {
   type BigIntStats,
   closeSync,
   constants,
-  fdatasync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -15,11 +14,8 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { isErrno } from './errno.ts';
 import { syncFolder, writeFully } from './record-log.ts';
-
-const sync = promisify(fdatasync);
 
 /** A file as it was read; `signature` changes whenever the file does (but for edits within one tick of its clock). */
 export interface FileBytes {
@@ -82,15 +78,16 @@ export function readRegularFile(root: string, path: string, largest: number): Fi
 }
 
 /**
- * Writes a file whole or not at all. The folders are made; none of them may be a link. `mayReplace` is asked at the last
- * moment; if it says no, nothing has happened and the result is false.
+ * Writes a file whole or not at all, as far as processes can see. It is not made durable: after a power failure it may be
+ * missing, old, empty, or end early, which is drift like any other. The folders are made; none of them may be a link.
+ * `mayReplace` is asked at the last moment; if it says no, nothing has happened and the result is false.
  */
-export async function writeFileAtomically(
+export function writeFileAtomically(
   root: string,
   path: string,
   bytes: Uint8Array,
   options: { readonly mode: number; readonly unique: string; readonly mayReplace: () => boolean },
-): Promise<boolean> {
+): boolean {
   const folder = makeFolders(root, dirname(path));
   const temporary = join(folder, `${TEMPORARY_PREFIX}${options.unique}${TEMPORARY_SUFFIX}`);
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
@@ -98,9 +95,8 @@ export async function writeFileAtomically(
   let placed = false;
   try {
     writeFully(descriptor, bytes, 0);
-    await sync(descriptor);
     // Somebody may have put a link in place of a folder meanwhile.
-    if (realpathSync(folder) !== folder) throw new BlockedPath(`${dirname(path)} has become a symbolic link`);
+    if (realpathSync.native(folder) !== folder) throw new BlockedPath(`${dirname(path)} has become a symbolic link`);
     if (options.mayReplace()) {
       renameSync(temporary, join(root, path));
       placed = true;
@@ -140,14 +136,18 @@ function makeFolders(root: string, path: string): string {
   let at = root;
   for (const part of path.split('/')) {
     at = join(at, part);
-    try {
-      mkdirSync(at);
-    } catch (error) {
-      if (!isErrno(error, 'EEXIST')) throw error;
-    }
+    if (lstatSync(at, { throwIfNoEntry: false }) === undefined) makeFolder(at);
     refuseUnlessFolder(root, at);
   }
   return at;
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error;
+  }
 }
 
 /** The folder's absolute path; undefined if it is not there. */

@@ -11,7 +11,10 @@ const ORIGIN_ANNOTATION = 'fleetrelay.dev/origin';
 const SCOPE_ANNOTATION = 'fleetrelay.dev/scope';
 const ANNOTATIONS: readonly string[] = [FLEET_ANNOTATION, OBJECT_ANNOTATION, ORIGIN_ANNOTATION, SCOPE_ANNOTATION];
 
-/** The object with the stamp on it, in the order in which people read: identity first. */
+/**
+ * The object with the stamp on it, identity first. The stamp is near the beginning of its file whatever else the object
+ * holds: of a file that ends early after a power failure it can still be told whose it is.
+ */
 export function withStamp(value: JsonObject, stamp: Stamp): JsonObject {
   const bare = withoutStamp(value);
   const metadata = isJsonObject(bare.metadata) ? bare.metadata : {};
@@ -19,12 +22,10 @@ export function withStamp(value: JsonObject, stamp: Stamp): JsonObject {
   return ordered(
     {
       ...bare,
-      metadata: ordered({ ...metadata, annotations: ordered({ ...annotations, ...stampAnnotations(stamp) }, []) }, [
-        'name',
-        'namespace',
-        'labels',
-        'annotations',
-      ]),
+      metadata: ordered(
+        { ...metadata, annotations: ordered({ ...annotations, ...stampAnnotations(stamp) }, ANNOTATIONS) },
+        ['name', 'namespace', 'annotations', 'labels'],
+      ),
     },
     ['apiVersion', 'kind', 'metadata'],
   );

@@ -427,3 +427,44 @@ test('without an inventory, stamps of several fleets say nothing about whose the
   expect(world.log.lines.map(({ text }) => text)).toContainEqual(expect.stringContaining('several fleets'));
   await world.agent.stop();
 });
+
+test('a change of what is held is applied before the inventory is durable; what is new or goes away is not', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  const a2 = configMap('a', '2');
+  await server.say({ upserts: [a, b] });
+  await settle();
+  const said = async (what: Parameters<typeof server.say>[0]): Promise<string[]> => {
+    const gate = Promise.withResolvers<void>();
+    cluster.inventoryGate = gate.promise;
+    cluster.calls.length = 0;
+    const answer = server.say(what);
+    await settle();
+    gate.resolve();
+    expect(await answer).toEqual({ accepted: true });
+    await settle();
+    return [...cluster.calls];
+  };
+  expect(await said({ upserts: [a2] })).toEqual([`apply ${keyA}`, 'inventory']);
+  const c = configMap('c', '1');
+  expect(await said({ upserts: [a, c] })).toEqual(['inventory', `apply ${keyA}`, `apply ${keyOf(c)}`]);
+  expect((await said({ upserts: [a2], removals: [keyB] })).indexOf('inventory')).toBe(0);
+});
+
+test('a change whose inventory cannot be written is not accepted, and is put back', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a] });
+  await settle();
+  const before = server.holding();
+  const gate = Promise.withResolvers<void>();
+  cluster.inventoryGate = gate.promise;
+  const answer = server.say({ upserts: [configMap('a', '2')] });
+  await settle();
+  expect(cluster.objects.get(keyA)?.value).toEqual(configMap('a', '2'));
+  gate.reject(new Error('disk full'));
+  expect(await answer).toMatchObject({ accepted: false, reason: 'NotDurable' });
+  cluster.inventoryGate = undefined;
+  await settle();
+  expect(cluster.objects.get(keyA)?.value).toEqual(a);
+  expect(server.holding()).toEqual(before);
+  expect(server.results.at(-1)).toMatchObject({ key: keyA, digest: objectDigest(a), state: 'applied' });
+});

@@ -1,0 +1,99 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createAgentDisk } from '../../../src/adapters/directory/agent-disk.ts';
+import { createDirectoryCluster } from '../../../src/adapters/directory/cluster.ts';
+import { OWN_FOLDER } from '../../../src/adapters/directory/instance.ts';
+import { createSystemClock } from '../../../src/adapters/system/clock.ts';
+import { createSystemRandom } from '../../../src/adapters/system/random.ts';
+import { createAgent } from '../../../src/agent/agent.ts';
+import type { Digest } from '../../../src/model/ids.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
+import { createRecordingLog } from '../../support/agent-log.ts';
+import { createScriptedServer, namespace } from '../../support/agent-world.ts';
+import { eventually } from '../../support/relay-poll.ts';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'fleetrelay-power-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const many = (prefix: string) =>
+  Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`${prefix}-${n}`, 'x'.repeat(50)]));
+const crowded: JsonObject = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'crowded', namespace: 'web', labels: many('l'), annotations: many('a') },
+  data: many('d'),
+};
+const asJson: JsonObject = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'long', namespace: 'web' },
+  data: { text: 'x'.repeat(70_000) },
+};
+const PATHS = [
+  'cluster/namespace/web.yaml',
+  'namespaces/web/configmap/crowded.yaml',
+  'namespaces/web/configmap/long.yaml',
+];
+const BLOCK = 4096;
+
+/** Nothing where there is nothing. */
+function read(path: string): Buffer {
+  const absolute = join(directory, path);
+  return existsSync(absolute) ? readFileSync(absolute) : Buffer.alloc(0);
+}
+
+/** An agent of the folder; its server says only what the test says. */
+async function startAgent(expected: { held: Map<ObjectKey, Digest>; sequence: number }) {
+  const deps = { clock: createSystemClock(), random: createSystemRandom(), log: createRecordingLog() };
+  const cluster = await createDirectoryCluster(deps, { directory });
+  const disk = createAgentDisk(deps, { folder: join(directory, OWN_FOLDER) });
+  const { client, server } = createScriptedServer(expected);
+  const agent = createAgent({ ...deps, cluster, disk, relay: client });
+  await agent.start();
+  return {
+    server,
+    stop: async () => {
+      await agent.stop();
+      await disk.close();
+      await cluster.close();
+    },
+  };
+}
+
+/** What a power failure may leave of a file that was just written: whole blocks from its beginning, zeros, or nothing. */
+const left: readonly [string, (whole: Buffer) => Buffer | undefined][] = [
+  ['nothing', () => undefined],
+  ['empty files', () => Buffer.alloc(0)],
+  ['zeros', (whole) => Buffer.alloc(whole.length)],
+  ['the first block', (whole) => whole.subarray(0, BLOCK)],
+  ['the first block and zeros', (whole) => Buffer.concat([whole.subarray(0, BLOCK), Buffer.alloc(whole.length)])],
+  ['all blocks but the last', (whole) => whole.subarray(0, Math.floor((whole.length - 1) / BLOCK) * BLOCK)],
+];
+
+test.each(left)(
+  'when a power failure has left %s, an agent without a server puts everything back',
+  async (_what, tear) => {
+    const expected = { held: new Map<ObjectKey, Digest>(), sequence: 0 };
+    const first = await startAgent(expected);
+    first.server.connect();
+    await first.server.say({ upserts: [namespace('web'), crowded, asJson] });
+    await eventually('everything is applied', () => Object.keys(first.server.lastResults()).length === 3);
+    await first.stop();
+    const whole = PATHS.map(read);
+    expect(whole[2]?.toString().startsWith('{')).toBe(true);
+    for (const [index, path] of PATHS.entries()) {
+      const rest = tear(whole[index] ?? Buffer.alloc(0));
+      if (rest === undefined) rmSync(join(directory, path));
+      else writeFileSync(join(directory, path), rest);
+    }
+    const second = await startAgent(expected);
+    await eventually('everything is put back', () => PATHS.every((path, index) => whole[index]?.equals(read(path))));
+    await second.stop();
+  },
+);
