@@ -12,6 +12,7 @@ import { createKeeper, type Keeper } from './keeper.ts';
 import { createLookout, type Lookout } from './lookout.ts';
 import { recover } from './recover.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
+import { createTroubles } from './troubles.ts';
 
 export interface AgentDeps {
   readonly cluster: ClusterApi;
@@ -36,6 +37,8 @@ export interface AgentHealth {
   readonly objects: Readonly<Record<'held' | 'applied' | 'failed' | 'conflict' | 'paused' | 'removing', number>>;
   /** The cluster could be looked at, at the last attempt. */
   readonly clusterReadable: boolean;
+  /** What is wrong in the cluster itself, by the newest look: files that cannot be read, objects that are there twice. */
+  readonly troubles: number;
 }
 
 /** The process in a cluster that makes it be what the server says, and tells what it is. */
@@ -60,14 +63,16 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
   const { cluster, relay } = deps;
   const results = createResultBook((changed) => relay.report(changed));
   const discovery = createDiscovery();
+  const troubles = createTroubles(deps.log);
   let connection: ConnectionState = { type: 'connecting' };
   let running: Running | undefined;
   let cancelGrace: (() => void) | undefined;
 
-  return { start, stop, health: () => health(connection, running, results) };
+  return { start, stop, health: () => ({ ...health(connection, running, results), troubles: troubles.count() }) };
 
   async function start(): Promise<void> {
     const live = await cluster.list('whole');
+    troubles.note(live.diagnostics);
     const recovered = await recover(deps, live);
     const keeper = createKeeper({ ...deps, results, idle: () => lookout.soon() }, recovered);
     const lookout = createLookout(deps, { everyMs: options.lookEveryMs ?? 30_000 }, (next) => looked(keeper, next));
@@ -88,6 +93,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
   }
 
   function looked(keeper: Keeper, live: LiveState): void {
+    troubles.note(live.diagnostics);
     keeper.see(live);
     publish(keeper, live);
   }
@@ -115,7 +121,11 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
   }
 }
 
-function health(connection: ConnectionState, running: Running | undefined, results: ResultBook): AgentHealth {
+function health(
+  connection: ConnectionState,
+  running: Running | undefined,
+  results: ResultBook,
+): Omit<AgentHealth, 'troubles'> {
   const { applied, failed, conflict, paused, removing } = results.counts();
   const holding = running?.keeper.holding();
   const keys: readonly ObjectKey[] = [...(holding?.records.keys() ?? [])];

@@ -9,6 +9,7 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { ServerListener } from '../relay/session.ts';
 import { type Acceptance, acceptDelta } from './accept.ts';
+import { type Entry, isStillSo, withEntries } from './entries.ts';
 import { contentOf, fleetOf, type Holding, toldHolding } from './holding.ts';
 import { workRank } from './order.ts';
 import { applyRequest, reconcile, type Step } from './reconcile.ts';
@@ -58,6 +59,9 @@ interface KeeperState {
   readonly seenMatching: Map<ObjectKey, { readonly observed: ObservedObject; readonly record: InventoryRecord }>;
   /** One change of the inventory and the disk at a time. */
   writing: Promise<unknown>;
+  /** What the next write of the inventory takes along, and that write. */
+  readonly toEnter: Entry[];
+  entering: Promise<void> | undefined;
 }
 
 export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered): Keeper {
@@ -72,6 +76,8 @@ export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered):
     seenWanting: new Map(),
     seenMatching: new Map(),
     writing: Promise.resolve(),
+    toEnter: [],
+    entering: undefined,
   };
   const queue: WorkQueue = createWorkQueue(deps, {
     rank: (key) => {
@@ -239,7 +245,7 @@ async function workOn(state: KeeperState, queue: WorkQueue, key: ObjectKey): Pro
   try {
     const step = await reconcile(deps.cluster, holding, key, state.mayRemove);
     // Something newer was accepted meanwhile: the key is in the queue again, and this word is stale.
-    if (step === undefined || !isStillSo(state, record)) return 'done';
+    if (step === undefined || !isStillSo(state.holding, record)) return 'done';
     await enter(state, queue, record, step);
     note(deps, record, step.result);
     return step.retry ? 'retry' : 'done';
@@ -254,34 +260,26 @@ async function workOn(state: KeeperState, queue: WorkQueue, key: ObjectKey): Pro
   }
 }
 
-function isStillSo({ holding }: KeeperState, record: InventoryRecord): boolean {
-  const now = holding.records.get(record.key);
-  return now?.digest === record.digest && now.phase === record.phase;
+/** What has to be in the inventory before it is said; whoever waits for the same write shares it. */
+async function enter(state: KeeperState, queue: WorkQueue, record: InventoryRecord, step: Step): Promise<void> {
+  const { identity, result } = step;
+  const gone = result.state === 'removed';
+  if (gone) state.toEnter.push({ record, became: { type: 'gone' } });
+  else if (identity !== undefined && identity !== record.identity)
+    state.toEnter.push({ record, became: { type: 'identified', identity } });
+  else return;
+  state.entering ??= serially(state, () => enterAll(state));
+  await state.entering;
+  if (gone) forget(state, queue, record.key);
 }
 
-/** What has to be in the inventory before it is said: an object that is gone, or its new id. */
-async function enter(state: KeeperState, queue: WorkQueue, record: InventoryRecord, step: Step): Promise<void> {
-  const { key } = record;
-  const gone = step.result.state === 'removed';
-  const identified = step.identity !== undefined && step.identity !== record.identity;
-  if (!gone && !identified) return;
-  await serially(state, async () => {
-    if (!isStillSo(state, record)) return;
-    const { holding, deps } = state;
-    const records = new Map(holding.records);
-    const contents = new Map(holding.contents);
-    const entered = step.identity === undefined ? undefined : { ...record, identity: step.identity };
-    if (gone) {
-      records.delete(key);
-      contents.delete(key);
-    } else if (entered !== undefined) {
-      records.set(key, entered);
-    }
-    const put = gone || entered === undefined ? [] : [entered];
-    await deps.cluster.saveInventory({ state: holding.state, put, drop: gone ? [key] : [] });
-    state.holding = { ...holding, records, contents };
-  });
-  if (gone) forget(state, queue, key);
+async function enterAll(state: KeeperState): Promise<void> {
+  const entries = state.toEnter.splice(0);
+  state.entering = undefined;
+  const entered = withEntries(state.holding, entries);
+  if (entered === undefined) return;
+  await state.deps.cluster.saveInventory(entered.change);
+  state.holding = entered.next;
 }
 
 function forget(state: KeeperState, queue: WorkQueue, key: ObjectKey): void {

@@ -83,6 +83,7 @@ function agentMetrics(
   };
   gauge('connected', 'The link to the server is up.', ({ connection }) => (connection.type === 'connected' ? 1 : 0));
   gauge('paused', 'The stop button in the cluster is on.', ({ paused }) => (paused ? 1 : 0));
+  gauge('troubles', 'Files that cannot be read and objects that are there twice.', ({ troubles }) => troubles);
   gauge('output_epoch', 'Epoch of the last accepted output.', ({ position }) => position.epoch);
   gauge('output_sequence', 'Sequence of the last accepted output.', ({ position }) => position.sequence);
   new Gauge({

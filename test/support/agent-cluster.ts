@@ -1,3 +1,4 @@
+import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import type { ClusterId } from '../../src/model/ids.ts';
 import { type JsonObject, jsonEquals } from '../../src/model/json.ts';
 import { displayKey, type ObjectKey } from '../../src/model/object-key.ts';
@@ -27,6 +28,8 @@ export interface MemoryCluster {
   inventoryGate: Promise<void> | undefined;
   /** Kinds (`group/Kind`) that cannot be listed now. */
   readonly unknownKinds: Set<string>;
+  /** What is wrong in it. */
+  readonly diagnostics: Diagnostic[];
   /** A person makes or changes an object; the stamp stays if there was one, unless told otherwise. */
   personPuts(key: ObjectKey, value: JsonObject, stamp?: 'keep' | 'drop'): void;
   personRemoves(key: ObjectKey): void;
@@ -47,6 +50,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   const hints = new Set<() => void>();
   const calls: string[] = [];
   const unknownKinds = new Set<string>();
+  const diagnostics: Diagnostic[] = [];
   const inventory: MemoryCluster['inventory'] = { current: undefined };
   let paused = false;
   let state: LiveState | undefined;
@@ -58,6 +62,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     objects,
     inventory,
     unknownKinds,
+    diagnostics,
     personPuts: (key, value, stamp = 'keep') => {
       const before = stamp === 'keep' ? objects.get(key)?.stamp : undefined;
       put({ key, value, where: 'memory', ...(before === undefined ? {} : { stamp: before }) });
@@ -128,7 +133,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
         state: unknownKinds.has(kind) ? 'unknown' : 'complete',
         message: '',
       })),
-      diagnostics: [],
+      diagnostics: [...diagnostics],
       paused,
     };
   }

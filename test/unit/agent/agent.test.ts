@@ -468,3 +468,42 @@ test('a change whose inventory cannot be written is not accepted, and is put bac
   expect(server.holding()).toEqual(before);
   expect(server.results.at(-1)).toMatchObject({ key: keyA, digest: objectDigest(a), state: 'applied' });
 });
+
+test('removals that end together are one write of the inventory', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  const many = Array.from({ length: 40 }, (_, index) => configMap(`m${index}`, '1'));
+  await server.say({ upserts: many });
+  await settle();
+  cluster.calls.length = 0;
+  await server.say({ removals: many.map(keyOf) });
+  await settle();
+  expect(cluster.inventory.current?.records.size).toBe(0);
+  expect(server.results.slice(-40).every(({ state }) => state === 'removed')).toBe(true);
+  // Eight are worked on at a time.
+  expect(cluster.calls.filter((call) => call === 'inventory').length).toBeLessThanOrEqual(1 + 10);
+});
+
+test('what is wrong in the cluster is logged once for each change, and counted', async () => {
+  const { cluster, agent, log, settle } = await createConnectedWorld();
+  const lines = () => log.lines.flatMap(({ data }) => (typeof data.trouble === 'string' ? [data.trouble] : []));
+  const broken = {
+    severity: 'error',
+    reason: 'UnreadableLiveFile',
+    message: 'no YAML',
+    at: { path: 'x.yaml' },
+  } as const;
+  cluster.diagnostics.push(broken);
+  cluster.personPuts(keyA, a);
+  await settle();
+  cluster.personPuts(keyB, b);
+  await settle();
+  expect([lines(), agent.health().troubles]).toEqual([['x.yaml: error: no YAML'], 1]);
+  cluster.diagnostics.push({ ...broken, message: 'no text' });
+  cluster.personRemoves(keyB);
+  await settle();
+  expect([lines().at(-1), agent.health().troubles]).toEqual(['x.yaml: error: no text', 2]);
+  cluster.diagnostics.length = 0;
+  cluster.personRemoves(keyA);
+  await settle();
+  expect([lines().length, agent.health().troubles]).toEqual([2, 0]);
+});
