@@ -9,7 +9,8 @@ import {
   deriveDocuments,
   deriveFileProofs,
   deriveSourceProofs,
-  indexUnread,
+  indexDocumentsByFile,
+  indexDoubts,
   type SourceProof,
 } from './fleet/sources.ts';
 import { declareInputs, type EngineInputs } from './inputs.ts';
@@ -75,18 +76,18 @@ export function createEngine(graph: Graph): Engine {
   // What the sources declare.
   const documents = deriveDocuments(graph, files);
   const fileProofs = deriveFileProofs(graph, sources, files);
-  const declarations = { documents, sources, fileProofs, unread: indexUnread(graph, fileProofs) };
+  const declarations = { documents, sources, fileProofs, doubts: indexDoubts(graph, fileProofs) };
   const clusters = deriveClusters(graph, declarations, inputs.lastReadClusters);
   const policy = derivePolicy(graph, declarations, inputs.lastReadPolicy);
   const limits = deriveGuardLimits(graph, fleet, policy, inputs.lastReadPolicy);
 
   // Who gets what.
   const clustersByPosting = indexClusters(graph, clusters);
-  const { placements, declared } = derivePlacements(graph, declarations, clustersByPosting);
+  const { placements, declared } = derivePlacements(graph, declarations, inputs.lastReadPlacements, clustersByPosting);
   const placementsByFolder = indexPlacements(graph, placements);
   const assignments = deriveAssignments(graph, documents, placementsByFolder, clustersByPosting);
   const kindScopes: Derived<KindScope> = deriveKindScopes(graph, documents);
-  const candidates = deriveCandidates(graph, { assignments, documents, kindScopes, agents });
+  const candidates = deriveCandidates(graph, { ...declarations, assignments, kindScopes, agents });
 
   // What each cluster should hold: removal needs proof, and passes the guards.
   const proofs = deriveSourceProofs(
@@ -101,14 +102,15 @@ export function createEngine(graph: Graph): Engine {
     clusters,
     sources,
     proofs,
-    unread: indexUnread(graph, proofs),
+    doubts: indexDoubts(graph, proofs),
+    documentsByFile: indexDocumentsByFile(graph, documents),
   });
   const guards = deriveGuards(graph, { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals });
   const outputs = deriveOutputs(graph, { decisions, guards, approvals, heldRemovals });
   const pending = derivePending(graph, outputs, ledger);
 
   // How far it got.
-  const progress = deriveProgress(graph, outputs, results, agents);
+  const progress = deriveProgress(graph, outputs, results, agents, ledger);
 
   const collections = {
     documents,

@@ -1,6 +1,6 @@
 import type { LiveObject, ObjectResult } from '../model/agent.ts';
 import type { DocumentContent } from '../model/desired.ts';
-import type { LastReadCluster, LastReadPolicy, LedgerEntry } from '../model/ledger.ts';
+import type { LastReadCluster, LastReadPlacement, LastReadPolicy, LedgerEntry } from '../model/ledger.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
 import type { Graph, Input } from './collections/types.ts';
 
@@ -30,8 +30,6 @@ export interface AgentValue {
   readonly connected: boolean;
   /** When `connected` last changed, milliseconds since 1970; 0: never seen. */
   readonly since: number;
-  /** The inventory has arrived in this process: without it nothing may be sent. */
-  readonly inventory: boolean;
   /** The first complete input snapshot has arrived, ever. */
   readonly warm: boolean;
   /** The cluster takes kinds as they are written (a directory): an object without namespace is cluster-scoped there. */
@@ -62,6 +60,8 @@ export interface EngineInputs {
   readonly ledger: Input<LedgerEntry>;
   /** Ledger: by cluster name, in the empty partition. */
   readonly lastReadClusters: Input<LastReadCluster>;
+  /** Ledger: by Placement name, in the empty partition. */
+  readonly lastReadPlacements: Input<LastReadPlacement>;
   /** Ledger: one entry, key and partition empty. */
   readonly lastReadPolicy: Input<LastReadPolicy>;
   /** Ledger: removals that were held at the last commit, by cluster and object key; the value says why. */
@@ -83,6 +83,7 @@ export function declareInputs(graph: Graph): EngineInputs {
     results: graph.input<ObjectResult>('results'),
     ledger: graph.input<LedgerEntry>('ledger'),
     lastReadClusters: graph.input<LastReadCluster>('lastReadClusters'),
+    lastReadPlacements: graph.input<LastReadPlacement>('lastReadPlacements'),
     lastReadPolicy: graph.input<LastReadPolicy>('lastReadPolicy'),
     heldRemovals: graph.input<string>('heldRemovals'),
     approvals: graph.input<true>('approvals'),

@@ -1,4 +1,4 @@
-import type { ClusterDeclaration, FleetPolicy } from './desired.ts';
+import type { ClusterDeclaration, FleetPolicy, Placement } from './desired.ts';
 import type { ClusterId, ClusterName, Digest } from './ids.ts';
 import type { ObjectMeta, Origin, OutputPosition } from './output.ts';
 
@@ -34,3 +34,4 @@ export interface LastRead<Value> {
 
 export type LastReadCluster = LastRead<ClusterDeclaration>;
 export type LastReadPolicy = LastRead<FleetPolicy>;
+export type LastReadPlacement = LastRead<Placement>;

@@ -18,11 +18,15 @@ import { locatedDiagnostics } from './api/located-diagnostics.ts';
 import { createLocator, type Locator } from './api/locator.ts';
 import { createServerApi } from './api/server-api.ts';
 import { countIn } from './api/views.ts';
+import { createDeclarationKeeper } from './ledger/declaration-keeper.ts';
+import { createHoldKeeper } from './ledger/hold-keeper.ts';
 import { createJournal, type Journal } from './ledger/journal.ts';
-import { createDeclarationKeeper, createHoldKeeper, createLedger, type Ledger } from './ledger/ledger.ts';
+import { createLedger, type Ledger } from './ledger/ledger.ts';
 import { type LedgerRecords, readRecords } from './ledger/records.ts';
 import { createLoop, type Loop } from './loop.ts';
-import { createRemovals } from './removals.ts';
+import { createApprovals } from './removals/approvals.ts';
+import { createHeldSets } from './removals/held-sets.ts';
+import { createWindows } from './removals/windows.ts';
 import type { Sessions } from './sessions.ts';
 import { createSourceTable, type SourceTable } from './source-table.ts';
 import { createStatusPublisher, type StatusPublisher, type StatusSink } from './status/status-publisher.ts';
@@ -67,7 +71,7 @@ const DIAGNOSE_MS = 100;
 /** Wires engine, ledger, sources, relay and status. Rejects if the store cannot be read. */
 export async function createManagementServer(deps: ServerDeps, options: ServerOptions): Promise<ManagementServer> {
   const { clock, log, relay, store } = deps;
-  const records = await readRecords(store);
+  const records = await readRecords(store, log);
   const journal = createJournal({ store, clock, log });
   const engine = createEngine(deps.graph);
   engine.inputs.fleet.set('', '', { bounds: options.bounds });
@@ -76,9 +80,9 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   if (ledger.wasLost) log.info('the store is new', { epoch: ledger.epoch() });
   const sources = createSourceTable({ ...deps, engine, loop, ledger });
   const parts = { engine, loop, ledger, journal, sources, clock, log };
-  const relaying = wireAgents(parts, options.fleet, records);
+  const relaying = wireAgents(parts, records, options.fleet);
   const locator = createLocator({ engine, sources });
-  const diagnostics = followDiagnostics(engine, loop, locator, clock);
+  const diagnostics = followDiagnostics(parts, locator);
   const status = wireStatus(parts, deps, locator);
   const notReady = (): readonly string[] => whyNotReady(sources, journal);
 
@@ -122,24 +126,40 @@ interface Parts {
   readonly log: Log;
 }
 
-function wireAgents(parts: Parts, fleet: FleetName, records: LedgerRecords) {
+function wireAgents(parts: Parts, records: LedgerRecords, fleet: FleetName) {
   const { engine, loop, journal, sources } = parts;
   const sessions: Sessions = new Map();
-  const removals = createRemovals({ ...parts, records });
+  const approvals = createApprovals({ ...parts, records });
+  const windows = createWindows({ ...parts, records });
   const mayStart = (): boolean => sources.allHaveSpoken();
   loop.addBookkeeper(createDeclarationKeeper(engine, journal));
-  loop.addBookkeeper(createHoldKeeper(engine, journal));
-  const sender = createSender({ ...parts, removals, sessions, mayStart, revisions: () => sources.revisions() });
+  loop.addBookkeeper(createHoldKeeper(engine, journal, approvals));
+  const sender = createSender({ ...parts, windows, sessions, mayStart, revisions: () => sources.revisions() });
+  loop.addSink(() => windows.recount());
   loop.addSink(() => sender.run());
+  loop.addSink(createFarewell(engine, sessions));
   const listener = createAgentSource({
     ...parts,
     fleet,
+    approvals,
     sessions,
     mayStart,
     knowsAll: () => sources.allAreWhole(),
-    connected: (cluster) => sender.wake(cluster),
+    connected: sender.connected,
   });
-  return { sessions, removals, listener };
+  return { sessions, heldSets: createHeldSets({ ...parts, approvals }), listener };
+}
+
+/** Ends the session of a cluster that is not registered any more; what it holds stays as it is. */
+function createFarewell(engine: Engine, sessions: Sessions): () => void {
+  const clusters = engine.graph.watch(engine.clusters);
+  return () => {
+    for (const { key, after } of clusters.take()) {
+      if (after !== undefined) continue;
+      const message = `no KubernetesCluster ${key} is declared any more; what the cluster holds stays as it is`;
+      sessions.get(key)?.session.close('refused', 'UnknownCluster', message);
+    }
+  };
 }
 
 function wireStatus(parts: Parts, deps: ServerDeps, locator: Locator): StatusPublisher | undefined {
@@ -159,6 +179,7 @@ function wireStatus(parts: Parts, deps: ServerDeps, locator: Locator): StatusPub
     sink: deps.statusSink,
     summary: () => revisionStatus(engine).summary,
     policy: () => (engine.policy.get('', '')?.value ?? defaultFleetPolicy).status,
+    isComplete: () => sources.all().every(({ admitted }) => admitted !== undefined),
     isSettled: () => sources.allHaveSpoken() && known.every(isBack),
     parse: deps.parseYaml,
     clock,
@@ -169,17 +190,23 @@ function wireStatus(parts: Parts, deps: ServerDeps, locator: Locator): StatusPub
 }
 
 /** Keeps the engine's diagnostics with their lines at hand; worked out anew, gathered, after commits. */
-function followDiagnostics(engine: Engine, loop: Loop, locator: Locator, clock: Clock): () => readonly Diagnostic[] {
+function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator): () => readonly Diagnostic[] {
   let latest: readonly Diagnostic[] = [];
+  let asks = 0;
   let scheduled = false;
   loop.addSink(() => {
     if (scheduled) return;
     scheduled = true;
     clock.schedule(DIAGNOSE_MS, () => {
       scheduled = false;
-      void locatedDiagnostics(engine, locator).then((diagnostics) => {
-        latest = diagnostics;
-      });
+      const asked = ++asks;
+      locatedDiagnostics(engine, locator).then(
+        (diagnostics) => {
+          // A slow answer never replaces a newer one.
+          if (asked === asks) latest = diagnostics;
+        },
+        (error: unknown) => log.error('diagnostics cannot be worked out', { error: String(error) }),
+      );
     });
   });
   return () => latest;

@@ -23,19 +23,19 @@ export interface DeclarationInputs {
   readonly documents: Collection<DocumentValue>;
   readonly sources: Collection<SourceValue>;
   readonly fileProofs: Collection<SourceProof>;
-  readonly unread: Index<SourceProof>;
+  readonly doubts: Index<SourceProof>;
 }
 
 /**
- * Collects the declarations of one kind by name (empty partition) and elects one each. With `lastRead`, an incumbent
- * whose document cannot be read holds.
+ * Collects the declarations of one kind by name (empty partition) and elects one each. An incumbent whose document cannot
+ * be read holds as last read.
  */
 export function deriveDeclared<Value>(
   graph: Graph,
   name: string,
   inputs: DeclarationInputs,
   declares: (content: DocumentContent) => { readonly name: string; readonly value: Value } | undefined,
-  lastRead?: Collection<LastRead<Value>>,
+  lastRead: Collection<LastRead<Value>>,
 ): Derived<Declared<Value>> {
   const claims = graph.gather<DocumentValue, Claim<Value>>({
     name: `${name}Claims`,
@@ -48,7 +48,7 @@ export function deriveDeclared<Value>(
     },
   });
   type Claims = readonly Contribution<Claim<Value>>[];
-  const reads = [inputs.sources, inputs.fileProofs, inputs.unread];
+  const reads = [inputs.sources, inputs.fileProofs, inputs.doubts];
   const choose = (all: Claims, before: LastRead<Value> | undefined, read: Reader): Declared<Value> | undefined =>
     electDeclared(
       all.map((claim) => claim.value),
@@ -56,17 +56,6 @@ export function deriveDeclared<Value>(
       read,
       inputs,
     );
-  if (lastRead === undefined) {
-    return graph.derive<Claims, Declared<Value>>({
-      name,
-      from: claims,
-      reads,
-      compute: ({ key, value }, read, emit) => {
-        const declared = choose(value, undefined, read);
-        if (declared !== undefined) emit('', key, declared);
-      },
-    });
-  }
   return graph.join<Claims, LastRead<Value>, Declared<Value>>({
     name,
     left: claims,
@@ -83,13 +72,13 @@ function electDeclared<Value>(
   claims: readonly Claim<Value>[],
   lastRead: LastRead<Value> | undefined,
   read: Reader,
-  { sources, fileProofs, unread }: DeclarationInputs,
+  { sources, fileProofs, doubts }: DeclarationInputs,
 ): Declared<Value> | undefined {
   const election = elect(
     claims,
     lastRead?.origin,
     (source) => read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
-    (origin) => provesAbsence(proofOf(read, fileProofs, unread, origin.source)),
+    (origin) => provesAbsence(proofOf(read, fileProofs, doubts, origin.source)),
   );
   switch (election.type) {
     case 'none':

@@ -40,8 +40,8 @@ export function deriveGuardLimits(
     reads: [policy, lastReadPolicy],
     compute: ({ value: { bounds } }, read, emit) => {
       const declared = boundPolicy(read.get(policy, '', '')?.value ?? defaultFleetPolicy, bounds).policy.guards;
-      const before = read.get(lastReadPolicy, '', '')?.value;
-      emit('', '', before === undefined ? declared : tighter(declared, boundPolicy(before, bounds).policy.guards));
+      const before = boundPolicy(read.get(lastReadPolicy, '', '')?.value ?? defaultFleetPolicy, bounds).policy.guards;
+      emit('', '', tighter(declared, before));
     },
   });
 }

@@ -103,9 +103,26 @@ function countAll(read: Reader, indexes: readonly Index<unknown>[], group: strin
   return indexes.reduce((sum, index) => sum + read.count(index, group), 0);
 }
 
-/** Sources that are configured and not read yet; group `any`. */
-export function indexUnread(graph: Graph, proofs: Collection<SourceProof>): Index<SourceProof> {
-  return graph.index(`${proofs.name}Unread`, proofs, ({ value }) => (value === 'unread' ? ['any'] : []));
+/** Sources whose silence proves nothing just now, by what they are: group `unread` or `partial`. */
+export function indexDoubts(graph: Graph, proofs: Collection<SourceProof>): Index<SourceProof> {
+  return graph.index(`${proofs.name}Doubts`, proofs, ({ value }) => (value === 'whole' ? [] : [value]));
+}
+
+/** True while any configured source is not whole: a Placement or CustomResourceDefinition may be what is missing. */
+export function anyDoubt(read: Reader, doubts: Index<SourceProof>): boolean {
+  return read.count(doubts, 'unread') + read.count(doubts, 'partial') > 0;
+}
+
+/** Documents by the file that they stand in; the groups are {@link fileGroup}. */
+export function indexDocumentsByFile(graph: Graph, documents: Collection<DocumentValue>): Index<DocumentValue> {
+  return graph.index('documentsByFile', documents, ({ partition, value }) => [
+    fileGroup({ source: partition as SourceName, path: value.path }),
+  ]);
+}
+
+/** The group of a file in {@link indexDocumentsByFile}. */
+export function fileGroup({ source, path }: Origin): string {
+  return `${source}\u0000${path}`;
 }
 
 /**
@@ -115,10 +132,10 @@ export function indexUnread(graph: Graph, proofs: Collection<SourceProof>): Inde
 export function proofOf(
   read: Reader,
   proofs: Collection<SourceProof>,
-  unread: Index<SourceProof>,
+  doubts: Index<SourceProof>,
   source: string,
 ): SourceProof {
-  return read.get(proofs, '', source) ?? (read.count(unread, 'any') > 0 ? 'unread' : 'whole');
+  return read.get(proofs, '', source) ?? (read.count(doubts, 'unread') > 0 ? 'unread' : 'whole');
 }
 
 /** True when the source's silence about something proves that the source no longer declares it. */

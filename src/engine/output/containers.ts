@@ -5,7 +5,7 @@ import type { Decision, Hold } from './decisions.ts';
 /** Objects by the container (Namespace, API group of a CRD) that holds them, as long as they are meant to be there. */
 export function indexContents(graph: Graph, decisions: Collection<Decision>): Index<Decision> {
   return graph.index('containerContents', decisions, ({ partition, key, value }) => {
-    if (value.type === 'remove' || value.type === 'absent') return [];
+    if (value.type === 'remove' || value.type === 'absent' || value.type === 'left') return [];
     const { group, namespace } = objectRefOf(key as ObjectKey);
     const inNamespace = namespace === '' ? [] : [contentsGroup(partition, 'namespace', namespace)];
     return group === '' ? inNamespace : [...inNamespace, contentsGroup(partition, 'group', group)];

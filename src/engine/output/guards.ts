@@ -35,7 +35,8 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
     value.type === 'remove' ? [partition, FLEET] : [],
   );
   const approved = graph.index('approvedRemovals', approvals, ({ partition }) => [partition, FLEET]);
-  const owned = graph.index('owned', ledger, ({ partition }) => [partition, FLEET]);
+  const owned = graph.index('owned', ledger, ({ partition, value }) => (value.phase === 'removing' ? [] : [partition]));
+  const registered = graph.index('registeredClusters', clusters, () => [FLEET]);
   const recent = graph.index('recentRemovalsAnywhere', recentRemovals, () => [FLEET]);
 
   const perCluster = graph.derive<ClusterValue, Hold>({
@@ -60,14 +61,14 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
   const perFleet = graph.derive<FleetSettings, Hold>({
     name: 'fleetGuard',
     from: fleet,
-    reads: [removals, approved, owned, recent, limits],
+    reads: [removals, approved, owned, recent, registered, limits],
     compute: (_entry, read, emit) => {
       const proposed = proposedIn(read, removals, approved, FLEET);
       const limit = read.get(limits, '', '');
       if (proposed === 0 || limit === undefined) return;
       const before = read.members(recent, FLEET).reduce((sum, { value }) => sum + value, 0);
       const verdict = judge(
-        { removed: proposed, before, owned: read.count(owned, FLEET), windowSeconds: limit.windowSeconds },
+        { removed: proposed, before, owned: ownedInFleet(read, registered, owned), windowSeconds: limit.windowSeconds },
         limit.maxRemovalsPerFleet,
         limit.maxRemovalPercentPerFleet,
         limit.percentFromOwned,
@@ -77,6 +78,11 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
     },
   });
   return { perCluster, perFleet };
+}
+
+/** What a deregistered cluster still holds is not the fleet's any more. */
+function ownedInFleet(read: Reader, registered: Index<ClusterValue>, owned: Index<LedgerEntry>): number {
+  return read.members(registered, FLEET).reduce((sum, { key: cluster }) => sum + read.count(owned, cluster), 0);
 }
 
 function proposedIn(read: Reader, removals: Index<Decision>, approved: Index<true>, group: string): number {

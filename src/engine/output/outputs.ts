@@ -13,7 +13,7 @@ import { type Guards, guardedKind } from './guards.ts';
 export type Output =
   | ObjectDecision
   | KeepDecision
-  | Extract<Decision, { readonly type: 'absent' | 'remove' | 'removing' }>
+  | Extract<Decision, { readonly type: 'absent' | 'remove' | 'removing' | 'left' }>
   | (ObjectMeta & Hold & { readonly type: 'held'; readonly digest: Digest });
 
 interface OutputInputs {

@@ -4,8 +4,8 @@ import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { builtInKindScope, type KindScope } from '../../model/kinds.ts';
 import { type ObjectRef, objectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import type { Collection, Contribution, Derived, Graph } from '../collections/types.ts';
-import { type DocumentValue, originOf } from '../fleet/sources.ts';
+import type { Collection, Contribution, Derived, Graph, Index } from '../collections/types.ts';
+import { anyDoubt, type DocumentValue, originOf, type SourceProof } from '../fleet/sources.ts';
 import type { AgentValue } from '../inputs.ts';
 import type { Assignment } from './assignments.ts';
 
@@ -27,13 +27,14 @@ export function deriveCandidates(
     readonly documents: Collection<DocumentValue>;
     readonly kindScopes: Collection<KindScope>;
     readonly agents: Collection<AgentValue>;
+    readonly doubts: Index<SourceProof>;
   },
 ): Derived<readonly Contribution<Candidate>[]> {
-  const { assignments, documents, kindScopes, agents } = inputs;
+  const { assignments, documents, kindScopes, agents, doubts } = inputs;
   return graph.gather<Assignment, Candidate>({
     name: 'candidates',
     from: assignments,
-    reads: [documents, kindScopes, agents],
+    reads: [documents, kindScopes, agents, doubts],
     compute: ({ partition, key, value: { clusters } }, read, emit) => {
       const document = read.get(documents, partition, key);
       if (document?.content.type !== 'object') return;
@@ -44,7 +45,9 @@ export function deriveCandidates(
       for (const cluster of clusters) {
         if (settled !== undefined) emit(cluster, objectKey(settled.ref), candidateOf(settled, false));
         else {
-          const known = ref.namespace !== '' || read.get(agents, '', cluster)?.kindsAsWritten === true;
+          // While a source cannot be read whole, the definition of the kind may be what is missing.
+          const asWritten = read.get(agents, '', cluster)?.kindsAsWritten === true && !anyDoubt(read, doubts);
+          const known = ref.namespace !== '' || asWritten;
           emit(cluster, objectKey(ref), candidateOf({ ...claim, value, digest }, !known));
         }
       }

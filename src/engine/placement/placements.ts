@@ -1,6 +1,7 @@
 import type { Placement } from '../../model/desired.ts';
 import { compileGlob, type Glob } from '../../model/glob.ts';
 import { compareText } from '../../model/json.ts';
+import type { LastReadPlacement } from '../../model/ledger.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import { type ClusterValue, posting } from '../fleet/clusters.ts';
 import { type DeclarationInputs, type Declared, deriveDeclared } from '../fleet/declared.ts';
@@ -20,11 +21,16 @@ export interface PlacementValue {
 export function derivePlacements(
   graph: Graph,
   inputs: DeclarationInputs,
+  lastReadPlacements: Collection<LastReadPlacement>,
   clusters: Index<ClusterValue>,
 ): { readonly placements: Derived<PlacementValue>; readonly declared: Derived<Declared<Placement>> } {
-  // A Placement has no place in the ledger: while it cannot be read its source is partial, and what it placed is kept.
-  const declared = deriveDeclared(graph, 'placementDeclarations', inputs, (content) =>
-    content.type === 'placement' ? { name: content.placement.name, value: content.placement } : undefined,
+  const declared = deriveDeclared(
+    graph,
+    'placementDeclarations',
+    inputs,
+    (content) =>
+      content.type === 'placement' ? { name: content.placement.name, value: content.placement } : undefined,
+    lastReadPlacements,
   );
   const placements = graph.derive<Declared<Placement>, PlacementValue>({
     name: 'placements',

@@ -1,5 +1,6 @@
 import type { ObjectResult } from '../../model/agent.ts';
 import type { Digest } from '../../model/ids.ts';
+import type { LedgerEntry } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
 import { unreachable } from '../../model/result.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
@@ -36,21 +37,29 @@ export function deriveProgress(
   outputs: Collection<Output>,
   results: Collection<ObjectResult>,
   agents: Collection<AgentValue>,
+  ledger: Collection<LedgerEntry>,
 ): Derived<Progress> {
   return graph.join<Output, ObjectResult, Progress>({
     name: 'progress',
     left: outputs,
     right: results,
-    reads: [agents],
+    reads: [agents, ledger],
     compute: ({ partition: cluster, key, left: output, right: result }, read, emit) => {
-      if (output === undefined) return;
+      if (output === undefined || output.type === 'left') return;
       const connected = read.get(agents, '', cluster)?.connected === true;
-      emit(cluster, key, progressOf(output, result, connected));
+      // A result speaks of what the cluster has accepted, and of nothing that it has lost or not yet been sent.
+      const held = read.get(ledger, cluster, key);
+      const isHeld = output.type !== 'object' || (held?.digest === output.digest && held.phase === 'accepted');
+      emit(cluster, key, progressOf(output, isHeld ? result : undefined, connected));
     },
   });
 }
 
-function progressOf(output: Output, result: ObjectResult | undefined, connected: boolean): Progress {
+function progressOf(
+  output: Exclude<Output, { readonly type: 'left' }>,
+  result: ObjectResult | undefined,
+  connected: boolean,
+): Progress {
   const { origins } = output;
   switch (output.type) {
     case 'object':

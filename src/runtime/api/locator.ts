@@ -19,7 +19,11 @@ export function createLocator(deps: { readonly engine: Engine; readonly sources:
   const found = new Map<string, Location>();
 
   const search = async ({ source, path, identity }: DocumentRef, blob: string): Promise<Location> => {
-    const bytes = await sources.get(source)?.source.read(path, blob);
+    // A copy that cannot be read just now costs the line, never the answer.
+    const bytes = await sources
+      .get(source)
+      ?.source.read(path, blob)
+      .catch(() => undefined);
     return (bytes === undefined ? undefined : locate(path, bytes, identity)) ?? { path };
   };
 

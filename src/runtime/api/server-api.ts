@@ -6,7 +6,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Answer, ClusterView, FleetView, ServerApi, StatusBranchView } from '../../server/api.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Loop } from '../loop.ts';
-import type { Removals } from '../removals.ts';
+import type { HeldSets } from '../removals/held-sets.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
 import { explain } from './explain.ts';
@@ -18,7 +18,7 @@ export function createServerApi(deps: {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly ledger: Ledger;
-  readonly removals: Removals;
+  readonly heldSets: HeldSets;
   readonly sessions: Sessions;
   readonly sources: SourceTable;
   readonly locator: Locator;
@@ -30,38 +30,45 @@ export function createServerApi(deps: {
   readonly statusBranch: () => StatusBranchView | null;
   readonly log: Log;
 }): ServerApi {
-  const { engine, ledger, removals, sources, log } = deps;
+  const { engine, ledger, heldSets, sources, log } = deps;
   const diagnostics = (): readonly Diagnostic[] => [...sources.diagnostics(), ...deps.engineDiagnostics()];
-  const held = (): FleetView['heldRemovals'] => heldView(removals.held());
+  const held = (): FleetView['heldRemovals'] => heldView(heldSets.current());
+  const settled =
+    <Answered>(answer: () => Answered) =>
+    (): Answered => {
+      deps.loop.settle();
+      return answer();
+    };
 
   return {
-    status: () => {
-      deps.loop.settle();
-      return {
-        fleet: deps.fleet,
-        version: deps.version,
-        ready: deps.ready(),
-        summary: revisionStatus(engine).summary,
-        sources: sources.all().map(sourceView),
-        clusters: clusterViews(engine, ledger),
-        heldRemovals: held(),
-        diagnostics: diagnostics(),
-        statusBranch: deps.statusBranch(),
-      };
-    },
-    clusters: () => clusterViews(engine, ledger),
+    status: settled(() => ({
+      fleet: deps.fleet,
+      version: deps.version,
+      ready: deps.ready(),
+      summary: revisionStatus(engine).summary,
+      sources: sources.all().map(sourceView),
+      clusters: clusterViews(engine, ledger),
+      heldRemovals: held(),
+      diagnostics: diagnostics(),
+      statusBranch: deps.statusBranch(),
+    })),
+    clusters: settled(() => clusterViews(engine, ledger)),
     outputs: (cluster) => {
+      deps.loop.settle();
       if (cluster !== undefined && engine.clusters.get('', cluster) === undefined) return undefined;
       const names = cluster === undefined ? clusterViews(engine, ledger).map(({ name }) => name) : [cluster];
       return names.flatMap((name) => outputViews(engine, name));
     },
-    sources: () => sources.all().map(sourceView),
-    removals: held,
+    sources: settled(() => sources.all().map(sourceView)),
+    removals: settled(held),
     diagnostics,
-    explain: (cluster, object) => explain(deps, cluster, object),
+    explain: (cluster, object) => {
+      deps.loop.settle();
+      return explain(deps, cluster, object);
+    },
     approve: async (digest, by) => {
-      const approved = removals.approve(digest, by);
-      if (approved === undefined) return notHeld(digest, removals);
+      const approved = heldSets.approve(digest, by);
+      if (approved === undefined) return notHeld(digest, heldSets);
       log.info('removals are approved', { digest, by, released: approved.released });
       return { ok: true, value: { digest, released: approved.released, expiresAt: rfc3339(approved.expiresAt) } };
     },
@@ -81,8 +88,8 @@ export function createServerApi(deps: {
   };
 }
 
-function notHeld(digest: string, removals: Removals): Answer<never> {
-  const now = removals.held();
+function notHeld(digest: string, heldSets: HeldSets): Answer<never> {
+  const now = heldSets.current();
   const message =
     now === undefined
       ? 'no removal is held'

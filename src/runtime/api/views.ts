@@ -6,7 +6,7 @@ import { compareText } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../../server/api.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { HeldSet } from '../removals.ts';
+import type { HeldSet } from '../removals/held-sets.ts';
 import type { SourceState } from '../source-table.ts';
 
 /** A registered cluster for people; undefined if there is none of that name. */

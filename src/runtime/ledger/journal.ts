@@ -47,6 +47,8 @@ export function createJournal(deps: {
   const start = (gatherMs: number): Promise<void> => {
     writing ??= drain(gatherMs).finally(() => {
       writing = undefined;
+      // What was queued after the last batch had been taken, and before this ran, has found nobody to start.
+      if (waiting.size > 0) void start(gatherMs);
     });
     return writing;
   };

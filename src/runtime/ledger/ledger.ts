@@ -1,4 +1,3 @@
-import type { Change } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { AgentHolding, InventoryEntry } from '../../model/agent.ts';
 import type { ClusterName } from '../../model/ids.ts';
@@ -14,8 +13,6 @@ export interface Ledger {
   readonly epoch: () => number;
   /** The store had no epoch marker: it is new, or was lost. */
   readonly wasLost: boolean;
-  /** Makes the epoch higher than one that an agent has seen. */
-  raiseEpochAbove(epoch: number): void;
   registration(cluster: string): Registration | undefined;
   registrations(): Iterable<Registration>;
   /** Null forgets the binding of the name to a cluster id. */
@@ -25,8 +22,10 @@ export interface Ledger {
   admittedRevision(source: string): string | undefined;
   setAdmittedRevision(source: string, revision: string): void;
   setEntry(cluster: string, key: ObjectKey, entry: LedgerEntry | null): void;
-  /** An agent has said what its cluster holds: that is the truth about it. */
+  /** An agent has said what its cluster holds: that is the truth about it, and results about anything else are void. */
   replaceEntries(cluster: string, holding: AgentHolding): void;
+  /** The name belongs to another cluster now: what was known of the old one is not said of the new one. */
+  forgetCluster(cluster: string): void;
 }
 
 /** The first position of a cluster that was never sent anything. */
@@ -41,9 +40,10 @@ export function createLedger(deps: {
   const { engine, journal, records, clock } = deps;
   const registrations = new Map(records.registrations);
   const admitted = new Map([...records.sources].map(([source, { revision }]) => [source, revision]));
-  let epoch = records.epoch ?? clock.now();
+  const epoch = records.epoch ?? clock.now();
   if (records.epoch === undefined) journal.put(recordKey.epoch, { epoch });
   stageRecords(engine, records, clock.now());
+  dropStaleHolds(engine, records, journal);
 
   const setEntry = (cluster: string, key: ObjectKey, entry: LedgerEntry | null): void => {
     if (entry === null) engine.inputs.ledger.delete(cluster, key);
@@ -60,11 +60,6 @@ export function createLedger(deps: {
   return {
     epoch: () => epoch,
     wasLost: records.epoch === undefined,
-    raiseEpochAbove: (other) => {
-      if (other < epoch) return;
-      epoch = other + 1;
-      journal.put(recordKey.epoch, { epoch });
-    },
     registration: (cluster) => registrations.get(cluster),
     registrations: () => registrations.values(),
     setRegistration,
@@ -72,7 +67,8 @@ export function createLedger(deps: {
       const registration = registrations.get(cluster);
       if (registration === undefined) throw new Error(`cluster ${cluster} is not registered`);
       const last = registration.position;
-      const position = { epoch, sequence: last.epoch === epoch ? last.sequence + 1 : 1 };
+      // An agent may have seen a later epoch than this store's: then its own goes on, and no other cluster's is moved.
+      const position = last.epoch >= epoch ? { ...last, sequence: last.sequence + 1 } : { epoch, sequence: 1 };
       setRegistration(cluster, { ...registration, position });
       return position;
     },
@@ -92,6 +88,17 @@ export function createLedger(deps: {
         const next = entryOf(entry);
         if (!sameEntry(engine.inputs.ledger.get(cluster, entry.key), next)) setEntry(cluster, entry.key, next);
       }
+      for (const { key } of [...engine.inputs.results.entries(cluster)]) {
+        if (!held.has(key)) engine.inputs.results.delete(cluster, key);
+      }
+    },
+    forgetCluster: (cluster) => {
+      engine.inputs.results.drop(cluster);
+      engine.inputs.live.drop(cluster);
+      for (const { key } of [...engine.inputs.heldRemovals.entries(cluster)]) {
+        engine.inputs.heldRemovals.delete(cluster, key);
+        journal.put(recordKey.held(cluster, key), null);
+      }
     },
   };
 }
@@ -109,83 +116,28 @@ export function newRegistration(cluster: ClusterName, id: Registration['id']): R
   };
 }
 
-/** Remembers declarations as they were last read; forgets those that are proven gone. */
-export function createDeclarationKeeper(engine: Engine, journal: Journal): () => boolean {
-  const clusters = engine.graph.watch(engine.clusters);
-  const policy = engine.graph.watch(engine.policy);
-  return () => {
-    const changes = [...clusters.take(), ...policy.take()].filter(({ after }) => after?.asLastRead !== true);
-    for (const { after, key, before } of changes) {
-      const lastRead = after === undefined ? null : { value: after.value, origin: after.origin };
-      const isCluster = 'name' in (after ?? before ?? { value: {} }).value;
-      if (isCluster) remember(engine.inputs.lastReadClusters, key, lastRead);
-      else remember(engine.inputs.lastReadPolicy, key, lastRead);
-      journal.put(isCluster ? recordKey.cluster(key) : recordKey.policy, lastRead);
-    }
-    return changes.length > 0;
-  };
-}
-
-function remember(
-  input: { set(partition: string, key: string, value: never): void; delete(partition: string, key: string): void },
-  key: string,
-  lastRead: unknown,
-): void {
-  if (lastRead === null) input.delete('', key);
-  else input.set('', key, lastRead as never);
-}
-
-/** Remembers which removals are held, so that they stay held, and drops approvals that were used or have nothing left to approve. */
-export function createHoldKeeper(engine: Engine, journal: Journal): () => boolean {
-  const outputs = engine.graph.watch(engine.outputs);
-  return () => {
-    let staged = false;
-    for (const change of outputs.take()) staged = noteHold(engine, journal, change) || staged;
-    return staged;
-  };
-}
-
-function noteHold(
-  engine: Engine,
-  journal: Journal,
-  change: Change<{ readonly type: string; readonly message?: string }>,
-): boolean {
-  const { partition: cluster, key, before, after } = change;
-  let staged = false;
-  if (after?.type === 'held' && engine.inputs.heldRemovals.get(cluster, key) === undefined) {
-    engine.inputs.heldRemovals.set(cluster, key, after.message ?? '');
-    journal.put(recordKey.held(cluster, key), after.message ?? '');
-    staged = true;
-  }
-  if (before?.type === 'held' && after?.type !== 'held') {
-    engine.inputs.heldRemovals.delete(cluster, key);
-    journal.put(recordKey.held(cluster, key), null);
-    staged = true;
-  }
-  // An approval lasts until the object is gone: a removal that was lost on the way is not asked for twice.
-  const approvable = after?.type === 'held' || after?.type === 'remove' || after?.type === 'removing';
-  if (!approvable && engine.inputs.approvals.get(cluster, key) !== undefined) {
-    engine.inputs.approvals.delete(cluster, key);
-    journal.put(recordKey.approval(cluster, key), null);
-    staged = true;
-  }
-  return staged;
-}
-
 function stageRecords(engine: Engine, records: LedgerRecords, now: number): void {
   const { inputs } = engine;
   for (const [cluster, { warm, connected, since }] of records.registrations) {
     // Who was connected when the server ended has been out of reach since this start, for all that is known.
-    const agent = { connected: false, since: connected ? now : since, inventory: false, warm, kindsAsWritten: false };
+    const agent = { connected: false, since: connected ? now : since, warm, kindsAsWritten: false };
     inputs.agents.set('', cluster, agent);
   }
   if (records.policy !== undefined) inputs.lastReadPolicy.set('', '', records.policy);
+  for (const [name, lastRead] of records.placements) inputs.lastReadPlacements.set('', name, lastRead);
   for (const [cluster, lastRead] of records.clusters) inputs.lastReadClusters.set('', cluster, lastRead);
   for (const [cluster, entries] of records.entries) {
     for (const [key, entry] of entries) inputs.ledger.set(cluster, key, entry);
   }
+}
+
+/** A hold without a ledger entry has nothing left to hold. */
+function dropStaleHolds(engine: Engine, records: LedgerRecords, journal: Journal): void {
   for (const [cluster, held] of records.held) {
-    for (const [key, message] of held) inputs.heldRemovals.set(cluster, key, message);
+    for (const [key, message] of held) {
+      if (records.entries.get(cluster)?.has(key) === true) engine.inputs.heldRemovals.set(cluster, key, message);
+      else journal.put(recordKey.held(cluster, key), null);
+    }
   }
 }
 

@@ -3,25 +3,29 @@ import { statusPath } from './status-documents.ts';
 
 /** The files of a source's revisions, newest last; older ones than the kept are let go. */
 export interface RevisionFiles {
-  /** Takes what the branch holds. */
-  load(path: string, value: JsonValue): void;
+  /** Takes what the branch holds; false if it is no file of a revision. */
+  load(path: string, value: JsonValue): boolean;
   /**
    * Puts the file of the current revision and returns what changes: it, the file that it supersedes, and files that are
    * too old to keep (null).
    */
   put(source: string, revision: string, document: JsonObject): ReadonlyMap<string, JsonObject | null>;
-  /** All files, as they are now. */
-  all(): ReadonlyMap<string, JsonObject>;
+  /** Once: the files that were loaded, so that they are stated and stay. */
+  unstated(): ReadonlyMap<string, JsonObject>;
 }
 
 const KEPT = 50;
 
 export function createRevisionFiles(): RevisionFiles {
   const files = new Map<string, JsonObject>();
+  const loaded = new Map<string, JsonObject>();
 
   return {
     load: (path, value) => {
-      if (path.startsWith('revisions/') && isJsonObject(value)) files.set(path, value);
+      if (!path.startsWith('revisions/') || !isJsonObject(value)) return false;
+      files.set(path, value);
+      loaded.set(path, value);
+      return true;
     },
     put: (source, revision, document) => {
       const changes = new Map<string, JsonObject | null>();
@@ -44,7 +48,11 @@ export function createRevisionFiles(): RevisionFiles {
       changes.set(current, document);
       return changes;
     },
-    all: () => files,
+    unstated: () => {
+      const all = new Map(loaded);
+      loaded.clear();
+      return all;
+    },
   };
 }
 

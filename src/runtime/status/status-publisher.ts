@@ -41,6 +41,8 @@ export function createStatusPublisher(deps: {
   readonly summary: () => string;
   /** What the policy says of status just now. */
   readonly policy: () => FleetPolicy['status'];
+  /** Every source has been read. */
+  readonly isComplete: () => boolean;
   /** Every cluster that was known at the start is back, and nothing is under way. */
   readonly isSettled: () => boolean;
   /** Parses a file that was written before; throws if it is not YAML. */
@@ -73,7 +75,7 @@ export function createStatusPublisher(deps: {
     sink.setMinInterval(minIntervalSeconds);
     rendering = true;
     renderer
-      .render(clock.now())
+      .render(clock.now(), deps.isComplete())
       .then((changes) => sink.update(changes, deps.summary()))
       .catch((error: unknown) => log.error('status cannot be rendered', { error: String(error) }))
       .finally(() => {
@@ -84,8 +86,9 @@ export function createStatusPublisher(deps: {
   const read = async (): Promise<void> => {
     while (phase === 'reading') {
       const written = await sink.readAll();
+      if (phase !== 'reading') return;
       if (written.ok) {
-        renderer.load(parseAll(written.files, deps.parse));
+        renderer.load(written.files, deps.parse);
         settleBy = clock.monotonic() + SETTLE_MS;
         phase = 'settling';
         schedule();
@@ -110,18 +113,4 @@ export function createStatusPublisher(deps: {
       cancel?.();
     },
   };
-}
-
-/** A file that is no YAML is as good as not written: it is written anew. */
-function parseAll(
-  files: ReadonlyMap<string, string>,
-  parse: (text: string) => JsonValue,
-): ReadonlyMap<string, JsonValue> {
-  const parsed = new Map<string, JsonValue>();
-  for (const [path, text] of files) {
-    try {
-      parsed.set(path, parse(text));
-    } catch {}
-  }
-  return parsed;
 }

@@ -7,6 +7,7 @@ import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import type { SourceTable } from '../source-table.ts';
+import { createCarriedFiles } from './carried-files.ts';
 import { createRevisionFiles } from './revision-files.ts';
 import {
   clusterDocument,
@@ -23,13 +24,16 @@ export type StatusChanges = ReadonlyMap<string, string | null>;
 
 /** Renders the status files whose subject has changed since they were rendered last. */
 export interface StatusRenderer {
-  /** Takes the files of the branch: conditions keep their times, revisions their files. */
-  load(files: ReadonlyMap<string, JsonValue>): void;
+  /** Takes the files of the branch: conditions keep their times, revisions their files. A text that is no YAML is as good as none. */
+  load(files: ReadonlyMap<string, string>, parse: (text: string) => JsonValue): void;
   /** Notes what the last commit has changed. */
   note(): void;
   hasWork(): boolean;
-  /** Renders everything noted; after `load` also every kept file, so that the first result is the full set. */
-  render(now: number): Promise<StatusChanges>;
+  /**
+   * Renders everything noted. The first result is the full set: what the branch held goes on being held until `complete`
+   * (every source has been read), and only then what nobody speaks of any more goes.
+   */
+  render(now: number, complete: boolean): Promise<StatusChanges>;
 }
 
 interface RendererDeps {
@@ -39,15 +43,15 @@ interface RendererDeps {
   readonly diagnosticsOf: (source: string) => Promise<readonly Diagnostic[]>;
 }
 
-export function createStatusRenderer(deps: RendererDeps): StatusRenderer {
-  const { engine, sources, diagnosticsOf } = deps;
-  const dirty = trackDirty(engine);
+export function createStatusRenderer({ engine, sources, diagnosticsOf }: RendererDeps): StatusRenderer {
+  const dirty = trackDirty(engine, sources);
   const before = new Map<string, WrittenBefore>();
+  const carried = createCarriedFiles();
   const revisions = createRevisionFiles();
-  let carryOver = false;
 
   const beforeAt = (path: string): WrittenBefore => before.get(path) ?? nothingWritten;
   const put = (changes: Map<string, string | null>, path: string, document: JsonObject | null | undefined): void => {
+    carried.spokenOf(path);
     if (document === undefined || document === null) before.delete(path);
     else before.set(path, writtenBefore(document));
     changes.set(path, document === undefined || document === null ? null : printYaml(document));
@@ -62,46 +66,69 @@ export function createStatusRenderer(deps: RendererDeps): StatusRenderer {
       for (const [path, file] of revisions.put(source, revision, document)) put(changes, path, file);
     }
   };
+  const putNoted = (changes: Map<string, string | null>, { objects, clusters }: Noted, now: number): void => {
+    for (const key of objects) {
+      const status = objectStatus(engine, key);
+      const path = statusPath.object(key);
+      put(changes, path, status && objectDocument(key, status, beforeAt(path), now));
+    }
+    for (const name of clusters) {
+      const status = clusterStatus(engine, name);
+      const path = statusPath.cluster(name);
+      put(changes, path, status && clusterDocument(status, beforeAt(path), now));
+    }
+  };
 
   return {
-    load: (files) => {
-      for (const [path, value] of files) {
+    load: (files, parse) => {
+      for (const [path, text] of files) {
+        const value = parseOrNothing(text, parse);
+        if (value === undefined) continue;
         before.set(path, writtenBefore(value));
-        revisions.load(path, value);
+        if (!revisions.load(path, value)) carried.add(path, text);
       }
-      carryOver = true;
       dirty.touch();
     },
     note: dirty.note,
     hasWork: dirty.any,
-    render: async (now) => {
+    render: async (now, complete) => {
       const changes = new Map<string, string | null>();
-      if (carryOver) for (const [path, file] of revisions.all()) put(changes, path, file);
-      carryOver = false;
-      const { objects, clusters } = dirty.drain();
-      for (const key of objects) {
-        const status = objectStatus(engine, key);
-        const path = statusPath.object(key);
-        put(changes, path, status && objectDocument(key, status, beforeAt(path), now));
+      const noted = dirty.drain();
+      try {
+        for (const [path, file] of revisions.unstated()) put(changes, path, file);
+        putNoted(changes, noted, now);
+        await putRevisions(changes, now);
+      } catch (error) {
+        dirty.putBack(noted);
+        throw error;
       }
-      for (const name of clusters) {
-        const status = clusterStatus(engine, name);
-        const path = statusPath.cluster(name);
-        put(changes, path, status && clusterDocument(status, beforeAt(path), now));
-      }
-      await putRevisions(changes, now);
-      return changes;
+      return new Map([...carried.changes(complete), ...changes]);
     },
   };
 }
 
+function parseOrNothing(text: string, parse: (text: string) => JsonValue): JsonValue | undefined {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whose status may have changed. */
+interface Noted {
+  readonly objects: readonly string[];
+  readonly clusters: readonly string[];
+}
+
 /** Collects, commit by commit, whose status may have changed. */
-function trackDirty(engine: Engine) {
+function trackDirty(engine: Engine, sources: SourceTable) {
   const progress = engine.graph.watch(engine.progress);
   const agents = engine.graph.watch(engine.inputs.agents);
   const declared = engine.graph.watch(engine.clusters);
   const objects = new Set<string>();
   const clusters = new Set<string>();
+  let revisions = '';
   let anything = false;
   return {
     touch: () => {
@@ -116,14 +143,22 @@ function trackDirty(engine: Engine) {
       }
       const changed: readonly Change<unknown>[] = [...agents.take(), ...declared.take()];
       for (const { key } of changed) clusters.add(key);
-      anything ||= moved.length + changed.length > 0;
+      // A revision that changes no output is told of all the same.
+      const entered = JSON.stringify(sources.revisions());
+      anything ||= moved.length + changed.length > 0 || entered !== revisions;
+      revisions = entered;
     },
-    drain: () => {
+    drain: (): Noted => {
       const drained = { objects: [...objects], clusters: [...clusters] };
       objects.clear();
       clusters.clear();
       anything = false;
       return drained;
+    },
+    putBack: (noted: Noted) => {
+      for (const key of noted.objects) objects.add(key);
+      for (const name of noted.clusters) clusters.add(name);
+      anything = true;
     },
   };
 }

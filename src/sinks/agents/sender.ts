@@ -1,4 +1,5 @@
 import type { Engine } from '../../engine/graph.ts';
+import type { AgentHolding } from '../../model/agent.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { RevisionRef, SequencedDelta } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -6,7 +7,7 @@ import type { Log } from '../../ports/log.ts';
 import type { SendOutcome } from '../../relay/session.ts';
 import type { Ledger } from '../../runtime/ledger/ledger.ts';
 import type { Loop } from '../../runtime/loop.ts';
-import type { Removals } from '../../runtime/removals.ts';
+import type { Counted, Windows } from '../../runtime/removals/windows.ts';
 import type { ClusterSession, Sessions } from '../../runtime/sessions.ts';
 import { buildDelta, type PlannedDelta } from './build-delta.ts';
 import { holdBack } from './hold-back.ts';
@@ -16,17 +17,23 @@ import { holdBack } from './hold-back.ts';
  * merges, because the next delta is worked out from the state when the slot is free again.
  */
 export interface Sender {
-  /** Has a cluster looked at after the next commit, also if its outputs do not change (it has connected). */
-  wake(cluster: string): void;
+  /** A cluster has connected and said what it holds: it is looked at after the next commit. */
+  connected(cluster: string, holding: AgentHolding): void;
   /** Looks at every cluster whose outputs have changed or that was woken; runs after each commit. */
   run(): void;
+}
+
+/** Removals on their way, until it is known what became of them. */
+interface Leaving {
+  readonly counted: Counted;
+  readonly keys: readonly ObjectKey[];
 }
 
 export function createSender(deps: {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly ledger: Ledger;
-  readonly removals: Removals;
+  readonly windows: Windows;
   readonly sessions: Sessions;
   /** False until every source has synced or failed once. */
   readonly mayStart: () => boolean;
@@ -34,16 +41,26 @@ export function createSender(deps: {
   readonly clock: Clock;
   readonly log: Log;
 }): Sender {
-  const { engine, loop, ledger, removals, sessions, clock, log } = deps;
+  const { engine, loop, ledger, windows, sessions, clock, log } = deps;
   const changes = engine.graph.watch(engine.pending);
   const woken = new Set<string>();
+  const leaving = new Map<string, Leaving>();
+  const arrived = (cluster: string, { entries }: AgentHolding): void => {
+    const { counted, keys } = leaving.get(cluster) ?? {};
+    leaving.delete(cluster);
+    const held = new Set(entries.filter(({ phase }) => phase === 'held').map(({ key }) => key));
+    counted?.settle(keys?.filter((key) => !held.has(key)).length ?? 0);
+  };
 
   const depart = (cluster: string, state: ClusterSession, { delta, entries }: PlannedDelta): SequencedDelta => {
     state.inFlight = true;
-    // Counted before it is known that they arrive: the guards rather see one removal too many.
-    removals.removed(cluster, delta.removals);
+    // Counted before it is known that they arrive; those that a person has approved are not counted at all.
+    const keys = delta.removals.filter((key) => engine.inputs.approvals.get(cluster, key) === undefined);
+    leaving.set(cluster, { counted: windows.leaving(cluster, keys.length), keys });
     loop.transact(() => {
       for (const [key, entry] of entries) ledger.setEntry(cluster, key, entry);
+      // What was reported before is about what was there before.
+      for (const key of delta.removals) engine.inputs.results.delete(cluster, key);
     });
     const sequenced = { ...delta, position: ledger.nextPosition(cluster) };
     const { upserts, touches, position } = sequenced;
@@ -54,17 +71,21 @@ export function createSender(deps: {
 
   const arrive = (cluster: string, state: ClusterSession, delta: SequencedDelta, outcome: SendOutcome): void => {
     if (sessions.get(cluster) !== state) return;
+    // What departed must be committed before the answer to it is staged.
+    loop.settle();
     state.inFlight = false;
     woken.add(cluster);
     switch (outcome.type) {
       case 'accepted':
         state.holds = delta.to;
         state.rejections = 0;
+        leaving.delete(cluster);
         loop.transact(() => markAccepted(engine, ledger, cluster, delta));
         return;
       case 'rejected':
         log.warn('an agent rejected a delta', { cluster, reason: outcome.reason, detail: outcome.message });
         state.holds = outcome.holding.digest;
+        arrived(cluster, outcome.holding);
         holdBack(state, clock, () => loop.transact(() => woken.add(cluster)));
         loop.transact(() => ledger.replaceEntries(cluster, outcome.holding));
         return;
@@ -91,7 +112,10 @@ export function createSender(deps: {
   };
 
   return {
-    wake: (cluster) => void woken.add(cluster),
+    connected: (cluster, holding) => {
+      arrived(cluster, holding);
+      woken.add(cluster);
+    },
     run: () => {
       for (const { partition } of changes.take()) woken.add(partition);
       // Until the start-up gate opens nothing is forgotten: whoever is connected by then is looked at.

@@ -7,6 +7,7 @@ import type { Log } from '../../ports/log.ts';
 import type { AgentListener, AgentSession } from '../../relay/session.ts';
 import { type Ledger, newRegistration } from '../../runtime/ledger/ledger.ts';
 import type { Loop } from '../../runtime/loop.ts';
+import type { Approvals } from '../../runtime/removals/approvals.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import { judgeHello } from './admission.ts';
 
@@ -18,8 +19,9 @@ interface AgentSourceDeps {
   readonly sessions: Sessions;
   readonly mayStart: () => boolean;
   readonly knowsAll: () => boolean;
-  /** A session is up: its cluster wants looking at even if no output changes. */
-  readonly connected: (cluster: ClusterName) => void;
+  readonly approvals: Approvals;
+  /** A session is up, and its agent has said what it holds. */
+  readonly connected: (cluster: ClusterName, holding: AgentHolding) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -29,15 +31,18 @@ interface AgentSourceDeps {
  * the loop first: what is staged and not committed cannot be read back.
  */
 export function createAgentSource(deps: AgentSourceDeps): AgentListener {
-  const { engine, loop, ledger, sessions, clock, log } = deps;
+  const { engine, loop, ledger, approvals, sessions, clock, log } = deps;
   const { agents } = engine.inputs;
 
   const bind = ({ hello }: AgentSession, holding: AgentHolding): void => {
     const before = ledger.registration(hello.cluster);
     const known = before?.id === hello.clusterId ? before : newRegistration(hello.cluster, hello.clusterId);
-    // An agent that has seen more than this server remembers: the store is older than what was sent. Every source has
-    // been read anew by now, so what follows is admitted above it.
-    ledger.raiseEpochAbove(holding.position.epoch - 1);
+    if (before !== undefined && before !== known) {
+      ledger.forgetCluster(hello.cluster);
+      approvals.endAll(hello.cluster);
+    }
+    // An agent may have seen more than this server remembers: then the store is older than what was sent. Every source
+    // has been read anew by now, so what follows is admitted above it.
     const position = comparePositions(holding.position, known.position) > 0 ? holding.position : known.position;
     ledger.setRegistration(hello.cluster, { ...known, position, connected: true, since: clock.now() });
   };
@@ -47,16 +52,16 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     connected: (session, holding) => {
       const { cluster, capabilities, version } = session.hello;
       loop.settle();
-      bind(session, holding);
+      loop.transact(() => bind(session, holding));
+      loop.settle();
       sessions.set(cluster, { session, holds: holding.digest, inFlight: false, rejections: 0, heldBack: false });
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length });
-      deps.connected(cluster);
+      deps.connected(cluster, holding);
       loop.transact(() => {
         ledger.replaceEntries(cluster, holding);
         agents.set('', cluster, {
           connected: true,
           since: clock.now(),
-          inventory: true,
           warm: ledger.registration(cluster)?.warm === true,
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
         });

@@ -1,0 +1,42 @@
+import type { Change } from '../../engine/collections/types.ts';
+import type { Engine } from '../../engine/graph.ts';
+import type { Output } from '../../engine/output/outputs.ts';
+import type { Approvals } from '../removals/approvals.ts';
+import type { Journal } from './journal.ts';
+import { recordKey } from './records.ts';
+
+/**
+ * Remembers which removals are held, so that they stay held. A hold ends when its object is wanted again, is gone, or is
+ * on its way out; an approval when its object is wanted again or is gone. Nothing else ends them: a source that cannot be
+ * read just now does not. Returns true if it has staged something.
+ */
+export function createHoldKeeper(engine: Engine, journal: Journal, approvals: Approvals): () => boolean {
+  const outputs = engine.graph.watch(engine.outputs);
+  const held = engine.inputs.heldRemovals;
+  const note = ({ partition: cluster, key, after }: Change<Output>): boolean => {
+    const isHeld = held.get(cluster, key) !== undefined;
+    const isOver = after === undefined || after.type === 'object';
+    let staged = false;
+    if (after?.type === 'held' && !isHeld) {
+      held.set(cluster, key, after.message);
+      journal.put(recordKey.held(cluster, key), after.message);
+      staged = true;
+    }
+    if (isHeld && (isOver || after.type === 'removing')) {
+      held.delete(cluster, key);
+      journal.put(recordKey.held(cluster, key), null);
+      staged = true;
+    }
+    // A removal that was lost on its way is not asked for twice: the approval lasts until the object is gone.
+    if (isOver && approvals.isApproved(cluster, key)) {
+      approvals.end(cluster, key);
+      staged = true;
+    }
+    return staged;
+  };
+  return () => {
+    let staged = false;
+    for (const change of outputs.take()) staged = note(change) || staged;
+    return staged;
+  };
+}

@@ -1,0 +1,87 @@
+import type { Engine } from '../../engine/graph.ts';
+import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Journal } from '../ledger/journal.ts';
+import { type LedgerRecords, recordKey, type WindowRecord } from '../ledger/records.ts';
+import type { Loop } from '../loop.ts';
+
+/** A removal on its way, as it was counted. */
+export interface Counted {
+  /** Says how many of its objects the cluster really let go of; the rest is not counted any more. */
+  settle(gone: number): void;
+}
+
+/** What was removed lately, for the guards: small steps within their window add up. */
+export interface Windows {
+  /** Counts removals as they leave; they may turn out not to have arrived. */
+  leaving(cluster: string, removals: number): Counted;
+  /** The guards' window may have another length now: counts anew. */
+  recount(): void;
+}
+
+export function createWindows(deps: {
+  readonly engine: Engine;
+  readonly loop: Loop;
+  readonly journal: Journal;
+  readonly records: LedgerRecords;
+  readonly clock: Clock;
+}): Windows {
+  const { engine, loop, journal, records, clock } = deps;
+  const steps = new Map<string, { readonly at: number; removed: number }[]>();
+  const timers = new Map<string, () => void>();
+  let countedWith: number | undefined;
+
+  const stage = (cluster: string, recent: WindowRecord): void => {
+    const sum = recent.reduce((total, { removed }) => total + removed, 0);
+    if (sum === engine.inputs.recentRemovals.get('', cluster)) return;
+    loop.transact(() => {
+      if (sum === 0) engine.inputs.recentRemovals.delete('', cluster);
+      else engine.inputs.recentRemovals.set('', cluster, sum);
+    });
+  };
+  const count = (cluster: string): void => {
+    const windowMs = (engine.limits.get('', '') ?? defaultFleetPolicy.guards).windowSeconds * 1000;
+    const recent = (steps.get(cluster) ?? []).filter(({ at, removed }) => removed > 0 && at > clock.now() - windowMs);
+    timers.get(cluster)?.();
+    timers.delete(cluster);
+    if (recent.length === 0) steps.delete(cluster);
+    else steps.set(cluster, recent);
+    journal.put(recordKey.window(cluster), recent.length === 0 ? null : recent);
+    stage(cluster, recent);
+    const [oldest] = recent;
+    if (oldest === undefined) return;
+    timers.set(
+      cluster,
+      clock.schedule(oldest.at + windowMs - clock.now() + 1, () => count(cluster)),
+    );
+  };
+
+  // How long the window is, is known after the first commit; until then everything on record counts.
+  for (const [cluster, recent] of records.windows) {
+    steps.set(
+      cluster,
+      recent.map((step) => ({ ...step })),
+    );
+    stage(cluster, recent);
+  }
+  return {
+    leaving: (cluster, removals) => {
+      const step = { at: clock.now(), removed: removals };
+      if (removals > 0) steps.set(cluster, [...(steps.get(cluster) ?? []), step]);
+      if (removals > 0) count(cluster);
+      return {
+        settle: (gone) => {
+          if (gone >= step.removed) return;
+          step.removed = gone;
+          count(cluster);
+        },
+      };
+    },
+    recount: () => {
+      const windowSeconds = engine.limits.get('', '')?.windowSeconds;
+      if (windowSeconds === undefined || windowSeconds === countedWith) return;
+      countedWith = windowSeconds;
+      for (const cluster of [...steps.keys()]) count(cluster);
+    },
+  };
+}
