@@ -1,4 +1,4 @@
-import type { LiveObject, ObjectResult } from '../model/agent.ts';
+import type { KindState, LiveObject, ObjectResult } from '../model/agent.ts';
 import type { DocumentContent } from '../model/desired.ts';
 import type { LastReadCluster, LastReadPlacement, LastReadPolicy, LedgerEntry } from '../model/ledger.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
@@ -54,6 +54,8 @@ export interface EngineInputs {
   readonly agents: Input<AgentValue>;
   /** By cluster and object key: the clusters' input snapshots. */
   readonly live: Input<LiveObject>;
+  /** By cluster and `group/Kind`: could all objects of the kind be listed? */
+  readonly kinds: Input<KindState>;
   /** By cluster and object key. */
   readonly results: Input<ObjectResult>;
   /** Ledger: by cluster and object key. */
@@ -80,6 +82,7 @@ export function declareInputs(graph: Graph): EngineInputs {
     fleet: graph.input<FleetSettings>('fleet'),
     agents: graph.input<AgentValue>('agents'),
     live: graph.input<LiveObject>('live', { live: true, equals: (a, b) => a.digest === b.digest && a.key === b.key }),
+    kinds: graph.input<KindState>('kinds'),
     results: graph.input<ObjectResult>('results'),
     ledger: graph.input<LedgerEntry>('ledger'),
     lastReadClusters: graph.input<LastReadCluster>('lastReadClusters'),

@@ -78,16 +78,21 @@ describe('what a push does to real clusters', () => {
     await holds('east', 'c', 'three');
   });
 
-  it('keeps what a broken Placement placed', async () => {
+  it('goes on with a broken Placement as it was last read, and removes nothing meanwhile', async () => {
+    const broken = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: apps}\nspec: {}\n';
     await entered(
       fleet.push({
-        'fleet/placement.yaml':
-          'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: apps}\nspec: {}\n',
+        'fleet/placement.yaml': broken,
+        'apps/a.yaml': configMapYaml('a', 'three'),
+        'apps/c.yaml': null,
+        'apps/renamed.yaml': null,
       }),
     );
+    await holds('east', 'a', 'three');
     await summary(/held/);
-    expect(fleet.live('east', live('a'))).toContain('two');
+    expect(fleet.live('east', live('c'))).toBeDefined();
     await entered(fleet.push({ 'fleet/placement.yaml': placementYaml('apps', 'apps/**') }));
+    await lacks('east', 'c');
     await summary(/^applied by 2 of 2 clusters$/);
   });
 

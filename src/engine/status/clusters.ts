@@ -1,4 +1,5 @@
 import type { ClusterName } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
 import { countProgress, type Engine, progressGroup } from '../graph.ts';
 import { type ConditionValue, countOutcomes, type OutcomeCounts, rfc3339, summarise } from './conditions.ts';
 import type { Progress, ProgressState } from './progress.ts';
@@ -58,6 +59,7 @@ export function clusterStatus(engine: Engine, name: string): ClusterStatus | und
       warmCondition(warm),
       connectedCondition(connected, agent?.since ?? 0),
       inSyncCondition(inSync, connected, counts),
+      ...unknownKinds(engine, name),
       ...summarise(counts, worst),
       ...asLastRead,
     ],
@@ -80,6 +82,17 @@ export function worstOf(all: readonly Progress[]): Progress | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** Said only where there is something to say: a kind that could not be listed is unknown, not empty. */
+function unknownKinds(engine: Engine, cluster: string): readonly ConditionValue[] {
+  const unknown = [...engine.inputs.kinds.entries(cluster)].filter(({ value }) => value.state === 'unknown');
+  if (unknown.length === 0) return [];
+  const message = unknown
+    .map(({ value }) => `${value.kind}: ${value.message}`)
+    .sort(compareText)
+    .join('; ');
+  return [{ type: 'Discovered', status: 'False', reason: 'KindsUnknown', message }];
 }
 
 function warmCondition(warm: boolean): ConditionValue {

@@ -2,6 +2,8 @@ import { compareText } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { boundPolicy } from '../../model/policy-bounds.ts';
+import type { Entry } from '../collections/types.ts';
+import type { Declared } from '../fleet/declared.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 
@@ -71,19 +73,14 @@ function contested(engine: Engine): readonly EngineDiagnostic[] {
 }
 
 function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
-  const kinds = [
-    { kind: 'KubernetesCluster', entries: [...engine.clusters.entries('')] },
-    { kind: 'Placement', entries: [...engine.placementDeclarations.entries('')] },
-    { kind: 'FleetPolicy', entries: [...engine.policy.entries('')] },
-  ];
-  return kinds.flatMap(({ kind, entries }) =>
+  return declaredKinds(engine).flatMap(({ kind, entries }) =>
     entries
       .filter(({ value }) => value.losers.length > 0)
       .map(
         ({ key, value }): EngineDiagnostic => ({
           severity: 'error',
           reason: 'DeclaredTwice',
-          message: `${[kind, ...(key === '' ? [] : [key])].join(' ')} is declared ${value.losers.length + 1} times: the first one named here counts`,
+          message: `${titleOf(kind, key)} is declared ${value.losers.length + 1} times: the first one named here counts`,
           at: [{ ...value.origin, identity: value.identity }, ...value.losers],
         }),
       ),
@@ -102,15 +99,33 @@ function unknownClusters(engine: Engine): readonly EngineDiagnostic[] {
 }
 
 function asLastRead(engine: Engine): readonly EngineDiagnostic[] {
-  const entries = [...engine.clusters.entries(''), ...engine.policy.entries('')];
-  return entries
-    .filter(({ value }) => value.asLastRead)
-    .map(({ key, value }) => ({
-      severity: 'warning',
-      reason: 'AsLastRead',
-      message: `${key === '' ? 'the FleetPolicy' : `KubernetesCluster ${key}`} cannot be read and holds as last read`,
-      at: [{ ...value.origin, identity: '' }],
-    }));
+  return declaredKinds(engine).flatMap(({ kind, entries }) =>
+    entries
+      .filter(({ value }) => value.asLastRead)
+      .map(
+        ({ key, value }): EngineDiagnostic => ({
+          severity: 'warning',
+          reason: 'AsLastRead',
+          message: `${titleOf(kind, key)} cannot be read and holds as last read`,
+          at: [{ ...value.origin, identity: '' }],
+        }),
+      ),
+  );
+}
+
+/** Everything that is declared once, by kind. */
+function declaredKinds(
+  engine: Engine,
+): readonly { readonly kind: string; readonly entries: readonly Entry<Declared<unknown>>[] }[] {
+  return [
+    { kind: 'KubernetesCluster', entries: [...engine.clusters.entries('')] },
+    { kind: 'Placement', entries: [...engine.placementDeclarations.entries('')] },
+    { kind: 'FleetPolicy', entries: [...engine.policy.entries('')] },
+  ];
+}
+
+function titleOf(kind: string, name: string): string {
+  return name === '' ? `the ${kind}` : `${kind} ${name}`;
 }
 
 /** A policy that asks for more than the server's own file allows. */

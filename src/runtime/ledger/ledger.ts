@@ -95,6 +95,7 @@ export function createLedger(deps: {
     forgetCluster: (cluster) => {
       engine.inputs.results.drop(cluster);
       engine.inputs.live.drop(cluster);
+      engine.inputs.kinds.drop(cluster);
       for (const { key } of [...engine.inputs.heldRemovals.entries(cluster)]) {
         engine.inputs.heldRemovals.delete(cluster, key);
         journal.put(recordKey.held(cluster, key), null);

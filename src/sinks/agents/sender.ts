@@ -7,10 +7,11 @@ import type { Log } from '../../ports/log.ts';
 import type { SendOutcome } from '../../relay/session.ts';
 import type { Ledger } from '../../runtime/ledger/ledger.ts';
 import type { Loop } from '../../runtime/loop.ts';
-import type { Counted, Windows } from '../../runtime/removals/windows.ts';
+import type { Windows } from '../../runtime/removals/windows.ts';
 import type { ClusterSession, Sessions } from '../../runtime/sessions.ts';
 import { buildDelta, type PlannedDelta } from './build-delta.ts';
 import { holdBack } from './hold-back.ts';
+import { createLeaving, type Leaving } from './leaving.ts';
 
 /**
  * Sends every connected cluster what it lacks: at most one delta is in flight per cluster, and what changes meanwhile
@@ -23,13 +24,7 @@ export interface Sender {
   run(): void;
 }
 
-/** Removals on their way, until it is known what became of them. */
-interface Leaving {
-  readonly counted: Counted;
-  readonly keys: readonly ObjectKey[];
-}
-
-export function createSender(deps: {
+interface SenderDeps {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly ledger: Ledger;
@@ -40,34 +35,13 @@ export function createSender(deps: {
   readonly revisions: () => readonly RevisionRef[];
   readonly clock: Clock;
   readonly log: Log;
-}): Sender {
+}
+
+export function createSender(deps: SenderDeps): Sender {
   const { engine, loop, ledger, windows, sessions, clock, log } = deps;
   const changes = engine.graph.watch(engine.pending);
   const woken = new Set<string>();
-  const leaving = new Map<string, Leaving>();
-  const arrived = (cluster: string, { entries }: AgentHolding): void => {
-    const { counted, keys } = leaving.get(cluster) ?? {};
-    leaving.delete(cluster);
-    const held = new Set(entries.filter(({ phase }) => phase === 'held').map(({ key }) => key));
-    counted?.settle(keys?.filter((key) => !held.has(key)).length ?? 0);
-  };
-
-  const depart = (cluster: string, state: ClusterSession, { delta, entries }: PlannedDelta): SequencedDelta => {
-    state.inFlight = true;
-    // Counted before it is known that they arrive; those that a person has approved are not counted at all.
-    const keys = delta.removals.filter((key) => engine.inputs.approvals.get(cluster, key) === undefined);
-    leaving.set(cluster, { counted: windows.leaving(cluster, keys.length), keys });
-    loop.transact(() => {
-      for (const [key, entry] of entries) ledger.setEntry(cluster, key, entry);
-      // What was reported before is about what was there before.
-      for (const key of delta.removals) engine.inputs.results.delete(cluster, key);
-    });
-    const sequenced = { ...delta, position: ledger.nextPosition(cluster) };
-    const { upserts, touches, position } = sequenced;
-    const size = { upserts: upserts.length, removals: delta.removals.length, touches: touches.length };
-    log.info('a delta is sent', { cluster, ...position, ...size });
-    return sequenced;
-  };
+  const leaving = createLeaving(engine, windows);
 
   const arrive = (cluster: string, state: ClusterSession, delta: SequencedDelta, outcome: SendOutcome): void => {
     if (sessions.get(cluster) !== state) return;
@@ -79,13 +53,13 @@ export function createSender(deps: {
       case 'accepted':
         state.holds = delta.to;
         state.rejections = 0;
-        leaving.delete(cluster);
+        leaving.accepted(cluster);
         loop.transact(() => markAccepted(engine, ledger, cluster, delta));
         return;
       case 'rejected':
         log.warn('an agent rejected a delta', { cluster, reason: outcome.reason, detail: outcome.message });
         state.holds = outcome.holding.digest;
-        arrived(cluster, outcome.holding);
+        leaving.holds(cluster, outcome.holding);
         holdBack(state, clock, () => loop.transact(() => woken.add(cluster)));
         loop.transact(() => ledger.replaceEntries(cluster, outcome.holding));
         return;
@@ -100,7 +74,8 @@ export function createSender(deps: {
     if (engine.clusters.get('', cluster) === undefined) return;
     const planned = buildDelta(engine, cluster, state.holds, deps.revisions());
     if (planned === undefined) return;
-    const delta = depart(cluster, state, planned);
+    state.inFlight = true;
+    const delta = depart(deps, leaving, cluster, planned);
     state.session.send(delta).then(
       (outcome) => arrive(cluster, state, delta, outcome),
       (error: unknown) => {
@@ -111,9 +86,21 @@ export function createSender(deps: {
     );
   };
 
+  // One cluster's trouble is not another's.
+  const pumpSafely = (cluster: string): void => {
+    try {
+      pump(cluster);
+    } catch (error) {
+      log.error('a delta could not be made', {
+        cluster,
+        error: error instanceof Error ? error.message : String(error),
+      });
+    }
+  };
+
   return {
     connected: (cluster, holding) => {
-      arrived(cluster, holding);
+      leaving.holds(cluster, holding);
       woken.add(cluster);
     },
     run: () => {
@@ -122,9 +109,29 @@ export function createSender(deps: {
       if (!deps.mayStart()) return;
       const clusters = [...woken];
       woken.clear();
-      for (const cluster of clusters) pump(cluster);
+      for (const cluster of clusters) pumpSafely(cluster);
     },
   };
+}
+
+/** Notes in the ledger what is about to leave, and gives it its position. */
+function depart(
+  { engine, loop, ledger, log }: SenderDeps,
+  leaving: Leaving,
+  cluster: string,
+  { delta, entries }: PlannedDelta,
+): SequencedDelta {
+  // Counted before it is known that they arrive: the guards rather see one removal too many for a moment.
+  leaving.depart(cluster, delta.removals);
+  loop.transact(() => {
+    for (const [key, entry] of entries) ledger.setEntry(cluster, key, entry);
+    // What was reported before is about what was there before.
+    for (const key of delta.removals) engine.inputs.results.delete(cluster, key);
+  });
+  const position = ledger.nextPosition(cluster);
+  const size = { upserts: delta.upserts.length, removals: delta.removals.length, touches: delta.touches.length };
+  log.info('a delta is sent', { cluster, ...position, ...size });
+  return { ...delta, position };
 }
 
 function markAccepted(engine: Engine, ledger: Ledger, cluster: string, delta: SequencedDelta): void {

@@ -80,7 +80,7 @@ describe('absence is not deletion', () => {
     expect(last?.upserts).toEqual([]);
   });
 
-  it('keeps what a broken Placement placed', async () => {
+  it('goes on with a broken Placement as it was last read', async () => {
     const world = await startedWorld();
     world.source.push({
       'fleet/placement.yaml':
@@ -88,6 +88,15 @@ describe('absence is not deletion', () => {
     });
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
+    world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': configMapYaml('b', '2') });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(
+      world
+        .agent('east')
+        .deltas.at(-1)
+        ?.upserts.map(({ key }) => key),
+    ).toEqual(['/ConfigMap/web/b']);
     expect(world.server.api.status().summary).toContain('held');
   });
 

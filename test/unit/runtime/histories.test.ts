@@ -13,6 +13,7 @@ const RUNS = Number(process.env.FLEETRELAY_HISTORIES ?? 150);
 type SourceId = (typeof SOURCES)[number];
 /** Stands for the file of an object whose removal was sent. */
 const LEFT = '';
+const PLACEMENT = 'fleet/placement.yaml';
 const typo = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n';
 const start: DesiredFiles = new Map([
   ['clusters/east/cluster.yaml', clusterYaml('east')],
@@ -145,8 +146,17 @@ async function createPlayer() {
   const unread = new Set<SourceId>();
   /** A cluster stays registered until a whole revision of its source no longer declares it. */
   const registered = new Set<string>();
+  /** The Placement as last read holds until a whole revision of its source no longer declares it. */
+  let placement: string | undefined;
+  const effective = (): DesiredFiles => {
+    const all = new Map(inSources(files));
+    if (!isReadable(all, PLACEMENT) && placement !== undefined) all.set(PLACEMENT, placement);
+    return all;
+  };
   const noteRegistered = (): void => {
     const main = filesOf(files, 'main');
+    if (isReadable(main, PLACEMENT)) placement = main.get(PLACEMENT);
+    else if (isWhole(main)) placement = undefined;
     if (isWhole(main)) registered.clear();
     for (const name of CLUSTERS) if (isReadable(main, `clusters/${name}/cluster.yaml`)) registered.add(name);
   };
@@ -166,7 +176,7 @@ async function createPlayer() {
       for (const delta of deltas.slice(before?.deltas ?? 0)) {
         expect(comparePositions(delta.position, position), `positions of ${name} grow`).toBeGreaterThan(0);
         position = delta.position;
-        const declared = declaredFor(inSources(files), name);
+        const declared = declaredFor(effective(), name);
         for (const key of delta.removals) {
           sentFrom.set(`${name}${key}`, LEFT);
           const source = sourceOfKey(key);
@@ -223,7 +233,10 @@ async function createPlayer() {
       sources: SOURCES,
     });
     for (const source of SOURCES) unread.add(source);
-    if (store === 'lost') registered.clear();
+    if (store === 'lost') {
+      registered.clear();
+      placement = undefined;
+    }
     const read = (source: SourceId): void => {
       unread.delete(source);
       if (source === 'main') noteRegistered();

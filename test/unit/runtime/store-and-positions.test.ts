@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
+import { createJournal } from '../../../src/runtime/ledger/journal.ts';
+import { createFleetWorld } from '../../support/fleet-world.ts';
+import { configMapYaml } from '../../support/manifests.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+describe('staged and committed', () => {
+  it('sends again what was rejected at once', async () => {
+    const world = await createFleetWorld();
+    world.agent('east').rejectNext();
+    world.source.push(base);
+    await world.settle();
+    world.agent('east').connect();
+    await world.settle();
+    await world.clock.advance(120_000);
+    expect(names(world, 'east')).toEqual(abc);
+  });
+
+  it('marks as accepted what was accepted at once', async () => {
+    const world = await startedWorld();
+    const phases = [...world.server.engine.inputs.ledger.entries('east')].map(({ value }) => value.phase);
+    expect(new Set(phases)).toEqual(new Set(['accepted']));
+  });
+});
+
+describe('the store', () => {
+  it('is started from although one of its records is damaged', async () => {
+    const first = await startedWorld();
+    await first.settle();
+    await first.store.write([{ key: 'entries/east//ConfigMap/web/a', value: new TextEncoder().encode('{"dig') }]);
+    const world = await restart(first);
+    world.source.push(base);
+    expect(world.agent('east').connect().type).toBe('admitted');
+    await world.settle();
+    expect(world.server.engine.inputs.ledger.size('east')).toBe(3);
+  });
+
+  it('gets every record, whenever it is queued', async () => {
+    const store = createMemoryStore();
+    const clock = createVirtualClock();
+    for (let ticks = 0; ticks < 8; ticks++) {
+      const journal = createJournal({
+        store: {
+          ...store,
+          write: async (writes) => {
+            const outcome = await store.write(writes);
+            if (writes.some(({ key }) => key === `first/${ticks}`))
+              void later(ticks).then(() => journal.put(`second/${ticks}`, 1));
+            return outcome;
+          },
+        },
+        clock,
+        log: silentLog,
+      });
+      journal.put(`first/${ticks}`, 1);
+      await clock.advance(5_000);
+    }
+    const keys: string[] = [];
+    for await (const { key } of store.list('second/')) keys.push(key);
+    expect(keys).toHaveLength(8);
+  });
+
+  it('keeps no ledger of a cluster that is gone from the fleet and from its own inventory', async () => {
+    const world = await startedWorld();
+    world.agent('east').disconnect();
+    world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': null, 'apps/c.yaml': null });
+    world.agent('east').restore([]);
+    world.agent('east').connect();
+    await world.settle();
+    expect(world.server.engine.inputs.ledger.size('east')).toBe(0);
+    expect(world.server.engine.inputs.results.size('east')).toBe(0);
+  });
+});
+
+describe('positions', () => {
+  it('are above what an agent has seen when an older store comes back', async () => {
+    const first = await startedWorld();
+    const copy = createMemoryStore();
+    for await (const { key, value } of first.store.list('')) await copy.write([{ key, value }]);
+    for (const value of ['2', '3', '4']) {
+      first.source.push({ 'apps/a.yaml': configMapYaml('a', value) });
+      await first.settle();
+    }
+    const seen = first.agent('east').holding().position;
+    for (const agent of first.agents.known.values()) agent.abandon();
+    const world = await createFleetWorld({
+      store: copy,
+      clock: createVirtualClock(first.clock.now()),
+      agents: first.agents,
+    });
+    world.source.push({ ...base, 'apps/a.yaml': configMapYaml('a', '5') });
+    world.agent('east').connect();
+    await world.settle();
+    const now = world.agent('east').holding().position;
+    expect([now.epoch, now.sequence]).toEqual([seen.epoch, seen.sequence + 1]);
+  });
+
+  it('of one cluster are not moved by the agent of another', async () => {
+    const world = await startedWorld();
+    const before = world.agent('west').holding().position.epoch;
+    world.agent('east').disconnect();
+    world.agent('east').seen({ epoch: Number.MAX_SAFE_INTEGER, sequence: 1 });
+    world.agent('east').connect();
+    world.source.push({ 'apps/a.yaml': configMapYaml('a', '2') });
+    await world.settle();
+    expect(world.agent('west').holding().position.epoch).toBe(before);
+  });
+});
+
+async function later(ticks: number): Promise<void> {
+  for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
+}

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { createFleetWorld } from '../../support/fleet-world.ts';
+import { configMapYaml } from '../../support/manifests.ts';
+import { abc, base, guards, names, startedWorld, typo } from '../../support/started-world.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+describe('a status that tells the truth', () => {
+  it('does not call applied what a cluster lost while its agent was away', async () => {
+    const world = await startedWorld();
+    world.agent('east').disconnect();
+    world.agent('east').restore([]);
+    world.agent('east').pause();
+    world.agent('east').connect();
+    await world.settle();
+    expect(world.server.api.clusters().find(({ name }) => name === 'east')?.counts.applied).toBe(0);
+  });
+
+  it('writes a file for a revision that changes nothing in any cluster', async () => {
+    const world = await startedWorld();
+    await world.settle();
+    await world.clock.advance(60_000);
+    world.source.push({ 'apps/a.yaml': `# a comment\n${configMapYaml('a', '1')}` });
+    await world.clock.advance(60_000);
+    expect([...world.statusFiles.keys()]).toContain('revisions/main/r2.yaml');
+  });
+
+  it('writes what is wrong with a revision whose only change is a file that cannot be read', async () => {
+    const world = await startedWorld();
+    await world.clock.advance(60_000);
+    world.source.push({ 'apps/new.yaml': typo });
+    await world.clock.advance(60_000);
+    expect(world.statusFiles.get('revisions/main/r2.yaml')).toContain('apps/new.yaml');
+  });
+
+  it('goes on when lines cannot be found', async () => {
+    const world = await startedWorld({ ...base, 'nowhere/n.yaml': configMapYaml('n', '1') });
+    await world.clock.advance(60_000);
+    world.source.breakReading();
+    world.source.push({ 'nowhere/n.yaml': configMapYaml('n', '2'), 'apps/a.yaml': configMapYaml('a', '2') });
+    await world.clock.advance(60_000);
+    expect([...world.statusFiles.keys()]).toContain('revisions/main/r2.yaml');
+  });
+
+  it('says removing, not failed, of an object that could not be applied and is being removed', async () => {
+    const world = await createFleetWorld();
+    world.source.push(base);
+    world.agent('east').failing.add('ConfigMap/web/a');
+    world.agent('east').connect();
+    await world.settle();
+    world.agent('east').pause();
+    world.source.push({ 'apps/a.yaml': null });
+    await world.settle();
+    const said = world.server.api.outputs('east')?.find(({ object }) => object === 'ConfigMap/web/a');
+    expect(said?.state).toBe('removing');
+  });
+
+  it('leaves the status branch alone while a server without a memory has read no source', async () => {
+    const first = await startedWorld();
+    await first.clock.advance(60_000);
+    const before = [...first.statusFiles.keys()].sort();
+    expect(before).toContain('objects/ConfigMap/web/a.yaml');
+    for (const agent of first.agents.known.values()) agent.abandon();
+    const world = await createFleetWorld({
+      statusFiles: new Map(first.statusFiles),
+      clock: createVirtualClock(first.clock.now()),
+      agents: first.agents,
+    });
+    world.source.condition({ state: 'refused', reason: 'EmptyTree', refusedRevision: 'bad' });
+    await world.clock.advance(60_000);
+    expect([...world.statusFiles.keys()].sort()).toEqual(before);
+  });
+
+  it('does not write the status after it was stopped', async () => {
+    const world = await startedWorld();
+    await world.server.stop();
+    const before = world.statusUpdates();
+    await world.clock.advance(60_000);
+    expect(world.statusUpdates()).toBe(before);
+  });
+});
+
+describe('a deregistered cluster', () => {
+  it('has its session ended', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'clusters/east/cluster.yaml': null });
+    await world.settle();
+    expect(world.agent('east').closed).not.toEqual([]);
+  });
+
+  it('is taken up where it was when it is registered again', async () => {
+    const world = await startedWorld();
+    const sent = world.agent('east').deltas.length;
+    world.source.push({ 'clusters/east/cluster.yaml': null });
+    await world.settle();
+    world.source.push({
+      'clusters/east/cluster.yaml': base['clusters/east/cluster.yaml'],
+      'apps/d.yaml': configMapYaml('d', '1'),
+    });
+    await world.settle();
+    expect(names(world, 'east')).toEqual([...abc, '/ConfigMap/web/d']);
+    expect(world.agent('east').deltas).toHaveLength(sent + 1);
+  });
+
+  it('does not make the guard of the fleet looser', async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [`clusters/west/m${index}.yaml`, configMapYaml(`m${index}`, '1')]),
+    );
+    const few = Object.fromEntries(
+      Array.from({ length: 10 }, (_, index) => [`clusters/east/e${index}.yaml`, configMapYaml(`e${index}`, '1')]),
+    );
+    const world = await startedWorld({
+      ...base,
+      ...many,
+      ...few,
+      'fleet/policy.yaml': guards({ maxRemovalPercentPerCluster: 100 }),
+    });
+    world.source.push({ 'clusters/west/cluster.yaml': null });
+    await world.settle();
+    world.source.push(Object.fromEntries(Object.keys(few).map((path) => [path, null])));
+    await world.settle();
+    expect(names(world, 'east')).toHaveLength(13);
+  });
+});
+
+describe('an object of a deregistered cluster', () => {
+  it('does not keep the object from being ready where it is wanted', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'clusters/east/cluster.yaml': null });
+    await world.settle();
+    await world.clock.advance(60_000);
+    expect(world.statusFiles.get('objects/ConfigMap/web/a.yaml')).toMatch(/type: Ready\n +status: .?True/);
+  });
+});
+
+describe('answers of the API', () => {
+  it('do not lag what was done before', async () => {
+    const world = await startedWorld();
+    world.agent('east').disconnect();
+    expect(world.server.api.clusters().find(({ name }) => name === 'east')?.connected).toBe(false);
+  });
+});
