@@ -11,11 +11,11 @@ import type { Clock } from '../ports/clock.ts';
 import type { GitRepo } from '../ports/git-repo.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
+import type { Source } from '../ports/source.ts';
 import type { HookTarget } from '../server/hook-routes.ts';
 import { createGitStatusSink, type GitStatusSink } from '../sinks/git/status-sink.ts';
 import { createFilesSource } from '../sources/files/files-source.ts';
 import { createGitSource } from '../sources/git/git-source.ts';
-import type { Source } from '../sources/source.ts';
 
 /** What every adapter of a process is made with. */
 export interface ProcessDeps {

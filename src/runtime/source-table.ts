@@ -4,7 +4,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { RevisionRef } from '../model/output.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { RevisionObservation, Source, SourceCondition, SourceListener } from '../sources/source.ts';
+import type { RevisionObservation, Source, SourceCondition, SourceListener } from '../ports/source.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { Loop } from './loop.ts';
 

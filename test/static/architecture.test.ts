@@ -41,7 +41,7 @@ const MAY_IMPORT: Readonly<Record<Layer, readonly Target[]>> = {
   sinks: allBut('sources', 'adapters', 'compose', 'cli'),
   relay: [...allBut('adapters', 'compose', 'cli'), 'generated'],
   agent: allBut('engine', 'sources', 'sinks', 'server', 'adapters', 'compose', 'cli'),
-  runtime: allBut('adapters', 'compose', 'cli'),
+  runtime: allBut('adapters', 'sources', 'sinks', 'compose', 'cli'),
   server: allBut('adapters', 'compose', 'cli'),
   adapters: allBut('engine', 'sources', 'sinks', 'server', 'agent', 'compose', 'cli'),
   compose: [...allBut('cli'), 'generated'],

@@ -47,6 +47,7 @@ const LAYERS: readonly Violation[] = [
   forbiddenImport('src/agent', '../engine/graph.ts'),
   forbiddenImport('src/agent', '../adapters/directory/x.ts'),
   forbiddenImport('src/runtime', '../compose/serve.ts'),
+  forbiddenImport('src/runtime', '../sinks/agents/sender.ts'),
   forbiddenImport('src/server', '../cli/main.ts'),
   forbiddenImport('src/adapters/git', '../../compose/serve.ts'),
   forbiddenImport('src/adapters/git', '../../../generated/x.ts'),

@@ -1,5 +1,6 @@
 import { load } from 'js-yaml';
 import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
+import { createManagementServer, type ManagementServer } from '../../src/compose/management-server.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { AgentHello, AgentHolding, InventoryEntry, ObjectResult } from '../../src/model/agent.ts';
@@ -16,9 +17,8 @@ import { displayKey, type ObjectKey } from '../../src/model/object-key.ts';
 import type { OutputPosition, SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
+import type { Source, SourceCondition, SourceListener } from '../../src/ports/source.ts';
 import type { Admission, AgentListener, AgentSession, SendOutcome } from '../../src/relay/session.ts';
-import { createManagementServer, type ManagementServer } from '../../src/runtime/management-server.ts';
-import type { Source, SourceCondition, SourceListener } from '../../src/sources/source.ts';
 import { silentLog } from './silent-log.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 

@@ -1,5 +1,5 @@
 import type { DecodedFile } from '../../src/model/desired.ts';
-import type { RevisionObservation, SourceCondition, SourceListener } from '../../src/sources/source.ts';
+import type { RevisionObservation, SourceCondition, SourceListener } from '../../src/ports/source.ts';
 import type { DecodeFile } from '../../src/sources/tree/tree-reader.ts';
 
 /** A listener that keeps what it is told, and the files that add up from it. */

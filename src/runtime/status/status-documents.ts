@@ -12,7 +12,7 @@ import type { Diagnostic } from '../../model/diagnostic.ts';
 import { displayDiagnostic } from '../../model/diagnostic.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { RevisionObservation } from '../../sources/source.ts';
+import type { RevisionObservation } from '../../ports/source.ts';
 
 /** Paths of the files on the status branch. */
 export const statusPath = {
@@ -21,6 +21,7 @@ export const statusPath = {
     const { group, kind, namespace, name } = objectRefOf(key as ObjectKey);
     return `objects/${group === '' ? kind : `${kind}.${group}`}/${namespace === '' ? '_cluster' : namespace}/${name}.yaml`;
   },
+  source: (name: string) => `sources/${name}.yaml`,
   revision: (source: string, revision: string) => `revisions/${source}/${revision}.yaml`,
   revisionsOf: (source: string) => `revisions/${source}/`,
 } as const;

@@ -9,6 +9,7 @@ import type { JsonObject, JsonValue } from '../../model/json.ts';
 import type { SourceTable } from '../source-table.ts';
 import { createCarriedFiles } from './carried-files.ts';
 import { createRevisionFiles } from './revision-files.ts';
+import { sourceDocument } from './source-document.ts';
 import {
   clusterDocument,
   nothingWritten,
@@ -56,8 +57,12 @@ export function createStatusRenderer({ engine, sources, diagnosticsOf }: Rendere
     else before.set(path, writtenBefore(document));
     changes.set(path, document === undefined || document === null ? null : printYaml(document));
   };
-  const putRevisions = async (changes: Map<string, string | null>, now: number): Promise<void> => {
-    for (const { admitted } of sources.all()) {
+  const putSources = async (changes: Map<string, string | null>, now: number): Promise<void> => {
+    for (const state of sources.all()) {
+      const { admitted } = state;
+      const sourcePath = statusPath.source(state.source.name);
+      if (state.condition.state !== 'pending')
+        put(changes, sourcePath, sourceDocument(state, beforeAt(sourcePath), now));
       if (admitted === undefined) continue;
       const { source, revision } = admitted;
       const found = await diagnosticsOf(source);
@@ -97,7 +102,7 @@ export function createStatusRenderer({ engine, sources, diagnosticsOf }: Rendere
       try {
         for (const [path, file] of revisions.unstated()) put(changes, path, file);
         putNoted(changes, noted, now);
-        await putRevisions(changes, now);
+        await putSources(changes, now);
       } catch (error) {
         dirty.putBack(noted);
         throw error;
@@ -143,8 +148,8 @@ function trackDirty(engine: Engine, sources: SourceTable) {
       }
       const changed: readonly Change<unknown>[] = [...agents.take(), ...declared.take()];
       for (const { key } of changed) clusters.add(key);
-      // A revision that changes no output is told of all the same.
-      const entered = JSON.stringify(sources.revisions());
+      // A revision that changes no output is told of all the same, and so is trouble with a source.
+      const entered = JSON.stringify(sources.all().map(({ condition, admitted }) => [condition, admitted?.revision]));
       anything ||= moved.length + changed.length > 0 || entered !== revisions;
       revisions = entered;
     },

@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import type { Source } from '../source.ts';
+import type { Source } from '../../ports/source.ts';
 import { createAdmission } from '../tree/admission.ts';
 import { createPoller } from '../tree/poller.ts';
 import { createTreeReader, type DecodeFile } from '../tree/tree-reader.ts';

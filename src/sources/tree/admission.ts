@@ -1,6 +1,6 @@
 import type { SourceName } from '../../model/ids.ts';
 import { canonicalJson } from '../../model/json.ts';
-import type { RevisionObservation, SourceCondition, SourceListener } from '../source.ts';
+import type { RevisionObservation, SourceCondition, SourceListener } from '../../ports/source.ts';
 import type { PreparedTree, TreeReader } from './tree-reader.ts';
 
 /** A revision that was read and may enter. */

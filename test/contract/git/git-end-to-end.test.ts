@@ -7,9 +7,9 @@ import { createSmartHttpServer, type SmartHttpServer } from '../../../src/adapte
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { parseFleetName, parseSourceName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
+import type { Source } from '../../../src/ports/source.ts';
 import { createGitStatusSink, type GitStatusSink } from '../../../src/sinks/git/status-sink.ts';
 import { createGitSource } from '../../../src/sources/git/git-source.ts';
-import type { Source } from '../../../src/sources/source.ts';
 import { createKeptLog } from '../../support/git-quiet-log.ts';
 import { createGitSandbox, type GitSandbox, hermeticGit, writeFiles } from '../../support/git-sandbox.ts';
 import { createSourceRecorder, createTestDecoder, type SourceRecorder } from '../../support/source-recorder.ts';

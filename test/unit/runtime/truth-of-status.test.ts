@@ -139,3 +139,21 @@ describe('answers of the API', () => {
     expect(world.server.api.clusters().find(({ name }) => name === 'east')?.connected).toBe(false);
   });
 });
+
+describe('the status of a source', () => {
+  it('tells of a refused revision and of files that cannot be read', async () => {
+    const world = await startedWorld();
+    world.source.push({ 'apps/broken.yaml': typo });
+    world.source.condition({
+      state: 'refused',
+      reason: 'RewrittenHistory',
+      message: 'accept it',
+      refusedRevision: 'r9',
+    });
+    await world.clock.advance(60_000);
+    const said = world.statusFiles.get('sources/main.yaml');
+    expect(said).toContain('refusedRevision: r9');
+    expect(said).toMatch(/type: Synced\n +status: .?False.?\n +reason: RewrittenHistory/);
+    expect(said).toMatch(/type: Whole\n +status: .?False/);
+  });
+});
