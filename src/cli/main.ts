@@ -1,9 +1,9 @@
+import { suggestion } from '../model/suggestion.ts';
 import { CliError } from './cli-error.ts';
 import type { CliContext } from './command.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { writeExitCodes, writeOverview } from './overview.ts';
 import { COMMANDS } from './registry.ts';
-import { suggestion } from './suggest.ts';
 
 /** The context of one run: what {@link main} does not add by itself. */
 export type MainContext = Omit<CliContext, 'exit' | 'allCommands'>;

@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { OutcomeCounts } from '../model/outcome.ts';
 
 /** What the commands ask a running server; the HTTP API is this interface, one route a function. */
 export interface ServerApi {
@@ -20,16 +21,6 @@ export interface ServerApi {
 export type Answer<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly kind: 'notFound' | 'conflict' | 'invalid'; readonly message: string };
-
-/** Applied, failed, held and unreachable add up to targeted (pending ones are connected and under way). */
-export interface Counts {
-  readonly targeted: number;
-  readonly applied: number;
-  readonly failed: number;
-  readonly held: number;
-  readonly pending: number;
-  readonly unreachable: number;
-}
 
 export interface FleetView {
   readonly fleet: string;
@@ -62,7 +53,7 @@ export interface ClusterView {
   readonly warm: boolean;
   readonly inSync: boolean;
   readonly position: { readonly epoch: number; readonly sequence: number };
-  readonly counts: Counts;
+  readonly counts: OutcomeCounts;
   readonly message: string;
 }
 

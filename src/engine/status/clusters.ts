@@ -1,7 +1,8 @@
 import type { ClusterName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
+import type { OutcomeCounts } from '../../model/outcome.ts';
 import { countProgress, type Engine, progressGroup } from '../graph.ts';
-import { type ConditionValue, countOutcomes, type OutcomeCounts, rfc3339, summarise } from './conditions.ts';
+import { type ConditionValue, countOutcomes, rfc3339, summarise } from './conditions.ts';
 import type { Progress, ProgressState } from './progress.ts';
 
 /** How a cluster is doing. */

@@ -1,3 +1,4 @@
+import type { OutcomeCounts } from '../../model/outcome.ts';
 import type { Progress, ProgressState } from './progress.ts';
 
 /** A condition by the rules of `metav1.Condition`, without the time that only the writer knows. */
@@ -13,16 +14,6 @@ export interface ConditionValue {
 export interface Condition extends ConditionValue {
   /** RFC 3339, whole seconds; changes only when `status` does. */
   readonly lastTransitionTime: string;
-}
-
-/** Outcomes counted: applied, failed, held, pending and unreachable add up to targeted. */
-export interface OutcomeCounts {
-  readonly targeted: number;
-  readonly applied: number;
-  readonly failed: number;
-  readonly held: number;
-  readonly pending: number;
-  readonly unreachable: number;
 }
 
 /** Sorts the nine states of progress into the five that a person counts. */

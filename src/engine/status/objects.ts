@@ -1,7 +1,8 @@
+import type { OutcomeCounts } from '../../model/outcome.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Engine } from '../graph.ts';
 import { worstOf } from './clusters.ts';
-import { type ConditionValue, countOutcomes, type OutcomeCounts, summarise } from './conditions.ts';
+import { type ConditionValue, countOutcomes, summarise } from './conditions.ts';
 import { type Progress, type ProgressState, progressStates } from './progress.ts';
 
 /** How one object is doing across the clusters that it is meant for. */

@@ -1,7 +1,8 @@
 import { compareText } from '../../model/json.ts';
+import type { OutcomeCounts } from '../../model/outcome.ts';
 import { countProgress, type Engine } from '../graph.ts';
 import { worstProgress } from './clusters.ts';
-import { type ConditionValue, countOutcomes, type OutcomeCounts, rfc3339, summarise } from './conditions.ts';
+import { type ConditionValue, countOutcomes, rfc3339, summarise } from './conditions.ts';
 
 /** How far a source's admitted revision has got in the fleet. */
 export interface RevisionStatus {

@@ -1,17 +1,12 @@
 import type { ClusterStatus } from '../../engine/status/clusters.ts';
-import {
-  type Condition,
-  type ConditionValue,
-  type OutcomeCounts,
-  rfc3339,
-  withTransitionTimes,
-} from '../../engine/status/conditions.ts';
+import { type Condition, type ConditionValue, rfc3339, withTransitionTimes } from '../../engine/status/conditions.ts';
 import type { ObjectStatus } from '../../engine/status/objects.ts';
 import type { RevisionStatus } from '../../engine/status/revision.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { displayDiagnostic } from '../../model/diagnostic.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { OutcomeCounts } from '../../model/outcome.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
 
 /** Paths of the files on the status branch. */

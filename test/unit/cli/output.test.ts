@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { TextOutput } from '../../../src/cli/command.ts';
 import { printable, writeTable } from '../../../src/cli/output.ts';
 import { wantsColour } from '../../../src/cli/style.ts';
-import { suggestion } from '../../../src/cli/suggest.ts';
+import { suggestion } from '../../../src/model/suggestion.ts';
 
 interface Row {
   readonly name: string;

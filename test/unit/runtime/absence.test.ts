@@ -1,34 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
+import { createFleetWorld } from '../../support/fleet-world.ts';
 import { clusterYaml, configMapYaml, placementYaml, policyYaml } from '../../support/manifests.ts';
-
-const typo = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n';
-
-async function startedWorld(): Promise<FleetWorld> {
-  const world = await createFleetWorld();
-  world.source.push({
-    'clusters/east/cluster.yaml': clusterYaml('east', { env: 'prod' }),
-    'clusters/west/cluster.yaml': clusterYaml('west', { env: 'prod' }),
-    'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
-    'apps/a.yaml': configMapYaml('a', '1'),
-    'apps/b.yaml': configMapYaml('b', '1'),
-    'apps/c.yaml': configMapYaml('c', '1'),
-  });
-  world.agent('east').connect();
-  world.agent('west').connect();
-  await world.settle();
-  return world;
-}
-
-function names(world: FleetWorld, cluster: string): readonly string[] {
-  return world
-    .agent(cluster)
-    .holding()
-    .entries.map(({ key }) => key)
-    .sort();
-}
-
-const abc = ['/ConfigMap/web/a', '/ConfigMap/web/b', '/ConfigMap/web/c'];
+import { abc, names, startedWorld, typo } from '../../support/started-world.ts';
 
 describe('absence is not deletion', () => {
   it('sends a first snapshot, and nothing when nothing changes', async () => {
