@@ -1,5 +1,6 @@
 import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
-import type { ClusterView, Counts, HeldRemovalsView, OutputView, SourceView } from '../server/api.ts';
+import type { OutcomeCounts } from '../model/outcome.ts';
+import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../server/api.ts';
 import type { Column } from './output.ts';
 import type { Tone } from './style.ts';
 
@@ -83,7 +84,7 @@ export const DIAGNOSTIC_COLUMNS: readonly Column<Diagnostic>[] = [
   { title: 'MESSAGE', text: ({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`) },
 ];
 
-function remainder(counts: Counts): string {
+function remainder(counts: OutcomeCounts): string {
   const states = ['failed', 'held', 'pending', 'unreachable'] as const;
   return states.flatMap((state) => (counts[state] === 0 ? [] : [`${counts[state]} ${state}`])).join(', ');
 }
