@@ -13,7 +13,7 @@ import { must } from '../model/result.ts';
 import type { Log } from '../ports/log.ts';
 import type { SnapshotStore } from '../ports/snapshot-store.ts';
 import { createHttpServer } from '../server/http-server.ts';
-import { createServerMetrics } from '../server/metrics.ts';
+import { createServerMetrics, type ServerMetrics } from '../server/metrics.ts';
 import type { GitStatusSink } from '../sinks/git/status-sink.ts';
 import { createManagementServer, type ManagementServer } from './management-server.ts';
 import type { RunIo, ServeOptions } from './options.ts';
@@ -53,10 +53,7 @@ export async function startServer(
   const targets = await hookTargets(config, sources, env);
   const sink = openStatusSink(config, deps);
   const store = await openStore(config, log);
-  const metrics = createServerMetrics(
-    metricsOf(() => server),
-    version,
-  );
+  let metrics: ServerMetrics | undefined;
   const server: ManagementServer = await createManagementServer(
     {
       ...deps,
@@ -66,10 +63,11 @@ export async function startServer(
       relay,
       ...(sink === undefined ? {} : { statusSink: statusSinkOf(sink) }),
       parseYaml: (text) => load(text) as JsonValue,
-      committed: metrics.engineCommit,
+      committed: (seconds, computed) => metrics?.engineCommit(seconds, computed),
     },
     { fleet: config.fleet, version, bounds: config.bounds },
   );
+  metrics = createServerMetrics({ fleet: () => server.api.status(), relay: () => relay.stats() }, version);
   const token = await readApiToken(config.http.tokenFile);
   const { address, port } = config.http.listen;
   const http = must(
@@ -117,15 +115,5 @@ function statusSinkOf(sink: GitStatusSink) {
       const { state, message, commit } = sink.condition();
       return { state, message, commit: commit ?? null };
     },
-  };
-}
-
-function metricsOf(server: () => ManagementServer): Parameters<typeof createServerMetrics>[0] {
-  return {
-    fleet: () => server().api.status(),
-    relayClients: () =>
-      server()
-        .api.clusters()
-        .map(({ name, connected, warm }) => ({ cluster: name, push: connected, pull: connected, warmed: warm })),
   };
 }

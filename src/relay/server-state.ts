@@ -34,6 +34,8 @@ export interface RelayServerOptions {
 /** Counters since the start, for metrics; `connectedClusters` and `streams` are of this moment. */
 export interface RelayServerStats {
   readonly connectedClusters: number;
+  /** Which streams of a cluster are up; a cluster without any is not here. */
+  readonly clients: readonly { readonly cluster: ClusterName; readonly push: boolean; readonly pull: boolean }[];
   readonly streams: number;
   readonly bytesIn: number;
   readonly bytesOut: number;

@@ -68,6 +68,11 @@ function readStats(state: ServerState | undefined): RelayServerStats {
   return {
     ...counts,
     connectedClusters: slots.filter(({ pull }) => pull?.phase === 'established').length,
+    clients: slots.map(({ cluster, pull, push }) => ({
+      cluster,
+      push: push !== undefined,
+      pull: pull?.phase === 'established',
+    })),
     streams: slots.reduce((sum, { streams }) => sum + streams, 0),
     ended: Object.fromEntries(state?.ended ?? []),
   };

@@ -1,33 +1,31 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ClusterView, FleetView } from './api.ts';
 
-/** The streams of one cluster's agent at the moment of asking. */
-export interface RelayClientView {
-  readonly cluster: string;
-  readonly push: boolean;
-  readonly pull: boolean;
-  /** The first complete input snapshot has been received. */
-  readonly warmed: boolean;
+/** The relay at the moment of asking; the figures count from the start of the process. */
+export interface RelayView {
+  readonly clients: readonly { readonly cluster: string; readonly push: boolean; readonly pull: boolean }[];
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly outputsAccepted: number;
+  readonly outputsRejected: number;
+  readonly inputDeltas: number;
+  readonly results: number;
+  /** Streams that have ended, by reason. */
+  readonly ended: Readonly<Record<string, number>>;
 }
 
-/** What the gauges show; asked at each scrape, so nothing is counted twice. */
+/** What the metrics show; asked once at each scrape, so nothing is counted twice. */
 export interface MetricsDeps {
   readonly fleet: () => FleetView;
-  readonly relayClients: () => readonly RelayClientView[];
+  readonly relay: () => RelayView;
 }
 
 /** The server's metrics. What happens is counted by calling these; what is, is read when somebody scrapes. */
 export interface ServerMetrics {
   /** Everything, in the Prometheus text format. */
   text(): Promise<string>;
-  /** An output delta was sent and answered. */
-  delta(cluster: string, outcome: 'accepted' | 'rejected' | 'disconnected'): void;
   /** The engine committed: how long it took and how many functions it called. */
   engineCommit(seconds: number, computed: number): void;
-  /** A commit on the status branch was pushed, lost a race, or failed. */
-  statusCommit(outcome: 'pushed' | 'raced' | 'failed'): void;
-  /** A source was looked at. */
-  sourceLook(source: string, outcome: 'unchanged' | 'admitted' | 'refused' | 'failed'): void;
 }
 
 const COMMIT_BUCKETS = [0.000_05, 0.000_25, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10];
@@ -36,10 +34,16 @@ const COMMIT_BUCKETS = [0.000_05, 0.000_25, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 
 export function createServerMetrics(deps: MetricsDeps, version: string): ServerMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  relayGauges(registry, deps);
-  fleetGauges(registry, deps, version);
-  sourceGauges(registry, deps);
-  return { text: () => registry.metrics(), ...counters(registry) };
+  const scrape: { fleet: FleetView; relay: RelayView } = { fleet: deps.fleet(), relay: deps.relay() };
+  relayMetrics(registry, scrape);
+  fleetGauges(registry, scrape, version);
+  sourceGauges(registry, scrape);
+  const text = (): Promise<string> => {
+    scrape.fleet = deps.fleet();
+    scrape.relay = deps.relay();
+    return registry.metrics();
+  };
+  return { text, ...counters(registry) };
 }
 
 /** A gauge whose samples are worked out anew at each scrape, so that what is gone leaves no sample behind. */
@@ -64,17 +68,63 @@ function gauge<Label extends string>(
 
 const flag = (value: boolean): number => (value ? 1 : 0);
 
-function relayGauges(registry: Registry, { relayClients }: MetricsDeps): void {
-  const perCluster = (name: string, help: string, of: (client: RelayClientView) => boolean): void =>
-    gauge(registry, name, help, ['cluster'], () =>
-      relayClients().map((client) => [{ cluster: client.cluster }, flag(of(client))]),
-    );
-  perCluster('relay_push_clients_connected', 'Connected relay push clients.', ({ push }) => push);
-  perCluster('relay_push_clients_warmed', 'Relay push clients that have sent a complete snapshot.', (c) => c.warmed);
-  perCluster('relay_pull_clients_connected', 'Connected relay pull clients.', ({ pull }) => pull);
+/** What is shown at one scrape. */
+interface Scrape {
+  readonly fleet: FleetView;
+  readonly relay: RelayView;
 }
 
-function fleetGauges(registry: Registry, { fleet }: MetricsDeps, version: string): void {
+function relayMetrics(registry: Registry, scrape: Scrape): void {
+  const connected = (name: string, help: string, of: 'push' | 'pull'): void =>
+    gauge(registry, name, help, ['cluster'], () =>
+      scrape.relay.clients.map((client) => [{ cluster: client.cluster }, flag(client[of])]),
+    );
+  connected('relay_push_clients_connected', 'Connected relay push clients.', 'push');
+  connected('relay_pull_clients_connected', 'Connected relay pull clients.', 'pull');
+  gauge(
+    registry,
+    'relay_push_clients_warmed',
+    'Relay push clients that have sent a complete snapshot.',
+    ['cluster'],
+    () => scrape.fleet.clusters.map(({ name, warm }) => [{ cluster: name }, flag(warm)]),
+  );
+  total(registry, 'fleetrelay_relay_bytes_total', 'Bytes on the relay, by direction.', ['direction'], () => [
+    [{ direction: 'in' }, scrape.relay.bytesIn],
+    [{ direction: 'out' }, scrape.relay.bytesOut],
+  ]);
+  total(registry, 'fleetrelay_output_deltas_total', 'Output deltas answered, by the answer.', ['outcome'], () => [
+    [{ outcome: 'accepted' }, scrape.relay.outputsAccepted],
+    [{ outcome: 'rejected' }, scrape.relay.outputsRejected],
+  ]);
+  total(registry, 'fleetrelay_input_deltas_total', 'Input deltas taken.', [], () => [[{}, scrape.relay.inputDeltas]]);
+  total(registry, 'fleetrelay_results_total', 'Results of objects taken.', [], () => [[{}, scrape.relay.results]]);
+  total(registry, 'fleetrelay_relay_streams_ended_total', 'Relay streams that have ended.', ['reason'], () =>
+    Object.entries(scrape.relay.ended).map(([reason, count]) => [{ reason }, count]),
+  );
+}
+
+/** A counter that somebody else counts: shown as it is at each scrape. */
+function total<Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly Label[],
+  samples: () => Iterable<readonly [labels: Readonly<Record<Label, string>>, value: number]>,
+): void {
+  new Counter<Label>({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [labels, value] of samples()) this.inc(labels, value);
+    },
+  });
+}
+
+function fleetGauges(registry: Registry, scrape: Scrape, version: string): void {
+  const fleet = (): FleetView => scrape.fleet;
   gauge(registry, 'fleetrelay_build_info', 'Always 1; the version is in the label.', ['version'], () => [
     [{ version }, 1],
   ]);
@@ -105,7 +155,8 @@ function objectSamples({ name, counts }: ClusterView): (readonly [{ cluster: str
   return states.map((state) => [{ cluster: name, state }, counts[state]]);
 }
 
-function sourceGauges(registry: Registry, { fleet }: MetricsDeps): void {
+function sourceGauges(registry: Registry, scrape: Scrape): void {
+  const fleet = (): FleetView => scrape.fleet;
   const states = ['pending', 'synced', 'failing', 'refused'] as const;
   gauge(registry, 'fleetrelay_source_state', '1 for the state that a source is in.', ['source', 'state'], () =>
     fleet().sources.flatMap((source) =>
@@ -115,19 +166,19 @@ function sourceGauges(registry: Registry, { fleet }: MetricsDeps): void {
   gauge(registry, 'fleetrelay_source_partial', '1 if a file of the admitted revision cannot be read.', ['source'], () =>
     fleet().sources.map((source) => [{ source: source.name }, flag(source.partial)]),
   );
+  gauge(registry, 'fleetrelay_status_branch_state', '1 for the state that the status branch is in.', ['state'], () => {
+    const { statusBranch } = fleet();
+    return statusBranch === null ? [] : states.map((state) => [{ state }, flag(statusBranch.state === state)]);
+  });
 }
 
 function counters(registry: Registry): Omit<ServerMetrics, 'text'> {
   const registers = [registry];
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Counter<Label> =>
-    new Counter({ name, help, labelNames: [...labelNames], registers });
-  const deltas = counter('fleetrelay_deltas_total', 'Output deltas sent, by how it ended.', ['cluster', 'outcome']);
-  const computed = counter('fleetrelay_engine_computed_total', 'Functions that the engine has called.', []);
-  const statuses = counter('fleetrelay_status_commits_total', 'Commits to the status branch.', ['outcome']);
-  const looks = counter('fleetrelay_source_looks_total', 'Looks at a source, by how they ended.', [
-    'source',
-    'outcome',
-  ]);
+  const computed = new Counter({
+    name: 'fleetrelay_engine_computed_total',
+    help: 'Functions that the engine has called.',
+    registers,
+  });
   const commits = new Histogram({
     name: 'fleetrelay_engine_commit_seconds',
     help: 'Time that a commit of the engine takes.',
@@ -135,12 +186,9 @@ function counters(registry: Registry): Omit<ServerMetrics, 'text'> {
     registers,
   });
   return {
-    delta: (cluster, outcome) => deltas.inc({ cluster, outcome }),
     engineCommit: (seconds, functions) => {
       commits.observe(seconds);
       computed.inc(functions);
     },
-    statusCommit: (outcome) => statuses.inc({ outcome }),
-    sourceLook: (source, outcome) => looks.inc({ source, outcome }),
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createServerMetrics } from '../../../src/server/metrics.ts';
+import { createServerMetrics, type RelayView } from '../../../src/server/metrics.ts';
 import { runServer } from '../../support/running-server.ts';
 import { clusterView, fleetView } from '../../support/server-api.ts';
 
@@ -8,7 +8,7 @@ test('shows what is at the moment of the scrape, and nothing of what is gone', a
   const metrics = createServerMetrics(
     {
       fleet: () => fleetView({ clusters }),
-      relayClients: () => clusters.map(({ name, warm }) => ({ cluster: name, push: true, pull: false, warmed: warm })),
+      relay: () => relayView(clusters.map(({ name }) => ({ cluster: name, push: true, pull: false }))),
     },
     '1.2.3',
   );
@@ -28,20 +28,22 @@ test('shows what is at the moment of the scrape, and nothing of what is gone', a
 });
 
 test('counts what happens, each set of metrics for itself', async () => {
-  const deps = { fleet: () => fleetView(), relayClients: () => [] };
+  let accepted = 1;
+  const deps = {
+    fleet: () => fleetView(),
+    relay: () => ({ ...relayView([]), outputsAccepted: accepted, ended: { WrongToken: 3 } }),
+  };
   const [counted, untouched] = [createServerMetrics(deps, 'v'), createServerMetrics(deps, 'v')];
-  counted.delta('east', 'accepted');
-  counted.delta('east', 'accepted');
-  counted.statusCommit('raced');
-  counted.sourceLook('main', 'admitted');
+  await counted.text();
+  accepted = 2;
   counted.engineCommit(0.002, 12);
   const text = await counted.text();
-  expect(text).toContain('fleetrelay_deltas_total{cluster="east",outcome="accepted"} 2');
-  expect(text).toContain('fleetrelay_status_commits_total{outcome="raced"} 1');
-  expect(text).toContain('fleetrelay_source_looks_total{source="main",outcome="admitted"} 1');
+  expect(text).toContain('fleetrelay_output_deltas_total{outcome="accepted"} 2');
+  expect(text).toContain('fleetrelay_relay_streams_ended_total{reason="WrongToken"} 3');
+  expect(text).toContain('fleetrelay_status_branch_state{state="synced"} 1');
   expect(text).toContain('fleetrelay_engine_commit_seconds_bucket{le="0.005"} 1');
   expect(text).toContain('fleetrelay_engine_computed_total 12');
-  expect(await untouched.text()).not.toContain('outcome="accepted"');
+  expect(await untouched.text()).toContain('fleetrelay_engine_computed_total 0');
 });
 
 test('is served as Prometheus expects it', async () => {
@@ -51,3 +53,16 @@ test('is served as Prometheus expects it', async () => {
   expect(await response.text()).toBe('up 1\n');
   await server.stop();
 });
+
+function relayView(clients: RelayView['clients']): RelayView {
+  return {
+    clients,
+    bytesIn: 0,
+    bytesOut: 0,
+    outputsAccepted: 0,
+    outputsRejected: 0,
+    inputDeltas: 0,
+    results: 0,
+    ended: {},
+  };
+}
