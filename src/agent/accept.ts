@@ -2,14 +2,15 @@ import type { FleetName } from '../model/ids.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import { displayKey } from '../model/object-key.ts';
 import { comparePositions, type SequencedDelta } from '../model/output.ts';
-import type { OutputStep, StoredObject } from '../ports/agent-disk.ts';
+import type { OutputStep } from '../ports/agent-disk.ts';
 import type { InventoryChange, InventoryRecord } from '../ports/cluster-api.ts';
 import { digestOf, fleetOf, type Holding } from './holding.ts';
 
 /** A delta that has passed: what to make durable, what is held then, and where there is work to do. */
 export interface Acceptance {
   readonly accepted: true;
-  readonly step: OutputStep;
+  /** For the disk; a content stays there until its object is gone. */
+  readonly step: Omit<OutputStep, 'drop'>;
   readonly change: InventoryChange;
   readonly next: Holding;
   readonly work: readonly ObjectKey[];
@@ -90,20 +91,12 @@ function advance(held: Holding, delta: SequencedDelta, fleet: FleetName, put: re
     step: {
       position: delta.position,
       digest: state.digest,
-      put: put.flatMap(({ key, phase }) => (phase === 'held' ? storedStep(held, contents, key) : [])),
-      drop: delta.removals,
+      put: delta.upserts.map(({ key, digest, value }) => ({ key, digest, value })),
     },
     change: { state, put, drop: [] },
     next: { state, records, contents },
     work: put.map(({ key }) => key),
   };
-}
-
-/** What the disk does not have yet: a new content, or one whose removal was called off. */
-function storedStep(held: Holding, contents: ReadonlyMap<ObjectKey, StoredObject>, key: ObjectKey): OutputStep['put'] {
-  const content = contents.get(key);
-  const known = held.contents.get(key) === content && held.records.get(key)?.phase === 'held';
-  return content === undefined || known ? [] : [{ key, ...content }];
 }
 
 function at({ epoch, sequence }: SequencedDelta['position']): string {

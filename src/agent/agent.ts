@@ -110,7 +110,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
     keeper.serverIs(state.type === 'connected' ? 'there' : 'away');
     if (state.type !== 'connected') return;
     results.tellAll();
-    cancelGrace = deps.clock.schedule(REMOVAL_GRACE_MS, keeper.goOnRemoving);
+    cancelGrace = deps.clock.schedule(REMOVAL_GRACE_MS, keeper.goOn);
   }
 
   async function stop(): Promise<void> {

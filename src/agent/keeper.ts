@@ -9,6 +9,7 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { ServerListener } from '../relay/session.ts';
 import { type Acceptance, acceptDelta } from './accept.ts';
+import { createDurable, type Durable } from './durable.ts';
 import { type Entry, isStillSo, withEntries } from './entries.ts';
 import { contentOf, fleetOf, type Holding, toldHolding } from './holding.ts';
 import { workRank } from './order.ts';
@@ -36,8 +37,11 @@ export interface Keeper {
   /** Compares live state with what is held, and works where they differ. */
   see(live: LiveState): void;
   workOnAll(): void;
-  /** Left-over removals go on; nothing is removed while the server is away. */
-  goOnRemoving(): void;
+  /**
+   * The server has had its time to object: left-over removals go on (nothing is removed while it is away), and what was
+   * found at the start without being known to be right becomes durable.
+   */
+  goOn(): void;
   serverIs(where: 'there' | 'away'): void;
   isPaused(): boolean;
   stop(): Promise<void>;
@@ -48,17 +52,16 @@ interface KeeperState {
   holding: Holding;
   /** Contents are known to be those of the inventory; before that nothing is repaired. */
   trusted: boolean;
-  /** The disk may hold more than the inventory: the next step replaces it. */
-  diskAhead: boolean;
   mayRemove: boolean;
+  /** How often the server was left; what came before that gives no leave to remove. */
+  partings: number;
   paused: boolean;
   live: LiveState | undefined;
   /** Per object, the live state that a look last found wanting: tried once, then left to the back-off. */
   readonly seenWanting: Map<ObjectKey, ObservedObject | undefined>;
   /** Per object, what was last found to match. */
   readonly seenMatching: Map<ObjectKey, { readonly observed: ObservedObject; readonly record: InventoryRecord }>;
-  /** One change of the inventory and the disk at a time. */
-  writing: Promise<unknown>;
+  readonly durable: Durable;
   /** What the next write of the inventory takes along, and that write. */
   readonly toEnter: Entry[];
   entering: Promise<void> | undefined;
@@ -67,15 +70,16 @@ interface KeeperState {
 export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered): Keeper {
   const state: KeeperState = {
     deps,
-    holding,
+    // Contents of what is gone are the disk's matter only.
+    holding: { ...holding, contents: new Map([...holding.contents].filter(([key]) => holding.records.has(key))) },
     trusted,
-    diskAhead: false,
     mayRemove: false,
+    partings: 0,
     paused: false,
     live: undefined,
     seenWanting: new Map(),
     seenMatching: new Map(),
-    writing: Promise.resolve(),
+    durable: createDurable(deps, holding, trusted),
     toEnter: [],
     entering: undefined,
   };
@@ -90,27 +94,24 @@ export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered):
   return {
     holding: () => state.holding,
     told: () => toldHolding(state.holding),
-    accept: (delta, fleet) => serially(state, () => accept(state, queue, delta, fleet)),
+    accept: (delta, fleet) => {
+      const { partings } = state;
+      return state.durable.serially(() => accept(state, queue, delta, fleet, partings));
+    },
     see: (live) => see(state, queue, live),
     workOnAll: () => workOnAll(state, queue),
-    goOnRemoving: () => goOnRemoving(state, queue),
+    goOn: () => goOn(state, queue),
     serverIs: (where) => {
-      if (where === 'away') state.mayRemove = false;
-      else trust(state, queue);
+      if (where === 'there') return trust(state, queue);
+      state.mayRemove = false;
+      state.partings += 1;
     },
     isPaused: () => state.paused,
     stop: async () => {
       await queue.stop();
-      await state.writing;
+      await state.durable.settled();
     },
   };
-}
-
-/** Runs one change after the other; a failed one does not stop the next. */
-function serially<Value>(state: KeeperState, change: () => Promise<Value>): Promise<Value> {
-  const result = state.writing.then(change, change);
-  state.writing = result.catch(() => {});
-  return result;
 }
 
 async function accept(
@@ -118,23 +119,19 @@ async function accept(
   queue: WorkQueue,
   delta: SequencedDelta,
   fleet: FleetName,
+  partings: number,
 ): ReturnType<ServerListener['delta']> {
   const judged = acceptDelta(state.holding, delta, fleet);
   if (!judged.accepted) return judged;
   const before = state.holding;
   const begin = (): void => {
-    if (!state.trusted || !changesOnly(before, judged)) return;
-    state.holding = judged.next;
-    for (const key of judged.work) queue.add(key);
+    if (state.trusted && changesOnly(before, judged)) takeUp(state, queue, judged.next, judged.work);
   };
   try {
-    await makeDurable(state, judged, begin);
+    await state.durable.step(judged, begin);
   } catch (error) {
-    if (state.holding !== before) {
-      // It was not accepted after all: what has begun is put back.
-      state.holding = before;
-      for (const key of judged.work) queue.add(key);
-    }
+    // It was not accepted after all: what has begun is put back.
+    if (state.holding !== before) takeUp(state, queue, before, judged.work);
     state.deps.log.error('an output could not be made durable', { error, position: delta.position });
     return {
       accepted: false,
@@ -142,12 +139,18 @@ async function accept(
       message: 'the agent could not write it to its disk; its log says why',
     };
   }
-  const begun = state.holding !== before;
-  state.holding = judged.next;
-  state.trusted = true;
-  state.mayRemove = true;
-  if (!begun) for (const key of judged.work) queue.add(key);
+  // The server may be away by now, and without it nothing is removed.
+  if (state.partings === partings) state.mayRemove = true;
+  if (state.holding === before) takeUp(state, queue, judged.next, judged.work);
+  trust(state, queue);
   return { accepted: true };
+}
+
+/** Holds this now and works on what is new in it; each of these is answered, though the answer may be the same as before. */
+function takeUp(state: KeeperState, queue: WorkQueue, holding: Holding, work: readonly ObjectKey[]): void {
+  state.holding = holding;
+  state.deps.results.renew(work);
+  for (const key of work) queue.add(key);
 }
 
 /**
@@ -156,26 +159,6 @@ async function accept(
  */
 function changesOnly(before: Holding, { change }: Acceptance): boolean {
   return change.put.every(({ key, phase }) => phase === 'held' && before.records.get(key)?.phase === 'held');
-}
-
-/** First the disk, then the inventory: the inventory says what counts, and never names a content that is not there. */
-async function makeDurable(
-  state: KeeperState,
-  { step, change, next }: Acceptance,
-  contentIsDurable: () => void,
-): Promise<void> {
-  const { disk, cluster } = state.deps;
-  if (state.diskAhead)
-    await disk.replace({ position: step.position, digest: step.digest, objects: heldContents(next) });
-  else await disk.append(step);
-  state.diskAhead = true;
-  contentIsDurable();
-  await cluster.saveInventory(change);
-  state.diskAhead = false;
-}
-
-function heldContents({ records, contents }: Holding): Holding['contents'] {
-  return new Map([...contents].filter(([key]) => records.get(key)?.phase === 'held'));
 }
 
 /** The server has been heard: what it did not object to is right. */
@@ -190,9 +173,12 @@ function workOnAll(state: KeeperState, queue: WorkQueue): void {
   for (const { key, phase } of state.holding.records.values()) if (phase === 'held') queue.add(key);
 }
 
-function goOnRemoving(state: KeeperState, queue: WorkQueue): void {
+function goOn(state: KeeperState, queue: WorkQueue): void {
   state.mayRemove = true;
   for (const { key, phase } of state.holding.records.values()) if (phase === 'removing') queue.add(key);
+  state.durable
+    .serially(() => state.durable.whole(state.holding))
+    .catch((error: unknown) => state.deps.log.error('what is held could not be made durable', { error }));
 }
 
 function see(state: KeeperState, queue: WorkQueue, live: LiveState): void {
@@ -246,7 +232,7 @@ async function workOn(state: KeeperState, queue: WorkQueue, key: ObjectKey): Pro
     const step = await reconcile(deps.cluster, holding, key, state.mayRemove);
     // Something newer was accepted meanwhile: the key is in the queue again, and this word is stale.
     if (step === undefined || !isStillSo(state.holding, record)) return 'done';
-    await enter(state, queue, record, step);
+    if (!(await enter(state, queue, record, step))) return 'done';
     note(deps, record, step.result);
     return step.retry ? 'retry' : 'done';
   } catch (error) {
@@ -260,17 +246,20 @@ async function workOn(state: KeeperState, queue: WorkQueue, key: ObjectKey): Pro
   }
 }
 
-/** What has to be in the inventory before it is said; whoever waits for the same write shares it. */
-async function enter(state: KeeperState, queue: WorkQueue, record: InventoryRecord, step: Step): Promise<void> {
+/** What has to be in the inventory before it is said; whoever waits for the same write shares it. False: it is stale. */
+async function enter(state: KeeperState, queue: WorkQueue, record: InventoryRecord, step: Step): Promise<boolean> {
   const { identity, result } = step;
   const gone = result.state === 'removed';
   if (gone) state.toEnter.push({ record, became: { type: 'gone' } });
   else if (identity !== undefined && identity !== record.identity)
     state.toEnter.push({ record, became: { type: 'identified', identity } });
-  else return;
-  state.entering ??= serially(state, () => enterAll(state));
+  else return true;
+  state.entering ??= state.durable.serially(() => enterAll(state));
   await state.entering;
-  if (gone) forget(state, queue, record.key);
+  if (!gone) return isStillSo(state.holding, record);
+  if (state.holding.records.has(record.key)) return false;
+  forget(state, queue, record.key);
+  return true;
 }
 
 async function enterAll(state: KeeperState): Promise<void> {
@@ -278,7 +267,7 @@ async function enterAll(state: KeeperState): Promise<void> {
   state.entering = undefined;
   const entered = withEntries(state.holding, entries);
   if (entered === undefined) return;
-  await state.deps.cluster.saveInventory(entered.change);
+  await state.durable.entries(entered.change, entered.next);
   state.holding = entered.next;
 }
 

@@ -6,7 +6,7 @@ import type { Random } from '../ports/random.ts';
 /** Keeps looking at the cluster: where hints point, soon; at everything, periodically. */
 export interface Lookout {
   start(): void;
-  /** Looks where hints point, soon. */
+  /** Looks where hints point, soon, and hands out what is there though it may be known: it was perhaps passed over. */
   soon(): void;
   /** Did the last look succeed? */
   readable(): boolean;
@@ -16,7 +16,7 @@ export interface Lookout {
 /** Several hints, and what the agent wrote itself, are one look. */
 const GATHER_MS = 10;
 
-/** `looked` gets the state after each look that found something new, one at a time. */
+/** `looked` gets the state after each look that was asked for, or that a hint led to something new; one at a time. */
 export function createLookout(
   deps: { readonly cluster: ClusterApi; readonly clock: Clock; readonly random: Random; readonly log: Log },
   options: { readonly everyMs: number },
@@ -31,6 +31,7 @@ export function createLookout(
   let endWatch: (() => void) | undefined;
   let stopped = false;
   let readable = true;
+  let handOut = true;
 
   return { start, soon, readable: () => readable, stop };
 
@@ -44,6 +45,7 @@ export function createLookout(
     const wait = options.everyMs * (0.75 + deps.random.next() / 2);
     cancelPeriod = clock.schedule(wait, () => {
       schedulePeriod();
+      handOut = true;
       void look('whole');
     });
   }
@@ -52,6 +54,7 @@ export function createLookout(
     if (stopped) return;
     cancelSoon ??= clock.schedule(GATHER_MS, () => {
       cancelSoon = undefined;
+      handOut = true;
       void look('hinted');
     });
   }
@@ -74,8 +77,9 @@ export function createLookout(
     try {
       const live = await cluster.list(depth);
       readable = true;
-      if (stopped || live === last) return;
+      if (stopped || (live === last && !handOut)) return;
       last = live;
+      handOut = false;
       looked(live);
     } catch (error) {
       // The next look may succeed; what was seen before still holds, for absence needs proof.

@@ -23,8 +23,7 @@ export function applyRequest(fleet: FleetName, record: InventoryRecord, { value 
 }
 
 /**
- * Makes one object be as it is held; undefined if nothing can be said about it now: its content is not known, or its
- * removal waits for the server (without one nothing is removed).
+ * Makes one object be as it is held; undefined if it is not held. Without a server nothing is removed.
  */
 export async function reconcile(
   cluster: ClusterApi,
@@ -35,9 +34,9 @@ export async function reconcile(
   const record = holding.records.get(key);
   const fleet = fleetOf(holding);
   if (record === undefined || fleet === undefined) return undefined;
-  if (record.phase === 'removing') return mayRemove ? removeOne(cluster, fleet, holding, record) : undefined;
+  if (record.phase === 'removing') return mayRemove ? removeOne(cluster, fleet, holding, record) : SERVER_AWAY;
   const content = contentOf(holding, key);
-  return content === undefined ? undefined : applyOne(cluster, applyRequest(fleet, record, content));
+  return content === undefined ? CONTENT_UNKNOWN : applyOne(cluster, applyRequest(fleet, record, content));
 }
 
 async function applyOne(cluster: ClusterApi, request: ApplyRequest): Promise<Step> {
@@ -108,6 +107,18 @@ const PAUSED: Step = {
   // Releasing the button starts it at once; the retry is for a release that nobody noticed.
   retry: true,
 };
+
+const SERVER_AWAY: Step = removing(
+  'ServerAway',
+  'its removal waits for the server; without one nothing is removed',
+  false,
+);
+
+const CONTENT_UNKNOWN: Step = failed(
+  'ContentUnknown',
+  'the agent has lost what it should be; the server sends it again',
+  false,
+);
 
 function failed(reason: string, message: string, retry: boolean): Step {
   return { result: { state: 'failed', reason, message }, retry };

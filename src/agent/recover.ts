@@ -10,7 +10,10 @@ import { contentOf, digestOf, EMPTY_HOLDING, type Holding } from './holding.ts';
 /** What an agent starts from. */
 export interface Recovered {
   readonly holding: Holding;
-  /** The contents are those of the inventory: repairing may begin at once. Otherwise the server must speak first. */
+  /**
+   * The contents are those of the inventory: repairing may begin at once. Otherwise the server must speak first, and
+   * nothing of this is written before: what is found without proof must not be taken for an order by the next start.
+   */
   readonly trusted: boolean;
 }
 
@@ -31,16 +34,14 @@ export async function recover(
   if (inventory.type !== 'found') {
     if (inventory.type === 'damaged')
       log.error('the inventory is damaged and is ignored', { reason: inventory.message });
-    return restoreFromStamps({ cluster, disk, log }, live);
+    return restoreFromStamps(log, live);
   }
   const records = new Map(inventory.records.map((record) => [record.key, record]));
   const stored = await disk.load(inventory.state.position);
   const held: Holding = { state: inventory.state, records, contents: stored?.objects ?? new Map() };
   if (agrees(held, stored)) return { holding: held, trusted: true };
   log.warn('the stored output snapshot does not agree with the inventory and is ignored', { objects: records.size });
-  const holding = restoreContents(held, live);
-  await keep({ cluster, disk }, holding);
-  return { holding, trusted: false };
+  return { holding: restoreContents(held, live), trusted: false };
 }
 
 function agrees(held: Holding, stored: StoredOutput | undefined): boolean {
@@ -63,24 +64,20 @@ function restoreContents({ state, records }: Holding, live: LiveState): Holding 
       observed.stamp.key === key &&
       observed.stale !== true;
     const digest = observed === undefined || !ours ? UNKNOWN_DIGEST : objectDigest(observed.value);
-    if (record.phase === 'held') truth.set(key, { ...record, digest });
-    else truth.set(key, record);
+    truth.set(key, { ...record, digest });
     if (observed !== undefined && ours) contents.set(key, { digest, value: observed.value });
   }
   return { state: { ...state, digest: digestOf(truth.values()) }, records: truth, contents };
 }
 
-async function restoreFromStamps(
-  deps: { readonly cluster: ClusterApi; readonly disk: AgentDisk; readonly log: Log },
-  live: LiveState,
-): Promise<Recovered> {
+function restoreFromStamps(log: Log, live: LiveState): Recovered {
   const ours = [...live.objects.values()].filter(({ key, stamp, stale }) => stamp?.key === key && stale !== true);
   const fleets = [...new Set(ours.flatMap(({ stamp }) => stamp?.fleet ?? []))];
   const [fleet] = fleets;
   if (fleet === undefined) return { holding: EMPTY_HOLDING, trusted: true };
   if (fleets.length > 1) {
     // Which of them this cluster belongs to only a server can say; until then nothing in it is ours.
-    deps.log.error('the inventory is lost and live objects carry the stamps of several fleets', { fleets });
+    log.error('the inventory is lost and live objects carry the stamps of several fleets', { fleets });
     return { holding: EMPTY_HOLDING, trusted: true };
   }
   const records = new Map<ObjectKey, InventoryRecord>();
@@ -91,17 +88,7 @@ async function restoreFromStamps(
     records.set(key, { key, digest, phase: 'held', origins: stamp.origins, scope: stamp.scope });
     contents.set(key, { digest, value });
   }
-  deps.log.warn('objects with our stamp are entered into the inventory again', { objects: records.size });
+  log.warn('objects with our stamp are entered into the inventory again', { objects: records.size });
   const state = { ...EMPTY_HOLDING.state, digest: digestOf(records.values()), fleet };
-  const holding = { state, records, contents };
-  await keep(deps, holding);
-  return { holding, trusted: false };
-}
-
-async function keep(
-  { cluster, disk }: { readonly cluster: ClusterApi; readonly disk: AgentDisk },
-  { state, records, contents }: Holding,
-): Promise<void> {
-  await disk.replace({ position: state.position, digest: state.digest, objects: contents });
-  await cluster.saveInventory({ state, put: [...records.values()], drop: [] });
+  return { holding: { state, records, contents }, trusted: false };
 }

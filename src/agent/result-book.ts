@@ -4,6 +4,8 @@ import type { ObjectKey } from '../model/object-key.ts';
 /** The last word about each object; only changes are told. */
 export interface ResultBook {
   note(result: ObjectResult): void;
+  /** The next word about each of these is told, though it may be the same as before: the server has forgotten that one. */
+  renew(keys: readonly ObjectKey[]): void;
   get(key: ObjectKey): ObjectResult | undefined;
   /** Tells everything once more: a server that was restarted knows none of it. */
   tellAll(): void;
@@ -13,14 +15,19 @@ export interface ResultBook {
 /** `tell` gets what changed. */
 export function createResultBook(tell: (results: readonly ObjectResult[]) => void): ResultBook {
   const book = new Map<ObjectKey, ObjectResult>();
+  const due = new Set<ObjectKey>();
   return {
     note(result) {
       const before = book.get(result.key);
-      if (before !== undefined && sameResult(before, result)) return;
+      const isDue = due.delete(result.key);
+      if (before !== undefined && sameResult(before, result) && !isDue) return;
       // After `removed` there is nothing more to say about it.
       if (result.state === 'removed') book.delete(result.key);
       else book.set(result.key, result);
       tell([result]);
+    },
+    renew(keys) {
+      for (const key of keys) due.add(key);
     },
     get: (key) => book.get(key),
     tellAll() {

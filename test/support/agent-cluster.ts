@@ -26,6 +26,8 @@ export interface MemoryCluster {
   };
   /** Inventory changes wait for this before they are durable; they fail if it rejects. */
   inventoryGate: Promise<void> | undefined;
+  /** Writes of objects answer only after this, though they are done before. */
+  writeGate: Promise<void> | undefined;
   /** Kinds (`group/Kind`) that cannot be listed now. */
   readonly unknownKinds: Set<string>;
   /** What is wrong in it. */
@@ -58,6 +60,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   const memory: MemoryCluster = {
     open,
     inventoryGate: undefined,
+    writeGate: undefined,
     calls,
     objects,
     inventory,
@@ -104,8 +107,8 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
         hints.add(callback);
         return () => hints.delete(callback);
       },
-      apply: async (request) => apply(request),
-      remove: async (request) => remove(request),
+      apply: async (request) => answered(apply(request)),
+      remove: async (request) => answered(remove(request)),
       matches: ({ value, stamp }, observed) =>
         jsonEquals(value, observed.value) && JSON.stringify(stamp) === JSON.stringify(observed.stamp),
       loadInventory: async () =>
@@ -122,6 +125,11 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
       },
       close: async () => {},
     };
+  }
+
+  async function answered<Outcome>(outcome: Outcome): Promise<Outcome> {
+    await memory.writeGate;
+    return outcome;
   }
 
   function compose(): LiveState {

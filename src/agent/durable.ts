@@ -1,0 +1,78 @@
+import type { ObjectKey } from '../model/object-key.ts';
+import type { AgentDisk } from '../ports/agent-disk.ts';
+import type { ClusterApi, InventoryChange } from '../ports/cluster-api.ts';
+import type { Acceptance } from './accept.ts';
+import type { Holding } from './holding.ts';
+
+/** Writes what is held, one change at a time: contents to the disk, and to the inventory what counts. */
+export interface Durable {
+  /** Runs one change after the other; a failed one does not stop the next. */
+  serially<Value>(change: () => Promise<Value>): Promise<Value>;
+  /** An accepted delta. `contentIsDurable` is called between the disk and the inventory. */
+  step(acceptance: Acceptance, contentIsDurable: () => void): Promise<void>;
+  /** A change of the inventory alone, which leads to `next`. */
+  entries(change: InventoryChange, next: Holding): Promise<void>;
+  /** All of it, unless it is written already. */
+  whole(holding: Holding): Promise<void>;
+  /** Resolves when nothing is being written. */
+  settled(): Promise<unknown>;
+}
+
+/** `found`: what is held at the start; `written`: that it is what the disk and the inventory say. */
+export function createDurable(
+  { cluster, disk }: { readonly cluster: ClusterApi; readonly disk: AgentDisk },
+  found: Holding,
+  written: boolean,
+): Durable {
+  let writing: Promise<unknown> = Promise.resolve();
+  let unwritten = !written;
+  /** The disk may hold more than the inventory: the next step replaces it. */
+  let diskAhead = !written;
+  /** Contents on the disk of objects that are gone. */
+  const gone = new Set([...found.contents.keys()].filter((key) => !found.records.has(key)));
+
+  return { serially, step, entries, whole, settled: () => writing };
+
+  function serially<Value>(change: () => Promise<Value>): Promise<Value> {
+    const result = writing.then(change, change);
+    writing = result.catch(() => {});
+    return result;
+  }
+
+  /** First the disk, then the inventory: the inventory says what counts, and never names a content that is not there. */
+  async function step({ step, change, next }: Acceptance, contentIsDurable: () => void): Promise<void> {
+    const put = new Set(step.put.map(({ key }) => key));
+    if (diskAhead) await replaceDisk(next);
+    else await disk.append({ ...step, drop: [...gone].filter((key) => !put.has(key)) });
+    diskAhead = true;
+    gone.clear();
+    contentIsDurable();
+    await cluster.saveInventory(unwritten ? { ...change, put: [...next.records.values()] } : change);
+    diskAhead = false;
+    unwritten = false;
+  }
+
+  async function entries(change: InventoryChange, next: Holding): Promise<void> {
+    if (unwritten) return writeAll(next, change.drop);
+    await cluster.saveInventory(change);
+    for (const key of change.drop) gone.add(key);
+  }
+
+  async function whole(holding: Holding): Promise<void> {
+    if (unwritten) await writeAll(holding, []);
+  }
+
+  async function writeAll(holding: Holding, drop: readonly ObjectKey[]): Promise<void> {
+    await replaceDisk(holding);
+    await cluster.saveInventory({ state: holding.state, put: [...holding.records.values()], drop });
+    diskAhead = false;
+    unwritten = false;
+  }
+
+  async function replaceDisk({ state, records, contents }: Holding): Promise<void> {
+    // What is on its way out stays until it is gone: its removal may be called off, and nobody sends it again then.
+    const objects = new Map([...contents].filter(([key, { digest }]) => records.get(key)?.digest === digest));
+    await disk.replace({ position: state.position, digest: state.digest, objects });
+    gone.clear();
+  }
+}
