@@ -21,7 +21,7 @@ export function createAgentDisk(deps: { readonly log: Log }, options: { readonly
   const path = join(options.folder, 'output');
   const { log: file, content } = openRecordLog(path);
   let held: StoredOutput | undefined;
-  let lengthAtRewrite = file.size();
+  let lengthAtRewrite = 0;
   /** The file holds more than `held`, or something that cannot be gone on from. */
   let mustRewrite = true;
 
@@ -34,13 +34,14 @@ export function createAgentDisk(deps: { readonly log: Log }, options: { readonly
     }
     held = replayed.output;
     mustRewrite = held === undefined || replayed.leftOver;
+    lengthAtRewrite = lengthOf(held);
     return held;
   }
 
   async function append(step: OutputStep): Promise<void> {
     const next = advance(held, step);
     const tooLong = file.size() > Math.max(SMALLEST_REWRITE_BYTES, SLACK * lengthAtRewrite);
-    if (mustRewrite || tooLong) return replace(next);
+    if (mustRewrite || tooLong || !file.isThere()) return replace(next);
     await file.append(step);
     held = next;
   }
@@ -53,6 +54,13 @@ export function createAgentDisk(deps: { readonly log: Log }, options: { readonly
     mustRewrite = false;
     lengthAtRewrite = file.size();
   }
+}
+
+/** How long it is when it is written anew: the file itself would grow from start to start. */
+function lengthOf(output: StoredOutput | undefined): number {
+  let length = 0;
+  for (const { value } of output?.objects.values() ?? []) length += JSON.stringify(value).length;
+  return length;
 }
 
 function advance(before: StoredOutput | undefined, step: OutputStep): StoredOutput {

@@ -15,7 +15,7 @@ import type {
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { isErrno, systemReason } from './errno.ts';
-import { BlockedPath, removeFile, writeFileAtomically } from './folder.ts';
+import { BlockedPath, folderIdentity, removeFile, writeFileAtomically } from './folder.ts';
 import { createFolderWatch } from './folder-watch.ts';
 import { clusterIdOf, lockFolder, OWN_FOLDER, openOwnFolder } from './instance.ts';
 import { type InventoryFile, openInventory } from './inventory.ts';
@@ -58,15 +58,19 @@ export async function createDirectoryCluster(
   try {
     const id = clusterIdOf(own, deps.random);
     const inventory = openInventory(join(own, 'inventory'));
-    const looking = createLooking(root, deps);
+    const present = presenceOf(root);
+    const looking = createLooking(root, deps, present);
     return {
       identity: async () => id,
       list: looking.list,
       watch: looking.watch,
-      apply: (request) => apply(deps, root, looking.files, request),
-      remove: async (request) => remove(root, looking.files, request),
+      apply: async (request) => attempt(present, () => apply(deps, root, looking.files, request)),
+      remove: async (request) => attempt(present, () => remove(root, looking.files, request)),
       loadInventory: async () => inventory.load(),
-      saveInventory: (change) => inventory.save(change),
+      saveInventory: async (change) => {
+        present();
+        await inventory.save(change);
+      },
       matches,
       close: async () => closeAll(looking, inventory, unlock),
     };
@@ -86,7 +90,7 @@ function closeAll(looking: { close(): void }, inventory: InventoryFile, unlock: 
   unlock();
 }
 
-function createLooking(root: string, { clock, log }: DirectoryClusterDeps) {
+function createLooking(root: string, { clock, log }: DirectoryClusterDeps, present: () => void) {
   const dirty = new Set<string>();
   const kinds = new Map<string, string>();
   const hints = new Set<() => void>();
@@ -100,6 +104,7 @@ function createLooking(root: string, { clock, log }: DirectoryClusterDeps) {
   return { files, list, watch: subscribe, close };
 
   async function list(depth: 'hinted' | 'whole'): Promise<LiveState> {
+    present();
     if (depth === 'whole' || state === undefined) {
       dirty.clear();
       walking ??= files.walk().finally(() => {
@@ -141,6 +146,7 @@ function createLooking(root: string, { clock, log }: DirectoryClusterDeps) {
     const before = files.version();
     const wasPaused = state?.value.paused;
     try {
+      present();
       lookAtDirty();
     } catch (error) {
       log.warn('the folder could not be looked at', { reason: systemReason(error) });
@@ -163,64 +169,82 @@ function createLooking(root: string, { clock, log }: DirectoryClusterDeps) {
   }
 }
 
-async function apply(
-  deps: DirectoryClusterDeps,
-  root: string,
-  live: LiveFiles,
-  request: ApplyRequest,
-): Promise<ApplyOutcome> {
-  const { key, stamp, value } = request;
-  if (isPaused(root)) return { type: 'paused' };
+/**
+ * Throws unless the folder is the one that was opened. One that was moved away, or whose disk is no longer mounted, is not
+ * an empty cluster: what is not found there is not gone.
+ */
+function presenceOf(root: string): () => void {
+  const opened = folderIdentity(root);
+  return () => {
+    if (folderIdentity(root) !== opened)
+      throw new FolderMissing(
+        `${root} is not the folder that was opened; bring that one back, or start the agent anew`,
+      );
+  };
+}
+
+class FolderMissing extends Error {}
+
+/** One write; what goes wrong with it is its outcome. */
+function attempt<Outcome>(present: () => void, write: () => Outcome): Outcome | Failure {
   try {
-    const claim = claimOf(root, live, stamp.fleet, key);
-    if (claim.type === 'theirs') return { type: 'conflict', owner: claim.owner, message: claim.message };
-    if (claim.type === 'ours' && matches(request, claim.object)) return { type: 'unchanged' };
-    const bytes = renderLiveFile(value, stamp);
-    const path = pathOfObject(key);
-    const placed = writeFileAtomically(root, path, bytes, {
-      mode: objectRefOf(key).kind === 'Secret' ? 0o600 : 0o644,
-      unique: deps.random.id(),
-      mayReplace: () => !isPaused(root) && claimOf(root, live, stamp.fleet, key).type !== 'theirs',
-    });
-    if (!placed) {
-      return isPaused(root)
-        ? { type: 'paused' }
-        : {
-            type: 'failed',
-            retryable: true,
-            reason: 'ChangedMeanwhile',
-            message: `${path} was changed while it was being written`,
-          };
-    }
-    live.wrote(path, bytes, { key, value: withoutStamp(value), stamp, where: path });
-    return { type: 'applied' };
+    present();
+    return write();
   } catch (error) {
     return failure(error);
   }
+}
+
+function apply(deps: DirectoryClusterDeps, root: string, live: LiveFiles, request: ApplyRequest): ApplyOutcome {
+  const { key, stamp, value } = request;
+  if (isPaused(root)) return { type: 'paused' };
+  const claim = claimOf(root, live, stamp.fleet, key);
+  if (claim.type === 'theirs') return { type: 'conflict', owner: claim.owner, message: claim.message };
+  if (claim.type === 'ours' && matches(request, claim.object)) return { type: 'unchanged' };
+  const bytes = renderLiveFile(value, stamp);
+  const path = pathOfObject(key);
+  const placed = writeFileAtomically(root, path, bytes, {
+    mode: objectRefOf(key).kind === 'Secret' ? 0o600 : 0o644,
+    unique: deps.random.id(),
+    mayReplace: () => !isPaused(root) && claimOf(root, live, stamp.fleet, key).type !== 'theirs',
+  });
+  if (!placed) {
+    return isPaused(root)
+      ? { type: 'paused' }
+      : {
+          type: 'failed',
+          retryable: true,
+          reason: 'ChangedMeanwhile',
+          message: `${path} was changed while it was being written`,
+        };
+  }
+  live.wrote(path, bytes, { key, value: withoutStamp(value), stamp, where: path });
+  return { type: 'applied' };
 }
 
 function remove(root: string, live: LiveFiles, { key, fleet }: RemoveRequest): RemoveOutcome {
   if (isPaused(root)) return { type: 'paused' };
-  try {
-    const path = pathOfObject(key);
-    const claim = claimOf(root, live, fleet, key);
-    switch (claim.type) {
-      case 'free':
-        return { type: 'gone' };
-      case 'theirs':
-        return { type: 'notOwned', owner: claim.owner, message: claim.message };
-      case 'ours':
-      case 'remnant':
-        removeFile(root, path);
-        live.look(path);
-        return { type: 'gone' };
-    }
-  } catch (error) {
-    return failure(error);
+  const path = pathOfObject(key);
+  const claim = claimOf(root, live, fleet, key);
+  switch (claim.type) {
+    case 'free':
+      return { type: 'gone' };
+    case 'theirs':
+      return { type: 'notOwned', owner: claim.owner, message: claim.message };
+    case 'ours':
+    case 'remnant':
+      removeFile(root, path);
+      live.look(path);
+      return { type: 'gone' };
   }
 }
 
-function failure(error: unknown): Extract<ApplyOutcome & RemoveOutcome, { type: 'failed' }> {
+type Failure = Extract<ApplyOutcome & RemoveOutcome, { type: 'failed' }>;
+
+function failure(error: unknown): Failure {
+  if (error instanceof FolderMissing) {
+    return { type: 'failed', retryable: true, reason: 'FolderMissing', message: error.message };
+  }
   if (error instanceof BlockedPath) {
     return { type: 'failed', retryable: true, reason: 'BlockedPath', message: error.message };
   }

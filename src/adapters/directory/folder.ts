@@ -132,6 +132,12 @@ export function isTemporaryName(name: string): boolean {
 const TEMPORARY_PREFIX = '.fleetrelay-';
 const TEMPORARY_SUFFIX = '.tmp';
 
+/** What makes a folder this very one and not another of the same path; undefined: no folder is there. */
+export function folderIdentity(path: string): string | undefined {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats?.isDirectory() ? `${stats.dev}:${stats.ino}` : undefined;
+}
+
 function makeFolders(root: string, path: string): string {
   let at = root;
   for (const part of path.split('/')) {
@@ -150,8 +156,8 @@ function makeFolder(path: string): void {
   }
 }
 
-/** The folder's absolute path; undefined if it is not there. */
-function checkedFolder(root: string, path: string): string | undefined {
+/** A folder's absolute path; undefined if it is not there. Throws {@link BlockedPath} if a link leads to it. */
+export function checkedFolder(root: string, path: string): string | undefined {
   let at = root;
   for (const part of path.split('/')) {
     at = join(at, part);

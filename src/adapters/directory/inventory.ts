@@ -23,14 +23,15 @@ export function openInventory(path: string): InventoryFile {
   const { log, content } = openRecordLog(path);
   const records = new Map<ObjectKey, InventoryRecord>();
   const loaded = content.type === 'found' ? replay(content.records, records) : content;
-  let lengthAtRewrite = log.size();
+  // Not the length of the file: it would grow from start to start.
+  let lengthAtRewrite = JSON.stringify([...records.values()]).length;
   let started = loaded.type === 'found';
 
   return { load: () => loaded, save, close: () => log.close() };
 
   async function save(change: InventoryChange): Promise<void> {
     const tooLong = log.size() > Math.max(SMALLEST_REWRITE_BYTES, SLACK * lengthAtRewrite);
-    if (started && !tooLong) {
+    if (started && !tooLong && log.isThere()) {
       await log.append(change);
     } else {
       const next = new Map(records);

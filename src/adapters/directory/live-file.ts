@@ -63,14 +63,17 @@ function isPlainEnough(value: JsonValue | undefined, depth: number): boolean {
 
 /**
  * Does a file that cannot be read still show that it is ours: does it hold nothing (or the zeros that a power failure
- * leaves), or are both lines of our stamp for this very object and this fleet in it? Then writing it anew takes nothing
- * from anybody.
+ * leaves), or are both lines of our stamp for this very object and this fleet in it, and no beginning of another object?
+ * Then writing it anew takes nothing from anybody.
  */
 export function isRemnant(bytes: Uint8Array, fleet: FleetName, key: ObjectKey): boolean {
   if (bytes.byteLength > LARGEST_FILE_BYTES) return false;
   const text = new TextDecoder().decode(bytes);
   if (text.replaceAll('\0', '').trim() === '') return true;
-  const lines = text.split('\n').map((line) => line.trim());
+  const raw = text.split('\n');
+  // We never write a second document: somebody is adding one.
+  if (raw.some((line) => /^---(\s|$)/.test(line))) return false;
+  const lines = raw.map((line) => line.trim());
   const says = (name: string, value: string) =>
     [`${name}: ${value}`, `${name}: '${value}'`, `${name}: "${value}"`, `"${name}": "${value}",`].some((line) =>
       lines.includes(line),

@@ -1,5 +1,5 @@
 import { type Dirent, readdirSync, unlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sha256 } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
@@ -7,7 +7,15 @@ import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ObservedObject } from '../../ports/cluster-api.ts';
 import { isErrno, systemReason } from './errno.ts';
-import { type FileBytes, isTemporaryName, type PathState, readRegularFile, statePath } from './folder.ts';
+import {
+  BlockedPath,
+  checkedFolder,
+  type FileBytes,
+  isTemporaryName,
+  type PathState,
+  readRegularFile,
+  statePath,
+} from './folder.ts';
 import { isManifestName } from './layout.ts';
 import { LARGEST_FILE_BYTES, readLiveFile } from './live-file.ts';
 
@@ -39,6 +47,8 @@ const SLICE_MS = 8;
 const DEEPEST_FOLDER = 16;
 const MOST_FILES = 200_000;
 const NOWHERE: ReadonlySet<string> = new Set();
+/** In place of the signature of a file that can no longer be read. */
+const UNREAD = '';
 
 /** What the folder holds, read file by file and only where something changed. */
 export interface LiveFiles {
@@ -133,7 +143,8 @@ interface Context {
 
 /** Paths of everything at or below a path that may hold live state. */
 function* entries(context: Context, path: string): Generator<string> {
-  const state = path === '' ? { type: 'folder' as const } : statePath(context.root, path);
+  const state = path === '' ? { type: 'folder' as const } : stateOrSkip(context, path);
+  if (state === undefined) return;
   if (state.type === 'folder') yield* folderEntries(context, path);
   else if (state.type !== 'absent' && isManifestName(path.slice(path.lastIndexOf('/') + 1))) yield path;
 }
@@ -148,12 +159,20 @@ function* folderEntries(context: Context, path: string): Generator<string> {
     const child = path === '' ? entry.name : `${path}/${entry.name}`;
     if (entry.name.startsWith('.')) {
       // Before this process has written anything, such a file can only be what a crash has left.
-      if (context.changes.firstWalk && isTemporaryName(entry.name)) unlinkSync(join(context.root, child));
+      if (context.changes.firstWalk && isTemporaryName(entry.name)) removeLeftOver(context, child);
     } else if (entry.isDirectory()) {
       yield* folderEntries(context, child);
     } else if (isManifestName(entry.name)) {
       yield child;
     }
+  }
+}
+
+function removeLeftOver({ root }: Context, path: string): void {
+  try {
+    unlinkSync(join(root, path));
+  } catch {
+    // It is hidden and does no harm.
   }
 }
 
@@ -172,10 +191,10 @@ function readFolder(context: Context, path: string): readonly Dirent[] {
 }
 
 function lookAtFile(context: Context, path: string): void {
-  const { root, files, clock } = context;
+  const { files, clock } = context;
   const known = files.get(path);
-  const state = statePath(root, path);
-  if (state.type === 'absent' || state.type === 'folder') return;
+  const state = stateOrSkip(context, path);
+  if (state === undefined || state.type === 'absent' || state.type === 'folder') return;
   const obstacle = obstacleTo(context, path, state);
   if (obstacle !== undefined || state.type === 'other') {
     skip(context, path, obstacle ?? '');
@@ -189,6 +208,16 @@ function lookAtFile(context: Context, path: string): void {
     take(context, path, read, readAt);
   }
   unskip(context, path);
+}
+
+/** What lies at a path; undefined if it cannot be asked, which is no reason to pass over everything else. */
+function stateOrSkip(context: Context, path: string): PathState | undefined {
+  try {
+    return statePath(context.root, path);
+  } catch (error) {
+    if (!isErrno(error, 'ENOTDIR')) skip(context, path, `a path that cannot be read: ${systemReason(error)}`);
+    return undefined;
+  }
 }
 
 /** Why a path is passed over. */
@@ -214,7 +243,7 @@ function readFile(context: Context, path: string): FileBytes | undefined {
 function take(context: Context, path: string, { bytes, signature }: FileBytes, readAt: number): void {
   const known = context.files.get(path);
   const bytesDigest = sha256(bytes);
-  if (known?.bytesDigest === bytesDigest) {
+  if (known?.bytesDigest === bytesDigest && known.signature !== UNREAD) {
     context.files.set(path, { ...known, signature, readAt });
     return;
   }
@@ -247,6 +276,8 @@ function put(context: Context, path: string, file: LiveFile | undefined): void {
 function skip(context: Context, path: string, what: string): void {
   if (context.skipped.get(path)?.what === what) return;
   context.skipped.set(path, { path, what });
+  const known = context.files.get(path);
+  if (known !== undefined) put(context, path, { ...known, signature: UNREAD, objects: known.objects.map(asStale) });
   context.changes.version += 1;
 }
 
@@ -269,8 +300,9 @@ function forget(context: Context, paths: readonly string[]): void {
 
 function stateOrUnknown({ root }: Context, path: string): PathState['type'] | 'unknown' {
   try {
-    return statePath(root, path).type;
+    return checkedFolder(root, dirname(path)) === undefined ? 'absent' : statePath(root, path).type;
   } catch (error) {
-    return isErrno(error, 'ENOTDIR') ? 'absent' : 'unknown';
+    // Behind a link or a file: whatever is there is no part of this cluster.
+    return error instanceof BlockedPath || isErrno(error, 'ENOTDIR') ? 'absent' : 'unknown';
   }
 }

@@ -1,7 +1,8 @@
+import { dirname } from 'node:path';
 import type { FleetName } from '../../model/ids.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { ObservedObject } from '../../ports/cluster-api.ts';
-import { readRegularFile, statePath } from './folder.ts';
+import { checkedFolder, type PathState, readRegularFile, statePath } from './folder.ts';
 import { pathOfObject } from './layout.ts';
 import { isRemnant, LARGEST_FILE_BYTES } from './live-file.ts';
 import type { LiveFiles } from './live-files.ts';
@@ -17,26 +18,28 @@ export type Claim =
   | { readonly type: 'ours'; readonly object: ObservedObject }
   | { readonly type: 'theirs'; readonly owner: string; readonly message: string };
 
-/** Judges by what is on the disk at this moment. */
+const ABSENT: PathState = { type: 'absent' };
+
+/** Judges by what is on the disk at this moment. Throws `BlockedPath` if a link leads to its place: nothing behind it is ours. */
 export function claimOf(root: string, live: LiveFiles, fleet: FleetName, key: ObjectKey): Claim {
   const path = pathOfObject(key);
-  const state = statePath(root, path);
+  const state = checkedFolder(root, dirname(path)) === undefined ? ABSENT : statePath(root, path);
   if (state.type === 'folder') return theirs(path, `${path} is a folder`);
   if (state.type === 'other') return theirs(path, `${path} is ${state.what}, which is not followed`);
   live.lookAtFile(path);
   const rival = [...live.pathsOf(key)].find((other) => other !== path);
   if (state.type === 'absent') return rival === undefined ? { type: 'free' } : rivalOf(key, rival);
   const file = live.files.get(path);
-  if (file === undefined) return theirs(path, `${path} cannot be read`);
-  if (file.problem !== undefined) {
+  const passedOver = live.skipped.get(path);
+  if (file === undefined || passedOver !== undefined)
+    return theirs(path, `${path} cannot be read (${passedOver?.what ?? 'it changes'}), so it is left alone`);
+  const [object, ...others] = file.objects;
+  if (file.problem !== undefined || object === undefined) {
     const bytes = readRegularFile(root, path, LARGEST_FILE_BYTES)?.bytes;
     return bytes !== undefined && isRemnant(bytes, fleet, key)
       ? { type: 'remnant' }
-      : theirs(path, `${path} cannot be read (${file.problem}), so it is left alone; mend or delete it`);
+      : theirs(path, `${path} cannot be read (${file.problem ?? 'no object'}), so it is left alone; mend or delete it`);
   }
-  if (rival !== undefined) return rivalOf(key, rival);
-  const [object, ...others] = file.objects;
-  if (object === undefined) return { type: 'remnant' };
   if (others.length > 0) return theirs(path, `${path} holds other objects too; move them to another file`);
   return judge(path, object, fleet, key);
 }
@@ -58,7 +61,7 @@ function judge(path: string, object: ObservedObject, fleet: FleetName, key: Obje
 }
 
 function rivalOf(key: ObjectKey, path: string): Claim {
-  return theirs(path, `${displayKey(key)} is already in ${path}, which was not written by fleetrelay`);
+  return theirs(path, `${displayKey(key)} is already in ${path}, which is not where fleetrelay writes it`);
 }
 
 function theirs(owner: string, message: string): Claim {

@@ -2,8 +2,10 @@ import {
   closeSync,
   constants,
   fdatasync,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
+  lstatSync,
   openSync,
   readFileSync,
   renameSync,
@@ -31,6 +33,8 @@ export type RecordLogContent =
 export interface RecordLog {
   /** Bytes in the file. */
   size(): number;
+  /** Is it still where it was? Throws if there is another one in its place: then somebody else writes it. */
+  isThere(): boolean;
   /** Durable when it resolves; one at a time. */
   append(record: unknown): Promise<void>;
   /** Puts new content in place of all of it, whole or not at all. */
@@ -44,7 +48,15 @@ export function openRecordLog(path: string): { readonly log: RecordLog; readonly
   let good = length;
   let descriptor: number | undefined;
 
-  return { content, log: { size: () => good, append, rewrite, close } };
+  return { content, log: { size: () => good, isThere, append, rewrite, close } };
+
+  function isThere(): boolean {
+    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (found === undefined) return false;
+    if (descriptor !== undefined && fstatSync(descriptor, { bigint: true }).ino !== found.ino)
+      throw new Error(`${path} was replaced by somebody else; start this agent anew when nobody else writes it`);
+    return true;
+  }
 
   async function append(record: unknown): Promise<void> {
     if (descriptor === undefined && content.type !== 'found') return rewrite([record]);
@@ -72,7 +84,7 @@ export function openRecordLog(path: string): { readonly log: RecordLog; readonly
         written += line.byteLength;
       }
       await sync(next);
-      if (descriptor === undefined && content.type === 'damaged') moveAside(path);
+      if (descriptor === undefined && content.type === 'damaged' && isThere()) moveAside(path);
       renameSync(temporary, path);
       syncFolder(dirname(path));
       if (descriptor !== undefined) closeSync(descriptor);
