@@ -52,5 +52,7 @@ function untilStopped(): AbortSignal {
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
+  // The terminal was closed: what was started must not be left behind.
+  process.on('SIGHUP', stop);
   return controller.signal;
 }

@@ -37,6 +37,7 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal, io: Run
     return 0;
   } finally {
     await stage.stop();
+    if (options.keep) talk(`What it worked on is left in ${stage.folder}.\n`);
   }
 }
 
@@ -89,29 +90,37 @@ function report({ ok, title, saw, millis }: Played, talk: (text: string) => void
 }
 
 function invitation(stage: Stage, colour: boolean): string {
-  const command = (text: string): string => paint('cyan', text, colour);
+  const command = (text: string): string => `    ${paint('cyan', text, colour)}`;
   const cli = `npm run --silent fleetrelay --`;
   const work = stage.work.directory;
+  const live = `${stage.cluster('east')}/namespaces/shop/configmap/settings.yaml`;
+  const greet = (word: string): string =>
+    `sed -i 's/greeting: .*/greeting: ${word}/' ${work}/apps/shop/settings.yaml && git -C ${work} commit -qam ${word} && git -C ${work} push -q origin HEAD:main`;
   return [
     '',
     `The fleet runs. It lives in ${stage.folder}; try this from another terminal, in this folder:`,
     '',
     '  Edit a file and push:',
-    `    ${command(`cd ${work} && sed -i 's/greeting: .*/greeting: Howdy/' apps/shop/settings.yaml && git commit -qam Howdy && git push -q origin HEAD:main; cd -`)}`,
-    `    ${command(`cat ${stage.cluster('east')}/namespaces/shop/configmap/settings.yaml`)}`,
+    command(greet('Howdy')),
+    command(`cat ${live}`),
     '  Edit a live file, and watch it being put back:',
-    `    ${command(`sed -i 's/Howdy/Go away/' ${stage.cluster('east')}/namespaces/shop/configmap/settings.yaml; sleep 1; grep greeting ${stage.cluster('east')}/namespaces/shop/configmap/settings.yaml`)}`,
-    '  Stop an agent, and see who is waited for:',
-    `    ${command(`kill ${stage.agentPid('west')}`)}`,
-    `    ${command(`${cli} status --api ${stage.api}`)}`,
-    '  Push a removal that the guard holds, and approve it:',
-    `    ${command(`cd ${work} && git rm -rq apps/shop && git commit -qm 'Close the shop' && git push -q origin HEAD:main; cd -`)}`,
-    `    ${command(`${cli} approve --list --api ${stage.api}`)}`,
-    `    ${command(`${cli} approve DIGEST --api ${stage.api}`)}`,
+    command(`sed -i 's/greeting: .*/greeting: Changed/' ${live}; sleep 1; grep greeting ${live}`),
     '  Ask where an object comes from:',
-    `    ${command(`${cli} explain edge ConfigMap/info/contacts --api ${stage.api}`)}`,
+    command(`${cli} explain edge ConfigMap/info/contacts --api ${stage.api}`),
+    '  Push a removal that the guard holds, and approve it:',
+    command(
+      `git -C ${work} rm -rq apps/shop && git -C ${work} commit -qm 'Close the shop' && git -C ${work} push -q origin HEAD:main`,
+    ),
+    command(`${cli} approve --list --api ${stage.api}`),
+    command(`${cli} approve DIGEST --api ${stage.api}`),
+    '  Stop an agent, push a change, and see who is waited for:',
+    command(`kill ${stage.agentPid('west')}`),
+    command(
+      `sed -i 's/owner: .*/owner: somebody else/' ${work}/apps/info/info.yaml && git -C ${work} commit -qam 'Another owner' && git -C ${work} push -q origin HEAD:main`,
+    ),
+    command(`${cli} status --api ${stage.api}`),
     '  Read the status branch:',
-    `    ${command(`cd ${work} && git fetch -q && git log --stat -3 origin/fleetrelay/status/demo; cd -`)}`,
+    command(`git -C ${work} fetch -q && git -C ${work} --no-pager log --stat -3 origin/fleetrelay/status/demo`),
     '',
     'Ctrl-C ends it.',
     '',

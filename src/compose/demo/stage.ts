@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -31,13 +31,19 @@ export const clusterNames = ['east', 'west', 'edge'] as const;
 const REPOSITORY = 'fleet';
 const FLEET = 'demo';
 
-/** Sets the stage; whatever was started is stopped again if something fails. */
+/**
+ * Sets the stage; whatever was started is stopped again if something fails. Rejects, and touches nothing, if the given
+ * folder holds something already: it is removed at the end.
+ */
 export async function setStage(
   program: Program,
   options: { readonly directory?: string; readonly keep: boolean },
 ): Promise<Stage> {
   const folder = options.directory ?? (await mkdtemp(join(tmpdir(), 'fleetrelay-demo-')));
   await mkdir(folder, { recursive: true });
+  if ((await readdir(folder)).length > 0) {
+    throw new Error(`${folder} is not empty: give the demo a folder that is empty or absent, or leave --directory out`);
+  }
   const closers: (() => Promise<unknown>)[] = [];
   if (!options.keep) closers.push(() => rm(folder, { recursive: true, force: true }));
   const stop = async (): Promise<void> => {
@@ -128,6 +134,9 @@ async function serveRepository(
   const work = openWorkTree(directory, env.PATH);
   await work.git('init', '--quiet', '--initial-branch=main', '.');
   await work.git('remote', 'add', 'origin', repository);
+  // A person who follows the suggestions may have no identity of their own on this machine.
+  await work.git('config', 'user.name', 'Fleet Demo');
+  await work.git('config', 'user.email', 'demo@example.com');
   await work.push('The fleet as it should be');
   return { server, work, repository };
 }

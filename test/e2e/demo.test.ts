@@ -1,0 +1,76 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import { until } from '../support/fleet-processes.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const home = mkdtempSync(join(tmpdir(), 'fleetrelay-home-'));
+// A bare machine: no identity for git, and none to be found.
+const env = { ...process.env, HOME: home, GIT_CONFIG_NOSYSTEM: '1', NO_COLOR: '1' };
+const started: ChildProcess[] = [];
+
+afterAll(() => {
+  for (const child of started) child.kill('SIGKILL');
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** Runs a command as a person would type it; rejects if it fails. */
+async function type(command: string | undefined, allowed = 0): Promise<string> {
+  const { stdout, code } = await promisify(execFile)('bash', ['-c', command ?? 'false'], {
+    cwd: ROOT,
+    env,
+    timeout: 60_000,
+  }).then(
+    ({ stdout }) => ({ stdout, code: 0 }),
+    (error: { readonly stdout: string; readonly stderr: string; readonly code: number }) => {
+      if (error.code !== allowed) throw new Error(`${command} ended with ${error.code}: ${error.stderr}`);
+      return error;
+    },
+  );
+  expect(code).toBe(allowed);
+  return stdout;
+}
+
+test('each command that the demo suggests does what it promises, and a closed terminal leaves nothing behind', async () => {
+  const child = spawn(process.execPath, [join(ROOT, 'bin/fleetrelay.cjs'), 'demo'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  started.push(child);
+  let said = '';
+  child.stdout.on('data', (text: Buffer) => {
+    said += text.toString();
+  });
+  await until('the demo invites', () => said.includes('Ctrl-C ends it.'), 60_000);
+  const folder = /It lives in (\S+);/.exec(said)?.[1] ?? '';
+  const [push, cat, drift, explain, remove, list, approve, kill, change, status, branch, ...more] = said
+    .split('\n')
+    .filter((line) => /^ {4}[a-z]/.test(line) && !line.includes('applied by'))
+    .map((line) => line.trim());
+  expect(more).toEqual([]);
+
+  await type(push);
+  await until('the change arrives', async () => (await type(cat)).includes('greeting: Howdy'));
+  expect(await type(drift)).toContain('greeting: Howdy');
+  expect(await type(explain)).toContain('apps/info/info.yaml:');
+  await type(remove);
+  const digest = await until('the removal is held', async () => /^[0-9a-f]{12}\b/m.exec(await type(list))?.[0]);
+  expect(await type(approve?.replace('DIGEST', digest))).toContain('released 8 removals');
+  await until(
+    'the shop is gone',
+    () => !existsSync(join(folder, 'clusters/east/namespaces/shop/configmap/settings.yaml')),
+  );
+  await type(kill);
+  await type(change);
+  await until('west is waited for', async () =>
+    (await type(status, 1)).includes('waiting for west: disconnected since'),
+  );
+  expect(await type(branch)).toContain('Fleetrelay-Fleet: demo');
+
+  child.kill('SIGHUP');
+  await until('the demo has ended', () => child.exitCode !== null || child.signalCode !== null);
+  expect([child.exitCode, existsSync(folder)]).toEqual([0, false]);
+}, 120_000);
