@@ -23,7 +23,10 @@ export async function startAgentHealth(
     answer(agent, registry, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === 'EADDRINUSE' ? 'something listens there already' : cause.message;
+      reject(new Error(`cannot listen for health on ${displayAddress(listen)}: ${why}`, { cause }));
+    });
     server.listen(listen.port, listen.host, resolve);
   });
   const bound = server.address();
@@ -88,11 +91,13 @@ function agentMetrics(
   gauge('output_sequence', 'Sequence of the last accepted output.', ({ position }) => position.sequence);
   new Gauge({
     name: 'fleetrelay_agent_objects',
-    help: 'Objects by their last result; held are all that should be there.',
+    help: 'Objects by their last result; wanted are all that should be there.',
     labelNames: ['state'],
     registers: [registry],
     collect() {
-      for (const [state, count] of Object.entries(agent.health().objects)) this.set({ state }, count);
+      // "Held" means "deliberately not changed" everywhere else that a person looks.
+      const { held: wanted, ...results } = agent.health().objects;
+      for (const [state, count] of Object.entries({ wanted, ...results })) this.set({ state }, count);
     },
   });
   new Gauge({

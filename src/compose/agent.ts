@@ -47,8 +47,13 @@ export async function startAgent(
   const inside = (path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
   const directory = inside(options.directory);
   const folder = options.dataDir === undefined ? join(directory, OWN_FOLDER) : inside(options.dataDir);
-  const cluster = await createDirectoryCluster(deps, { directory });
+  const closers: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
   try {
+    const cluster = await createDirectoryCluster(deps, { directory });
+    closers.push(() => cluster.close());
     const transport = createGrpcClientTransport({
       server: displayAddress(options.server),
       security: security(options, inside),
@@ -65,22 +70,18 @@ export async function startAgent(
       },
     );
     const disk = createAgentDisk(deps, { folder });
+    closers.push(() => disk.close());
     const agent = createAgent({ ...deps, cluster, relay, disk });
-    await agent.start();
+    // Before the agent: one that cannot be looked at is not let near a cluster.
     const health =
       options.health && (await startAgentHealth(agent, options.health, { version, cluster: options.cluster }));
-    return {
-      agent,
-      health: health?.address,
-      stop: async () => {
-        await health?.stop();
-        await agent.stop();
-        await disk.close();
-        await cluster.close();
-      },
-    };
+    if (health !== undefined) closers.push(() => health.stop());
+    await agent.start();
+    closers.push(() => agent.stop());
+    return { agent, health: health?.address, stop };
   } catch (error) {
-    await cluster.close();
+    // What was started must not outlive the failure: it would keep the process alive, and deaf to signals.
+    await stop();
     throw error;
   }
 }

@@ -22,13 +22,21 @@ const ONLY_SOURCE = must(parseSourceName('main'));
  */
 export async function resolveServeConfig(options: ServeOptions, io: Pick<RunIo, 'cwd'>): Promise<RelayConfig> {
   const file = options.configFile === undefined ? undefined : resolve(io.cwd, options.configFile);
-  const written = file === undefined ? minimalConfig(options.fleet ?? 'fleet') : await readFile(file);
+  const written = file === undefined ? minimalConfig(options.fleet ?? 'fleet') : await readConfig(file);
   const { config, diagnostics } = decodeRelayConfig(file ?? 'the flags', written);
   if (config === undefined) {
     throw new Error(['the configuration cannot be used:', ...diagnostics.map(displayDiagnostic)].join('\n  '));
   }
   const based = absolutePaths(config, file === undefined ? io.cwd : dirname(file));
   return withFlags(based, options, io.cwd, file !== undefined);
+}
+
+function readConfig(file: string): Promise<Uint8Array> {
+  return readFile(file).catch((cause: unknown) => {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const why = code === 'ENOENT' ? 'there is no such file' : code;
+    throw new Error(`the configuration ${file} cannot be read: ${why}`, { cause });
+  });
 }
 
 /** The file that says nothing: every default, and a source that flags must replace. */

@@ -13,6 +13,7 @@ import { must } from '../model/result.ts';
 import type { Log } from '../ports/log.ts';
 import type { SnapshotStore } from '../ports/snapshot-store.ts';
 import { createHttpServer } from '../server/http-server.ts';
+import { displayAddress } from '../server/listen-address.ts';
 import { createServerMetrics, type ServerMetrics } from '../server/metrics.ts';
 import type { GitStatusSink } from '../sinks/git/status-sink.ts';
 import { createManagementServer, type ManagementServer } from './management-server.ts';
@@ -46,13 +47,36 @@ export async function startServer(
   { env, version }: Pick<RunIo, 'env' | 'version'>,
   log: Log,
 ): Promise<RunningServer> {
+  const closers: (() => Promise<unknown>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    return { ...(await openServer(config, { env, version }, log, closers)), stop };
+  } catch (error) {
+    // What was started must not outlive the failure: it would keep the process alive, and deaf to signals.
+    await stop();
+    throw error;
+  }
+}
+
+/** Opens one part after the other; what has to be closed again goes to `closers`. */
+async function openServer(
+  config: RelayConfig,
+  { env, version }: Pick<RunIo, 'env' | 'version'>,
+  log: Log,
+  closers: (() => Promise<unknown>)[],
+): Promise<Omit<RunningServer, 'stop'>> {
   const deps: ProcessDeps = { clock: createSystemClock(), random: createSystemRandom(), log, env };
-  await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 });
+  await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw new Error(`the data directory ${config.dataDirectory} cannot be made: ${reasonOf(error)}`, { cause: error });
+  });
   const { relay, caFile } = await openRelay(config, version, deps);
   const sources = openSources(config, deps);
   const targets = await hookTargets(config, sources, env);
   const sink = openStatusSink(config, deps);
   const store = await openStore(config, log);
+  closers.push(() => store.close());
   let metrics: ServerMetrics | undefined;
   const server: ManagementServer = await createManagementServer(
     {
@@ -82,8 +106,16 @@ export async function startServer(
       { listen: { host: address, port }, ...(token === undefined ? {} : { token }) },
     ),
   );
-  const listening = await http.start();
-  const started = await server.start();
+  closers.push(() => http.stop());
+  if (sink !== undefined) {
+    closers.push(async () => {
+      await sink.flush();
+      await sink.stop();
+    });
+  }
+  closers.push(() => server.stop());
+  const listening = await http.start().catch(cannotListen('HTTP', config.http.listen, '--http'));
+  const started = await server.start().catch(cannotListen('agents', config.relay.listen, '--listen'));
   return {
     server,
     addresses: {
@@ -91,14 +123,25 @@ export async function startServer(
       http: `http://${listening.host}:${listening.port}`,
       caFile,
     },
-    stop: async () => {
-      await server.stop();
-      await sink?.flush();
-      await sink?.stop();
-      await http.stop();
-      await store.close();
-    },
   };
+}
+
+function cannotListen(
+  whom: string,
+  { address, port }: RelayConfig['http']['listen'],
+  flag: string,
+): (error: unknown) => never {
+  return (cause) => {
+    const where = displayAddress({ host: address, port });
+    throw new Error(`cannot listen for ${whom} on ${where}: ${reasonOf(cause)} (another address: ${flag} HOST:PORT)`, {
+      cause,
+    });
+  };
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return /EADDRINUSE/.test(text) ? 'something listens there already' : text;
 }
 
 function openStore(config: RelayConfig, log: Log): Promise<SnapshotStore> {

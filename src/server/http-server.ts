@@ -56,7 +56,7 @@ export function createHttpServer(deps: HttpServerDeps, options: HttpServerOption
   const local = isLoopback(listen.host);
   if (deps.api !== undefined && !local && token === undefined) {
     return problem(
-      `the HTTP API would be open to other machines on ${displayAddress(listen)}: give it a token, or a loopback address such as 127.0.0.1:${listen.port}`,
+      `the HTTP API would be open to other machines on ${displayAddress(listen)}: give it a token (--api-token-file), or a loopback address such as 127.0.0.1:${listen.port}`,
     );
   }
   if (token !== undefined && !/^[!-~]{16,}$/.test(token)) {

@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const PROGRAM = join(import.meta.dirname, '../../bin/fleetrelay.cjs');
+const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-startup-'));
+const taken: Server = createServer();
+let port = 0;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const address = taken.address();
+  port = typeof address === 'object' && address !== null ? address.port : 0;
+});
+
+afterAll(async () => {
+  await new Promise<void>((resolve) => taken.close(() => resolve()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs to the end by itself; a process that stays alive is killed, and then `code` is null. */
+function run(...args: string[]): Promise<{ readonly code: number | null; readonly said: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [PROGRAM, ...args], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: 20_000,
+      killSignal: 'SIGKILL',
+    });
+    let said = '';
+    child.stderr.on('data', (text: Buffer) => {
+      said += text.toString();
+    });
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, said }));
+  });
+}
+
+test('an agent whose health address is taken says so and ends', async () => {
+  writeFileSync(join(folder, 'east.token'), 'frt1_none\n');
+  const link = ['--server', '127.0.0.1:9', '--insecure', '--token-file', 'east.token'];
+  const { code, said } = await run(
+    'agent',
+    '--cluster',
+    'east',
+    ...link,
+    '--directory',
+    'east',
+    '--health-port',
+    `${port}`,
+  );
+  expect(said).toContain(`cannot listen for health on 127.0.0.1:${port}: something listens there already`);
+  expect(code).toBe(1);
+});
+
+test.each([
+  ['--listen', '--http', 'agents'],
+  ['--http', '--listen', 'HTTP'],
+])('a server whose %s address is taken says so and ends', async (flag, other, whom) => {
+  const watched = join(folder, 'watched');
+  mkdirSync(watched, { recursive: true });
+  const where = [flag, `127.0.0.1:${port}`, other, '127.0.0.1:0'];
+  const { code, said } = await run('serve', '--watch', watched, '--data-dir', `data${flag}`, ...where);
+  expect(said).toContain(`cannot listen for ${whom} on 127.0.0.1:${port}: something listens there already`);
+  expect(said).toContain(`${flag} HOST:PORT`);
+  expect(code).toBe(1);
+});
+
+test('a data directory that is a file is named', async () => {
+  writeFileSync(join(folder, 'file'), '');
+  const { code, said } = await run('serve', '--watch', '.', '--data-dir', 'file');
+  expect(said).toContain(`the data directory ${join(folder, 'file')} cannot be made`);
+  expect(code).toBe(1);
+});
+
+test('a configuration file that is not there is named', async () => {
+  const { code, said } = await run('serve', '--config', 'absent.yaml');
+  expect(said).toBe(
+    `fleetrelay: the configuration ${join(folder, 'absent.yaml')} cannot be read: there is no such file\n`,
+  );
+  expect(code).toBe(1);
+});
+
+test('no token is made for a data directory that is not there', async () => {
+  const { code, said } = await run('cluster', 'token', 'east', '--data-dir', 'mistyped');
+  expect(said).toContain(`there is no data directory ${join(folder, 'mistyped')}`);
+  expect([code, existsSync(join(folder, 'mistyped'))]).toEqual([1, false]);
+});
+
+test('the demo refuses a folder that holds something, and leaves it as it is', async () => {
+  const precious = join(folder, 'precious');
+  mkdirSync(precious);
+  writeFileSync(join(precious, 'thesis.txt'), 'years of work');
+  const { code, said } = await run('demo', '--once', '--directory', precious);
+  expect(said).toContain(`${precious} is not empty`);
+  expect(code).toBe(1);
+  expect(readdirSync(precious)).toEqual(['thesis.txt']);
+  expect(readFileSync(join(precious, 'thesis.txt'), 'utf8')).toBe('years of work');
+});
