@@ -29,8 +29,9 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 
 /** `HOST:PORT` of a server to connect to: a host is needed, and a port that is not 0. */
 export function serverAddress(text: string): ListenAddress {
-  const address = listenAddress(text);
-  if (!text.includes(':') || text.startsWith(':') || address.port === 0) {
+  const parsed = parseListenAddress(text);
+  const address = parsed.ok ? parsed.value : undefined;
+  if (address === undefined || !text.includes(':') || text.startsWith(':') || address.port === 0) {
     throw new InvalidArgumentError('It must be HOST:PORT of the server, for example relay.example.com:9900.');
   }
   return address;

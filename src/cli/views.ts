@@ -1,5 +1,4 @@
 import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
-import type { OutcomeCounts } from '../model/outcome.ts';
 import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../server/api.ts';
 import type { Column } from './output.ts';
 import type { Tone } from './style.ts';
@@ -16,7 +15,7 @@ export const CLUSTER_COLUMNS: readonly Column<ClusterView>[] = [
   { title: 'IN SYNC', text: ({ inSync }) => yesNo(inSync), tone: ({ inSync }) => toneOf(inSync) },
   { title: 'APPLIED', text: ({ counts }) => `${counts.applied}/${counts.targeted}` },
   { title: 'SEQUENCE', text: ({ position }) => `${position.epoch}.${position.sequence}` },
-  { title: 'MESSAGE', text: ({ counts, message }) => [remainder(counts), message].filter(Boolean).join('; ') },
+  { title: 'MESSAGE', text: ({ message }) => message },
 ];
 
 export const SOURCE_COLUMNS: readonly Column<SourceView>[] = [
@@ -83,11 +82,6 @@ export const DIAGNOSTIC_COLUMNS: readonly Column<Diagnostic>[] = [
   { title: 'REASON', text: ({ reason }) => reason },
   { title: 'MESSAGE', text: ({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`) },
 ];
-
-function remainder(counts: OutcomeCounts): string {
-  const states = ['failed', 'held', 'pending', 'unreachable'] as const;
-  return states.flatMap((state) => (counts[state] === 0 ? [] : [`${counts[state]} ${state}`])).join(', ');
-}
 
 function yesNo(value: boolean): string {
   return value ? 'yes' : 'no';

@@ -2,8 +2,10 @@ import type { Command } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
 import type { Explanation } from '../../server/api.ts';
 import { clusterName } from '../arguments.ts';
+import { CliError } from '../cli-error.ts';
 import { type ApiOptions, connect, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
 import { type Column, type OutputFormat, outputOption, print, printable, writeTable } from '../output.ts';
 import { styled } from '../style.ts';
 
@@ -33,10 +35,16 @@ export function explainCommand(context: CliContext): Command {
         object: string,
         { output, ...api }: ApiOptions & { readonly output: OutputFormat },
       ) => {
+        if (!/^[^/]+(\/[^/]+){1,2}$/.test(object)) throw new CliError(EXIT.usage, ...notAnObject(object));
         const explanation = await (await connect(context, api)).explain(cluster, object);
         await print(context, output, explanation, (out) => writeExplanation(out, explanation));
       },
     );
+}
+
+function notAnObject(text: string): [message: string, hint: string] {
+  const spelling = 'an object is KIND/NAMESPACE/NAME or KIND/NAME, with KIND or KIND.GROUP';
+  return [`${printable(text)} names no object: ${spelling}`, '`fleetrelay get outputs` lists them all'];
 }
 
 function writeExplanation(out: TextOutput, { cluster, object, state, message, because }: Explanation): void {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { TextOutput } from '../../../src/cli/command.ts';
 import { printable, writeTable } from '../../../src/cli/output.ts';
 import { wantsColour } from '../../../src/cli/style.ts';
+import { CLUSTER_COLUMNS } from '../../../src/cli/views.ts';
 import { suggestion } from '../../../src/model/suggestion.ts';
 
 interface Row {
@@ -73,4 +74,21 @@ describe('a suggestion', () => {
   test.each(['', 'x', 'deploy', 'x'.repeat(100_000)])('for %.10s is none', (word) => {
     expect(suggestion(word, known)).toBeUndefined();
   });
+});
+
+test('a cluster that is not well says why once', () => {
+  const message = '0 of 7 applied, 7 unreachable: the agent is not connected';
+  const shown = CLUSTER_COLUMNS.find(({ title }) => title === 'MESSAGE')?.text({
+    name: 'east',
+    labels: {},
+    id: null,
+    connectionSince: null,
+    connected: false,
+    warm: false,
+    inSync: false,
+    position: { epoch: 0, sequence: 0 },
+    counts: { targeted: 7, applied: 0, failed: 0, held: 0, pending: 0, unreachable: 7 },
+    message,
+  });
+  expect(shown).toBe(message);
 });
