@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { SourceView } from '../../server/api.ts';
 import { callerName } from '../caller.ts';
 import { type ApiOptions, connect, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
@@ -14,6 +15,15 @@ const EXAMPLES = examples([
   ['fleetrelay source list', 'where desired state comes from, and how each place is'],
   ['fleetrelay source accept main 4be7c1', 'let a rewritten history or an empty tree in after all'],
 ]);
+
+/** Shorter beginnings are too easily those of another revision than the person has looked at. */
+const SHORTEST = 6;
+
+/** The revision that waits in a source, if the text is it or its beginning. What is sent to the server is always whole. */
+function waitingRevision(sources: readonly SourceView[], name: string, text: string): string | undefined {
+  const waiting = sources.find((source) => source.name === name)?.refusedRevision;
+  return text.length >= SHORTEST && waiting?.startsWith(text) === true ? waiting : undefined;
+}
 
 /** `fleetrelay source list|accept`. */
 export function sourceCommand(context: CliContext): Command {
@@ -33,11 +43,13 @@ export function sourceCommand(context: CliContext): Command {
     .summary('admit a revision that was refused')
     .description('Admits a revision that waits for a person: a rewritten history, a vanished branch, an empty tree.')
     .argument('<name>', 'name of the source')
-    .argument('<revision>', 'the revision that waits')
+    .argument('<revision>', `the revision that waits, or at least ${SHORTEST} of its first digits`)
     .option('--as <name>', 'who accepts, for the record (default: your user name)')
     .addOption(outputOption())
     .action(async (name: string, revision: string, { output, as, ...api }: Flags) => {
-      const source = await (await connect(context, api)).accept(name, revision, callerName(context, as));
+      const client = await connect(context, api);
+      const waiting = waitingRevision(await client.sources(), name, revision);
+      const source = await client.accept(name, waiting ?? revision, callerName(context, as));
       await print(context, output, source, (out) => writeTable(out, SOURCE_COLUMNS, [source]));
     });
   return command;

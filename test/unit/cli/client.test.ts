@@ -106,6 +106,19 @@ test('source and cluster commands', async () => {
   expect(api.calls).toEqual(['accept main 4be7c1 by ann', 'replace west by ann']);
 });
 
+test('source accept takes the first digits that the table shows, and sends the whole revision', async () => {
+  const refusedRevision = '4be7c1aa00'.repeat(4);
+  const [main] = fleetView().sources;
+  if (main === undefined) throw new Error('the fleet has no source');
+  const { ask, api } = await server(fakeApi(fleetView({ sources: [{ ...main, state: 'refused', refusedRevision }] })));
+  for (const text of [refusedRevision.slice(0, 10), '4be7c', '5be7c1']) await ask(`source accept main ${text}`);
+  expect(api.calls).toEqual([
+    `accept main ${refusedRevision} by ann`,
+    'accept main 4be7c by ann',
+    'accept main 5be7c1 by ann',
+  ]);
+});
+
 describe('a token', () => {
   test('opens the API, and is asked for with exit code 4', async () => {
     const { ask } = await server(fakeApi(), TOKEN);
