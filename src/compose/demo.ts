@@ -25,14 +25,23 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal, io: Run
   const stage = await setStage(ownProgram(io.env), {
     keep: options.keep,
     ...(options.directory === undefined ? {} : { directory: options.directory }),
+  }).catch((error: unknown) => {
+    // A terminal sends Ctrl-C to the processes of the stage as well: that they ended early is what was asked for.
+    if (signal.aborted) return undefined;
+    throw error;
   });
+  if (stage === undefined) return options.once ? 1 : 0;
   try {
     if (options.once) return await playAll(stage, options, signal, io, talk, started);
     const [first] = story;
-    if (first !== undefined) report(await playOne(first, stage, signal), talk, io.colour);
-    talk(invitation(stage, io.colour));
-    if (!signal.aborted)
+    const played = first === undefined ? undefined : await playOne(first, stage, signal);
+    if (!signal.aborted) {
+      if (played !== undefined) report(played, talk, io.colour);
+      // A fleet that did not come up is nothing to try things on.
+      if (played?.ok === false) return 1;
+      talk(invitation(stage, io.colour));
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    }
     talk('\nStopping ...\n');
     return 0;
   } finally {

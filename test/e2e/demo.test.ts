@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -74,3 +74,20 @@ test('each command that the demo suggests does what it promises, and a closed te
   await until('the demo has ended', () => child.exitCode !== null || child.signalCode !== null);
   expect([child.exitCode, existsSync(folder)]).toEqual([0, false]);
 }, 120_000);
+
+test('a demo that is stopped before its fleet is up invites to nothing, and leaves nothing behind', async () => {
+  const child = spawn(process.execPath, [join(ROOT, 'bin/fleetrelay.cjs'), 'demo'], {
+    env: { ...env, TMPDIR: home },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  started.push(child);
+  let said = '';
+  child.stdout.on('data', (text: Buffer) => {
+    said += text.toString();
+    // The signal is heeded from before the first line on.
+    if (!child.killed && said.includes('Setting the stage')) child.kill('SIGINT');
+  });
+  await until('the demo has ended', () => child.exitCode !== null || child.signalCode !== null, 60_000);
+  expect(said).not.toContain('The fleet runs');
+  expect([child.exitCode, readdirSync(home).filter((name) => name.startsWith('fleetrelay-demo-'))]).toEqual([0, []]);
+}, 90_000);
