@@ -28,7 +28,7 @@ import type { Sessions } from '../runtime/sessions.ts';
 import { createSourceTable, type SourceTable } from '../runtime/source-table.ts';
 import { createStatusPublisher, type StatusPublisher, type StatusSink } from '../runtime/status/status-publisher.ts';
 import { createStatusRenderer } from '../runtime/status/status-renderer.ts';
-import type { ServerApi } from '../server/api.ts';
+import type { ServerApi, StatusBranchView } from '../server/api.ts';
 import { createSender } from '../sinks/agents/sender.ts';
 import { createAgentSource } from '../sources/agents/agents.ts';
 
@@ -95,7 +95,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
       fleet: options.fleet,
       version: options.version,
       ready: () => notReady().length === 0,
-      statusBranch: () => deps.statusSink?.condition() ?? null,
+      statusBranch: () => statusBranchView(status, deps.statusSink),
     }),
     engine,
     sources,
@@ -187,6 +187,16 @@ function wireStatus(parts: Parts, deps: ServerDeps, locator: Locator): StatusPub
   });
   loop.addSink(() => publisher.committed());
   return publisher;
+}
+
+function statusBranchView(
+  publisher: StatusPublisher | undefined,
+  sink: StatusSink | undefined,
+): StatusBranchView | null {
+  const condition = sink?.condition();
+  if (condition === undefined) return null;
+  const waiting = publisher?.waiting();
+  return waiting === undefined || condition.state !== 'pending' ? condition : { ...condition, message: waiting };
 }
 
 /** Keeps the engine's diagnostics with their lines at hand; worked out anew, gathered, after commits. */

@@ -30,6 +30,8 @@ export interface AgentValue {
   readonly connected: boolean;
   /** When `connected` last changed, milliseconds since 1970; 0: never seen. */
   readonly since: number;
+  /** Why nothing moves: the last refusal of a hello or of a delta; empty if there is nothing to say. */
+  readonly trouble: string;
   /** The first complete input snapshot has arrived, ever. */
   readonly warm: boolean;
   /** The cluster takes kinds as they are written (a directory): an object without namespace is cluster-scoped there. */

@@ -97,7 +97,7 @@ async function answer(deps: PullDeps, delta: SequencedDelta, transfer: bigint, j
   judged();
   if (objection === undefined) return link.post({ case: 'verdict', value: { transfer, accepted: true } });
   const { reason, message } = objection;
-  deps.log.warn('relay: an output was not accepted', { reason, message, position: delta.position });
+  deps.log.warn('relay: an output was not accepted', { reason, detail: message, position: delta.position });
   const value = { transfer, accepted: false, reason: sendableReason(reason), message: clipText(message) };
   link.post({ case: 'verdict', value });
   await sayHolding(deps);

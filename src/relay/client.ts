@@ -110,7 +110,7 @@ async function run(state: ClientState, listener: ServerListener): Promise<void> 
 
 function noteEnd(state: ClientState, end: StreamEnd, retryInMs: number): void {
   const { log, transport } = state.deps;
-  const line = { server: transport.server, reason: end.reason, message: end.message, retryInMs };
+  const line = { server: transport.server, reason: end.reason, detail: end.message, retryInMs };
   if (state.lastReason === end.reason) log.debug('relay: still no link to the server', line);
   else log.warn('relay: no link to the server', line);
   state.lastReason = end.reason;
@@ -171,7 +171,7 @@ async function useConnection(
     log,
     limits,
     hello,
-    onDrain: (message: string) => log.info('relay: the server says', { message }),
+    onDrain: (message: string) => log.info('relay: the server says', { detail: message }),
   };
   const { results, taking } = state;
   const pull = createPullEnd({ listener, results, taking, limits, log, stream: () => pullStream });

@@ -131,7 +131,7 @@ export function noteEnd(
   if (last !== undefined && now - last < LOG_EVERY_MS) return;
   if (state.logged.size >= LOG_KEYS) state.logged.clear();
   state.logged.set(key, now);
-  const line = { reason: end.reason, message: end.message, ...data };
+  const line = { reason: end.reason, detail: end.message, ...data };
   if (end.code === 'done' || end.code === 'unavailable') log.info('relay: a stream has ended', line);
   else log.warn('relay: a stream has ended', line);
 }

@@ -80,7 +80,10 @@ function dial({ server, security }: GrpcClientOptions, host: string): ClientConn
 function credentialsOf(security: GrpcClientOptions['security'], host: string): ChannelCredentials {
   if (security.type === 'insecure') return credentials.createInsecure();
   const expected = security.serverName ?? host;
-  return credentials.createSsl(Buffer.from(security.ca()), null, null, {
+  const ca = Buffer.from(security.ca());
+  if (!ca.includes('-----BEGIN CERTIFICATE-----'))
+    throw new Error('the file of the certificate authority holds no certificate (PEM)');
+  return credentials.createSsl(ca, null, null, {
     checkServerIdentity: (_name, certificate) => checkServerIdentity(expected, certificate),
   });
 }

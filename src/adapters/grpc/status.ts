@@ -40,7 +40,7 @@ export function endOf({ code, details, metadata }: Status): StreamEnd {
     case status.OK:
       return { code: 'done', reason: 'Closed', message: 'the server has closed the stream' };
     case status.UNAVAILABLE:
-      return { code: 'lost', reason: unavailableReason(message), message };
+      return { code: 'lost', reason: unavailableReason(message), message: explained(message) };
     case status.RESOURCE_EXHAUSTED:
       return { code: 'exhausted', reason: 'MessageTooLarge', message };
     case status.UNIMPLEMENTED:
@@ -57,6 +57,31 @@ export function endOf({ code, details, metadata }: Status): StreamEnd {
 function codeOf(code: status): EndCode {
   for (const [end, mapped] of Object.entries(CODES)) if (mapped === code) return end as EndCode;
   return 'lost';
+}
+
+/** What to do about the failures that a person can do something about; gRPC's own words follow. */
+const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
+  [
+    /unable to verify|unable to get (local )?issuer|self[- ]signed/i,
+    "the server's certificate is not of the given authority: give the server's trust/ca.crt as --ca-file",
+  ],
+  [
+    /altname|does not match certificate/i,
+    'the certificate is not made for this name: dial another one, or give the server --tls-name',
+  ],
+  [
+    /wrong version number|packet length too long/i,
+    "no TLS is spoken there: is this the relay's port, and does the server run without TLS?",
+  ],
+  [/has expired/i, "the server's certificate has expired: restarting the server renews one that it made itself"],
+];
+
+function explained(message: string): string {
+  const words = message
+    .replace(/\s*Resolution note:\s*$/, '')
+    .replace(/; if the root CA is installed locally[^.;]*/, '');
+  const advice = ADVICE.find(([pattern]) => pattern.test(words))?.[1];
+  return advice === undefined ? words : `${advice} (${words})`;
 }
 
 /** gRPC says why a connection failed in words only. */

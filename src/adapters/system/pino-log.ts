@@ -37,13 +37,24 @@ function wrap(logger: Logger): Log {
     info: line('info'),
     warn: line('warn'),
     error: line('error'),
-    child: (data) => wrap(logger.child(redactData(data) as LogData)),
+    child: (data) => wrap(logger.child(dataOf(data))),
   };
 
   function line(level: 'debug' | 'info' | 'warn' | 'error'): (message: string, data?: LogData) => void {
     return (message, data) => {
       if (!logger.isLevelEnabled(level)) return;
-      logger[level](data === undefined ? {} : (redactData(data) as LogData), redactText(message));
+      logger[level](data === undefined ? {} : dataOf(data), redactText(message));
     };
   }
+}
+
+/** The log's own keys. A line that has one of them twice loses the first to most readers. */
+const RESERVED = ['level', 'time', 'message'];
+
+function dataOf(data: LogData): LogData {
+  const redacted = redactData(data) as LogData;
+  if (!RESERVED.some((key) => key in redacted)) return redacted;
+  return Object.fromEntries(
+    Object.entries(redacted).map(([key, value]) => [RESERVED.includes(key) ? `${key}_` : key, value]),
+  );
 }

@@ -14,6 +14,8 @@ export interface ClusterStatus {
   readonly since: number;
   readonly warm: boolean;
   readonly inSync: boolean;
+  /** Why nothing moves; empty if there is nothing to say. */
+  readonly trouble: string;
   readonly conditions: readonly ConditionValue[];
 }
 
@@ -56,10 +58,11 @@ export function clusterStatus(engine: Engine, name: string): ClusterStatus | und
     since: agent?.since ?? 0,
     warm,
     inSync,
+    trouble: agent?.trouble ?? '',
     conditions: [
       warmCondition(warm),
-      connectedCondition(connected, agent?.since ?? 0),
-      inSyncCondition(inSync, connected, counts),
+      connectedCondition(connected, agent?.since ?? 0, agent?.trouble ?? ''),
+      inSyncCondition(inSync, connected, counts, agent?.trouble ?? ''),
       ...unknownKinds(engine, name),
       ...summarise(counts, worst),
       ...asLastRead,
@@ -112,19 +115,37 @@ function warmCondition(warm: boolean): ConditionValue {
       };
 }
 
-function connectedCondition(connected: boolean, since: number): ConditionValue {
+function connectedCondition(connected: boolean, since: number, trouble: string): ConditionValue {
   // Since when is the condition's own time: a message with a time in it would change at each restart of the server.
   if (connected) return { type: 'Connected', status: 'True', reason: 'AgentConnected', message: '' };
+  const refused = trouble === '' ? '' : `; ${trouble}`;
   return since === 0
-    ? { type: 'Connected', status: 'False', reason: 'NeverConnected', message: 'its agent has not connected yet' }
-    : { type: 'Connected', status: 'False', reason: 'AgentDisconnected', message: `since ${rfc3339(since)}` };
+    ? {
+        type: 'Connected',
+        status: 'False',
+        reason: 'NeverConnected',
+        message: `its agent has not connected yet${refused}`,
+      }
+    : { type: 'Connected', status: 'False', reason: 'AgentDisconnected', message: `since ${rfc3339(since)}${refused}` };
 }
 
-function inSyncCondition(inSync: boolean, connected: boolean, { applied, targeted }: OutcomeCounts): ConditionValue {
+function inSyncCondition(
+  inSync: boolean,
+  connected: boolean,
+  { applied, targeted }: OutcomeCounts,
+  trouble: string,
+): ConditionValue {
   const message = `${applied} of ${targeted} applied`;
-  if (!connected)
+  if (!connected) {
     return { type: 'InSync', status: 'Unknown', reason: 'AgentDisconnected', message: `as last seen: ${message}` };
-  return inSync
-    ? { type: 'InSync', status: 'True', reason: 'InSync', message }
-    : { type: 'InSync', status: 'False', reason: 'OutOfSync', message };
+  }
+  if (inSync) return { type: 'InSync', status: 'True', reason: 'InSync', message };
+  return trouble === ''
+    ? { type: 'InSync', status: 'False', reason: 'OutOfSync', message }
+    : {
+        type: 'InSync',
+        status: 'False',
+        reason: 'DeltaRejected',
+        message: `${message}; its agent does not take more: ${trouble}`,
+      };
 }

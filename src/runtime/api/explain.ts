@@ -2,7 +2,7 @@ import { explainObject, type Reason } from '../../engine/explain/explain-object.
 import { findObject } from '../../engine/explain/object-name.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { displayLocation } from '../../model/diagnostic.ts';
-import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import { displayKey, type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
 import type { Answer, Explanation, ExplanationStep } from '../../server/api.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { Locator } from './locator.ts';
@@ -43,7 +43,7 @@ async function step(deps: ExplainDeps, reason: Reason): Promise<ExplanationStep>
   switch (reason.type) {
     case 'declares': {
       const note = reason.counts ? 'declares it' : 'declares it too, and does not count';
-      return { kind: 'manifest', name: reason.at.identity, at: await place(deps, reason.at), note };
+      return { kind: 'manifest', name: titleOf(reason.at.identity), at: await place(deps, reason.at), note };
     }
     case 'declared':
       return {
@@ -81,4 +81,10 @@ function notFound(engine: Engine, cluster: string, object: string, elsewhere: re
   if (engine.clusters.get('', cluster) === undefined) return `there is no cluster ${cluster}`;
   const others = elsewhere.length === 0 ? 'nor in any other cluster' : `but in ${elsewhere.join(', ')}`;
   return `fleetrelay has nothing to do with ${object} in ${cluster}, ${others}`;
+}
+
+/** A document's identity as people write it. */
+function titleOf(identity: string): string {
+  const key = parseObjectKey(identity.replace(/#\d+$/, ''));
+  return key.ok ? displayKey(key.value) : identity;
 }

@@ -1,5 +1,5 @@
 import { type Engine, progressGroup } from '../../engine/graph.ts';
-import { clusterStatus } from '../../engine/status/clusters.ts';
+import { type ClusterStatus, clusterStatus } from '../../engine/status/clusters.ts';
 import { rfc3339 } from '../../engine/status/conditions.ts';
 import type { Progress } from '../../engine/status/progress.ts';
 import { compareText } from '../../model/json.ts';
@@ -25,8 +25,14 @@ export function clusterView(engine: Engine, ledger: Ledger, name: string): Clust
     inSync: status.inSync,
     position: registration?.position ?? { epoch: 0, sequence: 0 },
     counts: status.counts,
-    message: status.conditions.find(({ type }) => type === 'Ready')?.message ?? '',
+    message: clusterMessage(status),
   };
+}
+
+/** What a person should hear of first: why nothing moves, then what is not known, then how far it is. */
+function clusterMessage({ trouble, conditions }: ClusterStatus): string {
+  const said = (type: string): string => conditions.find((condition) => condition.type === type)?.message ?? '';
+  return [trouble, said('Discovered'), said('Ready')].filter((text) => text !== '').join('; ');
 }
 
 /** All registered clusters, in canonical order. */

@@ -121,7 +121,7 @@ function stageRecords(engine: Engine, records: LedgerRecords, now: number): void
   const { inputs } = engine;
   for (const [cluster, { warm, connected, since }] of records.registrations) {
     // Who was connected when the server ended has been out of reach since this start, for all that is known.
-    const agent = { connected: false, since: connected ? now : since, warm, kindsAsWritten: false };
+    const agent = { connected: false, since: connected ? now : since, warm, trouble: '', kindsAsWritten: false };
     inputs.agents.set('', cluster, agent);
   }
   if (records.policy !== undefined) inputs.lastReadPolicy.set('', '', records.policy);

@@ -22,6 +22,8 @@ export interface StatusSink {
 /** Hands changed status files to the sink, in batches, from the moment at which they mean something. */
 export interface StatusPublisher {
   start(): void;
+  /** Why nothing is published yet; undefined once it is. */
+  waiting(): string | undefined;
   /** After each commit of the engine. */
   committed(): void;
   stop(): void;
@@ -103,6 +105,11 @@ export function createStatusPublisher(deps: {
     start: () => {
       phase = 'reading';
       read().catch((error: unknown) => log.error('the status branch cannot be read', { error: String(error) }));
+    },
+    waiting: () => {
+      if (phase === 'reading') return 'the status branch is being read';
+      if (phase !== 'settling') return undefined;
+      return `waiting for agents to come back, at most ${SETTLE_MS / 1000} s from the start`;
     },
     committed: () => {
       renderer.note();

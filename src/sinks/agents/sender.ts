@@ -54,12 +54,14 @@ export function createSender(deps: SenderDeps): Sender {
         state.holds = delta.to;
         state.rejections = 0;
         leaving.accepted(cluster);
+        noteTrouble(deps, cluster, '');
         loop.transact(() => markAccepted(engine, ledger, cluster, delta));
         return;
       case 'rejected':
         log.warn('an agent rejected a delta', { cluster, reason: outcome.reason, detail: outcome.message });
         state.holds = outcome.holding.digest;
         leaving.holds(cluster, outcome.holding);
+        noteTrouble(deps, cluster, `${outcome.reason}: ${outcome.message}`);
         holdBack(state, clock, () => loop.transact(() => woken.add(cluster)));
         loop.transact(() => ledger.replaceEntries(cluster, outcome.holding));
         return;
@@ -132,6 +134,13 @@ function depart(
   const size = { upserts: delta.upserts.length, removals: delta.removals.length, touches: delta.touches.length };
   log.info('a delta is sent', { cluster, ...position, ...size });
   return { ...delta, position };
+}
+
+/** Shows at the cluster why it does not take what it is sent. */
+function noteTrouble({ engine, loop }: SenderDeps, cluster: string, trouble: string): void {
+  const agent = engine.inputs.agents.get('', cluster);
+  if (agent === undefined || agent.trouble === trouble) return;
+  loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, trouble }));
 }
 
 function markAccepted(engine: Engine, ledger: Ledger, cluster: string, delta: SequencedDelta): void {

@@ -48,7 +48,11 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   };
 
   return {
-    admit: (hello) => judgeHello(hello, deps),
+    admit: (hello) => {
+      const admission = judgeHello(hello, deps);
+      if (admission.type === 'refused') noteTrouble(deps, hello.cluster, `refused: ${admission.message}`);
+      return admission;
+    },
     connected: (session, holding) => {
       const { cluster, capabilities, version } = session.hello;
       loop.settle();
@@ -62,6 +66,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
         agents.set('', cluster, {
           connected: true,
           since: clock.now(),
+          trouble: '',
           warm: ledger.registration(cluster)?.warm === true,
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
         });
@@ -94,6 +99,22 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       markWarm(deps, cluster);
     },
   };
+}
+
+/** Shows at the cluster why somebody who speaks for it was refused. */
+function noteTrouble({ engine, loop }: AgentSourceDeps, cluster: ClusterName, trouble: string): void {
+  loop.settle();
+  const { agents } = engine.inputs;
+  const known = agents.get('', cluster) ?? {
+    connected: false,
+    since: 0,
+    trouble: '',
+    warm: false,
+    kindsAsWritten: false,
+  };
+  // A second agent that is refused while the first is at work is in the log; the cluster has no trouble.
+  if (known.connected || known.trouble === trouble) return;
+  loop.transact(() => agents.set('', cluster, { ...known, trouble }));
 }
 
 /** Notes what an agent says became of an object; one that is gone leaves the ledger. */

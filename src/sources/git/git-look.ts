@@ -40,7 +40,6 @@ async function takeOutcome(look: GitLook, outcome: GitFetchOutcome): Promise<boo
     case 'failed':
       if (outcome.reason === 'Stopped') return false;
       await fallBack(look);
-      look.log.warn('a source cannot be fetched', { reason: outcome.reason, detail: outcome.message });
       look.admission.failing(outcome.reason, outcome.message);
       return false;
   }

@@ -45,3 +45,12 @@ test('names that only sound secret stay, and cycles end', () => {
   expect(lines[0]).toContain('"tokenFile":"/etc/fleetrelay/token","count":"3"');
   expect(lines[0]).toContain('[too deep]');
 });
+
+test('never writes a key of its own twice: most readers would lose the first', () => {
+  const { log, lines } = recording();
+  log.child({ time: 'child' }).info('what happened', { message: 'the data', level: 7 });
+  for (const key of ['message', 'level', 'time']) {
+    expect(lines.join('').split(`"${key}":`), key).toHaveLength(2);
+  }
+  expect(lines.join('')).toContain('"message_":"the data"');
+});

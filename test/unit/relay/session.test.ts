@@ -401,5 +401,5 @@ test('an agent leaves a server of another fleet before it says what it holds, an
     'info: relay: a stream has ended',
     'warn: relay: no link to the server',
   ]);
-  expect(said.every(({ data }) => /another.*the fleet fleet/.test(String(data.message)))).toBe(true);
+  expect(said.every(({ data }) => /another.*the fleet fleet/.test(String(data.detail)))).toBe(true);
 });

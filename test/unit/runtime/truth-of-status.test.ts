@@ -157,3 +157,27 @@ describe('the status of a source', () => {
     expect(said).toMatch(/type: Whole\n +status: .?False/);
   });
 });
+
+describe('what keeps a cluster', () => {
+  it('shows why its agent does not take a delta, until it does', async () => {
+    const world = await startedWorld();
+    world.agent('east').rejectNext();
+    world.source.push({ 'apps/a.yaml': configMapYaml('a', '2') });
+    await world.clock.advance(100);
+    const message = (): string | undefined => world.server.api.clusters().find(({ name }) => name === 'east')?.message;
+    expect(message()).toMatch(/^[A-Z][A-Za-z]+: /);
+    await world.clock.advance(120_000);
+    expect(message()).toBe('3 of 3 applied');
+  });
+
+  it('shows who was refused its name', async () => {
+    const world = await startedWorld();
+    world.agent('east').disconnect();
+    world.agent('east', 'other').connect();
+    const view = world.server.api.clusters().find(({ name }) => name === 'east');
+    expect(view?.message).toContain('belongs to cluster id id-east, not other');
+    world.agent('east').connect();
+    await world.settle();
+    expect(world.server.api.clusters().find(({ name }) => name === 'east')?.message).toBe('3 of 3 applied');
+  });
+});
