@@ -96,7 +96,12 @@ export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered):
     told: () => toldHolding(state.holding),
     accept: (delta, fleet) => {
       const { partings } = state;
-      return state.durable.serially(() => accept(state, queue, delta, fleet, partings));
+      return state.durable.serially(async () => {
+        const answer = await accept(state, queue, delta, fleet, partings);
+        // A server forgets what it knew of an object when it sends its removal.
+        if (!answer.accepted) deps.results.tellAgain(delta.removals);
+        return answer;
+      });
     },
     see: (live) => see(state, queue, live),
     workOnAll: () => workOnAll(state, queue),

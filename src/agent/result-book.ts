@@ -7,6 +7,8 @@ export interface ResultBook {
   /** The next word about each of these is told, though it may be the same as before: the server has forgotten that one. */
   renew(keys: readonly ObjectKey[]): void;
   get(key: ObjectKey): ObjectResult | undefined;
+  /** Tells the last word about these once more. */
+  tellAgain(keys: readonly ObjectKey[]): void;
   /** Tells everything once more: a server that was restarted knows none of it. */
   tellAll(): void;
   counts(): Readonly<Record<ObjectResult['state'], number>>;
@@ -30,6 +32,10 @@ export function createResultBook(tell: (results: readonly ObjectResult[]) => voi
       for (const key of keys) due.add(key);
     },
     get: (key) => book.get(key),
+    tellAgain(keys) {
+      const known = keys.flatMap((key) => book.get(key) ?? []);
+      if (known.length > 0) tell(known);
+    },
     tellAll() {
       if (book.size > 0) tell([...book.values()]);
     },

@@ -10,17 +10,28 @@ export interface MemoryDisk {
 }
 
 export function createMemoryDisk(): MemoryDisk {
+  /** What later steps were added to; the last that was kept is not among them. */
+  const earlier: StoredOutput[] = [];
   const memory: MemoryDisk = { stored: undefined, fault: undefined, open };
   return memory;
 
   function open(): AgentDisk {
     return {
-      load: async (position) =>
-        memory.stored !== undefined && comparePositions(memory.stored.position, position) === 0
-          ? memory.stored
-          : undefined,
-      append: async (step) => write(advance(memory.stored, step)),
-      replace: async (output) => write(output),
+      load: async (position) => {
+        const known = memory.stored === undefined ? [] : [...earlier, memory.stored];
+        const found = known.findLast((stored) => comparePositions(stored.position, position) === 0);
+        if (found !== undefined) memory.stored = found;
+        return found;
+      },
+      append: async (step) => {
+        const before = memory.stored;
+        write(advance(before, step));
+        if (before !== undefined) earlier.push(before);
+      },
+      replace: async (output) => {
+        write(output);
+        earlier.length = 0;
+      },
       close: async () => {},
     };
   }

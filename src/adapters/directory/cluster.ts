@@ -80,8 +80,14 @@ export async function createDirectoryCluster(
   }
 }
 
-function matches({ value, stamp }: ApplyRequest, observed: ObservedObject): boolean {
-  return observed.stale !== true && jsonEquals(withoutStamp(value), observed.value) && sameStamp(stamp, observed.stamp);
+/** A file that somebody has moved is theirs, though it still says what we wrote. */
+function matches({ key, value, stamp }: ApplyRequest, observed: ObservedObject): boolean {
+  return (
+    observed.stale !== true &&
+    observed.where === pathOfObject(key) &&
+    jsonEquals(withoutStamp(value), observed.value) &&
+    sameStamp(stamp, observed.stamp)
+  );
 }
 
 function closeAll(looking: { close(): void }, inventory: InventoryFile, unlock: () => void): void {

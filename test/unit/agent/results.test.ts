@@ -132,3 +132,13 @@ test('a removal that waits for the server says so, and not that the object is ap
   await world.clock.advance(2_000);
   expect(world.server.lastResults()[keyA]).toBe('removed Removed');
 });
+
+test('what a refused delta would have removed is answered again', async () => {
+  const { server, disk, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a, b] });
+  await settle();
+  server.results.length = 0;
+  disk.fault = new Error('disk full');
+  expect(await server.say({ removals: [keyA] })).toMatchObject({ accepted: false });
+  expect(server.lastResults()).toEqual({ [keyA]: 'applied Applied' });
+});
