@@ -75,7 +75,14 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
     troubles.note(live.diagnostics);
     const recovered = await recover(deps, live);
     const keeper = createKeeper({ ...deps, results, idle: () => lookout.soon() }, recovered);
-    const lookout = createLookout(deps, { everyMs: options.lookEveryMs ?? 30_000 }, (next) => looked(keeper, next));
+    const lookout = createLookout(
+      deps,
+      { everyMs: options.lookEveryMs ?? 30_000 },
+      {
+        looked: (next) => looked(keeper, next),
+        unreadable,
+      },
+    );
     running = { keeper, lookout };
     publish(keeper, live);
     relay.start({
@@ -100,6 +107,11 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
 
   function publish(keeper: Keeper, live: LiveState): void {
     const snapshot = discovery.snapshot(live, keeper.holding().records);
+    if (snapshot !== undefined) relay.publishInput(snapshot);
+  }
+
+  function unreadable(error: unknown): void {
+    const snapshot = discovery.unreadable(error instanceof Error ? error.message : 'the cluster cannot be looked at');
     if (snapshot !== undefined) relay.publishInput(snapshot);
   }
 

@@ -10,6 +10,8 @@ import { kindOf } from './order.ts';
 export interface Discovery {
   /** Undefined if it is the same as the one before. */
   snapshot(live: LiveState, records: ReadonlyMap<ObjectKey, InventoryRecord>): InputSnapshot | undefined;
+  /** The cluster cannot be looked at: what was seen last, with every kind unknown. Undefined if nothing was ever seen. */
+  unreadable(why: string): InputSnapshot | undefined;
 }
 
 /** What an API server keeps for itself: it changes with every write and says nothing. */
@@ -20,7 +22,7 @@ export function createDiscovery(): Discovery {
   const trimmed = new WeakMap<ObservedObject, LiveObject>();
   let last: InputSnapshot | undefined;
 
-  return { snapshot };
+  return { snapshot, unreadable };
 
   function snapshot(live: LiveState, records: ReadonlyMap<ObjectKey, InventoryRecord>): InputSnapshot | undefined {
     const objects = new Map<ObjectKey, LiveObject>();
@@ -31,6 +33,12 @@ export function createDiscovery(): Discovery {
     if (last !== undefined && sameSnapshot(last, next)) return undefined;
     last = next;
     return next;
+  }
+
+  function unreadable(why: string): InputSnapshot | undefined {
+    if (last === undefined) return undefined;
+    last = { objects: last.objects, kinds: last.kinds.map(({ kind }) => ({ kind, state: 'unknown', message: why })) };
+    return last;
   }
 
   function liveObject(observed: ObservedObject): LiveObject {

@@ -15,12 +15,21 @@ export interface Lookout {
 
 /** Several hints, and what the agent wrote itself, are one look. */
 const GATHER_MS = 10;
+/** While the cluster cannot be looked at. */
+const UNREADABLE_MS = 2_000;
 
-/** `looked` gets the state after each look that was asked for, or that a hint led to something new; one at a time. */
+/** What comes of looking; one at a time. */
+export interface LookoutListener {
+  /** The state after each look that was asked for, or that a hint led to something new. */
+  looked(live: LiveState): void;
+  /** A look has failed, and the one before had not. What was seen before still holds, for absence needs proof. */
+  unreadable(error: unknown): void;
+}
+
 export function createLookout(
   deps: { readonly cluster: ClusterApi; readonly clock: Clock; readonly random: Random; readonly log: Log },
   options: { readonly everyMs: number },
-  looked: (live: LiveState) => void,
+  listener: LookoutListener,
 ): Lookout {
   const { cluster, clock, log } = deps;
   let last: LiveState | undefined;
@@ -51,8 +60,12 @@ export function createLookout(
   }
 
   function soon(): void {
+    lookAgainIn(GATHER_MS);
+  }
+
+  function lookAgainIn(milliseconds: number): void {
     if (stopped) return;
-    cancelSoon ??= clock.schedule(GATHER_MS, () => {
+    cancelSoon ??= clock.schedule(milliseconds, () => {
       cancelSoon = undefined;
       handOut = true;
       void look('hinted');
@@ -80,11 +93,16 @@ export function createLookout(
       if (stopped || (live === last && !handOut)) return;
       last = live;
       handOut = false;
-      looked(live);
+      listener.looked(live);
     } catch (error) {
-      // The next look may succeed; what was seen before still holds, for absence needs proof.
-      if (readable) log.error('the cluster cannot be looked at', { error });
+      // Nothing hints that a folder is back.
+      lookAgainIn(UNREADABLE_MS);
+      if (!readable) return;
       readable = false;
+      // What comes after is news, even if it is as it was.
+      handOut = true;
+      log.error('the cluster cannot be looked at', { error });
+      listener.unreadable(error);
     }
   }
 

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Fleet, STATUS_BRANCH, startFleet, until, writeLive } from '../support/fleet-processes.ts';
@@ -87,6 +87,19 @@ describe('what a fleet survives', () => {
     expect(fleet.live('east', live('a'))).toContain('one');
     rmSync(join(folder, 'paused'));
     await holds('east', 'a', 'two');
+  });
+
+  it('a cluster whose folder is gone: it is not called in sync, and nothing counts as removed', async () => {
+    await start();
+    const { folder } = fleet.agent('east');
+    const aside = `${folder}-aside`;
+    renameSync(folder, aside);
+    const east = async () => (await fleet.status()).clusters.find(({ name }) => name === 'east');
+    await until('east is not in sync', async () => (await east())?.inSync === false);
+    expect((await east())?.message).toContain('folder');
+    renameSync(aside, folder);
+    await until('east is in sync again', async () => (await east())?.inSync, 60_000);
+    expect(fleet.live('east', live('a'))).toContain('one');
   });
 
   it('a server that is killed: it goes on from its store and sends nothing', async () => {

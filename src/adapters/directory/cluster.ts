@@ -151,14 +151,17 @@ function createLooking(root: string, { clock, log }: DirectoryClusterDeps, prese
     cancelLook = undefined;
     const before = files.version();
     const wasPaused = state?.value.paused;
+    let failed = false;
     try {
       present();
       lookAtDirty();
     } catch (error) {
-      log.warn('the folder could not be looked at', { reason: systemReason(error) });
+      // Whoever follows the hint fails in the same way, and says so.
+      failed = true;
+      log.debug('the folder could not be looked at', { reason: systemReason(error) });
     }
     // What we wrote ourselves is known already: only what differs is news.
-    if (before !== files.version() || wasPaused !== isPaused(root)) {
+    if (failed || before !== files.version() || wasPaused !== isPaused(root)) {
       for (const hint of hints) hint();
     }
   }

@@ -39,7 +39,8 @@ export function clusterStatus(engine: Engine, name: string): ClusterStatus | und
   const counts = countOutcomes(countProgress(engine, name));
   const connected = agent?.connected === true;
   const warm = agent?.warm === true;
-  const inSync = connected && counts.applied + counts.held === counts.targeted;
+  const seen = isSeen(engine, name);
+  const inSync = connected && seen && counts.applied + counts.held === counts.targeted;
   const worst = worstProgress(engine, name);
   const asLastRead: ConditionValue[] = cluster.asLastRead
     ? [
@@ -62,7 +63,7 @@ export function clusterStatus(engine: Engine, name: string): ClusterStatus | und
     conditions: [
       warmCondition(warm),
       connectedCondition(connected, agent?.since ?? 0, agent?.trouble ?? ''),
-      inSyncCondition(inSync, connected, counts, agent?.trouble ?? ''),
+      inSyncCondition(inSync, { connected, seen }, counts, agent?.trouble ?? ''),
       ...unknownKinds(engine, name),
       ...summarise(counts, worst),
       ...asLastRead,
@@ -86,6 +87,12 @@ export function worstOf(all: readonly Progress[]): Progress | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** False if no kind at all could be listed: then the agent answers, and its cluster does not. */
+function isSeen(engine: Engine, cluster: string): boolean {
+  const kinds = [...engine.inputs.kinds.entries(cluster)];
+  return kinds.length === 0 || kinds.some(({ value }) => value.state === 'complete');
 }
 
 /** Said only where there is something to say: a kind that could not be listed is unknown, not empty. */
@@ -131,7 +138,7 @@ function connectedCondition(connected: boolean, since: number, trouble: string):
 
 function inSyncCondition(
   inSync: boolean,
-  connected: boolean,
+  { connected, seen }: { readonly connected: boolean; readonly seen: boolean },
   { applied, targeted }: OutcomeCounts,
   trouble: string,
 ): ConditionValue {
@@ -139,6 +146,8 @@ function inSyncCondition(
   if (!connected) {
     return { type: 'InSync', status: 'Unknown', reason: 'AgentDisconnected', message: `as last seen: ${message}` };
   }
+  if (!seen)
+    return { type: 'InSync', status: 'Unknown', reason: 'ClusterUnreadable', message: `as last seen: ${message}` };
   if (inSync) return { type: 'InSync', status: 'True', reason: 'InSync', message };
   return trouble === ''
     ? { type: 'InSync', status: 'False', reason: 'OutOfSync', message }

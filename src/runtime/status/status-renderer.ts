@@ -131,6 +131,7 @@ function trackDirty(engine: Engine, sources: SourceTable) {
   const progress = engine.graph.watch(engine.progress);
   const agents = engine.graph.watch(engine.inputs.agents);
   const declared = engine.graph.watch(engine.clusters);
+  const kinds = engine.graph.watch(engine.inputs.kinds);
   const objects = new Set<string>();
   const clusters = new Set<string>();
   let revisions = '';
@@ -148,9 +149,11 @@ function trackDirty(engine: Engine, sources: SourceTable) {
       }
       const changed: readonly Change<unknown>[] = [...agents.take(), ...declared.take()];
       for (const { key } of changed) clusters.add(key);
+      const discovered: readonly Change<unknown>[] = kinds.take();
+      for (const { partition } of discovered) clusters.add(partition);
       // A revision that changes no output is told of all the same, and so is trouble with a source.
       const entered = JSON.stringify(sources.all().map(({ condition, admitted }) => [condition, admitted?.revision]));
-      anything ||= moved.length + changed.length > 0 || entered !== revisions;
+      anything ||= moved.length + changed.length + discovered.length > 0 || entered !== revisions;
       revisions = entered;
     },
     drain: (): Noted => {
