@@ -6,7 +6,7 @@ import { CliError } from '../cli-error.ts';
 import { type ApiOptions, connect, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type OutputFormat, outputOption, print, writeTable } from '../output.ts';
+import { type OutputFormat, outputOption, print, printable, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS } from '../views.ts';
 
 interface TokenFlags {
@@ -34,13 +34,21 @@ export function clusterCommand(context: CliContext): Command {
   tokenCommand(command.command('token'), context);
   withApiOptions(command.command('replace'))
     .summary('let another cluster take a name')
-    .description('Unbinds the name from the cluster id that has it: the next agent with its token takes it.')
+    .description(
+      'Unbinds the name from the cluster id that has it: the next agent with its token and another id takes it. Nothing in any cluster is changed.',
+    )
     .argument('<name>', 'name of the cluster', clusterName)
     .option('--as <name>', 'who replaces it, for the record (default: your user name)')
     .addOption(outputOption())
     .action(async (name: ClusterName, { output, as, ...api }: ReplaceFlags) => {
       const cluster = await (await connect(context, api)).replaceCluster(name, callerName(context, as));
-      await print(context, output, cluster, (out) => writeTable(out, CLUSTER_COLUMNS, [cluster]));
+      await print(context, output, cluster, (out) => {
+        out.write(`the name ${name} is free: the next agent with its token and another cluster id takes it.\n`);
+        out.write(
+          `what the cluster ${printable(cluster.id ?? '')} holds stays as it is, and its agent is refused; run this again to let it back in.\n\n`,
+        );
+        writeTable(out, CLUSTER_COLUMNS, [cluster]);
+      });
     });
   return command;
 }
