@@ -1,9 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { createSmartHttpServer, type SmartHttpServer } from '../../adapters/git/smart-http-server.ts';
+import { dirname, join } from 'node:path';
+import { createSmartHttpServer } from '../../adapters/git/smart-http-server.ts';
 import type { FleetView } from '../../server/api.ts';
 import { type Child, type Program, runChild, startChild } from './child.ts';
 import { openWorkTree, type WorkTree } from './work-tree.ts';
@@ -64,8 +63,7 @@ async function buildStage(
   stop: () => Promise<void>,
 ): Promise<Stage> {
   let hook: (() => Promise<void>) | undefined;
-  const { server: gitServer, work, repository } = await serveRepository(program.env, folder, () => void hook?.());
-  closers.push(() => gitServer.stop());
+  const { work, repository } = await serveRepository(program, folder, closers, () => void hook?.());
   const { server, addresses, secret } = await startManagementServer(program, folder, repository);
   closers.push(() => server.stop());
   hook = () => callHook(addresses.http, secret);
@@ -115,11 +113,13 @@ async function buildStage(
   return stage;
 }
 
+/** `closers` gets the git server as soon as it listens: what fails after that must not leave it behind. */
 async function serveRepository(
-  env: Program['env'],
+  { file, env }: Program,
   folder: string,
+  closers: (() => Promise<unknown>)[],
   pushed: () => void,
-): Promise<{ readonly server: SmartHttpServer; readonly work: WorkTree; readonly repository: string }> {
+): Promise<{ readonly work: WorkTree; readonly repository: string }> {
   const root = join(folder, 'git');
   const bare = join(root, `${REPOSITORY}.git`);
   await mkdir(bare, { recursive: true });
@@ -128,9 +128,10 @@ async function serveRepository(
   await git.git('config', 'http.receivepack', 'true');
   const server = createSmartHttpServer({ root, searchPath: env.PATH ?? '/usr/bin:/bin', pushed });
   const { url } = await server.start();
+  closers.push(() => server.stop());
   const repository = `${url}/${REPOSITORY}.git`;
   const directory = join(folder, 'work');
-  await cp(fileURLToPath(new URL('../../../examples/repo', import.meta.url)), directory, { recursive: true });
+  await cp(join(dirname(file), '..', 'examples', 'repo'), directory, { recursive: true });
   const work = openWorkTree(directory, env.PATH);
   await work.git('init', '--quiet', '--initial-branch=main', '.');
   await work.git('remote', 'add', 'origin', repository);
@@ -138,7 +139,7 @@ async function serveRepository(
   await work.git('config', 'user.name', 'Fleet Demo');
   await work.git('config', 'user.email', 'demo@example.com');
   await work.push('The fleet as it should be');
-  return { server, work, repository };
+  return { work, repository };
 }
 
 async function startManagementServer(program: Program, folder: string, repository: string) {
