@@ -1,3 +1,4 @@
+import { errorText } from '../model/error-text.ts';
 import { suggestion } from '../model/suggestion.ts';
 import { CliError } from './cli-error.ts';
 import type { CliContext } from './command.ts';
@@ -84,7 +85,7 @@ function explain(error: unknown, { stderr, env }: MainContext): ExitCode {
   if (typeof code === 'string' && code.startsWith('commander.')) {
     return exitCode === 0 ? EXIT.ok : EXIT.usage;
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   stderr.write(`fleetrelay: ${message}\n`);
   if ((env.FLEETRELAY_DEBUG ?? '') !== '' && error instanceof Error) stderr.write(`${error.stack}\n`);
   return isBug(error) ? EXIT.internal : EXIT.notWell;

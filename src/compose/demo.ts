@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { printYaml } from '../manifest/print-yaml.ts';
+import { errorText } from '../model/error-text.ts';
 import type { Program } from './demo/child.ts';
 import { type Stage, setStage } from './demo/stage.ts';
 import { type Step, story } from './demo/story.ts';
@@ -88,7 +89,7 @@ async function playOne(step: Step, stage: Stage, signal: AbortSignal): Promise<P
   const before = performance.now();
   const result = await step.play(stage, signal).then(
     (saw) => ({ ok: true, saw }),
-    (error: unknown) => ({ ok: false, saw: error instanceof Error ? error.message : String(error) }),
+    (error: unknown) => ({ ok: false, saw: errorText(error) }),
   );
   return { name, title, ...result, millis: Math.round(performance.now() - before) };
 }

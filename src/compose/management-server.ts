@@ -1,5 +1,5 @@
 import type { Graph } from '../engine/collections/types.ts';
-import { createEngine, type Engine } from '../engine/graph.ts';
+import { countProgress, createEngine, type Engine } from '../engine/graph.ts';
 import { revisionStatus } from '../engine/status/revision.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { defaultFleetPolicy } from '../model/fleet-policy.ts';
@@ -14,7 +14,6 @@ import type { RelayServer } from '../relay/session.ts';
 import { locatedDiagnostics } from '../runtime/api/located-diagnostics.ts';
 import { createLocator, type Locator } from '../runtime/api/locator.ts';
 import { createServerApi } from '../runtime/api/server-api.ts';
-import { countIn } from '../runtime/api/views.ts';
 import { createDeclarationKeeper } from '../runtime/ledger/declaration-keeper.ts';
 import { createHoldKeeper } from '../runtime/ledger/hold-keeper.ts';
 import { createJournal, type Journal } from '../runtime/ledger/journal.ts';
@@ -25,7 +24,7 @@ import { createApprovals } from '../runtime/removals/approvals.ts';
 import { createHeldSets } from '../runtime/removals/held-sets.ts';
 import { createWindows } from '../runtime/removals/windows.ts';
 import type { Sessions } from '../runtime/sessions.ts';
-import { createSourceTable, type SourceTable } from '../runtime/source-table.ts';
+import { createSourceTable, hasSpoken, type SourceTable } from '../runtime/source-table.ts';
 import { createStatusPublisher, type StatusPublisher, type StatusSink } from '../runtime/status/status-publisher.ts';
 import { createStatusRenderer } from '../runtime/status/status-renderer.ts';
 import type { ServerApi, StatusBranchView } from '../server/api.ts';
@@ -173,7 +172,7 @@ function wireStatus(parts: Parts, deps: ServerDeps, locator: Locator): StatusPub
   const known = [...ledger.registrations()].map(({ cluster }) => cluster);
   const isBack = (cluster: string): boolean =>
     engine.clusters.get('', cluster) === undefined ||
-    (engine.inputs.agents.get('', cluster)?.connected === true && countIn(engine, cluster, 'pending') === 0);
+    (engine.inputs.agents.get('', cluster)?.connected === true && countProgress(engine, cluster).pending === 0);
   const publisher = createStatusPublisher({
     renderer,
     sink: deps.statusSink,
@@ -223,9 +222,7 @@ function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator
 }
 
 function whyNotReady(sources: SourceTable, journal: Journal): readonly string[] {
-  const silent = sources
-    .all()
-    .filter(({ condition, admitted }) => condition.state === 'pending' && admitted === undefined);
+  const silent = sources.all().filter((state) => !hasSpoken(state));
   const trouble = journal.trouble();
   return [
     ...silent.map(({ source }) => `source ${source.name} has not been read yet`),

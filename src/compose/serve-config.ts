@@ -58,7 +58,6 @@ function withFlags(config: RelayConfig, options: ServeOptions, cwd: string, hasF
     );
   }
   const { relay, http } = config;
-  const secretFile = options.relaySecretFile ?? undefined;
   return {
     ...config,
     fleet: options.fleet ?? config.fleet,
@@ -67,7 +66,7 @@ function withFlags(config: RelayConfig, options: ServeOptions, cwd: string, hasF
     relay: {
       ...relay,
       listen: options.listen === undefined ? relay.listen : { address: options.listen.host, port: options.listen.port },
-      ...(secretFile === undefined ? {} : { secretFile: resolve(cwd, secretFile) }),
+      ...(options.relaySecretFile === undefined ? {} : { secretFile: resolve(cwd, options.relaySecretFile) }),
       tls: flaggedTls(relay.tls, options, cwd),
     },
     http: {
@@ -87,7 +86,7 @@ function flaggedSource(options: ServeOptions, cwd: string): SourceConfig | undef
   return {
     type: 'git',
     name: ONLY_SOURCE,
-    url: /^[a-z+]+:\/\//.test(options.repo) ? options.repo : resolve(cwd, options.repo),
+    url: absoluteRepository(options.repo, cwd),
     ...(options.branch === undefined ? {} : { branch: options.branch }),
     path: options.path ?? '',
     ...(credentials === undefined ? {} : { credentials }),
@@ -130,7 +129,7 @@ function absolutePaths(config: RelayConfig, base: string): RelayConfig {
       ? { ...each, path: resolve(base, each.path) }
       : {
           ...each,
-          url: /^[a-z+]+:\/\//.test(each.url) ? each.url : resolve(base, each.url),
+          url: absoluteRepository(each.url, base),
           ...(each.credentials === undefined ? {} : { credentials: credentials(each.credentials) }),
           ...(each.caFile === undefined ? {} : { caFile: resolve(base, each.caFile) }),
           ...(each.hookSecret === undefined ? {} : { hookSecret: secret(each.hookSecret) }),
@@ -167,4 +166,9 @@ function absoluteTls(tls: RelayConfig['relay']['tls'], base: string): RelayConfi
 
 function inFile(cwd: string, path: string): SecretReference {
   return { type: 'file', path: resolve(cwd, path) };
+}
+
+/** An address stays as it is; a path is made absolute. */
+function absoluteRepository(repository: string, base: string): string {
+  return /^[a-z+]+:\/\//.test(repository) ? repository : resolve(base, repository);
 }

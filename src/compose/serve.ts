@@ -7,6 +7,7 @@ import { createSystemClock } from '../adapters/system/clock.ts';
 import { createPinoLog } from '../adapters/system/pino-log.ts';
 import { createSystemRandom } from '../adapters/system/random.ts';
 import { createGraph } from '../engine/collections/graph.ts';
+import { errorText } from '../model/error-text.ts';
 import type { JsonValue } from '../model/json.ts';
 import type { RelayConfig } from '../model/relay-config.ts';
 import { must } from '../model/result.ts';
@@ -140,7 +141,7 @@ function cannotListen(
 }
 
 function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = errorText(error);
   return /EADDRINUSE/.test(text) ? 'something listens there already' : text;
 }
 

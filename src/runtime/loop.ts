@@ -1,3 +1,4 @@
+import { errorText } from '../model/error-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 
@@ -14,8 +15,6 @@ export interface Loop {
   addBookkeeper(bookkeeper: () => boolean): void;
   /** After each settled commit. */
   addSink(sink: () => void): void;
-  /** Number of commits so far. */
-  commits(): number;
 }
 
 /** How often bookkeeping may stage more before that is a programming error. */
@@ -27,7 +26,6 @@ export function createLoop(deps: { readonly commit: () => unknown; readonly cloc
   let scheduled = false;
   let dirty = false;
   let settling = false;
-  let commits = 0;
 
   const settle = (): void => {
     if (settling || !dirty) return;
@@ -37,7 +35,6 @@ export function createLoop(deps: { readonly commit: () => unknown; readonly cloc
       do {
         dirty = false;
         deps.commit();
-        commits++;
         if (++rounds > MAX_ROUNDS) throw new Error('bookkeeping does not come to rest');
         for (const bookkeeper of bookkeepers) if (bookkeeper()) dirty = true;
       } while (dirty);
@@ -66,7 +63,6 @@ export function createLoop(deps: { readonly commit: () => unknown; readonly cloc
     settle,
     addBookkeeper: (bookkeeper) => void bookkeepers.push(bookkeeper),
     addSink: (sink) => void sinks.push(sink),
-    commits: () => commits,
   };
 }
 
@@ -74,6 +70,6 @@ function runSink(sink: () => void, log: Log): void {
   try {
     sink();
   } catch (error) {
-    log.error('a sink failed', { error: error instanceof Error ? error.message : String(error) });
+    log.error('a sink failed', { error: errorText(error) });
   }
 }

@@ -2,7 +2,6 @@ import type { Engine } from '../engine/graph.ts';
 import type { FileReading } from '../model/desired.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { RevisionRef } from '../model/output.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { RevisionObservation, Source, SourceCondition, SourceListener } from '../ports/source.ts';
 import type { Ledger } from './ledger/ledger.ts';
@@ -14,8 +13,6 @@ export interface SourceState {
   readonly condition: SourceCondition;
   /** The revision that entered last, in this process. */
   readonly admitted: RevisionObservation | undefined;
-  /** When it entered, milliseconds since 1970. */
-  readonly admittedAt: number;
 }
 
 /** The configured sources: starts them, stages what they observe, and knows whether all have spoken. */
@@ -37,10 +34,9 @@ export function createSourceTable(deps: {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly ledger: Ledger;
-  readonly clock: Clock;
   readonly log: Log;
 }): SourceTable {
-  const { sources, engine, loop, ledger, clock, log } = deps;
+  const { sources, engine, loop, ledger, log } = deps;
   const states = new Map<string, SourceState>();
   for (const [order, source] of sources.entries()) {
     const condition: SourceCondition = {
@@ -49,7 +45,7 @@ export function createSourceTable(deps: {
       reason: 'Starting',
       message: 'not read yet',
     };
-    states.set(source.name, { source, condition, admitted: undefined, admittedAt: 0 });
+    states.set(source.name, { source, condition, admitted: undefined });
     engine.inputs.sources.set('', source.name, { order, read: false });
   }
 
@@ -57,7 +53,7 @@ export function createSourceTable(deps: {
     observe: (observation) => {
       const before = states.get(source.name);
       if (before === undefined) return;
-      states.set(source.name, { ...before, admitted: observation, admittedAt: clock.now() });
+      states.set(source.name, { ...before, admitted: observation });
       const { revision, state, changes } = observation;
       log.info('a revision has entered', { source: source.name, revision, state, changedFiles: changes.length });
       loop.transact(() => {
@@ -88,8 +84,7 @@ export function createSourceTable(deps: {
     },
     get: (name) => states.get(name),
     all,
-    allHaveSpoken: () =>
-      all().every(({ condition, admitted }) => condition.state !== 'pending' || admitted !== undefined),
+    allHaveSpoken: () => all().every(hasSpoken),
     allAreWhole: () => all().every(({ source }) => engine.sourceProofs.get('', source.name) === 'whole'),
     revisions: () =>
       all().flatMap(({ source, admitted }) =>
@@ -100,6 +95,11 @@ export function createSourceTable(deps: {
       await Promise.all(sources.map((source) => source.stop()));
     },
   };
+}
+
+/** It has synced or failed once. */
+export function hasSpoken({ condition, admitted }: SourceState): boolean {
+  return condition.state !== 'pending' || admitted !== undefined;
 }
 
 function stageFile(engine: Engine, source: string, path: string, file: FileReading | null): void {

@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { errorText } from '../../model/error-text.ts';
 import { parseDigest } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
 import { comparePositions, type OutputPosition } from '../../model/output.ts';
 import type { AgentDisk, OutputStep, StoredObject, StoredOutput } from '../../ports/agent-disk.ts';
 import type { Log } from '../../ports/log.ts';
-import { systemReason } from './errno.ts';
 import { openRecordLog, type RecordLogContent } from './record-log.ts';
 import { asKeys, asList, asObject, asPosition, parsed } from './stored-json.ts';
 
@@ -93,7 +93,7 @@ function replay(
     const leftOver = comparePositions(asStep(lines.at(-1)).position, position) !== 0;
     return { output: { position: last.position, digest: last.digest, objects }, leftOver };
   } catch (error) {
-    return { leftOver: true, problem: systemReason(error) };
+    return { leftOver: true, problem: errorText(error) };
   }
 }
 

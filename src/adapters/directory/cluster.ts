@@ -1,5 +1,6 @@
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { errorText } from '../../model/error-text.ts';
 import { jsonEquals } from '../../model/json.ts';
 import { objectRefOf } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -14,7 +15,7 @@ import type {
 } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import { isErrno, systemReason } from './errno.ts';
+import { isErrno } from './errno.ts';
 import { BlockedPath, folderIdentity, removeFile, writeFileAtomically } from './folder.ts';
 import { createFolderWatch } from './folder-watch.ts';
 import { clusterIdOf, lockFolder, OWN_FOLDER, openOwnFolder } from './instance.ts';
@@ -158,7 +159,7 @@ function createLooking(root: string, { clock, log }: DirectoryClusterDeps, prese
     } catch (error) {
       // Whoever follows the hint fails in the same way, and says so.
       failed = true;
-      log.debug('the folder could not be looked at', { reason: systemReason(error) });
+      log.debug('the folder could not be looked at', { reason: errorText(error) });
     }
     // What we wrote ourselves is known already: only what differs is news.
     if (failed || before !== files.version() || wasPaused !== isPaused(root)) {
@@ -262,7 +263,7 @@ function failure(error: unknown): Failure {
     : isErrno(error, 'EACCES', 'EPERM', 'EROFS')
       ? 'NotPermitted'
       : 'WriteFailed';
-  return { type: 'failed', retryable: true, reason, message: systemReason(error) };
+  return { type: 'failed', retryable: true, reason, message: errorText(error) };
 }
 
 function isPaused(root: string): boolean {

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { join } from 'node:path';
+import { errorText } from '../../model/error-text.ts';
 import type { Log } from '../../ports/log.ts';
-import { systemReason } from './errno.ts';
 
 /** Watches folders one by one; events are hints and may be missing. */
 export interface FolderWatch {
@@ -31,7 +31,7 @@ export function createFolderWatch(root: string, log: Log, changed: (path: string
       if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return;
       // Out of watches: the periodic look still finds everything, only later.
       exhausted = true;
-      log.warn('folders cannot be watched; changes are found by looking periodically', { reason: systemReason(error) });
+      log.warn('folders cannot be watched; changes are found by looking periodically', { reason: errorText(error) });
     }
   }
 

@@ -1,8 +1,8 @@
+import { errorText } from '../../model/error-text.ts';
 import { parseDigest, parseFleetName } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { InventoryChange, InventoryRecord, LoadedInventory } from '../../ports/cluster-api.ts';
-import { systemReason } from './errno.ts';
 import { openRecordLog } from './record-log.ts';
 import { asInventoryRecord, asKeys, asList, asObject, asPosition, asRevisions, parsed } from './stored-json.ts';
 
@@ -63,7 +63,7 @@ function replay(lines: readonly unknown[], records: Map<ObjectKey, InventoryReco
     return state === undefined ? { type: 'missing' } : { type: 'found', state, records: [...records.values()] };
   } catch (error) {
     records.clear();
-    return { type: 'damaged', message: systemReason(error) };
+    return { type: 'damaged', message: errorText(error) };
   }
 }
 

@@ -2,11 +2,12 @@ import { type Dirent, readdirSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sha256 } from '../../model/digest.ts';
+import { errorText } from '../../model/error-text.ts';
 import type { Digest } from '../../model/ids.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ObservedObject } from '../../ports/cluster-api.ts';
-import { isErrno, systemReason } from './errno.ts';
+import { isErrno } from './errno.ts';
 import {
   BlockedPath,
   checkedFolder,
@@ -184,8 +185,7 @@ function readFolder(context: Context, path: string): readonly Dirent[] {
   } catch (error) {
     // The root must be readable: a cluster that cannot be read is not an empty one.
     if (path === '') throw error;
-    if (!isErrno(error, 'ENOENT', 'ENOTDIR'))
-      skip(context, path, `a folder that cannot be read: ${systemReason(error)}`);
+    if (!isErrno(error, 'ENOENT', 'ENOTDIR')) skip(context, path, `a folder that cannot be read: ${errorText(error)}`);
     return [];
   }
 }
@@ -215,7 +215,7 @@ function stateOrSkip(context: Context, path: string): PathState | undefined {
   try {
     return statePath(context.root, path);
   } catch (error) {
-    if (!isErrno(error, 'ENOTDIR')) skip(context, path, `a path that cannot be read: ${systemReason(error)}`);
+    if (!isErrno(error, 'ENOTDIR')) skip(context, path, `a path that cannot be read: ${errorText(error)}`);
     return undefined;
   }
 }
@@ -235,7 +235,7 @@ function readFile(context: Context, path: string): FileBytes | undefined {
   try {
     return readRegularFile(context.root, path, LARGEST_FILE_BYTES);
   } catch (error) {
-    skip(context, path, `a file that cannot be read: ${systemReason(error)}`);
+    skip(context, path, `a file that cannot be read: ${errorText(error)}`);
     return undefined;
   }
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
 import { watch as watchFolder } from 'chokidar';
+import { errorText } from '../../model/error-text.ts';
 import { quote } from '../../model/ids.ts';
 import type { FileTree, FileTreeContent, FileTreeEntry, FileTreeListing } from '../../ports/file-tree.ts';
 import type { Log } from '../../ports/log.ts';
@@ -28,7 +29,7 @@ export function createFileTree(deps: { readonly log: Log }, options: FileTreeOpt
       watcher.on('all', changed);
       // The source rescans in any case; without events it is only slower to notice.
       watcher.on('error', (error) => {
-        const detail = error instanceof Error ? error.message : String(error);
+        const detail = errorText(error);
         deps.log.warn('file events are not to be had; changes are noticed by rescanning', { folder, detail });
       });
       await new Promise<void>((ready) => {

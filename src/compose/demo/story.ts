@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
+import { errorText } from '../../model/error-text.ts';
 import { clusterNames, type Stage } from './stage.ts';
 import { until } from './until.ts';
 
@@ -180,6 +181,6 @@ async function untilSummary(stage: Stage, fits: (text: string) => boolean, signa
     return fits(last) ? last : undefined;
   };
   return until('the summary says so', look, signal).catch((error: unknown) => {
-    throw new Error(`${error instanceof Error ? error.message : String(error)} (it says: ${last})`);
+    throw new Error(`${errorText(error)} (it says: ${last})`);
   });
 }

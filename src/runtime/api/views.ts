@@ -1,4 +1,4 @@
-import { type Engine, progressGroup } from '../../engine/graph.ts';
+import type { Engine } from '../../engine/graph.ts';
 import { type ClusterStatus, clusterStatus } from '../../engine/status/clusters.ts';
 import { rfc3339 } from '../../engine/status/conditions.ts';
 import type { Progress } from '../../engine/status/progress.ts';
@@ -74,9 +74,4 @@ export function heldView(set: HeldSet | undefined): readonly HeldRemovalsView[] 
   if (set === undefined) return [];
   const removals = set.removals.map(({ cluster, key }) => ({ cluster, object: displayKey(key as ObjectKey) }));
   return [{ digest: set.digest, reason: set.reason, message: set.message, removals }];
-}
-
-/** How many outputs of a cluster are in a state. */
-export function countIn(engine: Engine, cluster: string, state: Progress['state']): number {
-  return engine.indexes.progress.count(progressGroup(cluster, state));
 }

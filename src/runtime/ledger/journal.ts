@@ -1,3 +1,4 @@
+import { errorText } from '../../model/error-text.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
@@ -35,7 +36,7 @@ export function createJournal(deps: {
     } catch (error) {
       // What was written to the same key since is newer and stays.
       for (const [key, value] of batch) if (!waiting.has(key)) waiting.set(key, value);
-      trouble = error instanceof Error ? error.message : String(error);
+      trouble = errorText(error);
       log.error('the store cannot be written', { error: trouble });
       await clock.sleep(RETRY_MS);
     }

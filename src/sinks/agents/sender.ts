@@ -1,5 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { AgentHolding } from '../../model/agent.ts';
+import { errorText } from '../../model/error-text.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { RevisionRef, SequencedDelta } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -81,7 +82,7 @@ export function createSender(deps: SenderDeps): Sender {
     state.session.send(delta).then(
       (outcome) => arrive(cluster, state, delta, outcome),
       (error: unknown) => {
-        log.error('sending failed', { cluster, error: error instanceof Error ? error.message : String(error) });
+        log.error('sending failed', { cluster, error: errorText(error) });
         arrive(cluster, state, delta, { type: 'disconnected' });
         state.session.close('drain', 'SendFailed', 'the server could not send a delta');
       },
@@ -95,7 +96,7 @@ export function createSender(deps: SenderDeps): Sender {
     } catch (error) {
       log.error('a delta could not be made', {
         cluster,
-        error: error instanceof Error ? error.message : String(error),
+        error: errorText(error),
       });
     }
   };

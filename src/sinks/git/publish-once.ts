@@ -1,3 +1,4 @@
+import { errorText } from '../../model/error-text.ts';
 import type { GitFailure } from '../../ports/git-repo.ts';
 import { commitMessage } from './commit-message.ts';
 import {
@@ -30,7 +31,7 @@ export async function publishOnce(
   try {
     trouble = await tryToPublish(deps, options, state);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     // What was known of the branch may be what is wrong.
     state.tree = noTree;
     trouble = { state: 'failing', reason: 'ReadFailed', message };

@@ -1,4 +1,5 @@
 import { sha256 } from '../../model/digest.ts';
+import { errorText } from '../../model/error-text.ts';
 import { publishOnce } from './publish-once.ts';
 import { FLEET_FILE, fleetFileText, isManaged, judgeOwner, noTree, readStatusTree } from './status-tree.ts';
 import type {
@@ -128,6 +129,6 @@ async function readAll({ repo }: GitStatusSinkDeps, { fleet }: GitStatusSinkOpti
     files.delete(FLEET_FILE);
     return { ok: true, files };
   } catch (error) {
-    return { ok: false, reason: 'ReadFailed', message: error instanceof Error ? error.message : String(error) };
+    return { ok: false, reason: 'ReadFailed', message: errorText(error) };
   }
 }

@@ -1,4 +1,5 @@
 import { sha256 } from '../../model/digest.ts';
+import { errorText } from '../../model/error-text.ts';
 import type { SourceName } from '../../model/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FileTree } from '../../ports/file-tree.ts';
@@ -111,7 +112,7 @@ async function lookOnce(following: Following, signal: AbortSignal): Promise<bool
     return false;
   } catch (error) {
     if (signal.aborted) return false;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     log.error('a source could not be read', { detail: message });
     admission.failing('ReadFailed', message);
     return false;

@@ -1,3 +1,4 @@
+import { errorText } from '../../model/error-text.ts';
 import type { GitFetchOutcome, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Admission, Candidate, Refusal } from '../tree/admission.ts';
@@ -23,7 +24,7 @@ export async function lookOnce(look: GitLook, signal: AbortSignal): Promise<bool
     return await takeOutcome(look, await look.repo.fetch(signal));
   } catch (error) {
     if (signal.aborted) return false;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     look.log.error('a source could not be read', { detail: message });
     look.admission.failing('ReadFailed', message);
     return false;

@@ -1,5 +1,6 @@
 import type { DecodedFile } from '../../model/desired.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
+import { errorText } from '../../model/error-text.ts';
 import { compareText } from '../../model/json.ts';
 import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFile } from './membership.ts';
 import { unreadableFile, warningAt } from './unreadable.ts';
@@ -211,7 +212,7 @@ async function decodeOne(state: State, path: string, entry: TreeEntry, read: Rea
   try {
     return await state.decode(path, content.bytes, blob);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     return unreadableFile(path, blob, 'DecoderFailed', `could not be decoded: ${why}`);
   }
 }
