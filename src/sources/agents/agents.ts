@@ -56,12 +56,11 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     connected: (session, holding) => {
       const { cluster, capabilities, version } = session.hello;
       loop.settle();
-      loop.transact(() => bind(session, holding));
-      loop.settle();
       sessions.set(cluster, { session, holds: holding.digest, inFlight: false, rejections: 0, heldBack: false });
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length });
       deps.connected(cluster, holding);
       loop.transact(() => {
+        bind(session, holding);
         ledger.replaceEntries(cluster, holding);
         agents.set('', cluster, {
           connected: true,
@@ -85,7 +84,8 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       loop.transact(() => agents.set('', cluster, { ...before, connected: false, since: clock.now() }));
     },
     results: (cluster, reported) => {
-      loop.settle();
+      // Only an end is judged by the ledger; settling for every message would commit once per agent instead of once.
+      if (reported.some(({ state }) => state === 'removed')) loop.settle();
       loop.transact(() => {
         for (const result of reported) takeResult(deps, cluster, result);
       });
