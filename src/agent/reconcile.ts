@@ -55,6 +55,8 @@ async function applyOne(cluster: ClusterApi, request: ApplyRequest): Promise<Ste
       return { result: { state: 'conflict', reason: 'Conflict', message: outcome.message }, retry: true };
     case 'paused':
       return PAUSED;
+    case 'exempt':
+      return { result: { state: 'paused', reason: outcome.reason, message: outcome.message }, retry: false };
     case 'failed':
       return failed(outcome.reason, outcome.message, outcome.retryable);
     default:
@@ -95,6 +97,8 @@ function removalStep(outcome: RemoveOutcome): Step {
       return removing('Waiting', outcome.message, true);
     case 'paused':
       return PAUSED;
+    case 'exempt':
+      return { result: { state: 'removed', reason: 'Released', message: outcome.message }, retry: false };
     case 'failed':
       return removing(outcome.reason, outcome.message, outcome.retryable);
     default:

@@ -1,5 +1,7 @@
 import type { ClusterId, ClusterName, Digest, FleetName } from './ids.ts';
 import type { JsonObject } from './json.ts';
+import type { KindScope } from './kinds.ts';
+import type { ObjectHealth } from './object-health.ts';
 import type { ObjectKey } from './object-key.ts';
 import type { ObjectMeta, OutputPosition, RevisionRef } from './output.ts';
 
@@ -49,21 +51,29 @@ export interface ObjectResult {
   /** Constant UpperCamelCase word. */
   readonly reason: string;
   readonly message: string;
+  /** Of an applied object; absent: not known. */
+  readonly health?: ObjectHealth;
 }
 
 /** One live object, trimmed, without our stamp. */
 export interface LiveObject {
   readonly key: ObjectKey;
+  /** May be worked out at each reading: keep it. */
   readonly value: JsonObject;
   readonly digest: Digest;
 }
 
-/** A kind in a cluster: could all its objects be listed? Unknown is never empty. */
+/**
+ * A kind in a cluster: could all its objects be listed? Unknown is never empty. `offered`: the cluster has the kind, and
+ * its objects are not discovered.
+ */
 export interface KindState {
   /** `group/Kind`. */
   readonly kind: string;
-  readonly state: 'complete' | 'unknown';
+  readonly state: 'complete' | 'unknown' | 'offered';
   readonly message: string;
+  /** As the cluster's own API list says; stays known while the kind is unknown. Absent: the cluster has no such list. */
+  readonly scope?: KindScope;
 }
 
 /** A step of an input snapshot from one digest to another (digests over all live objects). */

@@ -1,7 +1,9 @@
 import type { AgentHolding, InventoryEntry, KindState } from '../model/agent.ts';
+import type { AgentSettings } from '../model/agent-settings.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ClusterId, FleetName } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
+import type { ObjectHealth } from '../model/object-health.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { ObjectMeta } from '../model/output.ts';
 
@@ -29,6 +31,8 @@ export interface ClusterApi {
   matches(request: ApplyRequest, observed: ObservedObject): boolean;
   /** Removes the object if it is ours. Never rejects for a reason that lies in the object. */
   remove(request: RemoveRequest): Promise<RemoveOutcome>;
+  /** What the fleet's policy says to this agent; takes effect with the next look. */
+  configure(settings: AgentSettings): void;
   loadInventory(): Promise<LoadedInventory>;
   /** Durable, whole or not at all, when it resolves. Goes on while the stop button is on: it is no write of an object. */
   saveInventory(change: InventoryChange): Promise<void>;
@@ -38,6 +42,11 @@ export interface ClusterApi {
 
 /** Everything that lives in a cluster now. Never changed after it is handed out. */
 export interface LiveState {
+  /**
+   * Keys that differ from the state handed out just before this one (also keys that are gone from it); undefined: any may.
+   * Who has missed a state compares everything.
+   */
+  readonly changed?: ReadonlySet<ObjectKey>;
   readonly objects: ReadonlyMap<ObjectKey, ObservedObject>;
   /** Every kind that was ever seen here; a kind that could not be read whole is unknown, never empty. */
   readonly kinds: readonly KindState[];
@@ -49,12 +58,14 @@ export interface LiveState {
 /** One live object. */
 export interface ObservedObject {
   readonly key: ObjectKey;
-  /** Without our stamp. */
+  /** Without our stamp, and without what an API server keeps for itself. May be worked out at each reading: keep it. */
   readonly value: JsonObject;
   /** What the object says of its owner; absent: nothing, or nothing that can be read. */
   readonly stamp?: Stamp;
   /** Where it is, for people: a path, an address. */
   readonly where: string;
+  /** By kstatus rules; absent: the cluster knows no such thing (a directory). */
+  readonly health?: ObjectHealth;
   /** It cannot be read now; this is what was last seen. It matches nothing. */
   readonly stale?: true;
 }
@@ -73,12 +84,14 @@ export interface ApplyRequest {
 
 /**
  * `applied`: it was written. `unchanged`: it was so already. `conflict`: somebody else has it, and it was not touched.
- * `paused`: the stop button is on. `failed`: `retryable` says whether trying again without a change can help.
+ * `paused`: the stop button is on. `exempt`: a person has taken this object out of our hands, by an annotation on it.
+ * `failed`: `retryable` says whether trying again without a change can help.
  */
 export type ApplyOutcome =
   | { readonly type: 'applied' | 'unchanged'; readonly identity?: string }
   | { readonly type: 'conflict'; readonly owner: string; readonly message: string }
   | { readonly type: 'paused' }
+  | { readonly type: 'exempt'; readonly reason: string; readonly message: string }
   | { readonly type: 'failed'; readonly retryable: boolean; readonly reason: string; readonly message: string };
 
 export interface RemoveRequest {
@@ -90,13 +103,14 @@ export interface RemoveRequest {
 
 /**
  * `gone`: it is not there (any more). `waiting`: its removal is accepted and not finished (a finalizer). `notOwned`: what is
- * there belongs to somebody else and was not touched.
+ * there belongs to somebody else and was not touched. `exempt`: an annotation on it says that it is to stay; it is let go.
  */
 export type RemoveOutcome =
   | { readonly type: 'gone' }
   | { readonly type: 'waiting'; readonly message: string }
   | { readonly type: 'notOwned'; readonly owner: string; readonly message: string }
   | { readonly type: 'paused' }
+  | { readonly type: 'exempt'; readonly reason: string; readonly message: string }
   | { readonly type: 'failed'; readonly retryable: boolean; readonly reason: string; readonly message: string };
 
 /** An entry of the inventory as it lies in the cluster. */
@@ -119,6 +133,8 @@ export type LoadedInventory =
 export interface InventoryState extends Omit<AgentHolding, 'entries'> {
   /** Whose server the records came from; undefined only while there was never one. */
   readonly fleet: FleetName | undefined;
+  /** What the fleet's policy said last, for a start without a server; absent: nothing yet. */
+  readonly settings?: AgentSettings;
 }
 
 /** A step of the inventory. */

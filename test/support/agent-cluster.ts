@@ -123,6 +123,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
         for (const key of drop) records.delete(key);
         inventory.current = { state: next, records };
       },
+      configure: () => {},
       close: async () => {},
     };
   }

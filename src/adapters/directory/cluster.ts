@@ -67,6 +67,8 @@ export async function createDirectoryCluster(
       watch: looking.watch,
       apply: async (request) => attempt(present, () => apply(deps, root, looking.files, request)),
       remove: async (request) => attempt(present, () => remove(root, looking.files, request)),
+      // A folder has nothing to leave out, and nobody who shares its fields.
+      configure: () => {},
       loadInventory: async () => inventory.load(),
       saveInventory: async (change) => {
         present();

@@ -1,0 +1,131 @@
+import type { JsonObject } from '../../../model/json.ts';
+
+/** One API server, as one user. */
+export interface KubeClient {
+  /** Address, for people. */
+  readonly server: string;
+  /**
+   * One request. Never rejects. A 429 is tried again as the server asks, a few times; nothing else is. An answer that is
+   * larger than the client takes, or not JSON, is `unreachable`.
+   */
+  request(request: KubeRequest): Promise<KubeAnswer>;
+  /**
+   * Opens a watch and hands out its events in order until it ends; resolves with why. A peer that is silent for longer
+   * than `silentMs` is given up. Events end when `signal` aborts. `event` must not throw.
+   */
+  watch(request: KubeWatchRequest, event: (event: WatchEvent) => void): Promise<WatchEnd>;
+  close(): Promise<void>;
+}
+
+export interface KubeRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path with encoded segments, as {@link resourcePath} makes it. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: JsonObject;
+  /** Of the body; default `application/json`. Server-side apply: `application/apply-patch+yaml`. */
+  readonly contentType?: string;
+  /** Default `application/json`. */
+  readonly accept?: string;
+  readonly signal?: AbortSignal;
+  /** Milliseconds until it is given up; default 30 s. */
+  readonly timeoutMs?: number;
+}
+
+/** `refused` is the server's own word (a Status); `unreachable` means that nobody knows what became of the request. */
+export type KubeAnswer =
+  | { readonly type: 'ok'; readonly status: number; readonly body: JsonObject; readonly etag?: string }
+  | { readonly type: 'refused'; readonly status: number; readonly refusal: KubeRefusal }
+  | { readonly type: 'unreachable'; readonly message: string };
+
+/** A `Status` of the API server. */
+export interface KubeRefusal {
+  /** UpperCamelCase word: `NotFound`, `Conflict`, `Invalid`, `Forbidden`, `Expired` ...; empty if it said none. */
+  readonly reason: string;
+  readonly message: string;
+  readonly causes: readonly { readonly reason: string; readonly message: string; readonly field: string }[];
+  /** Milliseconds, if it said when to come again. */
+  readonly retryAfterMs?: number;
+}
+
+export interface KubeWatchRequest {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly accept?: string;
+  readonly silentMs: number;
+  readonly signal: AbortSignal;
+}
+
+export type WatchEvent =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: JsonObject }
+  | { readonly type: 'ERROR'; readonly status: number; readonly refusal: KubeRefusal };
+
+export type WatchEnd =
+  /** The server closed it in order, or the signal aborted. */
+  | { readonly type: 'closed' }
+  | { readonly type: 'refused'; readonly status: number; readonly refusal: KubeRefusal }
+  | { readonly type: 'broken'; readonly message: string };
+
+/** A kind as an API server offers it, in one version. */
+export interface ApiResource {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** Plural name, as in paths. */
+  readonly resource: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+  readonly subresources: readonly string[];
+}
+
+/** All kinds that an API server offers. Never changed after it is made. */
+export interface ApiCatalog {
+  /** The kind in this version, or in the preferred one; undefined if it is not offered. */
+  find(group: string, kind: string, version?: string): ApiResource | undefined;
+  /** Each kind once, in its preferred version. */
+  readonly preferred: readonly ApiResource[];
+  /** Groups that could not be read (an aggregated API that is down): what they offer is unknown, not gone. */
+  readonly unreadableGroups: ReadonlySet<string>;
+}
+
+/** Path of a collection, or of one object in it: segments are encoded. */
+export interface ResourcePath {
+  readonly resource: Pick<ApiResource, 'group' | 'version' | 'resource'>;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly subresource?: string;
+}
+
+/** Follows all objects of one kind. */
+export interface Reflector {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface ReflectorOptions {
+  readonly resource: ApiResource;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Objects a page of a list; default 500. */
+  readonly pageSize?: number;
+}
+
+/**
+ * What a reflector tells, one call after the other. A call that throws is logged and spoils nothing else.
+ * Raw objects are handed over: the listener trims and keeps what it wants, and the rest is garbage.
+ */
+export interface ReflectorListener {
+  /** A whole list begins: what it does not name is gone when `listed` comes. */
+  listing(): void;
+  /** Of a list or of a watch. */
+  upsert(object: JsonObject): void;
+  /** The list is complete, as of this resourceVersion. */
+  listed(resourceVersion: string): void;
+  /** Of a watch. */
+  removed(object: JsonObject): void;
+  /** The last list did not come to its end: forget that it began. */
+  listFailed(): void;
+  /** The kind cannot be listed or watched now (`unknown`, with the reason), or can again (`complete`, after a list). */
+  state(state: 'complete' | 'unknown', message: string): void;
+}
