@@ -116,7 +116,9 @@ function writeIdentity(folder: string, users: Readonly<Record<string, readonly s
   writeFileSync(join(folder, 'sa.key'), privateKey);
   writeFileSync(join(folder, 'sa.pub'), publicKey);
   const everybody = { admin: ['system:masters'], ...users };
-  const lines = Object.entries(everybody).map(([user, groups]) => `token-${user},${user},${user},"${groups.join(',')}"`);
+  const lines = Object.entries(everybody).map(
+    ([user, groups]) => `token-${user},${user},${user},"${groups.join(',')}"`,
+  );
   writeFileSync(join(folder, 'tokens.csv'), `${lines.join('\n')}\n`);
   mkdirSync(join(folder, 'certs'), { recursive: true });
 }
