@@ -96,6 +96,7 @@ guards?: Guards
 safeMode?: SafeMode
 status?: StatusReporting
 discovery?: Discovery
+drift?: Drift
 }
 /**
  * Bounds of the removal guard. A set of removals larger than any of them is held until it is approved or undone; everything else goes on.
@@ -168,6 +169,71 @@ excludedNamespaces?: string[]
  * @maxItems 1000
  */
 excludedKinds?: string[]
+namespaceSelector?: LabelSelector
+objectSelector?: LabelSelector
+}
+/**
+ * Every part must hold. The empty selector selects everything.
+ */
+export interface LabelSelector {
+/**
+ * Labels that must be there with exactly these values.
+ */
+matchLabels?: {
+[k: string]: string
+}
+/**
+ * Set-based requirements.
+ */
+matchExpressions?: LabelRequirement[]
+}
+/**
+ * A set-based requirement on one label.
+ */
+export interface LabelRequirement {
+/**
+ * Label key.
+ */
+key: string
+/**
+ * In and NotIn need values; Exists and DoesNotExist take none.
+ */
+operator: ("In" | "NotIn" | "Exists" | "DoesNotExist")
+/**
+ * Values to compare with.
+ */
+values?: string[]
+}
+/**
+ * What counts as drift in the clusters.
+ */
+export interface Drift {
+/**
+ * Fields that others own by agreement: they are declared once, at creation, and left alone afterwards.
+ * 
+ * @maxItems 100
+ */
+ignoredFields?: IgnoredFields[]
+}
+/**
+ * Fields of all objects of one kind that are left alone.
+ */
+export interface IgnoredFields {
+/**
+ * API group of the kind; empty or left out for the core kinds.
+ */
+group?: string
+/**
+ * The kind.
+ */
+kind: string
+/**
+ * Dotted paths of fields.
+ * 
+ * @minItems 1
+ * @maxItems 100
+ */
+fields: string[]
 }
 /**
  * Written by fleetrelay; not read as desired state.

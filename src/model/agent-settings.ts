@@ -1,4 +1,4 @@
-import type { LabelSelector } from './desired.ts';
+import type { LabelSelector } from './label-selector.ts';
 
 /** What a FleetPolicy says to every agent; sent at each connect and at each change. */
 export interface AgentSettings {

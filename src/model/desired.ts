@@ -1,20 +1,9 @@
+import type { IgnoredFields } from './agent-settings.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { ClusterName, Digest } from './ids.ts';
 import type { JsonObject } from './json.ts';
+import type { LabelSelector } from './label-selector.ts';
 import type { ObjectRef } from './object-key.ts';
-
-/** A set-based label requirement, as in Kubernetes. */
-export interface LabelRequirement {
-  readonly key: string;
-  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
-  readonly values: readonly string[];
-}
-
-/** A label selector; every part must hold. The empty selector selects everything. */
-export interface LabelSelector {
-  readonly matchLabels: Readonly<Record<string, string>>;
-  readonly matchExpressions: readonly LabelRequirement[];
-}
 
 /** What a `KubernetesCluster` declares. */
 export interface ClusterDeclaration {
@@ -55,7 +44,15 @@ export interface FleetPolicy {
   readonly guards: GuardLimits;
   readonly safeMode: { readonly mode: 'strict' | 'scoped' | 'off'; readonly safeStartWindowSeconds: number };
   readonly status: { readonly enabled: boolean; readonly minIntervalSeconds: number };
-  readonly discovery: { readonly excludedNamespaces: readonly string[]; readonly excludedKinds: readonly string[] };
+  readonly discovery: {
+    readonly excludedNamespaces: readonly string[];
+    /** As written: `Kind` or `Kind.group`. */
+    readonly excludedKinds: readonly string[];
+    readonly namespaceSelector?: LabelSelector;
+    readonly objectSelector?: LabelSelector;
+  };
+  /** Absent: nothing is ignored. */
+  readonly drift?: { readonly ignoredFields: readonly IgnoredFields[] };
 }
 
 /** What one document of a manifest says, decoded. Positions are no part of it. */

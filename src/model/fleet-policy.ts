@@ -1,4 +1,6 @@
+import type { AgentSettings } from './agent-settings.ts';
 import type { FleetPolicy } from './desired.ts';
+import { compareText } from './json.ts';
 
 /** What holds where no FleetPolicy says otherwise. The one place of these figures; the schema states the same. */
 export const defaultFleetPolicy: FleetPolicy = {
@@ -14,3 +16,15 @@ export const defaultFleetPolicy: FleetPolicy = {
   status: { enabled: true, minIntervalSeconds: 2 },
   discovery: { excludedNamespaces: [], excludedKinds: [] },
 };
+
+/** What a policy says to agents. */
+export function settingsOfPolicy({ discovery, drift }: FleetPolicy): AgentSettings {
+  const excludedKinds = discovery.excludedKinds.map(kindAsInKeys).sort(compareText);
+  return { discovery: { ...discovery, excludedKinds }, ignoredFields: drift?.ignoredFields ?? [] };
+}
+
+/** `Kind` or `Kind.group` as `group/Kind`. */
+function kindAsInKeys(written: string): string {
+  const dot = written.indexOf('.');
+  return dot < 0 ? `/${written}` : `${written.slice(dot + 1)}/${written.slice(0, dot)}`;
+}

@@ -1,4 +1,4 @@
-import type { ClusterDeclaration, LabelRequirement, LabelSelector } from '../../model/desired.ts';
+import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import type { Entry, Index, Reader } from '../collections/types.ts';
 import { type ClusterValue, posting } from '../fleet/clusters.ts';
 
@@ -9,33 +9,8 @@ export function selectClusters(
   clusters: Index<ClusterValue>,
 ): readonly string[] {
   return candidatesOf(selector, read, clusters)
-    .filter((entry) => matchesSelector(selector, entry.value.value))
+    .filter((entry) => matchesLabels(selector, entry.value.value.labels))
     .map((entry) => entry.key);
-}
-
-/** True if the cluster's labels satisfy every part of the selector. */
-export function matchesSelector(selector: LabelSelector, cluster: ClusterDeclaration): boolean {
-  return (
-    Object.entries(selector.matchLabels).every(([key, value]) => cluster.labels[key] === value) &&
-    selector.matchExpressions.every((requirement) => matchesRequirement(requirement, cluster.labels))
-  );
-}
-
-function matchesRequirement(
-  { key, operator, values }: LabelRequirement,
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  const value = labels[key];
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-  }
 }
 
 function candidatesOf(
