@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { getCACertificates } from 'node:tls';
-import { createAgentDisk } from '../adapters/directory/agent-disk.ts';
 import { createDirectoryCluster } from '../adapters/directory/cluster.ts';
 import { OWN_FOLDER } from '../adapters/directory/instance.ts';
+import { createAgentDisk } from '../adapters/disk/agent-disk.ts';
 import { createGrpcClientTransport, type GrpcClientOptions } from '../adapters/grpc/client.ts';
 import { createSystemClock } from '../adapters/system/clock.ts';
 import { createPinoLog } from '../adapters/system/pino-log.ts';

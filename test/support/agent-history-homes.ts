@@ -11,10 +11,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createAgentDisk } from '../../src/adapters/directory/agent-disk.ts';
 import { createDirectoryCluster } from '../../src/adapters/directory/cluster.ts';
 import { pathOfObject } from '../../src/adapters/directory/layout.ts';
 import { readLiveFile } from '../../src/adapters/directory/live-file.ts';
+import { createAgentDisk } from '../../src/adapters/disk/agent-disk.ts';
 import { createSystemRandom } from '../../src/adapters/system/random.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { ObjectKey } from '../../src/model/object-key.ts';

@@ -14,8 +14,8 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isErrno } from './errno.ts';
-import { syncFolder, writeFully } from './record-log.ts';
+import { isErrno } from '../disk/errno.ts';
+import { syncFolder, writeFully } from '../disk/record-log.ts';
 
 /** A file as it was read; `signature` changes whenever the file does (but for edits within one tick of its clock). */
 export interface FileBytes {

@@ -2,8 +2,8 @@ import { closeSync, constants, mkdirSync, openSync, readFileSync, renameSync, rm
 import { join } from 'node:path';
 import { type ClusterId, parseClusterId } from '../../model/ids.ts';
 import type { Random } from '../../ports/random.ts';
-import { isErrno } from './errno.ts';
-import { syncFolder } from './record-log.ts';
+import { isErrno } from '../disk/errno.ts';
+import { syncFolder } from '../disk/record-log.ts';
 
 /** The folder inside a directory cluster that holds what is not live state. */
 export const OWN_FOLDER = '.fleetrelay';

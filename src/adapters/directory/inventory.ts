@@ -3,8 +3,8 @@ import { parseDigest, parseFleetName } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { InventoryChange, InventoryRecord, LoadedInventory } from '../../ports/cluster-api.ts';
-import { openRecordLog } from './record-log.ts';
-import { asInventoryRecord, asKeys, asList, asObject, asPosition, asRevisions, parsed } from './stored-json.ts';
+import { openRecordLog } from '../disk/record-log.ts';
+import { asInventoryRecord, asKeys, asList, asObject, asPosition, asRevisions, parsed } from '../disk/stored-json.ts';
 
 const HEADER = { format: 'fleetrelay.dev/inventory', version: 1 };
 /** Rewritten when it is this many times as long as what it says, and this long at least. */

@@ -7,7 +7,7 @@ import type { Digest } from '../../model/ids.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ObservedObject } from '../../ports/cluster-api.ts';
-import { isErrno } from './errno.ts';
+import { isErrno } from '../disk/errno.ts';
 import {
   BlockedPath,
   checkedFolder,

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createAgentDisk } from '../../../src/adapters/directory/agent-disk.ts';
+import { createAgentDisk } from '../../../src/adapters/disk/agent-disk.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { OutputStep } from '../../../src/ports/agent-disk.ts';

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, st
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createAgentDisk } from '../../../src/adapters/directory/agent-disk.ts';
 import { createDirectoryCluster } from '../../../src/adapters/directory/cluster.ts';
+import { createAgentDisk } from '../../../src/adapters/disk/agent-disk.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { objectDigest } from '../../../src/model/digest.ts';

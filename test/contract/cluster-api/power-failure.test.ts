@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createAgentDisk } from '../../../src/adapters/directory/agent-disk.ts';
 import { createDirectoryCluster } from '../../../src/adapters/directory/cluster.ts';
 import { OWN_FOLDER } from '../../../src/adapters/directory/instance.ts';
+import { createAgentDisk } from '../../../src/adapters/disk/agent-disk.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { createAgent } from '../../../src/agent/agent.ts';

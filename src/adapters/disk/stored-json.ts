@@ -5,7 +5,7 @@ import type { OutputPosition, RevisionRef } from '../../model/output.ts';
 import { must, type Result } from '../../model/result.ts';
 import type { InventoryRecord } from '../../ports/cluster-api.ts';
 
-/** What comes back from a disk is checked like anything else from outside. These throw on what does not fit. */
+/** What comes back from where it was kept is checked like anything else from outside. These throw on what does not fit. */
 
 export function asObject(value: unknown): JsonObject {
   if (!isJsonObject(value as JsonValue)) throw new Error('not an object');
