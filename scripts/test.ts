@@ -1,12 +1,15 @@
 /**
  * `npm test`: runs every test and ends with one line that says how it went. Arguments are passed on to vitest:
  * `npm test -- test/unit/cli`, `npm test -- --project unit -t approve`.
+ *
+ * Suites on Kubernetes are skipped where its programs are not here; FLEETRELAY_REQUIRE_KUBERNETES=1 makes that a failure.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
+import { findKubernetesPrograms } from '../src/compose/demo/kubernetes-programs.ts';
 
 /** The part of vitest's JSON report that is counted here. */
 interface Report {
@@ -17,7 +20,7 @@ interface Report {
   readonly testResults: readonly {
     readonly status: string;
     readonly name: string;
-    readonly assertionResults: readonly unknown[];
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
   }[];
 }
 
@@ -51,17 +54,48 @@ function count(report: Report): Totals {
   };
 }
 
+/** Why not all suites on Kubernetes could run; undefined: they could. */
+function kubernetesTrouble(): string | undefined {
+  const programs = findKubernetesPrograms(process.env);
+  if (programs === undefined) return 'kube-apiserver, etcd and kubectl are not here';
+  return programs.controllerManager === undefined ? 'kube-controller-manager is not here' : undefined;
+}
+
+/** Names of skipped tests that are about Kubernetes. */
+function skippedOnKubernetes(report: Report): readonly string[] {
+  return report.testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'skipped' || status === 'pending')
+      .map(({ fullName }) => `${relative(process.cwd(), name)}: ${fullName}`)
+      .filter((test) => /kubernetes/i.test(test)),
+  );
+}
+
+/** How many failures it is that suites on Kubernetes were skipped: none, unless they are required. Says so in any case. */
+function judgeKubernetes(report: Report | undefined): number {
+  const trouble = kubernetesTrouble();
+  const skipped = report === undefined ? [] : skippedOnKubernetes(report);
+  if (skipped.length === 0) return 0;
+  const required = process.env.FLEETRELAY_REQUIRE_KUBERNETES === '1';
+  const why = trouble ?? `they are skipped for a reason of their own, first ${skipped[0]}`;
+  const how = trouble === undefined ? '' : '; `npm run kubernetes-binaries` gets what is missing';
+  console.log(`${skipped.length} tests on Kubernetes were skipped: ${why}${how}`);
+  return required ? skipped.length : 0;
+}
+
 async function main(args: readonly string[]): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'fleetrelay-test-'));
   try {
     const file = join(folder, 'report.json');
     const code = await run(file, args);
-    const totals = await readFile(file, 'utf8').then(
-      (text) => count(JSON.parse(text) as Report),
-      () => ({ passed: 0, failed: 0, skipped: 0 }),
+    const report = await readFile(file, 'utf8').then(
+      (text) => JSON.parse(text) as Report,
+      () => undefined,
     );
+    const totals = report === undefined ? { passed: 0, failed: 0, skipped: 0 } : count(report);
     // An error outside any test (an unhandled rejection, a crashed worker, no test found) fails the run as well.
-    const failed = code !== 0 && totals.failed === 0 ? 1 : totals.failed;
+    const broken = code !== 0 && totals.failed === 0 ? 1 : totals.failed;
+    const failed = broken + judgeKubernetes(report);
     const skipped = totals.skipped === 0 ? '' : `, ${totals.skipped} skipped`;
     console.log(`${totals.passed} passed, ${failed} failed${skipped}`);
     return failed === 0 ? 0 : 1;
