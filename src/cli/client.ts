@@ -4,6 +4,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type {
   ApprovalView,
   ClusterView,
+  DesiredView,
   Explanation,
   FleetView,
   HeldRemovalsView,
@@ -22,6 +23,7 @@ export interface ApiClient {
   status(): Promise<FleetView>;
   clusters(): Promise<readonly ClusterView[]>;
   outputs(cluster: string | undefined): Promise<readonly OutputView[]>;
+  desired(cluster: string): Promise<readonly DesiredView[]>;
   sources(): Promise<readonly SourceView[]>;
   removals(): Promise<readonly HeldRemovalsView[]>;
   diagnostics(): Promise<readonly Diagnostic[]>;
@@ -99,6 +101,7 @@ function createApiClient(base: URL, token: string | undefined): ApiClient {
     status: () => get('status'),
     clusters: () => list('clusters'),
     outputs: (cluster) => list('outputs', cluster === undefined ? {} : { cluster }),
+    desired: (cluster) => list('desired', { cluster }),
     sources: () => list('sources'),
     removals: () => list('removals'),
     diagnostics: () => list('diagnostics'),

@@ -69,6 +69,13 @@ function questions(routes: Hono, api: ServerApi): void {
       ? refuse(context, 'NotFound', `there is no cluster ${quote(cluster ?? '')}`)
       : context.json({ items });
   });
+  routes.get('/desired', (context) => {
+    const cluster = context.req.query('cluster') ?? '';
+    const items = api.desired(cluster);
+    return items === undefined
+      ? refuse(context, 'NotFound', `there is no cluster ${quote(cluster)}`)
+      : context.json({ items });
+  });
   routes.get('/explain', async (context) => {
     const cluster = textOf('cluster', context.req.query('cluster'), MAX_CLUSTER);
     if (!cluster.ok) return refuse(context, 'Invalid', cluster.problem);

@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { JsonObject } from '../model/json.ts';
 import type { OutcomeCounts } from '../model/outcome.ts';
 
 /** What the commands ask a running server; the HTTP API is this interface, one route a function. */
@@ -7,6 +8,8 @@ export interface ServerApi {
   clusters(): readonly ClusterView[];
   /** All clusters, or one; undefined if there is no such cluster. */
   outputs(cluster: string | undefined): readonly OutputView[] | undefined;
+  /** What one cluster should hold, with content; undefined if there is no such cluster. */
+  desired(cluster: string): readonly DesiredView[] | undefined;
   sources(): readonly SourceView[];
   /** Removals that a guard holds. */
   removals(): readonly HeldRemovalsView[];
@@ -55,6 +58,18 @@ export interface ClusterView {
   readonly position: { readonly epoch: number; readonly sequence: number };
   readonly counts: OutcomeCounts;
   readonly message: string;
+  /** Of the agent that is connected now; null: none is. */
+  readonly agentVersion: string | null;
+  /** Why nothing moves: the last refusal of its agent or of what was sent to it; empty if there is nothing to say. */
+  readonly trouble: string;
+  readonly conditions: readonly ConditionView[];
+}
+
+export interface ConditionView {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
 }
 
 export interface OutputView {
@@ -74,6 +89,19 @@ export interface OutputView {
     | 'unreachable';
   readonly digest: string | null;
   readonly origins: readonly { readonly source: string; readonly path: string }[];
+  /** Constant word; empty when there is nothing to add. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** An object that a cluster should hold. */
+export interface DesiredView {
+  /** `group/Kind/namespace/name`. */
+  readonly key: string;
+  /** null: of a Secret it never leaves the server; and of what cannot be made the message says why. */
+  readonly value: JsonObject | null;
+  readonly origins: readonly { readonly source: string; readonly path: string }[];
+  readonly scope: readonly string[];
   readonly message: string;
 }
 

@@ -15,6 +15,9 @@ export function clusterView(name: string, over: Partial<ClusterView> = {}): Clus
     position: { epoch: 1, sequence: 7 },
     counts: COUNTS,
     message: '',
+    agentVersion: '0.0.0',
+    trouble: '',
+    conditions: [],
     ...over,
   };
 }
@@ -82,9 +85,22 @@ export function fakeApi(fleet: FleetView = fleetView()): ServerApi & { readonly 
               state: 'applied',
               digest: 'b'.repeat(64),
               origins: [{ source: 'main', path: 'clusters/east/web.yaml' }],
+              reason: '',
               message: '',
             },
           ],
+    desired: (cluster) =>
+      fleet.clusters.some(({ name }) => name === cluster)
+        ? [
+            {
+              key: 'apps/Deployment/web/frontend',
+              value: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'frontend', namespace: 'web' } },
+              origins: [{ source: 'main', path: 'clusters/east/web.yaml' }],
+              scope: [],
+              message: '',
+            },
+          ]
+        : undefined,
     sources: () => fleet.sources,
     removals: () => fleet.heldRemovals,
     diagnostics: () => fleet.diagnostics,

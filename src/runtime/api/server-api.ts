@@ -11,7 +11,7 @@ import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
 import { explain } from './explain.ts';
 import type { Locator } from './locator.ts';
-import { clusterView, clusterViews, heldView, outputViews, sourceView } from './views.ts';
+import { clusterView, clusterViews, desiredViews, heldView, outputViews, sourceView } from './views.ts';
 
 /** Answers what the commands ask. Reads settle the loop first, so that an answer never lags what was done before it. */
 export function createServerApi(deps: {
@@ -30,7 +30,7 @@ export function createServerApi(deps: {
   readonly statusBranch: () => StatusBranchView | null;
   readonly log: Log;
 }): ServerApi {
-  const { engine, ledger, heldSets, sources, log } = deps;
+  const { engine, heldSets, sources, log } = deps;
   const diagnostics = (): readonly Diagnostic[] => [...sources.diagnostics(), ...deps.engineDiagnostics()];
   const held = (): FleetView['heldRemovals'] => heldView(heldSets.current());
   const settled =
@@ -47,17 +47,21 @@ export function createServerApi(deps: {
       ready: deps.ready(),
       summary: revisionStatus(engine).summary,
       sources: sources.all().map(sourceView),
-      clusters: clusterViews(engine, ledger),
+      clusters: clusterViews(deps),
       heldRemovals: held(),
       diagnostics: diagnostics(),
       statusBranch: deps.statusBranch(),
     })),
-    clusters: settled(() => clusterViews(engine, ledger)),
+    clusters: settled(() => clusterViews(deps)),
     outputs: (cluster) => {
       deps.loop.settle();
       if (cluster !== undefined && engine.clusters.get('', cluster) === undefined) return undefined;
-      const names = cluster === undefined ? clusterViews(engine, ledger).map(({ name }) => name) : [cluster];
+      const names = cluster === undefined ? clusterViews(deps).map(({ name }) => name) : [cluster];
       return names.flatMap((name) => outputViews(engine, name));
+    },
+    desired: (cluster) => {
+      deps.loop.settle();
+      return engine.clusters.get('', cluster) === undefined ? undefined : desiredViews(engine, cluster);
     },
     sources: settled(() => sources.all().map(sourceView)),
     removals: settled(held),
@@ -106,9 +110,9 @@ function replaceCluster(
   cluster: string,
   by: string,
 ): Answer<ClusterView> {
-  const { engine, ledger, sessions, log } = deps;
+  const { ledger, sessions, log } = deps;
   const registration = ledger.registration(cluster);
-  const view = clusterView(engine, ledger, cluster);
+  const view = clusterView(deps, cluster);
   if (registration === undefined || view === undefined) {
     return { ok: false, kind: 'notFound', message: `no agent of a cluster ${cluster} has ever connected` };
   }

@@ -4,13 +4,21 @@ import { rfc3339 } from '../../engine/status/conditions.ts';
 import type { Progress } from '../../engine/status/progress.ts';
 import { compareText } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../../server/api.ts';
+import type { ClusterView, DesiredView, HeldRemovalsView, OutputView, SourceView } from '../../server/api.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { HeldSet } from '../removals/held-sets.ts';
+import type { Sessions } from '../sessions.ts';
 import type { SourceState } from '../source-table.ts';
 
+/** What knows of clusters. */
+interface ClusterDeps {
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+  readonly sessions: Sessions;
+}
+
 /** A registered cluster for people; undefined if there is none of that name. */
-export function clusterView(engine: Engine, ledger: Ledger, name: string): ClusterView | undefined {
+export function clusterView({ engine, ledger, sessions }: ClusterDeps, name: string): ClusterView | undefined {
   const status = clusterStatus(engine, name);
   const declared = engine.clusters.get('', name);
   if (status === undefined || declared === undefined) return undefined;
@@ -26,6 +34,9 @@ export function clusterView(engine: Engine, ledger: Ledger, name: string): Clust
     position: registration?.position ?? { epoch: 0, sequence: 0 },
     counts: status.counts,
     message: clusterMessage(status),
+    agentVersion: sessions.get(name)?.session.hello.version ?? null,
+    trouble: status.trouble,
+    conditions: status.conditions,
   };
 }
 
@@ -36,11 +47,11 @@ function clusterMessage({ trouble, conditions }: ClusterStatus): string {
 }
 
 /** All registered clusters, in canonical order. */
-export function clusterViews(engine: Engine, ledger: Ledger): readonly ClusterView[] {
-  return [...engine.clusters.entries('')]
+export function clusterViews(deps: ClusterDeps): readonly ClusterView[] {
+  return [...deps.engine.clusters.entries('')]
     .map(({ key }) => key)
     .sort(compareText)
-    .flatMap((name) => clusterView(engine, ledger, name) ?? []);
+    .flatMap((name) => clusterView(deps, name) ?? []);
 }
 
 /** Everything that one cluster should hold or holds of ours, in canonical order. */
@@ -50,10 +61,25 @@ export function outputViews(engine: Engine, cluster: string): readonly OutputVie
     .map(({ key, value }) => outputView(cluster, key, value));
 }
 
-function outputView(cluster: string, key: string, { state, digest, origins, message }: Progress): OutputView {
+function outputView(cluster: string, key: string, { state, digest, origins, reason, message }: Progress): OutputView {
   // A digest of a Secret would let whoever reads it try out values.
   const shown = objectRefOf(key as ObjectKey).kind === 'Secret' ? null : digest;
-  return { cluster, object: displayKey(key as ObjectKey), state, digest: shown, origins, message };
+  return { cluster, object: displayKey(key as ObjectKey), state, digest: shown, origins, reason, message };
+}
+
+/** What one cluster should hold, in canonical order. A removal, and what is kept as it is, is nothing to be made. */
+export function desiredViews(engine: Engine, cluster: string): readonly DesiredView[] {
+  return [...engine.outputs.entries(cluster)]
+    .sort((a, b) => compareText(a.key, b.key))
+    .flatMap(({ key, value: output }) => {
+      if (output.type === 'absent') {
+        return [{ key, value: null, origins: output.origins, scope: [], message: output.message }];
+      }
+      if (output.type !== 'object') return [];
+      const isSecret = objectRefOf(key as ObjectKey).kind === 'Secret';
+      const { value, origins, scope } = output;
+      return [{ key, value: isSecret ? null : value, origins, scope, message: '' }];
+    });
 }
 
 /** A source for people. */

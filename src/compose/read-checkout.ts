@@ -1,0 +1,64 @@
+import { createFileTree } from '../adapters/files/file-tree.ts';
+import { decodeFile } from '../manifest/decode-file.ts';
+import { defaultDecodeLimits } from '../manifest/limits.ts';
+import { locate } from '../manifest/locate.ts';
+import type { DecodedFile, SourceDocument } from '../model/desired.ts';
+import type { Diagnostic, Location } from '../model/diagnostic.ts';
+import type { Log } from '../ports/log.ts';
+import { IGNORE_FILE, isManifestName } from '../sources/tree/membership.ts';
+import { createTreeReader } from '../sources/tree/tree-reader.ts';
+
+/** A working copy of a repository, read once as a server would read it. */
+export interface Checkout {
+  /** Absolute. */
+  readonly folder: string;
+  /** By path relative to the folder, with `/`. */
+  readonly files: ReadonlyMap<string, DecodedFile>;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Where a document stands; only the path if it is no longer there. */
+  locate(path: string, identity: string): Promise<Location>;
+}
+
+/** Reads all manifests of a folder. Rejects with a text for a person if the folder cannot be listed. */
+export async function readCheckout(deps: { readonly log: Log }, folder: string): Promise<Checkout> {
+  const tree = createFileTree(deps, { folder });
+  const { maxBytes } = defaultDecodeLimits;
+  const listing = await tree.list((path) => path === IGNORE_FILE || isManifestName(path));
+  if (listing.type === 'failed') throw new Error(`the folder ${folder} cannot be read: ${listing.message}`);
+  const reader = createTreeReader({ decode: decodeFile }, { maxFileBytes: maxBytes });
+  const changes = listing.entries.map(({ path, kind, size, stamp }) => ({ path, entry: { kind, size, blob: stamp } }));
+  const prepared = await reader.prepare(changes, async (path) => {
+    const content = await tree.read(path, maxBytes);
+    switch (content.type) {
+      case 'read':
+        return { bytes: content.bytes };
+      case 'missing':
+        return { reason: 'is gone since the folder was listed' };
+      case 'oversized':
+        return { reason: 'grew while it was read' };
+      case 'unreadable':
+        return { reason: content.message };
+    }
+  });
+  return {
+    folder: tree.address,
+    files: new Map([...prepared.files].flatMap(([path, file]) => (file === null ? [] : [[path, file] as const]))),
+    diagnostics: prepared.diagnostics,
+    locate: async (path, identity) => {
+      const content = await tree.read(path, maxBytes);
+      return (content.type === 'read' ? locate(path, content.bytes, identity) : undefined) ?? { path };
+    },
+  };
+}
+
+/** The documents of a checkout that satisfy `wanted`, in path order, and how many others their file holds. */
+export function documentsOf(
+  { files }: Checkout,
+  wanted: (document: SourceDocument) => boolean,
+): readonly { readonly path: string; readonly document: SourceDocument; readonly others: number }[] {
+  return [...files].flatMap(([path, { reading }]) =>
+    reading.readable
+      ? reading.documents.filter(wanted).map((document) => ({ path, document, others: reading.documents.length - 1 }))
+      : [],
+  );
+}

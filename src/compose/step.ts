@@ -1,0 +1,13 @@
+/** One thing that a command did, or would do. */
+export interface Step {
+  /** Kind and name, for people: `KubernetesCluster east`, `Deployment.apps/fleetrelay/fleetrelay-agent`. */
+  readonly what: string;
+  /** `absent`: it was not there to be removed. `left`: it stays on purpose. */
+  readonly outcome: 'created' | 'changed' | 'unchanged' | 'removed' | 'absent' | 'left';
+  /** A path, or the address of an API server. */
+  readonly where: string;
+  /** Why, where that is not plain. */
+  readonly message?: string;
+  /** Nothing was changed: this is what would be. */
+  readonly dryRun?: true;
+}
