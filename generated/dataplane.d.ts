@@ -390,12 +390,7 @@ kind: "Dataplane"
 mesh?: string
 metadata: Metadata
 spec: DataplaneSpec
-/**
- * Not read.
- */
-status?: {
-[k: string]: unknown
-}
+status?: DataplaneStatus
 }
 /**
  * Standard Kubernetes metadata. What an API server fills in is tolerated and not read.
@@ -497,6 +492,49 @@ conf?: {
 
 }
 [k: string]: unknown
+}
+/**
+ * Written by fleetrelay; not read as desired state.
+ */
+export interface DataplaneStatus {
+/**
+ * The metadata.generation that the status was computed for.
+ */
+observedGeneration?: number
+/**
+ * Conditions, one a type.
+ */
+conditions?: Condition[]
+[k: string]: unknown
+}
+/**
+ * A condition by the rules of metav1.Condition.
+ */
+export interface Condition {
+/**
+ * What the condition is about.
+ */
+type: string
+/**
+ * Whether it holds.
+ */
+status: ("True" | "False" | "Unknown")
+/**
+ * The metadata.generation that the condition was computed for.
+ */
+observedGeneration?: number
+/**
+ * RFC 3339 time of the last change of the status.
+ */
+lastTransitionTime?: string
+/**
+ * Constant UpperCamelCase word.
+ */
+reason?: string
+/**
+ * What a person should know.
+ */
+message?: string
 }
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';

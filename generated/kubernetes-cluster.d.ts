@@ -113,6 +113,7 @@ observedGeneration?: number
  * Conditions, one a type.
  */
 conditions?: Condition[]
+counts?: Counts
 [k: string]: unknown
 }
 /**
@@ -143,6 +144,35 @@ reason?: string
  * What a person should know.
  */
 message?: string
+}
+/**
+ * Objects by how far they have got; applied, failed, held, pending and unreachable add up to targeted.
+ */
+export interface Counts {
+/**
+ * Objects that should be in a cluster, once for each cluster.
+ */
+targeted?: number
+/**
+ * Applied as they should be.
+ */
+applied?: number
+/**
+ * Refused by the cluster, or in conflict.
+ */
+failed?: number
+/**
+ * Deliberately not changed now.
+ */
+held?: number
+/**
+ * Under way.
+ */
+pending?: number
+/**
+ * In clusters whose agent is not connected.
+ */
+unreachable?: number
 }
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';

@@ -125,6 +125,8 @@ matchLabels?: {
 }
 /**
  * Set-based requirements.
+ * 
+ * @maxItems 100
  */
 matchExpressions?: LabelRequirement[]
 }
@@ -142,6 +144,8 @@ key: string
 operator: ("In" | "NotIn" | "Exists" | "DoesNotExist")
 /**
  * Values to compare with.
+ * 
+ * @maxItems 1000
  */
 values?: string[]
 }
@@ -157,6 +161,11 @@ observedGeneration?: number
  * Conditions, one a type.
  */
 conditions?: Condition[]
+/**
+ * Registered clusters that it selects.
+ */
+selectedClusters?: number
+counts?: Counts
 [k: string]: unknown
 }
 /**
@@ -187,6 +196,35 @@ reason?: string
  * What a person should know.
  */
 message?: string
+}
+/**
+ * Objects by how far they have got; applied, failed, held, pending and unreachable add up to targeted.
+ */
+export interface Counts {
+/**
+ * Objects that should be in a cluster, once for each cluster.
+ */
+targeted?: number
+/**
+ * Applied as they should be.
+ */
+applied?: number
+/**
+ * Refused by the cluster, or in conflict.
+ */
+failed?: number
+/**
+ * Deliberately not changed now.
+ */
+held?: number
+/**
+ * Under way.
+ */
+pending?: number
+/**
+ * In clusters whose agent is not connected.
+ */
+unreachable?: number
 }
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';

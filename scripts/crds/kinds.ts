@@ -1,0 +1,207 @@
+/** A column of `kubectl get`. */
+interface Column {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date' | 'boolean';
+  readonly jsonPath: string;
+  /** 1: only with `-o wide`. */
+  readonly priority?: number;
+}
+
+/** What a CEL rule is hung on: the fields down to a schema (`[]` for the items of a list), empty for the object itself. */
+export interface Rule {
+  readonly at: readonly string[];
+  readonly rule: string;
+  readonly message: string;
+  readonly fieldPath?: string;
+}
+
+/** What a CustomResourceDefinition says beyond its schema. */
+export interface CustomKind {
+  /** File in `schemas/`. */
+  readonly schema: string;
+  /** Where in that file the form of the custom resource stands; the whole file if left out. */
+  readonly definition?: string;
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortNames: readonly string[];
+  /** Of another project, whose later versions have fields that we do not know: nothing of them is dropped. */
+  readonly foreign: boolean;
+  readonly columns: readonly Column[];
+  /** Lists of texts in which none stands twice, and of which several managers may each own some. */
+  readonly sets: readonly (readonly string[])[];
+  readonly rules: readonly Rule[];
+}
+
+const CLUSTER_NAME = "'^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$'";
+const CLUSTER_NAME_RULE = '1 to 63 lower-case letters, digits or "-", start with a letter and not end with "-"';
+
+const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+const condition = (name: string, type: string, priority?: number): Column => ({
+  name,
+  type: 'string',
+  jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
+  ...(priority === undefined ? {} : { priority }),
+});
+const reason: Column = {
+  name: 'Reason',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+  priority: 1,
+};
+const count = (name: string, field: string): Column => ({ name, type: 'integer', jsonPath: `.status.counts.${field}` });
+
+const kubernetesCluster: CustomKind = {
+  schema: 'kubernetes-cluster.json',
+  group: 'admin.gloo.solo.io',
+  version: 'v2',
+  kind: 'KubernetesCluster',
+  plural: 'kubernetesclusters',
+  shortNames: ['kcl'],
+  foreign: false,
+  columns: [
+    condition('Connected', 'Connected'),
+    condition('Warm', 'ClusterWarm'),
+    count('Applied', 'applied'),
+    count('Targeted', 'targeted'),
+    condition('Ready', 'Ready'),
+    reason,
+    age,
+  ],
+  sets: [],
+  rules: [
+    {
+      at: [],
+      rule: `self.metadata.name.matches(${CLUSTER_NAME})`,
+      message: `the name of a cluster must be ${CLUSTER_NAME_RULE}`,
+    },
+  ],
+};
+
+const placement: CustomKind = {
+  schema: 'placement.json',
+  group: 'fleetrelay.dev',
+  version: 'v1alpha1',
+  kind: 'Placement',
+  plural: 'placements',
+  shortNames: ['plc'],
+  foreign: false,
+  columns: [
+    { name: 'Paths', type: 'string', jsonPath: '.spec.paths' },
+    { name: 'Clusters', type: 'integer', jsonPath: '.status.selectedClusters' },
+    count('Applied', 'applied'),
+    count('Targeted', 'targeted'),
+    condition('Ready', 'Ready'),
+    reason,
+    age,
+  ],
+  sets: [
+    ['spec', 'paths'],
+    ['spec', 'clusters', 'names'],
+  ],
+  rules: [
+    {
+      at: ['spec', 'clusters'],
+      rule: 'has(self.selector) || (has(self.names) && size(self.names) > 0)',
+      message: 'it selects nothing: name clusters in names, or give a selector ({} selects every cluster)',
+    },
+    {
+      at: ['spec', 'clusters', 'names', '[]'],
+      rule: `self.matches(${CLUSTER_NAME})`,
+      message: `the name of a cluster must be ${CLUSTER_NAME_RULE}`,
+    },
+    {
+      at: ['spec', 'clusters', 'selector', 'matchExpressions', '[]'],
+      rule: "!(self.operator in ['In', 'NotIn']) || (has(self.values) && size(self.values) > 0)",
+      message: 'In and NotIn need values',
+    },
+    {
+      at: ['spec', 'clusters', 'selector', 'matchExpressions', '[]'],
+      rule: "!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0",
+      message: 'Exists and DoesNotExist take no values',
+    },
+    {
+      at: ['spec', 'paths', '[]'],
+      rule: "!self.startsWith('/') && !self.startsWith('!') && !self.matches('(^|/)[.][.]?(/|$)')",
+      message: 'a path must be relative to the root of its source: no leading "/" or "!", no "." or ".." as a folder',
+    },
+  ],
+};
+
+const fleetPolicy: CustomKind = {
+  schema: 'fleet-policy.json',
+  group: 'fleetrelay.dev',
+  version: 'v1alpha1',
+  kind: 'FleetPolicy',
+  plural: 'fleetpolicies',
+  shortNames: ['fpol'],
+  foreign: false,
+  columns: [
+    { name: 'Safe Mode', type: 'string', jsonPath: '.spec.safeMode.mode' },
+    { name: 'Max Removals', type: 'integer', jsonPath: '.spec.guards.maxRemovalsPerCluster' },
+    age,
+  ],
+  sets: [],
+  rules: [],
+};
+
+const dataplane: CustomKind = {
+  schema: 'dataplane.json',
+  definition: 'kubernetes',
+  group: 'kuma.io',
+  version: 'v1alpha1',
+  kind: 'Dataplane',
+  plural: 'dataplanes',
+  shortNames: ['dp'],
+  foreign: true,
+  columns: [
+    { name: 'Mesh', type: 'string', jsonPath: '.mesh' },
+    { name: 'Address', type: 'string', jsonPath: '.spec.networking.address' },
+    condition('Accepted', 'Accepted'),
+    age,
+  ],
+  sets: [],
+  rules: [
+    {
+      at: ['spec', 'networking'],
+      rule: '!has(self.gateway) || !has(self.inbound) || size(self.inbound) == 0',
+      message: 'a gateway has no inbounds: remove one of the two',
+      fieldPath: '.inbound',
+    },
+    {
+      at: ['spec', 'networking'],
+      rule: "self.address != '0.0.0.0' && self.address != '::'",
+      message: 'the address must not be 0.0.0.0 or ::',
+      fieldPath: '.address',
+    },
+  ],
+};
+
+const shoot: CustomKind = {
+  schema: 'shoot.json',
+  group: 'core.gardener.cloud',
+  version: 'v1beta1',
+  kind: 'Shoot',
+  plural: 'shoots',
+  shortNames: [],
+  foreign: true,
+  columns: [
+    { name: 'Provider', type: 'string', jsonPath: '.spec.provider.type' },
+    { name: 'Region', type: 'string', jsonPath: '.spec.region' },
+    { name: 'K8S Version', type: 'string', jsonPath: '.spec.kubernetes.version' },
+    { name: 'Hibernated', type: 'boolean', jsonPath: '.status.hibernated' },
+    { name: 'Last Operation', type: 'string', jsonPath: '.status.lastOperation.state' },
+    condition('Accepted', 'Accepted'),
+    age,
+  ],
+  sets: [],
+  rules: [],
+};
+
+/**
+ * The kinds that become CustomResourceDefinitions. All are namespaced: KubernetesCluster, Dataplane and Shoot because
+ * they are so upstream, Placement and FleetPolicy so that one namespace can hold a fleet whole (its server needs a Role
+ * and no ClusterRole, and several fleets fit into one cluster).
+ */
+export const customKinds: readonly CustomKind[] = [kubernetesCluster, placement, fleetPolicy, dataplane, shoot];

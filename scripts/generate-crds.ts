@@ -1,0 +1,119 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { printYaml } from '../src/manifest/print-yaml.ts';
+import { isJsonObject, type JsonObject } from '../src/model/json.ts';
+import { type CustomKind, customKinds, type Rule } from './crds/kinds.ts';
+import { structuralSchema } from './crds/structural.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const FOLDER = 'deploy/crds';
+
+/**
+ * Writes `deploy/crds/GROUP_PLURAL.yaml` for every custom kind, from its schema. With `check` nothing is written. Returns
+ * the files (relative to the root) that are not, or were not, what the schemas say; files of no kind are named and left.
+ */
+export async function generateCrds(options: {
+  readonly check: boolean;
+  /** Folder that holds `schemas/` and `deploy/`; the project's by default. */
+  readonly root?: string;
+}): Promise<readonly string[]> {
+  const root = options.root ?? ROOT;
+  const drifted: string[] = [];
+  await mkdir(join(root, FOLDER), { recursive: true });
+  for (const kind of customKinds) {
+    const schema: unknown = JSON.parse(await readFile(join(root, 'schemas', kind.schema), 'utf8'));
+    const path = `${FOLDER}/${fileOf(kind)}`;
+    const text = `# Generated from schemas/${kind.schema} by scripts/generate-crds.ts. Do not edit; run "npm run generate".\n${printYaml(crdOf(kind, schema as JsonObject))}`;
+    if (text === (await readFile(join(root, path), 'utf8').catch(() => undefined))) continue;
+    drifted.push(path);
+    if (!options.check) await writeFile(join(root, path), text);
+  }
+  const known = new Set([...customKinds.map(fileOf), 'kustomization.yaml']);
+  const files = (await readdir(join(root, FOLDER))).filter((name) => name.endsWith('.yaml')).sort();
+  return [...drifted, ...files.filter((name) => !known.has(name)).map((name) => `${FOLDER}/${name}`)];
+}
+
+function fileOf({ group, plural }: CustomKind): string {
+  return `${group}_${plural}.yaml`;
+}
+
+function crdOf(kind: CustomKind, schema: JsonObject): JsonObject {
+  const { group, version, plural, shortNames } = kind;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}`, labels: { 'app.kubernetes.io/part-of': 'fleetrelay' } },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: {
+        kind: kind.kind,
+        listKind: `${kind.kind}List`,
+        plural,
+        singular: kind.kind.toLowerCase(),
+        ...(shortNames.length === 0 ? {} : { shortNames }),
+        categories: ['fleetrelay'],
+      },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: kind.columns.map((column) => ({ ...column })),
+          schema: { openAPIV3Schema: objectSchema(kind, schema) },
+        },
+      ],
+    },
+  };
+}
+
+/** The schema of the whole object: what every object has is the API server's to check. */
+function objectSchema(kind: CustomKind, root: JsonObject): JsonObject {
+  const definitions = isJsonObject(root.$defs) ? root.$defs : {};
+  const form = kind.definition === undefined ? root : definitions[kind.definition];
+  if (!isJsonObject(form)) throw new Error(`${kind.schema} has no definition ${kind.definition}`);
+  const { description, required, properties } = structuralSchema(root, form, { keepsUnknownFields: kind.foreign });
+  const fields = isJsonObject(properties) ? properties : {};
+  const structural: JsonObject = {
+    type: 'object',
+    description: root.description ?? description,
+    required: Array.isArray(required)
+      ? required.filter((name) => !['apiVersion', 'kind', 'metadata'].includes(String(name)))
+      : [],
+    properties: { ...fields, apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: { type: 'object' } },
+  };
+  const { required: needed, ...rest } = structural;
+  const whole = Array.isArray(needed) && needed.length === 0 ? rest : structural;
+  const set = { 'x-kubernetes-list-type': 'set' };
+  const withSets = kind.sets.reduce((so, at) => changedAt(so, at, (list) => ({ ...list, ...set })), whole);
+  return kind.rules.reduce((so, rule) => changedAt(so, rule.at, (place) => withRule(place, rule)), withSets);
+}
+
+function withRule(schema: JsonObject, { rule, message, fieldPath }: Rule): JsonObject {
+  const before = schema['x-kubernetes-validations'];
+  const added = { rule, message, ...(fieldPath === undefined ? {} : { fieldPath }) };
+  return { ...schema, 'x-kubernetes-validations': [...(Array.isArray(before) ? before : []), added] };
+}
+
+/** The schema with the part at a place (`[]`: the items of a list) changed. */
+function changedAt(
+  schema: JsonObject,
+  [step, ...further]: readonly string[],
+  change: (part: JsonObject) => JsonObject,
+): JsonObject {
+  if (step === undefined) return change(schema);
+  const { items, properties } = schema;
+  if (step === '[]' && isJsonObject(items)) return { ...schema, items: changedAt(items, further, change) };
+  const field = isJsonObject(properties) ? properties[step] : undefined;
+  if (!isJsonObject(properties) || !isJsonObject(field)) throw new Error(`there is no ${step} among the fields`);
+  return { ...schema, properties: { ...properties, [step]: changedAt(field, further, change) } };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const check = process.argv.includes('--check');
+  const drifted = await generateCrds({ check });
+  for (const path of drifted) console.log(`${check ? 'differs from its schema' : 'written'}: ${path}`);
+  process.exitCode = check && drifted.length > 0 ? 1 : 0;
+}
