@@ -36,7 +36,7 @@ export interface KubeRequest {
 export type KubeAnswer =
   | { readonly type: 'ok'; readonly status: number; readonly body: JsonObject; readonly etag?: string }
   | { readonly type: 'refused'; readonly status: number; readonly refusal: KubeRefusal }
-  | { readonly type: 'unreachable'; readonly message: string };
+  | { readonly type: 'unreachable'; readonly message: string; readonly tooLarge?: true };
 
 /** A `Status` of the API server. */
 export interface KubeRefusal {
@@ -54,6 +54,8 @@ export interface KubeWatchRequest {
   readonly accept?: string;
   readonly silentMs: number;
   readonly signal: AbortSignal;
+  /** The server has agreed: events may come from now on. Must not throw. */
+  readonly opened?: () => void;
 }
 
 export type WatchEvent =
@@ -82,6 +84,8 @@ export interface ApiResource {
 export interface ApiCatalog {
   /** The kind in this version, or in the preferred one; undefined if it is not offered. */
   find(group: string, kind: string, version?: string): ApiResource | undefined;
+  /** Every kind in every version, preferred versions first. */
+  readonly resources: readonly ApiResource[];
   /** Each kind once, in its preferred version. */
   readonly preferred: readonly ApiResource[];
   /** Groups that could not be read (an aggregated API that is down): what they offer is unknown, not gone. */

@@ -1,0 +1,185 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
+import { load } from 'js-yaml';
+import { errorText } from '../../../model/error-text.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import { ok, problem, type Result } from '../../../model/result.ts';
+
+/** One cluster and one user of a kubeconfig, as written there; paths are absolute. */
+export interface KubeconfigContext {
+  readonly name: string;
+  readonly cluster: JsonObject;
+  readonly user: JsonObject;
+  readonly server: string;
+  readonly namespace: string | undefined;
+}
+
+/**
+ * Reads the first file of each name that is there, merges them as kubectl does (the first one that names a thing wins)
+ * and picks a context. `context` undefined: the current one. The problem is a sentence for people.
+ */
+export async function readKubeconfig(
+  files: readonly string[],
+  context: string | undefined,
+): Promise<Result<KubeconfigContext>> {
+  const documents: JsonObject[] = [];
+  for (const file of files) {
+    const read = await readOne(file, files.length > 1);
+    if (!read.ok) return read;
+    if (read.value !== undefined) documents.push(read.value);
+  }
+  const where = files.join(', ');
+  if (documents.length === 0) return problem(`no kubeconfig: ${where} is not there; name one with --kubeconfig FILE`);
+  return pickContext(documents, context, where);
+}
+
+/** `mayBeMissing`: kubectl passes over files of KUBECONFIG that are not there. */
+async function readOne(file: string, mayBeMissing: boolean): Promise<Result<JsonObject | undefined>> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (missing && mayBeMissing) return ok(undefined);
+    if (missing) return problem(`the kubeconfig ${file} is not there; name one with --kubeconfig FILE`);
+    return problem(`the kubeconfig ${file} cannot be read: ${errorText(error)}`);
+  }
+  let value: unknown;
+  try {
+    value = load(text);
+  } catch {
+    // The parser's message quotes the text, and that holds secrets.
+    return problem(`the kubeconfig ${file} is not YAML`);
+  }
+  const document: JsonValue = JSON.parse(JSON.stringify(value ?? {}));
+  if (!isJsonObject(document)) return problem(`the kubeconfig ${file} is not a mapping`);
+  return ok(withAbsolutePaths(document, dirname(file)));
+}
+
+function pickContext(
+  documents: readonly JsonObject[],
+  wanted: string | undefined,
+  where: string,
+): Result<KubeconfigContext> {
+  const current = documents.map((document) => text(document['current-context'])).find((name) => name !== undefined);
+  const name = wanted ?? current;
+  const names = [...new Set(documents.flatMap((document) => entries(document, 'contexts')).map(([entry]) => entry))];
+  const offered = names.length === 0 ? 'it has none' : `there are: ${names.join(', ')}`;
+  if (name === undefined)
+    return problem(`${where} has no current-context; choose one with --context NAME (${offered})`);
+  const context = findEntry(documents, 'contexts', 'context', name);
+  if (context === undefined) return problem(`${where} has no context ${JSON.stringify(name)} (${offered})`);
+  const [clusterName, userName] = [text(context.cluster), text(context.user)];
+  const cluster = clusterName && findEntry(documents, 'clusters', 'cluster', clusterName);
+  if (!cluster)
+    return problem(
+      `context ${JSON.stringify(name)} in ${where} names a cluster that is not there: ${clusterName ?? 'none'}`,
+    );
+  const user = userName === undefined ? {} : findEntry(documents, 'users', 'user', userName);
+  if (user === undefined)
+    return problem(`context ${JSON.stringify(name)} in ${where} names a user that is not there: ${userName}`);
+  const server = text(cluster.server);
+  if (server === undefined) return problem(`cluster ${JSON.stringify(clusterName)} in ${where} has no server`);
+  const wrong = wrongServer(server) ?? wrongProxy(text(cluster['proxy-url'])) ?? unsupportedUser(user);
+  if (wrong !== undefined) return problem(`context ${JSON.stringify(name)} in ${where}: ${wrong}`);
+  return ok({ name, cluster, user, server, namespace: text(context.namespace) });
+}
+
+/** Why this is no address of an API server that secrets may be sent to; undefined: it is one. */
+export function wrongServer(server: string): string | undefined {
+  if (!URL.canParse(server)) return `${JSON.stringify(server)} is no address; it begins with https://`;
+  const { protocol, hostname } = new URL(server);
+  if (protocol === 'https:') return undefined;
+  if (protocol !== 'http:') return `${JSON.stringify(server)} is no address; it begins with https://`;
+  if (isLoopback(hostname)) return undefined;
+  return `${server} would send credentials and objects unencrypted; http:// is allowed on loopback only, use https://`;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}
+
+function wrongProxy(proxy: string | undefined): string | undefined {
+  if (proxy === undefined) return undefined;
+  const known = URL.canParse(proxy) && ['http:', 'https:', 'socks5:'].includes(new URL(proxy).protocol);
+  return known ? undefined : 'its proxy-url is none of http://, https:// and socks5://';
+}
+
+/** What would be passed over silently, and so act with other rights than the file says. */
+function unsupportedUser(user: JsonObject): string | undefined {
+  const extra = ['as-groups', 'as-uid', 'as-user-extra'].find((field) => user[field] !== undefined);
+  return extra && `its user has ${extra}, which is not supported; use a user that has the rights itself`;
+}
+
+function withAbsolutePaths(document: JsonObject, folder: string): JsonObject {
+  return {
+    ...document,
+    clusters: entries(document, 'clusters').map(([name, { cluster }]) => ({
+      name,
+      cluster: absolute(cluster, ['certificate-authority'], folder),
+    })),
+    users: entries(document, 'users').map(([name, { user }]) => ({
+      name,
+      user: completeUser(absolute(user, ['client-certificate', 'client-key', 'tokenFile'], folder), folder),
+    })),
+  };
+}
+
+function absolute(value: JsonValue | undefined, fields: readonly string[], folder: string): JsonObject {
+  if (!isJsonObject(value)) return {};
+  const paths = fields.map((field) => [field, text(value[field])] as const);
+  const changed = paths.flatMap(([field, path]) => (path === undefined ? [] : [[field, inFolder(path, folder)]]));
+  return { ...value, ...Object.fromEntries(changed) };
+}
+
+function completeUser(user: JsonObject, folder: string): JsonObject {
+  const { tokenFile, exec } = user;
+  // The library knows this file only by its in-cluster name; as kubectl does, it comes before a token beside it.
+  if (tokenFile !== undefined) {
+    const { token: _, ...rest } = user;
+    return { ...rest, 'auth-provider': { name: 'tokenFile', config: { tokenFile } } };
+  }
+  return isJsonObject(exec) ? { ...user, exec: completeExec(exec, folder) } : user;
+}
+
+/** Programs for credentials expect to be told which version of the answer is wanted. */
+function completeExec(exec: JsonObject, folder: string): JsonObject {
+  const command = text(exec.command);
+  const info = JSON.stringify({ apiVersion: exec.apiVersion, kind: 'ExecCredential', spec: { interactive: false } });
+  const env = Array.isArray(exec.env) ? exec.env.filter(isJsonObject) : [];
+  return {
+    ...exec,
+    ...(command?.includes('/') ? { command: inFolder(command, folder) } : {}),
+    args: Array.isArray(exec.args) ? exec.args : [],
+    env: [...env, { name: 'KUBERNETES_EXEC_INFO', value: info }],
+  };
+}
+
+function inFolder(path: string, folder: string): string {
+  return isAbsolute(path) ? path : join(folder, path);
+}
+
+function findEntry(
+  documents: readonly JsonObject[],
+  list: string,
+  member: string,
+  name: string,
+): JsonObject | undefined {
+  for (const document of documents) {
+    const found = entries(document, list).find(([entry]) => entry === name)?.[1][member];
+    if (isJsonObject(found)) return found;
+  }
+  return undefined;
+}
+
+function entries(document: JsonObject, list: string): readonly (readonly [string, JsonObject])[] {
+  const value = document[list];
+  if (!Array.isArray(value)) return [];
+  return value
+    .filter(isJsonObject)
+    .flatMap((entry) => (typeof entry.name === 'string' ? [[entry.name, entry] as const] : []));
+}
+
+function text(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,25 @@
+/**
+ * What one API server may cost us. Sizes in bytes, times in milliseconds. etcd holds objects of 1.5 MiB, so nothing true
+ * comes near the sizes.
+ */
+
+/** Largest body of an answer: a page of a list, an object, API discovery. */
+export const MAX_BODY_BYTES = 32 * 1024 * 1024;
+/** Largest event of a watch. */
+export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+/** Most objects of one list. */
+export const MAX_LIST_OBJECTS = 1_000_000;
+/** Most pages of one list. */
+export const MAX_LIST_PAGES = 10_000;
+/** A list that takes longer is given up. */
+export const LIST_MS = 10 * 60_000;
+
+/** Of a request that names none. */
+export const REQUEST_MS = 30_000;
+/** A watch must be agreed to within this time. */
+export const WATCH_OPEN_MS = 30_000;
+/** How often a 429 is tried again, and the longest wait before each. */
+export const THROTTLED_RETRIES = 4;
+export const THROTTLED_LONGEST_MS = 30_000;
+/** Credentials are read again after this time: tokens in files are replaced while a process runs. */
+export const CREDENTIALS_MS = 10_000;

@@ -1,0 +1,29 @@
+/** What went wrong between us and a server, in words for people. Errors of sockets often have no message of their own. */
+export function networkErrorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  if (code !== undefined && MEANINGS[code] !== undefined) return MEANINGS[code];
+  if (error.message !== '') return error.message;
+  if (error.cause !== undefined) return networkErrorText(error.cause);
+  return code ?? error.name;
+}
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused: nothing listens there',
+  ECONNRESET: 'the connection was reset',
+  UND_ERR_SOCKET: 'the connection was closed',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection within 10 s',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the host name cannot be looked up now',
+  EHOSTUNREACH: 'no way to the host',
+  ENETUNREACH: 'no way to the network',
+  ETIMEDOUT: 'the connection timed out',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not from the authority in the kubeconfig (certificate-authority)',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not from the authority in the kubeconfig (certificate-authority)',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'its certificate is not from the authority in the kubeconfig (certificate-authority)',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'its certificate is not from the authority in the kubeconfig (certificate-authority)',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name than the address in the kubeconfig',
+};

@@ -1,0 +1,120 @@
+import type { Dispatcher } from 'undici';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import { problem, type Result } from '../../../model/result.ts';
+import type { Access } from './credentials.ts';
+import { MAX_BODY_BYTES } from './limits.ts';
+import { readStatus, refusalOfText } from './refusals.ts';
+import type { KubeAnswer, KubeRequest } from './types.ts';
+
+export type Response = Dispatcher.ResponseData;
+
+/** Where an API server is: its origin, and the path before `/api` if it stands behind something. */
+export interface ServerAddress {
+  readonly origin: string;
+  readonly prefix: string;
+}
+
+/** Sends one request; resolves with the head of the answer. Rejects as the network does. */
+export function send(
+  server: ServerAddress,
+  { headers, dispatcher }: Access,
+  request: Pick<KubeRequest, 'method' | 'path' | 'query' | 'body' | 'contentType' | 'accept'>,
+  userAgent: string,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { method, path, query = {}, body, contentType = 'application/json', accept = 'application/json' } = request;
+  const search = new URLSearchParams(query).toString();
+  return dispatcher.request({
+    origin: server.origin,
+    path: `${server.prefix}${path}${search === '' ? '' : `?${search}`}`,
+    method,
+    headers: {
+      ...headers,
+      accept,
+      'user-agent': userAgent,
+      ...(body === undefined ? {} : { 'content-type': contentType }),
+    },
+    body: body === undefined ? null : JSON.stringify(body),
+    signal,
+  });
+}
+
+/** Reads the whole answer. Rejects as the network does. */
+export async function readAnswer(response: Response): Promise<KubeAnswer> {
+  const { statusCode: status } = response;
+  const read = await readText(response);
+  if (!read.ok) return { type: 'unreachable', message: read.problem, ...(read.tooLarge ? { tooLarge: true } : {}) };
+  const body = parseObject(read.text);
+  const retryAfter = header(response, 'retry-after');
+  if (status >= 200 && status < 300) {
+    if (body === undefined)
+      return { type: 'unreachable', message: `its answer is not a JSON object: ${start(read.text)}` };
+    const etag = header(response, 'etag');
+    return { type: 'ok', status, body, ...(etag === undefined ? {} : { etag }) };
+  }
+  const refusal = body && readStatus(body, retryAfter);
+  if (refusal !== undefined) return { type: 'refused', status, refusal };
+  if (status >= 400 && status < 500) {
+    return { type: 'refused', status, refusal: refusalOfText(status, read.text, retryAfter) };
+  }
+  const location = header(response, 'location');
+  const where = location === undefined ? '' : `; it points to ${location.slice(0, 200)}`;
+  return { type: 'unreachable', message: `${refusalOfText(status, read.text).message}${where}` };
+}
+
+/** A header's value; of several, the first. */
+export function header({ headers }: Response, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : value?.[0];
+}
+
+/** Compressed bodies are never asked for: what unpacks to any size must not come in. */
+export function checkEncoding(response: Response): Result<undefined> {
+  const encoding = header(response, 'content-encoding') ?? 'identity';
+  if (encoding === 'identity') return { ok: true, value: undefined };
+  return problem(`its answer is encoded (${encoding.slice(0, 40)}), which was not asked for`);
+}
+
+type ReadText =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly problem: string; readonly tooLarge: boolean };
+
+async function readText(response: Response): Promise<ReadText> {
+  const encoding = checkEncoding(response);
+  const declared = Number(header(response, 'content-length') ?? 0);
+  if (!encoding.ok || declared > MAX_BODY_BYTES) {
+    discard(response);
+    return encoding.ok ? tooLarge() : { ok: false, problem: encoding.problem, tooLarge: false };
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response.body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) return tooLarge();
+    chunks.push(chunk);
+  }
+  return { ok: true, text: Buffer.concat(chunks, size).toString('utf8') };
+}
+
+/** Drops an answer and its connection. */
+export function discard(response: Response): void {
+  response.body.on('error', () => undefined);
+  response.body.destroy();
+}
+
+function tooLarge(): ReadText {
+  return { ok: false, problem: `its answer is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`, tooLarge: true };
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: JsonValue = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function start(text: string): string {
+  return JSON.stringify(text.trim().slice(0, 80));
+}
