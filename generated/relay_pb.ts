@@ -7,7 +7,7 @@
 //
 //   stream  direction        frames, in order
 //   Pull    agent → server   Hello; Begin(holding); then any of Begin(results), Begin(holding) after a rejection
-//           server → agent   Welcome; then any of Begin(output); at last Drain
+//           server → agent   Welcome; then any of Begin(output), Settings; at last Drain
 //   Push    agent → server   Hello; HeldInputRequest if the digest in the Welcome is not known; then any of Begin(input)
 //           server → agent   Welcome; Begin(held_input) if it was asked for
 //   both    both             Chunk and ChunkAck of transfers, Verdict, Ping, Pong
@@ -34,7 +34,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relay.proto.
  */
 export const file_relay: GenFile = /*@__PURE__*/
-  fileDesc("CgtyZWxheS5wcm90bxITZmxlZXRyZWxheS52MWFscGhhMSKmBAoFRnJhbWUSKwoFaGVsbG8YASABKAsyGi5mbGVldHJlbGF5LnYxYWxwaGExLkhlbGxvSAASLwoHd2VsY29tZRgCIAEoCzIcLmZsZWV0cmVsYXkudjFhbHBoYTEuV2VsY29tZUgAEisKBWJlZ2luGAMgASgLMhouZmxlZXRyZWxheS52MWFscGhhMS5CZWdpbkgAEisKBWNodW5rGAQgASgLMhouZmxlZXRyZWxheS52MWFscGhhMS5DaHVua0gAEjIKCWNodW5rX2FjaxgFIAEoCzIdLmZsZWV0cmVsYXkudjFhbHBoYTEuQ2h1bmtBY2tIABIvCgd2ZXJkaWN0GAYgASgLMhwuZmxlZXRyZWxheS52MWFscGhhMS5WZXJkaWN0SAASQwoSaGVsZF9pbnB1dF9yZXF1ZXN0GAcgASgLMiUuZmxlZXRyZWxheS52MWFscGhhMS5IZWxkSW5wdXRSZXF1ZXN0SAASKQoEcGluZxgIIAEoCzIZLmZsZWV0cmVsYXkudjFhbHBoYTEuUGluZ0gAEikKBHBvbmcYCSABKAsyGS5mbGVldHJlbGF5LnYxYWxwaGExLlBvbmdIABIrCgVkcmFpbhgKIAEoCzIaLmZsZWV0cmVsYXkudjFhbHBoYTEuRHJhaW5IABIvCgdnb29kYnllGAsgASgLMhwuZmxlZXRyZWxheS52MWFscGhhMS5Hb29kYnllSABCBwoFZnJhbWUizQEKBUhlbGxvEhQKDHByb3RvY29sX21pbhgBIAEoDRIUCgxwcm90b2NvbF9tYXgYAiABKA0SDwoHdmVyc2lvbhgDIAEoCRIUCgxjYXBhYmlsaXRpZXMYBCADKAkSDwoHY2x1c3RlchgFIAEoCRISCgpjbHVzdGVyX2lkGAYgASgJEhAKCGluc3RhbmNlGAcgASgJEisKBmxpbWl0cxgIIAEoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuTGltaXRzEg0KBWZsZWV0GAkgASgJIpQBCgdXZWxjb21lEhAKCHByb3RvY29sGAEgASgNEg8KB3ZlcnNpb24YAiABKAkSFAoMY2FwYWJpbGl0aWVzGAMgAygJEisKBmxpbWl0cxgEIAEoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuTGltaXRzEhQKDGlucHV0X2RpZ2VzdBgFIAEoDBINCgVmbGVldBgGIAEoCSIuCgZMaW1pdHMSFAoMb2JqZWN0X2J5dGVzGAEgASgEEg4KBndpbmRvdxgCIAEoDSKsAgoFQmVnaW4SEAoIdHJhbnNmZXIYASABKAQSMQoGb3V0cHV0GAIgASgLMh8uZmxlZXRyZWxheS52MWFscGhhMS5PdXRwdXRIZWFkSAASMwoHaG9sZGluZxgDIAEoCzIgLmZsZWV0cmVsYXkudjFhbHBoYTEuSG9sZGluZ0hlYWRIABIzCgdyZXN1bHRzGAQgASgLMiAuZmxlZXRyZWxheS52MWFscGhhMS5SZXN1bHRzSGVhZEgAEi8KBWlucHV0GAUgASgLMh4uZmxlZXRyZWxheS52MWFscGhhMS5JbnB1dEhlYWRIABI4CgpoZWxkX2lucHV0GAYgASgLMiIuZmxlZXRyZWxheS52MWFscGhhMS5IZWxkSW5wdXRIZWFkSABCCQoHc3ViamVjdCJXCgpPdXRwdXRIZWFkEgwKBGZyb20YASABKAwSCgoCdG8YAiABKAwSLwoIcG9zaXRpb24YAyABKAsyHS5mbGVldHJlbGF5LnYxYWxwaGExLlBvc2l0aW9uIk4KC0hvbGRpbmdIZWFkEi8KCHBvc2l0aW9uGAEgASgLMh0uZmxlZXRyZWxheS52MWFscGhhMS5Qb3NpdGlvbhIOCgZkaWdlc3QYAiABKAwiDQoLUmVzdWx0c0hlYWQiJQoJSW5wdXRIZWFkEgwKBGZyb20YASABKAwSCgoCdG8YAiABKAwiDwoNSGVsZElucHV0SGVhZCJYCgVDaHVuaxIQCgh0cmFuc2ZlchgBIAEoBBINCgVpbmRleBgCIAEoDRISCgpjb21wcmVzc2VkGAMgASgIEgwKBGRhdGEYBCABKAwSDAoEbGFzdBgFIAEoCCIuCghDaHVua0FjaxIQCgh0cmFuc2ZlchgBIAEoBBIQCghyZWNlaXZlZBgCIAEoDSJOCgdWZXJkaWN0EhAKCHRyYW5zZmVyGAEgASgEEhAKCGFjY2VwdGVkGAIgASgIEg4KBnJlYXNvbhgDIAEoCRIPCgdtZXNzYWdlGAQgASgJIhIKEEhlbGRJbnB1dFJlcXVlc3QiFgoEUGluZxIOCgZudW1iZXIYASABKAQiFgoEUG9uZxIOCgZudW1iZXIYASABKAQiGAoFRHJhaW4SDwoHbWVzc2FnZRgBIAEoCSIqCgdHb29kYnllEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIisKCFBvc2l0aW9uEg0KBWVwb2NoGAEgASgEEhAKCHNlcXVlbmNlGAIgASgEIjQKBFBhcnQSLAoHcmVjb3JkcxgBIAMoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuUmVjb3JkIskECgZSZWNvcmQSMQoFc2NvcGUYASABKAsyIC5mbGVldHJlbGF5LnYxYWxwaGExLlNjb3BlUmVjb3JkSAASMwoGb2JqZWN0GAIgASgLMiEuZmxlZXRyZWxheS52MWFscGhhMS5PYmplY3RSZWNvcmRIABIvCgRtb3JlGAMgASgLMh8uZmxlZXRyZWxheS52MWFscGhhMS5Nb3JlUmVjb3JkSAASMQoFdG91Y2gYBCABKAsyIC5mbGVldHJlbGF5LnYxYWxwaGExLlRvdWNoUmVjb3JkSAASNQoHcmVtb3ZhbBgFIAEoCzIiLmZsZWV0cmVsYXkudjFhbHBoYTEuUmVtb3ZhbFJlY29yZEgAEi8KBGtlZXAYBiABKAsyHy5mbGVldHJlbGF5LnYxYWxwaGExLktlZXBSZWNvcmRIABI3CghyZXZpc2lvbhgHIAEoCzIjLmZsZWV0cmVsYXkudjFhbHBoYTEuUmV2aXNpb25SZWNvcmRIABIxCgVlbnRyeRgIIAEoCzIgLmZsZWV0cmVsYXkudjFhbHBoYTEuRW50cnlSZWNvcmRIABIzCgZyZXN1bHQYCSABKAsyIS5mbGVldHJlbGF5LnYxYWxwaGExLlJlc3VsdFJlY29yZEgAEi8KBGtpbmQYCiABKAsyHy5mbGVldHJlbGF5LnYxYWxwaGExLktpbmRSZWNvcmRIABIvCgRoZWxkGAsgASgLMh8uZmxlZXRyZWxheS52MWFscGhhMS5IZWxkUmVjb3JkSABCCAoGcmVjb3JkIi8KC1Njb3BlUmVjb3JkEg4KBm51bWJlchgBIAEoDRIQCghjbHVzdGVycxgCIAMoCSImCgZPcmlnaW4SDgoGc291cmNlGAEgASgJEgwKBHBhdGgYAiABKAkihwEKDE9iamVjdFJlY29yZBILCgNrZXkYASABKAkSDgoGZGlnZXN0GAIgASgMEgwKBHNpemUYAyABKAQSLAoHb3JpZ2lucxgEIAMoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuT3JpZ2luEg0KBXNjb3BlGAUgASgNEg8KB2NvbnRlbnQYBiABKAwiSwoKTW9yZVJlY29yZBIsCgdvcmlnaW5zGAEgAygLMhsuZmxlZXRyZWxheS52MWFscGhhMS5PcmlnaW4SDwoHY29udGVudBgCIAEoDCJXCgtUb3VjaFJlY29yZBILCgNrZXkYASABKAkSLAoHb3JpZ2lucxgCIAMoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuT3JpZ2luEg0KBXNjb3BlGAMgASgNIhwKDVJlbW92YWxSZWNvcmQSCwoDa2V5GAEgASgJIikKCktlZXBSZWNvcmQSCwoDa2V5GAEgASgJEg4KBnJlYXNvbhgCIAEoCSIyCg5SZXZpc2lvblJlY29yZBIOCgZzb3VyY2UYASABKAkSEAoIcmV2aXNpb24YAiABKAkidgoLRW50cnlSZWNvcmQSCwoDa2V5GAEgASgJEg4KBmRpZ2VzdBgCIAEoDBINCgVwaGFzZRgDIAEoCRIsCgdvcmlnaW5zGAQgAygLMhsuZmxlZXRyZWxheS52MWFscGhhMS5PcmlnaW4SDQoFc2NvcGUYBSABKA0iWwoMUmVzdWx0UmVjb3JkEgsKA2tleRgBIAEoCRIOCgZkaWdlc3QYAiABKAwSDQoFc3RhdGUYAyABKAkSDgoGcmVhc29uGAQgASgJEg8KB21lc3NhZ2UYBSABKAkiOgoKS2luZFJlY29yZBIMCgRraW5kGAEgASgJEg0KBXN0YXRlGAIgASgJEg8KB21lc3NhZ2UYAyABKAkiKQoKSGVsZFJlY29yZBILCgNrZXkYASABKAkSDgoGZGlnZXN0GAIgASgMMo8BCgVSZWxheRJCCgRQdXNoEhouZmxlZXRyZWxheS52MWFscGhhMS5GcmFtZRoaLmZsZWV0cmVsYXkudjFhbHBoYTEuRnJhbWUoATABEkIKBFB1bGwSGi5mbGVldHJlbGF5LnYxYWxwaGExLkZyYW1lGhouZmxlZXRyZWxheS52MWFscGhhMS5GcmFtZSgBMAFiBnByb3RvMw");
+  fileDesc("CgtyZWxheS5wcm90bxITZmxlZXRyZWxheS52MWFscGhhMSLZBAoFRnJhbWUSKwoFaGVsbG8YASABKAsyGi5mbGVldHJlbGF5LnYxYWxwaGExLkhlbGxvSAASLwoHd2VsY29tZRgCIAEoCzIcLmZsZWV0cmVsYXkudjFhbHBoYTEuV2VsY29tZUgAEisKBWJlZ2luGAMgASgLMhouZmxlZXRyZWxheS52MWFscGhhMS5CZWdpbkgAEisKBWNodW5rGAQgASgLMhouZmxlZXRyZWxheS52MWFscGhhMS5DaHVua0gAEjIKCWNodW5rX2FjaxgFIAEoCzIdLmZsZWV0cmVsYXkudjFhbHBoYTEuQ2h1bmtBY2tIABIvCgd2ZXJkaWN0GAYgASgLMhwuZmxlZXRyZWxheS52MWFscGhhMS5WZXJkaWN0SAASQwoSaGVsZF9pbnB1dF9yZXF1ZXN0GAcgASgLMiUuZmxlZXRyZWxheS52MWFscGhhMS5IZWxkSW5wdXRSZXF1ZXN0SAASKQoEcGluZxgIIAEoCzIZLmZsZWV0cmVsYXkudjFhbHBoYTEuUGluZ0gAEikKBHBvbmcYCSABKAsyGS5mbGVldHJlbGF5LnYxYWxwaGExLlBvbmdIABIrCgVkcmFpbhgKIAEoCzIaLmZsZWV0cmVsYXkudjFhbHBoYTEuRHJhaW5IABIvCgdnb29kYnllGAsgASgLMhwuZmxlZXRyZWxheS52MWFscGhhMS5Hb29kYnllSAASMQoIc2V0dGluZ3MYDCABKAsyHS5mbGVldHJlbGF5LnYxYWxwaGExLlNldHRpbmdzSABCBwoFZnJhbWUizQEKBUhlbGxvEhQKDHByb3RvY29sX21pbhgBIAEoDRIUCgxwcm90b2NvbF9tYXgYAiABKA0SDwoHdmVyc2lvbhgDIAEoCRIUCgxjYXBhYmlsaXRpZXMYBCADKAkSDwoHY2x1c3RlchgFIAEoCRISCgpjbHVzdGVyX2lkGAYgASgJEhAKCGluc3RhbmNlGAcgASgJEisKBmxpbWl0cxgIIAEoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuTGltaXRzEg0KBWZsZWV0GAkgASgJIpQBCgdXZWxjb21lEhAKCHByb3RvY29sGAEgASgNEg8KB3ZlcnNpb24YAiABKAkSFAoMY2FwYWJpbGl0aWVzGAMgAygJEisKBmxpbWl0cxgEIAEoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuTGltaXRzEhQKDGlucHV0X2RpZ2VzdBgFIAEoDBINCgVmbGVldBgGIAEoCSIuCgZMaW1pdHMSFAoMb2JqZWN0X2J5dGVzGAEgASgEEg4KBndpbmRvdxgCIAEoDSKsAgoFQmVnaW4SEAoIdHJhbnNmZXIYASABKAQSMQoGb3V0cHV0GAIgASgLMh8uZmxlZXRyZWxheS52MWFscGhhMS5PdXRwdXRIZWFkSAASMwoHaG9sZGluZxgDIAEoCzIgLmZsZWV0cmVsYXkudjFhbHBoYTEuSG9sZGluZ0hlYWRIABIzCgdyZXN1bHRzGAQgASgLMiAuZmxlZXRyZWxheS52MWFscGhhMS5SZXN1bHRzSGVhZEgAEi8KBWlucHV0GAUgASgLMh4uZmxlZXRyZWxheS52MWFscGhhMS5JbnB1dEhlYWRIABI4CgpoZWxkX2lucHV0GAYgASgLMiIuZmxlZXRyZWxheS52MWFscGhhMS5IZWxkSW5wdXRIZWFkSABCCQoHc3ViamVjdCJXCgpPdXRwdXRIZWFkEgwKBGZyb20YASABKAwSCgoCdG8YAiABKAwSLwoIcG9zaXRpb24YAyABKAsyHS5mbGVldHJlbGF5LnYxYWxwaGExLlBvc2l0aW9uIk4KC0hvbGRpbmdIZWFkEi8KCHBvc2l0aW9uGAEgASgLMh0uZmxlZXRyZWxheS52MWFscGhhMS5Qb3NpdGlvbhIOCgZkaWdlc3QYAiABKAwiDQoLUmVzdWx0c0hlYWQiJQoJSW5wdXRIZWFkEgwKBGZyb20YASABKAwSCgoCdG8YAiABKAwiDwoNSGVsZElucHV0SGVhZCJYCgVDaHVuaxIQCgh0cmFuc2ZlchgBIAEoBBINCgVpbmRleBgCIAEoDRISCgpjb21wcmVzc2VkGAMgASgIEgwKBGRhdGEYBCABKAwSDAoEbGFzdBgFIAEoCCIuCghDaHVua0FjaxIQCgh0cmFuc2ZlchgBIAEoBBIQCghyZWNlaXZlZBgCIAEoDSJOCgdWZXJkaWN0EhAKCHRyYW5zZmVyGAEgASgEEhAKCGFjY2VwdGVkGAIgASgIEg4KBnJlYXNvbhgDIAEoCRIPCgdtZXNzYWdlGAQgASgJIhIKEEhlbGRJbnB1dFJlcXVlc3QiFgoEUGluZxIOCgZudW1iZXIYASABKAQiFgoEUG9uZxIOCgZudW1iZXIYASABKAQiGAoFRHJhaW4SDwoHbWVzc2FnZRgBIAEoCSIqCgdHb29kYnllEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIhsKCFNldHRpbmdzEg8KB2NvbnRlbnQYASABKAkiKwoIUG9zaXRpb24SDQoFZXBvY2gYASABKAQSEAoIc2VxdWVuY2UYAiABKAQiNAoEUGFydBIsCgdyZWNvcmRzGAEgAygLMhsuZmxlZXRyZWxheS52MWFscGhhMS5SZWNvcmQiyQQKBlJlY29yZBIxCgVzY29wZRgBIAEoCzIgLmZsZWV0cmVsYXkudjFhbHBoYTEuU2NvcGVSZWNvcmRIABIzCgZvYmplY3QYAiABKAsyIS5mbGVldHJlbGF5LnYxYWxwaGExLk9iamVjdFJlY29yZEgAEi8KBG1vcmUYAyABKAsyHy5mbGVldHJlbGF5LnYxYWxwaGExLk1vcmVSZWNvcmRIABIxCgV0b3VjaBgEIAEoCzIgLmZsZWV0cmVsYXkudjFhbHBoYTEuVG91Y2hSZWNvcmRIABI1CgdyZW1vdmFsGAUgASgLMiIuZmxlZXRyZWxheS52MWFscGhhMS5SZW1vdmFsUmVjb3JkSAASLwoEa2VlcBgGIAEoCzIfLmZsZWV0cmVsYXkudjFhbHBoYTEuS2VlcFJlY29yZEgAEjcKCHJldmlzaW9uGAcgASgLMiMuZmxlZXRyZWxheS52MWFscGhhMS5SZXZpc2lvblJlY29yZEgAEjEKBWVudHJ5GAggASgLMiAuZmxlZXRyZWxheS52MWFscGhhMS5FbnRyeVJlY29yZEgAEjMKBnJlc3VsdBgJIAEoCzIhLmZsZWV0cmVsYXkudjFhbHBoYTEuUmVzdWx0UmVjb3JkSAASLwoEa2luZBgKIAEoCzIfLmZsZWV0cmVsYXkudjFhbHBoYTEuS2luZFJlY29yZEgAEi8KBGhlbGQYCyABKAsyHy5mbGVldHJlbGF5LnYxYWxwaGExLkhlbGRSZWNvcmRIAEIICgZyZWNvcmQiLwoLU2NvcGVSZWNvcmQSDgoGbnVtYmVyGAEgASgNEhAKCGNsdXN0ZXJzGAIgAygJIiYKBk9yaWdpbhIOCgZzb3VyY2UYASABKAkSDAoEcGF0aBgCIAEoCSKHAQoMT2JqZWN0UmVjb3JkEgsKA2tleRgBIAEoCRIOCgZkaWdlc3QYAiABKAwSDAoEc2l6ZRgDIAEoBBIsCgdvcmlnaW5zGAQgAygLMhsuZmxlZXRyZWxheS52MWFscGhhMS5PcmlnaW4SDQoFc2NvcGUYBSABKA0SDwoHY29udGVudBgGIAEoDCJLCgpNb3JlUmVjb3JkEiwKB29yaWdpbnMYASADKAsyGy5mbGVldHJlbGF5LnYxYWxwaGExLk9yaWdpbhIPCgdjb250ZW50GAIgASgMIlcKC1RvdWNoUmVjb3JkEgsKA2tleRgBIAEoCRIsCgdvcmlnaW5zGAIgAygLMhsuZmxlZXRyZWxheS52MWFscGhhMS5PcmlnaW4SDQoFc2NvcGUYAyABKA0iHAoNUmVtb3ZhbFJlY29yZBILCgNrZXkYASABKAkiKQoKS2VlcFJlY29yZBILCgNrZXkYASABKAkSDgoGcmVhc29uGAIgASgJIjIKDlJldmlzaW9uUmVjb3JkEg4KBnNvdXJjZRgBIAEoCRIQCghyZXZpc2lvbhgCIAEoCSJ2CgtFbnRyeVJlY29yZBILCgNrZXkYASABKAkSDgoGZGlnZXN0GAIgASgMEg0KBXBoYXNlGAMgASgJEiwKB29yaWdpbnMYBCADKAsyGy5mbGVldHJlbGF5LnYxYWxwaGExLk9yaWdpbhINCgVzY29wZRgFIAEoDSKDAQoMUmVzdWx0UmVjb3JkEgsKA2tleRgBIAEoCRIOCgZkaWdlc3QYAiABKAwSDQoFc3RhdGUYAyABKAkSDgoGcmVhc29uGAQgASgJEg8KB21lc3NhZ2UYBSABKAkSDgoGaGVhbHRoGAYgASgJEhYKDmhlYWx0aF9tZXNzYWdlGAcgASgJIkkKCktpbmRSZWNvcmQSDAoEa2luZBgBIAEoCRINCgVzdGF0ZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEg0KBXNjb3BlGAQgASgJIikKCkhlbGRSZWNvcmQSCwoDa2V5GAEgASgJEg4KBmRpZ2VzdBgCIAEoDDKPAQoFUmVsYXkSQgoEUHVzaBIaLmZsZWV0cmVsYXkudjFhbHBoYTEuRnJhbWUaGi5mbGVldHJlbGF5LnYxYWxwaGExLkZyYW1lKAEwARJCCgRQdWxsEhouZmxlZXRyZWxheS52MWFscGhhMS5GcmFtZRoaLmZsZWV0cmVsYXkudjFhbHBoYTEuRnJhbWUoATABYgZwcm90bzM");
 
 /**
  * One message of either stream, in either direction.
@@ -111,6 +111,12 @@ export type Frame = Message<"fleetrelay.v1alpha1.Frame"> & {
      */
     value: Goodbye;
     case: "goodbye";
+  } | {
+    /**
+     * @generated from field: fleetrelay.v1alpha1.Settings settings = 12;
+     */
+    value: Settings;
+    case: "settings";
   } | { case: undefined; value?: undefined };
 };
 
@@ -637,6 +643,29 @@ export const GoodbyeSchema: GenMessage<Goodbye> = /*@__PURE__*/
   messageDesc(file_relay, 17);
 
 /**
+ * What the fleet's policy says to agents: on Pull, after the Welcome, and whenever it changes. Only for an agent that has
+ * stated the capability `settings`. A member of the content that the agent does not know ends the stream, so what is
+ * added later needs a capability of its own.
+ *
+ * @generated from message fleetrelay.v1alpha1.Settings
+ */
+export type Settings = Message<"fleetrelay.v1alpha1.Settings"> & {
+  /**
+   * Canonical JSON, at most 128 KiB.
+   *
+   * @generated from field: string content = 1;
+   */
+  content: string;
+};
+
+/**
+ * Describes the message fleetrelay.v1alpha1.Settings.
+ * Use `create(SettingsSchema)` to create a new message.
+ */
+export const SettingsSchema: GenMessage<Settings> = /*@__PURE__*/
+  messageDesc(file_relay, 18);
+
+/**
  * Orders everything that was ever sent to one cluster; compared as a pair.
  *
  * @generated from message fleetrelay.v1alpha1.Position
@@ -658,7 +687,7 @@ export type Position = Message<"fleetrelay.v1alpha1.Position"> & {
  * Use `create(PositionSchema)` to create a new message.
  */
 export const PositionSchema: GenMessage<Position> = /*@__PURE__*/
-  messageDesc(file_relay, 18);
+  messageDesc(file_relay, 19);
 
 /**
  * The content of one chunk.
@@ -677,7 +706,7 @@ export type Part = Message<"fleetrelay.v1alpha1.Part"> & {
  * Use `create(PartSchema)` to create a new message.
  */
 export const PartSchema: GenMessage<Part> = /*@__PURE__*/
-  messageDesc(file_relay, 19);
+  messageDesc(file_relay, 20);
 
 /**
  * @generated from message fleetrelay.v1alpha1.Record
@@ -760,7 +789,7 @@ export type Record = Message<"fleetrelay.v1alpha1.Record"> & {
  * Use `create(RecordSchema)` to create a new message.
  */
 export const RecordSchema: GenMessage<Record> = /*@__PURE__*/
-  messageDesc(file_relay, 20);
+  messageDesc(file_relay, 21);
 
 /**
  * Names a set of clusters once, so that many objects can refer to it. A repeated number goes on with the same set.
@@ -786,7 +815,7 @@ export type ScopeRecord = Message<"fleetrelay.v1alpha1.ScopeRecord"> & {
  * Use `create(ScopeRecordSchema)` to create a new message.
  */
 export const ScopeRecordSchema: GenMessage<ScopeRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 21);
+  messageDesc(file_relay, 22);
 
 /**
  * The input that an object came from.
@@ -810,7 +839,7 @@ export type Origin = Message<"fleetrelay.v1alpha1.Origin"> & {
  * Use `create(OriginSchema)` to create a new message.
  */
 export const OriginSchema: GenMessage<Origin> = /*@__PURE__*/
-  messageDesc(file_relay, 22);
+  messageDesc(file_relay, 23);
 
 /**
  * An object and (the beginning of) its content. Origins and scope are of outputs only.
@@ -862,7 +891,7 @@ export type ObjectRecord = Message<"fleetrelay.v1alpha1.ObjectRecord"> & {
  * Use `create(ObjectRecordSchema)` to create a new message.
  */
 export const ObjectRecordSchema: GenMessage<ObjectRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 23);
+  messageDesc(file_relay, 24);
 
 /**
  * Goes on with the object, touch or entry before it.
@@ -886,7 +915,7 @@ export type MoreRecord = Message<"fleetrelay.v1alpha1.MoreRecord"> & {
  * Use `create(MoreRecordSchema)` to create a new message.
  */
 export const MoreRecordSchema: GenMessage<MoreRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 24);
+  messageDesc(file_relay, 25);
 
 /**
  * The same content as before, but from elsewhere or with another scope.
@@ -915,7 +944,7 @@ export type TouchRecord = Message<"fleetrelay.v1alpha1.TouchRecord"> & {
  * Use `create(TouchRecordSchema)` to create a new message.
  */
 export const TouchRecordSchema: GenMessage<TouchRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 25);
+  messageDesc(file_relay, 26);
 
 /**
  * @generated from message fleetrelay.v1alpha1.RemovalRecord
@@ -932,7 +961,7 @@ export type RemovalRecord = Message<"fleetrelay.v1alpha1.RemovalRecord"> & {
  * Use `create(RemovalRecordSchema)` to create a new message.
  */
 export const RemovalRecordSchema: GenMessage<RemovalRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 26);
+  messageDesc(file_relay, 27);
 
 /**
  * The object stays as the cluster has it.
@@ -956,7 +985,7 @@ export type KeepRecord = Message<"fleetrelay.v1alpha1.KeepRecord"> & {
  * Use `create(KeepRecordSchema)` to create a new message.
  */
 export const KeepRecordSchema: GenMessage<KeepRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 27);
+  messageDesc(file_relay, 28);
 
 /**
  * The state of a source that the output was computed from.
@@ -980,7 +1009,7 @@ export type RevisionRecord = Message<"fleetrelay.v1alpha1.RevisionRecord"> & {
  * Use `create(RevisionRecordSchema)` to create a new message.
  */
 export const RevisionRecordSchema: GenMessage<RevisionRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 28);
+  messageDesc(file_relay, 29);
 
 /**
  * One object of an inventory.
@@ -1021,7 +1050,7 @@ export type EntryRecord = Message<"fleetrelay.v1alpha1.EntryRecord"> & {
  * Use `create(EntryRecordSchema)` to create a new message.
  */
 export const EntryRecordSchema: GenMessage<EntryRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 29);
+  messageDesc(file_relay, 30);
 
 /**
  * @generated from message fleetrelay.v1alpha1.ResultRecord
@@ -1055,6 +1084,18 @@ export type ResultRecord = Message<"fleetrelay.v1alpha1.ResultRecord"> & {
    * @generated from field: string message = 5;
    */
   message: string;
+
+  /**
+   * How an applied object is, by kstatus: `current`, `inProgress`, `failed`, `terminating` or `unknown`; empty: not known.
+   *
+   * @generated from field: string health = 6;
+   */
+  health: string;
+
+  /**
+   * @generated from field: string health_message = 7;
+   */
+  healthMessage: string;
 };
 
 /**
@@ -1062,7 +1103,7 @@ export type ResultRecord = Message<"fleetrelay.v1alpha1.ResultRecord"> & {
  * Use `create(ResultRecordSchema)` to create a new message.
  */
 export const ResultRecordSchema: GenMessage<ResultRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 30);
+  messageDesc(file_relay, 31);
 
 /**
  * Could all objects of a kind be listed?
@@ -1078,7 +1119,7 @@ export type KindRecord = Message<"fleetrelay.v1alpha1.KindRecord"> & {
   kind: string;
 
   /**
-   * `complete` or `unknown`.
+   * `complete`, `unknown`, or `offered`: the cluster has the kind, and its objects are not discovered.
    *
    * @generated from field: string state = 2;
    */
@@ -1088,6 +1129,13 @@ export type KindRecord = Message<"fleetrelay.v1alpha1.KindRecord"> & {
    * @generated from field: string message = 3;
    */
   message: string;
+
+  /**
+   * `Namespaced` or `Cluster`, as the cluster's own list of kinds says; empty: it has no such list.
+   *
+   * @generated from field: string scope = 4;
+   */
+  scope: string;
 };
 
 /**
@@ -1095,7 +1143,7 @@ export type KindRecord = Message<"fleetrelay.v1alpha1.KindRecord"> & {
  * Use `create(KindRecordSchema)` to create a new message.
  */
 export const KindRecordSchema: GenMessage<KindRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 31);
+  messageDesc(file_relay, 32);
 
 /**
  * @generated from message fleetrelay.v1alpha1.HeldRecord
@@ -1117,7 +1165,7 @@ export type HeldRecord = Message<"fleetrelay.v1alpha1.HeldRecord"> & {
  * Use `create(HeldRecordSchema)` to create a new message.
  */
 export const HeldRecordSchema: GenMessage<HeldRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 32);
+  messageDesc(file_relay, 33);
 
 /**
  * @generated from service fleetrelay.v1alpha1.Relay

@@ -85,7 +85,8 @@ function advance(held: Holding, delta: SequencedDelta, fleet: FleetName, put: re
   for (const record of put) records.set(record.key, record);
   const contents = new Map(held.contents);
   for (const { key, digest, value } of delta.upserts) contents.set(key, { digest, value });
-  const state = { position: delta.position, digest: digestOf(records.values()), revisions: delta.revisions, fleet };
+  const { position, revisions } = delta;
+  const state = { ...held.state, position, digest: digestOf(records.values()), revisions, fleet };
   return {
     accepted: true,
     step: {

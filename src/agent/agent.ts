@@ -1,3 +1,4 @@
+import { type AgentSettings, NO_SETTINGS } from '../model/agent-settings.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { OutputPosition } from '../model/output.ts';
 import type { AgentDisk } from '../ports/agent-disk.ts';
@@ -12,6 +13,7 @@ import { createKeeper, type Keeper } from './keeper.ts';
 import { createLookout, type Lookout } from './lookout.ts';
 import { recover } from './recover.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
+import { createSettingsInForce } from './settings.ts';
 import { createTroubles } from './troubles.ts';
 
 export interface AgentDeps {
@@ -63,6 +65,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
   const { cluster, relay } = deps;
   const results = createResultBook((changed) => relay.report(changed));
   const discovery = createDiscovery();
+  const settings = createSettingsInForce(cluster);
   const troubles = createTroubles(deps.log);
   let connection: ConnectionState = { type: 'connecting' };
   let running: Running | undefined;
@@ -71,24 +74,21 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
   return { start, stop, health: () => ({ ...health(connection, running, results), troubles: troubles.count() }) };
 
   async function start(): Promise<void> {
+    const inventory = await cluster.loadInventory();
+    if (inventory.type === 'found') settings.take(inventory.state.settings ?? NO_SETTINGS);
     const live = await cluster.list('whole');
     troubles.note(live.diagnostics);
-    const recovered = await recover(deps, live);
+    const recovered = await recover(deps, inventory, live);
     const keeper = createKeeper({ ...deps, results, idle: () => lookout.soon() }, recovered);
-    const lookout = createLookout(
-      deps,
-      { everyMs: options.lookEveryMs ?? 30_000 },
-      {
-        looked: (next) => looked(keeper, next),
-        unreadable,
-      },
-    );
+    const everyMs = options.lookEveryMs ?? 30_000;
+    const lookout = createLookout(deps, { everyMs }, { looked: (next) => looked(keeper, next), unreadable });
     running = { keeper, lookout };
     publish(keeper, live);
     relay.start({
       holding: keeper.told,
       fleet: () => fleetOf(keeper.holding()),
       delta: keeper.accept,
+      settings: (said) => settingsChanged(keeper, lookout, said),
       inputAcknowledged: () => {},
       connection: (state) => connectionChanged(keeper, state),
     });
@@ -96,6 +96,13 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
     keeper.workOnAll();
     lookout.start();
     // What changed before the watch began gave no hint.
+    lookout.soon();
+  }
+
+  function settingsChanged(keeper: Keeper, lookout: Lookout, said: AgentSettings): void {
+    if (!settings.take(said)) return;
+    deps.log.info('the policy of the fleet has new settings for agents');
+    keeper.remember(said);
     lookout.soon();
   }
 

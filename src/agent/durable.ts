@@ -1,6 +1,6 @@
 import type { ObjectKey } from '../model/object-key.ts';
 import type { AgentDisk } from '../ports/agent-disk.ts';
-import type { ClusterApi, InventoryChange } from '../ports/cluster-api.ts';
+import type { ClusterApi, InventoryChange, InventoryState } from '../ports/cluster-api.ts';
 import type { Acceptance } from './accept.ts';
 import type { Holding } from './holding.ts';
 
@@ -12,6 +12,8 @@ export interface Durable {
   step(acceptance: Acceptance, contentIsDurable: () => void): Promise<void>;
   /** A change of the inventory alone, which leads to `next`. */
   entries(change: InventoryChange, next: Holding): Promise<void>;
+  /** What is said beside the records; a holding that is not durable yet takes it along when it becomes so. */
+  state(state: InventoryState): Promise<void>;
   /** All of it, unless it is written already. */
   whole(holding: Holding): Promise<void>;
   /** Resolves when nothing is being written. */
@@ -31,7 +33,7 @@ export function createDurable(
   /** Contents on the disk of objects that are gone. */
   const gone = new Set([...found.contents.keys()].filter((key) => !found.records.has(key)));
 
-  return { serially, step, entries, whole, settled: () => writing };
+  return { serially, step, entries, state, whole, settled: () => writing };
 
   function serially<Value>(change: () => Promise<Value>): Promise<Value> {
     const result = writing.then(change, change);
@@ -56,6 +58,10 @@ export function createDurable(
     if (unwritten) return writeAll(next, change.drop);
     await cluster.saveInventory(change);
     for (const key of change.drop) gone.add(key);
+  }
+
+  async function state(next: InventoryState): Promise<void> {
+    if (!unwritten) await cluster.saveInventory({ state: next, put: [], drop: [] });
   }
 
   async function whole(holding: Holding): Promise<void> {

@@ -1,4 +1,5 @@
 import type { AgentHolding } from '../model/agent.ts';
+import type { AgentSettings } from '../model/agent-settings.ts';
 import type { FleetName } from '../model/ids.ts';
 import { displayKey, type ObjectKey } from '../model/object-key.ts';
 import type { SequencedDelta } from '../model/output.ts';
@@ -34,6 +35,8 @@ export interface Keeper {
   holding(): Holding;
   told(): AgentHolding;
   readonly accept: ServerListener['delta'];
+  /** Remembers what the fleet's policy says, for a start without a server. */
+  remember(settings: AgentSettings): void;
   /** Compares live state with what is held, and works where they differ. */
   see(live: LiveState): void;
   workOnAll(): void;
@@ -103,6 +106,7 @@ export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered):
         return answer;
       });
     },
+    remember: (settings) => remember(state, settings),
     see: (live) => see(state, queue, live),
     workOnAll: () => workOnAll(state, queue),
     goOn: () => goOn(state, queue),
@@ -149,6 +153,18 @@ async function accept(
   if (state.holding === before) takeUp(state, queue, judged.next, judged.work);
   trust(state, queue);
   return { accepted: true };
+}
+
+function remember(state: KeeperState, settings: AgentSettings): void {
+  const { durable, deps } = state;
+  void durable.serially(async () => {
+    const next = { ...state.holding.state, settings };
+    state.holding = { ...state.holding, state: next };
+    // Should this fail, the next write takes it along.
+    await durable.state(next).catch((error: unknown) => {
+      deps.log.error('the settings could not be made durable', { error });
+    });
+  });
 }
 
 /** Holds this now and works on what is new in it; each of these is answered, though the answer may be the same as before. */

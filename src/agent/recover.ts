@@ -3,7 +3,7 @@ import { parseDigest } from '../model/ids.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import { must } from '../model/result.ts';
 import type { AgentDisk, StoredObject, StoredOutput } from '../ports/agent-disk.ts';
-import type { ClusterApi, InventoryRecord, LiveState } from '../ports/cluster-api.ts';
+import type { InventoryRecord, LiveState, LoadedInventory } from '../ports/cluster-api.ts';
 import type { Log } from '../ports/log.ts';
 import { contentOf, digestOf, EMPTY_HOLDING, type Holding } from './holding.ts';
 
@@ -27,10 +27,10 @@ const UNKNOWN_DIGEST = must(parseDigest('0'.repeat(64)));
  * objects with our stamp are entered again.
  */
 export async function recover(
-  { cluster, disk, log }: { readonly cluster: ClusterApi; readonly disk: AgentDisk; readonly log: Log },
+  { disk, log }: { readonly disk: AgentDisk; readonly log: Log },
+  inventory: LoadedInventory,
   live: LiveState,
 ): Promise<Recovered> {
-  const inventory = await cluster.loadInventory();
   if (inventory.type !== 'found') {
     if (inventory.type === 'damaged')
       log.error('the inventory is damaged and is ignored', { reason: inventory.message });

@@ -9,7 +9,7 @@ import { createSystemClock } from '../adapters/system/clock.ts';
 import { createPinoLog } from '../adapters/system/pino-log.ts';
 import { createSystemRandom } from '../adapters/system/random.ts';
 import { type Agent, createAgent } from '../agent/agent.ts';
-import { KINDS_AS_WRITTEN } from '../model/agent.ts';
+import { KINDS_AS_WRITTEN, TAKES_SETTINGS } from '../model/agent.ts';
 import type { Log } from '../ports/log.ts';
 import { createRelayClient } from '../relay/client.ts';
 import { displayAddress } from '../server/listen-address.ts';
@@ -66,7 +66,7 @@ export async function startAgent(
         instance: deps.random.id(),
         token: tokenOf(options, inside),
         version,
-        capabilities: [KINDS_AS_WRITTEN],
+        capabilities: [KINDS_AS_WRITTEN, TAKES_SETTINGS],
       },
     );
     const disk = createAgentDisk(deps, { folder });

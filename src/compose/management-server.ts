@@ -29,6 +29,7 @@ import { createStatusPublisher, type StatusPublisher, type StatusSink } from '..
 import { createStatusRenderer } from '../runtime/status/status-renderer.ts';
 import type { ServerApi, StatusBranchView } from '../server/api.ts';
 import { createSender } from '../sinks/agents/sender.ts';
+import { createSettingsSender } from '../sinks/agents/settings.ts';
 import { createAgentSource } from '../sources/agents/agents.ts';
 
 /** The management server without its adapters. */
@@ -131,11 +132,14 @@ function wireAgents(parts: Parts, records: LedgerRecords, fleet: FleetName) {
   const approvals = createApprovals({ ...parts, records });
   const windows = createWindows({ ...parts, records });
   const mayStart = (): boolean => sources.allHaveSpoken();
+  const knowsAll = (): boolean => sources.allAreWhole();
   loop.addBookkeeper(createDeclarationKeeper(engine, journal));
   loop.addBookkeeper(createHoldKeeper(engine, journal, approvals));
   const sender = createSender({ ...parts, windows, sessions, mayStart, revisions: () => sources.revisions() });
   loop.addSink(() => windows.recount());
+  const settings = createSettingsSender({ engine, sessions, knowsAll });
   loop.addSink(() => sender.run());
+  loop.addSink(() => settings.run());
   loop.addSink(createFarewell(engine, sessions));
   const listener = createAgentSource({
     ...parts,
@@ -143,8 +147,11 @@ function wireAgents(parts: Parts, records: LedgerRecords, fleet: FleetName) {
     approvals,
     sessions,
     mayStart,
-    knowsAll: () => sources.allAreWhole(),
-    connected: sender.connected,
+    knowsAll,
+    connected: (cluster, holding) => {
+      sender.connected(cluster, holding);
+      settings.connected(cluster);
+    },
   });
   return { sessions, heldSets: createHeldSets({ ...parts, approvals }), listener };
 }

@@ -38,6 +38,9 @@ export interface AgentHello {
 /** A capability that an agent states when its cluster takes kinds as they are written (a directory). */
 export const KINDS_AS_WRITTEN = 'kinds-as-written';
 
+/** A capability that an agent states when it takes the fleet's settings. */
+export const TAKES_SETTINGS = 'settings';
+
 /**
  * What became of one object: the last word of the agent about it.
  * `applied`: the cluster holds it as declared. `failed`: an error, retried with back-off. `conflict`: somebody else has

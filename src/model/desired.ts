@@ -51,7 +51,7 @@ export interface FleetPolicy {
     readonly namespaceSelector?: LabelSelector;
     readonly objectSelector?: LabelSelector;
   };
-  /** Absent: nothing is ignored. */
+  /** Absent in what an earlier version has stored: nothing is ignored. */
   readonly drift?: { readonly ignoredFields: readonly IgnoredFields[] };
 }
 

@@ -15,6 +15,7 @@ export const defaultFleetPolicy: FleetPolicy = {
   safeMode: { mode: 'scoped', safeStartWindowSeconds: 180 },
   status: { enabled: true, minIntervalSeconds: 2 },
   discovery: { excludedNamespaces: [], excludedKinds: [] },
+  drift: { ignoredFields: [] },
 };
 
 /** What a policy says to agents. */

@@ -1,4 +1,5 @@
 import type { AgentHello } from '../model/agent.ts';
+import type { AgentSettings } from '../model/agent-settings.ts';
 import type { Digest, FleetName } from '../model/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
@@ -20,6 +21,7 @@ import {
 } from './wire/hello.ts';
 import { ProtocolError } from './wire/protocol-error.ts';
 import { readDigest, readReason, readText } from './wire/scalars.ts';
+import { readSettings } from './wire/settings.ts';
 
 /** What the server has said to the hello. */
 export interface ServerWelcome {
@@ -51,6 +53,8 @@ export interface ClientStreamOptions {
   readonly hello: AgentHello;
   readonly open: (subject: ReadSubject, transfer: bigint) => Assembler;
   readonly onDrain: (message: string) => void;
+  /** Absent: settings have no place on this stream. */
+  readonly onSettings?: (settings: AgentSettings) => void;
 }
 
 /** Says hello and waits for the welcome; from then on transfers go both ways. */
@@ -101,6 +105,9 @@ function createReader(options: ClientStreamOptions, link: Link, sender: Transfer
         return sender.answered(frame.value);
       case 'drain':
         return options.onDrain(readText(frame.value.message));
+      case 'settings':
+        if (options.onSettings === undefined) throw new ProtocolError('OutOfTurn', 'settings that were not asked for');
+        return options.onSettings(readSettings(frame.value));
       default:
         throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" from a server`);
     }

@@ -1,3 +1,4 @@
+import type { AgentSettings } from '../model/agent-settings.ts';
 import type { FleetName } from '../model/ids.ts';
 import type { SequencedDelta } from '../model/output.ts';
 import type { Log } from '../ports/log.ts';
@@ -18,6 +19,8 @@ import { clipText, sendableReason } from './wire/scalars.ts';
 export interface PullEnd {
   /** For the transfers that the server sends on Pull. */
   open(subject: ReadSubject, transfer: bigint): Assembler;
+  /** Settings have arrived. */
+  settings(settings: AgentSettings): void;
   /** Says what the agent holds; the first thing after the welcome. Leaves a server of another fleet: false. */
   sayHolding(welcome: ServerWelcome): Promise<boolean>;
   /** Sends what waits in the result queue, until it is empty or the link is over. */
@@ -44,6 +47,7 @@ interface PullDeps {
 export function createPullEnd(deps: PullDeps): PullEnd {
   const { results, limits, stream } = deps;
   let judging = false;
+  let saidHolding = false;
   let pumping = false;
   return {
     open(subject, transfer) {
@@ -60,10 +64,18 @@ export function createPullEnd(deps: PullDeps): PullEnd {
         });
       });
     },
+    settings(settings) {
+      // Before that it is not certain that the server is this fleet's.
+      if (!saidHolding) throw new ProtocolError('OutOfTurn', 'settings before the holding');
+      deps.listener.settings(settings);
+    },
     async sayHolding({ fleet }) {
       await deps.taking.pending;
       const held = deps.listener.fleet();
-      if (held === undefined || held === fleet) return sayHolding(deps);
+      if (held === undefined || held === fleet) {
+        saidHolding = true;
+        return sayHolding(deps);
+      }
       const message = `what is in this cluster belongs to the fleet ${held}, the server serves the fleet ${fleet}; nothing is changed`;
       stream().link.end({ code: 'refused', reason: 'OtherFleet', message });
       return false;

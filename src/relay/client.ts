@@ -1,4 +1,4 @@
-import type { AgentHello } from '../model/agent.ts';
+import { type AgentHello, TAKES_SETTINGS } from '../model/agent.ts';
 import type { ClusterId, ClusterName } from '../model/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
@@ -175,7 +175,13 @@ async function useConnection(
   };
   const { results, taking } = state;
   const pull = createPullEnd({ listener, results, taking, limits, log, stream: () => pullStream });
-  const pullStream = openClientStream({ ...common, stream: connection.open('Pull', metadata), open: pull.open });
+  const takesSettings = state.hello.capabilities.includes(TAKES_SETTINGS);
+  const pullStream = openClientStream({
+    ...common,
+    stream: connection.open('Pull', metadata),
+    open: pull.open,
+    ...(takesSettings ? { onSettings: pull.settings } : {}),
+  });
   const onStop = (): void =>
     pullStream.link.end({ code: 'done', reason: 'Stopping', message: 'the agent is stopping' });
   state.stopping.signal.addEventListener('abort', onStop);

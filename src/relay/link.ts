@@ -10,7 +10,8 @@ import { clipText, readReason, readText, sendableReason } from './wire/scalars.t
 export interface Link {
   /**
    * Queues a small frame ahead of those of {@link send} and never waits: the reading loop must not, or two peers that
-   * both write would wait for each other. Of chunk acknowledgements and pongs only the newest is kept.
+   * both write would wait for each other. Of what a newer one replaces
+   * (chunk acknowledgements, pongs, settings) only the newest is kept.
    */
   post(frame: FrameInit): void;
   /** Writes a frame and resolves when the next may follow: false if the link is over. One at a time. */
@@ -137,7 +138,7 @@ function post(state: LinkState, frame: FrameInit): void {
 }
 
 function replaceable(frame: FrameInit): boolean {
-  return frame.case === 'pong' || frame.case === 'ping' || frame.case === 'chunkAck';
+  return frame.case === 'pong' || frame.case === 'ping' || frame.case === 'chunkAck' || frame.case === 'settings';
 }
 
 function send(state: LinkState, frame: FrameInit): Promise<boolean> {

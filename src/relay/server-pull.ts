@@ -1,3 +1,4 @@
+import { TAKES_SETTINGS } from '../model/agent.ts';
 import type { SequencedDelta } from '../model/output.ts';
 import type { StreamEnd } from '../ports/transport.ts';
 import type { ClusterSlot, Greeted, PullStream, ServerState } from './server-state.ts';
@@ -13,6 +14,7 @@ import { outputHead, outputRecords } from './wire/output.ts';
 import { ProtocolError } from './wire/protocol-error.ts';
 import { createResultsAssembler } from './wire/results.ts';
 import { readReason, readText } from './wire/scalars.ts';
+import { settingsFrame } from './wire/settings.ts';
 
 const SUPERSEDED = 'a newer stream of the same agent, or of the agent that follows it, has taken its place';
 
@@ -68,6 +70,12 @@ function createPullStream({ state, link, hello, peerLimits }: Greeted): PullStre
       return sending.finally(() => {
         pull.sending = undefined;
       });
+    },
+    settings(settings) {
+      if (!hello.capabilities.includes(TAKES_SETTINGS)) return;
+      const frame = settingsFrame(settings);
+      if (frame === undefined) state.deps.log.error('relay: the settings are too large', { cluster: hello.cluster });
+      else link.post(frame);
     },
     close(kind, reason, message) {
       link.end({ code: kind === 'drain' ? 'unavailable' : 'refused', reason, message });

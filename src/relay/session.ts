@@ -1,4 +1,5 @@
 import type { AgentHello, AgentHolding, InputDelta, KindState, LiveObject, ObjectResult } from '../model/agent.ts';
+import type { AgentSettings } from '../model/agent-settings.ts';
 import type { ClusterName, Digest, FleetName } from '../model/ids.ts';
 import type { SequencedDelta } from '../model/output.ts';
 
@@ -23,6 +24,8 @@ export interface AgentSession {
   readonly hello: AgentHello;
   /** Sends one delta and waits for the answer. Never more than one at a time (a programming error otherwise). */
   send(delta: SequencedDelta): Promise<SendOutcome>;
+  /** Says what the fleet's policy says now; an agent that has not stated that it takes this is told nothing. */
+  settings(settings: AgentSettings): void;
   /** Ends the session; the agent reconnects (`drain`) or is told why not (`refused`). */
   close(kind: 'drain' | 'refused', reason: string, message: string): void;
 }
@@ -55,6 +58,8 @@ export interface ServerListener {
   ): Promise<
     { readonly accepted: true } | { readonly accepted: false; readonly reason: string; readonly message: string }
   >;
+  /** What the fleet's policy says; after each connect and at each change. */
+  settings(settings: AgentSettings): void;
   /** The server has the input up to this digest. */
   inputAcknowledged(digest: Digest): void;
   connection(state: ConnectionState): void;

@@ -1,3 +1,4 @@
+import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import type { ClusterId } from '../../src/model/ids.ts';
 import { type JsonObject, jsonEquals } from '../../src/model/json.ts';
@@ -21,6 +22,8 @@ export interface MemoryCluster {
   /** Every write in order: `inventory`, `apply KEY`, `remove KEY`. */
   readonly calls: string[];
   readonly objects: Map<ObjectKey, ObservedObject>;
+  /** Settings that it was given. */
+  readonly configured: AgentSettings[];
   readonly inventory: {
     current: { state: InventoryChange['state']; records: Map<ObjectKey, InventoryRecord> } | undefined;
   };
@@ -51,6 +54,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   const faults = new Map<ObjectKey, Extract<ApplyOutcome, { type: 'failed' }> | 'waiting'>();
   const hints = new Set<() => void>();
   const calls: string[] = [];
+  const configured: AgentSettings[] = [];
   const unknownKinds = new Set<string>();
   const diagnostics: Diagnostic[] = [];
   const inventory: MemoryCluster['inventory'] = { current: undefined };
@@ -62,6 +66,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     inventoryGate: undefined,
     writeGate: undefined,
     calls,
+    configured,
     objects,
     inventory,
     unknownKinds,
@@ -123,7 +128,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
         for (const key of drop) records.delete(key);
         inventory.current = { state: next, records };
       },
-      configure: () => {},
+      configure: (settings) => configured.push(settings),
       close: async () => {},
     };
   }

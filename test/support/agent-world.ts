@@ -46,6 +46,7 @@ export interface ScriptedServer {
   say(said: Said): ReturnType<ServerListener['delta']>;
   holding: ServerListener['holding'];
   fleet: ServerListener['fleet'];
+  settings: ServerListener['settings'];
   readonly results: ObjectResult[];
   readonly inputs: InputSnapshot[];
   /** The last result per key, as `state Reason`. */
@@ -137,6 +138,7 @@ export function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; s
     },
     holding: () => heard().holding(),
     fleet: () => heard().fleet(),
+    settings: (settings) => heard().settings(settings),
     results,
     inputs,
     lastResults: () => Object.fromEntries(results.map(({ key, state, reason }) => [key, `${state} ${reason}`])),

@@ -4,6 +4,7 @@ import { createManagementServer, type ManagementServer } from '../../src/compose
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { AgentHello, AgentHolding, InventoryEntry, ObjectResult } from '../../src/model/agent.ts';
+import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import { sha256, snapshotDigest } from '../../src/model/digest.ts';
 import {
   type ClusterId,
@@ -71,6 +72,8 @@ export interface FakeAgent {
   rejectNext(): void;
   /** Said in the hello. */
   capabilities: readonly string[];
+  /** What it was told that the policy says. */
+  readonly settings: readonly AgentSettings[];
   /** Objects that the agent cannot apply, by key as people write it. */
   readonly failing: Set<string>;
   /** From now on deltas are not answered, until released. */
@@ -230,6 +233,7 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
   let rejecting = false;
   let capabilities: readonly string[] = [];
   const closed: string[] = [];
+  const settings: AgentSettings[] = [];
 
   const digest = () =>
     snapshotDigest(
@@ -294,6 +298,7 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
             if (opened === session) deltas.push(delta);
             answerNow(opened, delta, answer);
           }),
+        settings: (said) => void settings.push(said),
         close: (_kind, reason) => void closed.push(reason),
       };
       session = opened;
@@ -315,6 +320,7 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
       paused = false;
     },
     closed,
+    settings,
     restore: (restored) => {
       entries.clear();
       for (const entry of restored) entries.set(entry.key, entry);

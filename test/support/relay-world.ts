@@ -6,6 +6,7 @@ import type {
   LiveObject,
   ObjectResult,
 } from '../../src/model/agent.ts';
+import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import { objectDigest, snapshotDigest } from '../../src/model/digest.ts';
 import {
   type ClusterName,
@@ -108,6 +109,7 @@ export interface FakeAgent extends ServerListener {
   readonly deltas: SequencedDelta[];
   readonly states: ConnectionState[];
   readonly acknowledged: Digest[];
+  readonly settingsHeard: AgentSettings[];
   /** The fleets that deltas came from, each time it changed. */
   readonly fleets: FleetName[];
   position(): OutputPosition;
@@ -127,6 +129,7 @@ export function createFakeAgent(): FakeAgent {
     deltas: [],
     states: [],
     acknowledged: [],
+    settingsHeard: [],
     fleets: [],
     fleet: () => (entries.size === 0 ? undefined : agent.fleets.at(-1)),
     gate: Promise.resolve(),
@@ -156,6 +159,7 @@ export function createFakeAgent(): FakeAgent {
       return { accepted: true };
     },
     inputAcknowledged: (digest) => agent.acknowledged.push(digest),
+    settings: (settings) => agent.settingsHeard.push(settings),
     connection: (state) => agent.states.push(state),
   };
   return agent;

@@ -1,7 +1,8 @@
 import { errorText } from '../../model/error-text.ts';
 import { parseDigest, parseFleetName } from '../../model/ids.ts';
-import { compareText, type JsonObject } from '../../model/json.ts';
+import { compareText, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import { parseSettings } from '../../model/settings-text.ts';
 import type { InventoryChange, InventoryRecord, LoadedInventory } from '../../ports/cluster-api.ts';
 import { openRecordLog } from '../disk/record-log.ts';
 import { asInventoryRecord, asKeys, asList, asObject, asPosition, asRevisions, parsed } from '../disk/stored-json.ts';
@@ -73,7 +74,15 @@ function asState(state: JsonObject): InventoryChange['state'] {
     digest: parsed(parseDigest, state.digest),
     revisions: asRevisions(state.revisions),
     fleet: state.fleet === undefined ? undefined : parsed(parseFleetName, state.fleet),
+    ...settingsIn(state.settings),
   };
+}
+
+/** What cannot be read of them is left out: the server says them again, and nothing else may be lost over it. */
+function settingsIn(settings: JsonValue | undefined): Pick<InventoryChange['state'], 'settings'> {
+  if (settings === undefined) return {};
+  const known = parseSettings(JSON.stringify(settings));
+  return known.ok ? { settings: known.value } : {};
 }
 
 function take(

@@ -15,13 +15,12 @@ export function readPolicy(document: JsonObject): DocumentReading {
   if (!checked.ok) return { problems: checked.problems };
   const { metadata, spec = {} } = checked.value;
   const problems: FieldProblem[] = [];
-  const ignoredFields = readIgnoredFields(spec);
   const policy: FleetPolicy = {
     guards: { ...defaultFleetPolicy.guards, ...spec.guards },
     safeMode: { ...defaultFleetPolicy.safeMode, ...spec.safeMode },
     status: { ...defaultFleetPolicy.status, ...spec.status },
     discovery: readDiscovery(spec, problems),
-    ...(ignoredFields.length === 0 ? {} : { drift: { ignoredFields } }),
+    drift: { ignoredFields: readIgnoredFields(spec) },
   };
   const bytes = Buffer.byteLength(settingsText(settingsOfPolicy(policy)));
   if (bytes > MOST_SETTINGS_BYTES) {

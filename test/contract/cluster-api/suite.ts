@@ -49,6 +49,10 @@ export function inventoryChange(
   }));
   return {
     state: {
+      settings: {
+        discovery: { excludedNamespaces: ['kube-system'], excludedKinds: ['/Event'] },
+        ignoredFields: [{ kind: 'apps/Deployment', fields: ['spec.replicas'] }],
+      },
       position: { epoch: 1, sequence },
       digest: snapshotDigest(put.map(({ key, digest }) => [key, digest])),
       revisions: [{ source: must(parseSourceName('git')), revision: 'abc' }],

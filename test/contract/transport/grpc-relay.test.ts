@@ -8,6 +8,8 @@ import { createGrpcServerTransport } from '../../../src/adapters/grpc/server.ts'
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { ensureServerCertificate, type ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
+import { TAKES_SETTINGS } from '../../../src/model/agent.ts';
+import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../../src/relay/server.ts';
 import type { RelayClient } from '../../../src/relay/session.ts';
@@ -72,7 +74,7 @@ describe('the relay over gRPC with TLS', () => {
         instance: randomBytes(8).toString('hex'),
         token: () => options.token ?? clusterToken(secret, EAST),
         version: '1.0.0',
-        capabilities: [],
+        capabilities: [TAKES_SETTINGS],
       },
     );
     clients.push(client);
@@ -100,6 +102,9 @@ describe('the relay over gRPC with TLS', () => {
     client.report([{ key: entry!.key, digest: entry!.digest, state: 'applied', reason: 'Applied', message: '' }]);
     await eventually('results', () => owner.received.length === 1);
     await eventually('input', () => owner.inputs.length === 1);
+    session?.settings(NO_SETTINGS);
+    await eventually('settings', () => agent.settingsHeard.length === 1);
+    expect(agent.settingsHeard).toEqual([NO_SETTINGS]);
   });
 
   test('a certificate of another authority is not believed', async () => {

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { TAKES_SETTINGS } from '../../../src/model/agent.ts';
+import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import type { Digest } from '../../../src/model/ids.ts';
 import { comparePositions, type OutputPosition } from '../../../src/model/output.ts';
 import type { AgentSession } from '../../../src/relay/session.ts';
@@ -21,6 +23,7 @@ const cutAfter = fc.option(fc.nat(7), { nil: undefined });
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: fc.constant('want' as const), names, datum: fc.nat(1), cutAfter }) },
   { weight: 4, arbitrary: fc.record({ type: fc.constant('live' as const), names, datum: fc.nat(1), cutAfter }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('settings' as const) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('cut' as const) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('freeze' as const), up: fc.boolean(), down: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('disk' as const), works: fc.boolean() }) },
@@ -31,6 +34,8 @@ const step = fc.oneof(
 interface Driver {
   wanted: Outputs;
   readonly sent: Map<Digest, Outputs>;
+  /** Settings that were decided on; the newest counts. */
+  settings: number;
   sequence: number;
   session: AgentSession | undefined;
   /** What the agent holds as far as this end knows; undefined when only the next session can tell. */
@@ -43,10 +48,16 @@ function pump(world: RelayHarness, driver: Driver): void {
   if (connected === undefined) return;
   if (driver.session !== connected.session) {
     driver.session = connected.session;
+    connected.session.settings(settingsOf(driver.settings));
     driver.holds = driver.sent.get(connected.holding.digest);
     driver.sending = false;
   }
   if (!driver.sending) void sendUntilDone(driver, connected.session);
+}
+
+/** The number is told by the namespaces that are left out. */
+function settingsOf(number: number): AgentSettings {
+  return { ...NO_SETTINGS, discovery: { excludedNamespaces: [`n${number}`], excludedKinds: [] } };
 }
 
 async function sendUntilDone(driver: Driver, session: AgentSession): Promise<void> {
@@ -84,6 +95,7 @@ test('whatever breaks, the agent holds something that was sent, never goes back,
       const driver: Driver = {
         wanted: nothing,
         sent: new Map([[outputsDigest(nothing), nothing]]),
+        settings: 0,
         sequence: 0,
         session: undefined,
         holds: undefined,
@@ -91,7 +103,7 @@ test('whatever breaks, the agent holds something that was sent, never goes back,
       };
       const agent = createFakeAgent();
       const world = await createRelayHarness();
-      const { client } = await world.connect({}, agent);
+      const { client } = await world.connect({ capabilities: [TAKES_SETTINGS] }, agent);
       const check = watchAgent(agent, driver);
       let live = inputOf({});
       const disk = createDisk(agent);
@@ -102,6 +114,9 @@ test('whatever breaks, the agent holds something that was sent, never goes back,
         } else if (action.type === 'live') {
           live = inputOf(Object.fromEntries(action.names.map((name) => [`l${name}`, String(action.datum)])));
           client.publishInput(live);
+        } else if (action.type === 'settings') {
+          driver.settings += 1;
+          world.owner.sessions.get(EAST)?.session.settings(settingsOf(driver.settings));
         } else if (action.type === 'cut') world.network.cut();
         else if (action.type === 'freeze') world.network.freeze(action);
         else if (action.type === 'disk') disk(action.works);
@@ -120,6 +135,7 @@ test('whatever breaks, the agent holds something that was sent, never goes back,
         await world.clock.settle();
         check();
       }
+      expect(agent.settingsHeard.at(-1)).toEqual(settingsOf(driver.settings));
       expect(agent.holding().digest).toBe(outputsDigest(driver.wanted));
       const held = [...(world.owner.held.get(EAST) ?? [])].sort();
       expect(held).toEqual([...live.objects].map(([key, { digest }]) => [key, digest]).sort());

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
+import { TAKES_SETTINGS } from '../../../src/model/agent.ts';
+import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
+import { settingsText } from '../../../src/model/settings-text.ts';
 import type { IncomingStream } from '../../../src/ports/transport.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
 import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';
@@ -45,7 +48,13 @@ function output(sent: typeof delta, transfer = 1n): FrameInit[] {
 }
 
 /** An agent whose server says these frames on each stream, after the hello. */
-async function meet(pull: readonly FrameInit[], push: readonly FrameInit[], agent: FakeAgent): Promise<Frame[]> {
+async function meet(
+  pull: readonly FrameInit[],
+  push: readonly FrameInit[],
+  agent: FakeAgent,
+  capabilities: readonly string[] = [TAKES_SETTINGS],
+  afterHolding?: FrameInit,
+): Promise<Frame[]> {
   const network = createMemoryNetwork();
   const clock = createVirtualClock();
   const heard: Frame[] = [];
@@ -53,6 +62,8 @@ async function meet(pull: readonly FrameInit[], push: readonly FrameInit[], agen
     for (let bytes = await stream.read(); bytes !== undefined; bytes = await stream.read()) {
       const frame = decodeFrame(bytes);
       heard.push(frame);
+      if (frame.case === 'begin' && frame.value.subject.case === 'holding' && afterHolding !== undefined)
+        await stream.write(encodeFrame(afterHolding));
       if (frame.case !== 'hello') continue;
       for (const answer of stream.method === 'Pull' ? pull : push) await stream.write(encodeFrame(answer));
     }
@@ -67,7 +78,7 @@ async function meet(pull: readonly FrameInit[], push: readonly FrameInit[], agen
       instance: 'instance-1',
       token: () => 'frt1_x',
       version: '1.0.0',
-      capabilities: [],
+      capabilities,
     },
   );
   client.publishInput(inputOf({ live: '1' }));
@@ -89,6 +100,8 @@ test('a server that keeps to the protocol is heard', async () => {
     expect.objectContaining({ case: 'verdict', value: expect.objectContaining({ accepted: true }) }),
   );
 });
+
+const settings = (content: string = settingsText(NO_SETTINGS)): FrameInit => ({ case: 'settings', value: { content } });
 
 const value = configMap('a', '1');
 const content = new TextEncoder().encode(JSON.stringify(value));
@@ -139,6 +152,8 @@ const wrongs: [string, FrameInit[], string][] = [
   ['sends a key that leads out of a folder', [welcome, ...raw(object('/ConfigMap/../../etc/passwd'))], 'BadKey'],
   ['sends a name that leads out of a folder', [welcome, ...raw(object('/ConfigMap/web/..'))], 'BadKey'],
   ['sends keys out of order', [welcome, ...raw(object(configMapKey('b')), object(configMapKey('a')))], 'OutOfTurn'],
+  ['says settings before its welcome', [settings()], 'OutOfTurn'],
+  ['says settings before the agent has said what it holds', [welcome, settings()], 'OutOfTurn'],
   [
     'changes and removes the same',
     [welcome, ...raw(object(configMapKey('a')), { case: 'removal', value: { key: configMapKey('a') } })],
@@ -164,6 +179,50 @@ test('a server that sends the next delta before the answer to the last is left',
     agent,
   );
   expect(firstTrouble(agent)).toBe('OutOfTurn');
+});
+
+async function hearSettings(content: string, agent: FakeAgent, capabilities?: readonly string[]): Promise<Frame[]> {
+  return meet([welcome], [welcome], agent, capabilities, settings(content));
+}
+
+const long = JSON.stringify({
+  ...NO_SETTINGS,
+  ignoredFields: [
+    { kind: '/Service', fields: Array.from({ length: 900 }, (_, index) => `a${'x'.repeat(200)}${index}`) },
+  ],
+});
+test.each<[string, string, string]>([
+  ['are no JSON', '{', 'MalformedSettings'],
+  ['are a list', '[]', 'MalformedSettings'],
+  ['lack a part', '{"discovery":{"excludedNamespaces":[],"excludedKinds":[]}}', 'MalformedSettings'],
+  ['say more than is known', JSON.stringify({ ...NO_SETTINGS, more: 1 }), 'MalformedSettings'],
+  ['have a member __proto__', '{"__proto__":{},"discovery":{},"ignoredFields":[]}', 'MalformedSettings'],
+  [
+    'name a field that is none',
+    JSON.stringify({ ...NO_SETTINGS, ignoredFields: [{ kind: '/A', fields: ['a..b'] }] }),
+    'MalformedSettings',
+  ],
+  ['are too large', long, 'SettingsTooLarge'],
+])('settings that %s end the stream', async (_what, content, reason) => {
+  const agent = createFakeAgent();
+  const heard = await hearSettings(content, agent);
+  expect(firstTrouble(agent)).toBe(reason);
+  expect(agent.settingsHeard).toEqual([]);
+  expect(heard).toContainEqual(
+    expect.objectContaining({ case: 'goodbye', value: expect.objectContaining({ reason }) }),
+  );
+});
+
+test('settings for an agent that has not said that it takes them end the stream', async () => {
+  const agent = createFakeAgent();
+  await hearSettings(settingsText(NO_SETTINGS), agent, []);
+  expect(firstTrouble(agent)).toBe('OutOfTurn');
+});
+
+test('settings are heard', async () => {
+  const agent = createFakeAgent();
+  await hearSettings(settingsText(NO_SETTINGS), agent);
+  expect(agent.settingsHeard).toEqual([NO_SETTINGS]);
 });
 
 test.each<[string, FrameInit[], string]>([

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { AgentHello, ObjectResult } from '../../../src/model/agent.ts';
+import { type AgentHello, type ObjectResult, TAKES_SETTINGS } from '../../../src/model/agent.ts';
+import type { AgentSettings } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import { parseFleetName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
@@ -10,6 +11,7 @@ import { createRecordingLog } from '../../support/agent-log.ts';
 import { createRelayHarness, EAST, type RelayHarness } from '../../support/relay-harness.ts';
 import {
   clusterId,
+  clusterName,
   configMap,
   configMapKey,
   createFakeAgent,
@@ -54,6 +56,29 @@ test('a delta arrives with everything that it says', async () => {
   expect(await sessionOf(world).send(touched)).toEqual({ type: 'accepted' });
   expect(agent.deltas).toEqual([delta, touched]);
   expect(world.server.stats()).toMatchObject({ connectedClusters: 1, streams: 2, outputsAccepted: 2 });
+});
+
+test('settings reach an agent that takes them, the newest at last, and no other agent', async () => {
+  const world = await createRelayHarness();
+  const other = clusterName('west');
+  const east = await world.connect({ capabilities: [TAKES_SETTINGS] });
+  const west = await world.connect({ cluster: other });
+  const said = (name: string): AgentSettings => ({
+    discovery: {
+      excludedNamespaces: [name],
+      excludedKinds: ['/Event'],
+      objectSelector: { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'c', operator: 'In', values: ['d'] }] },
+    },
+    ignoredFields: [{ kind: 'apps/Deployment', fields: ['spec.replicas'] }],
+  });
+  for (let index = 0; index < 200; index += 1) {
+    sessionOf(world).settings(said(`n${index}`));
+    world.owner.sessions.get(other)?.session.settings(said(`n${index}`));
+  }
+  await world.clock.settle();
+  expect(east.agent.settingsHeard.at(-1)).toEqual(said('n199'));
+  expect(west.agent.settingsHeard).toEqual([]);
+  expect(world.server.stats()).toMatchObject({ connectedClusters: 2, streams: 4 });
 });
 
 test('what an agent holds is said at each connect', async () => {

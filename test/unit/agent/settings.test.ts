@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import type { AgentSettings } from '../../../src/model/agent-settings.ts';
+import { configMap, createAgentWorld, createConnectedWorld } from '../../support/agent-world.ts';
+
+const settings: AgentSettings = {
+  discovery: { excludedNamespaces: ['web'], excludedKinds: [] },
+  ignoredFields: [{ kind: 'apps/Deployment', fields: ['spec.replicas'] }],
+};
+
+test('settings reach the cluster at once, and outlast the agent', async () => {
+  const world = await createConnectedWorld();
+  world.server.settings(settings);
+  expect(world.cluster.configured).toEqual([settings]);
+  await world.settle();
+  expect(world.cluster.inventory.current?.state.settings).toEqual(settings);
+  await world.restart();
+  expect(world.cluster.configured).toEqual([settings, settings]);
+  world.server.settings(settings);
+  expect(world.cluster.configured).toHaveLength(2);
+});
+
+test('settings survive deltas', async () => {
+  const world = await createConnectedWorld();
+  world.server.settings(settings);
+  await world.server.say({ upserts: [configMap('a', '1')] });
+  await world.settle();
+  expect(world.cluster.inventory.current?.state).toMatchObject({ settings, position: { sequence: 1 } });
+});
+
+test('settings that cannot be written are in force, and written with what is written next', async () => {
+  const world = await createConnectedWorld();
+  world.cluster.inventoryGate = Promise.reject(new Error('disk full'));
+  world.server.settings(settings);
+  await world.settle();
+  expect(world.cluster.configured).toEqual([settings]);
+  world.cluster.inventoryGate = undefined;
+  await world.server.say({ upserts: [configMap('a', '1')] });
+  expect(world.cluster.inventory.current?.state.settings).toEqual(settings);
+});
+
+test('settings make nothing durable that was found without proof', async () => {
+  const world = await createAgentWorld();
+  const value = configMap('a', '1');
+  const key = '/ConfigMap/web/a' as never;
+  world.cluster.personPuts(key, value);
+  const object = world.cluster.objects.get(key);
+  const stamp = { fleet: 'fleet' as never, key, origins: [{ source: 'git' as never, path: 'a.yaml' }], scope: [] };
+  world.cluster.objects.set(key, { ...object!, stamp });
+  await world.agent.start();
+  world.server.settings(settings);
+  await world.settle();
+  expect(world.cluster.configured).toEqual([settings]);
+  expect(world.cluster.inventory.current).toBeUndefined();
+});

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
+import { policyYaml } from '../../support/manifests.ts';
+import { base, restart, startedWorld, typo } from '../../support/started-world.ts';
+
+const policy = `apiVersion: fleetrelay.dev/v1alpha1
+kind: FleetPolicy
+metadata: { name: fleet }
+spec:
+  discovery:
+    excludedNamespaces: [kube-system]
+    excludedKinds: [Event, Lease.coordination.k8s.io]
+    namespaceSelector: { matchExpressions: [{ key: private, operator: DoesNotExist }] }
+  drift:
+    ignoredFields: [{ group: apps, kind: Deployment, fields: [spec.replicas] }]
+`;
+
+const asSettings = {
+  discovery: {
+    excludedNamespaces: ['kube-system'],
+    excludedKinds: ['/Event', 'coordination.k8s.io/Lease'],
+    namespaceSelector: {
+      matchLabels: {},
+      matchExpressions: [{ key: 'private', operator: 'DoesNotExist', values: [] }],
+    },
+  },
+  ignoredFields: [{ kind: 'apps/Deployment', fields: ['spec.replicas'] }],
+};
+
+it('an agent is told what the policy says at its connect and at each change, and nothing twice', async () => {
+  const world = await startedWorld();
+  expect(world.agent('east').settings).toEqual([NO_SETTINGS]);
+  world.source.push({ 'fleet/policy.yaml': policy });
+  await world.settle();
+  world.source.push({ 'fleet/policy.yaml': `# a comment\n${policy}` });
+  await world.settle();
+  expect(world.agent('east').settings).toEqual([NO_SETTINGS, asSettings]);
+  world.source.push({ 'fleet/policy.yaml': policyYaml(7) });
+  await world.settle();
+  expect(world.agent('east').settings).toEqual([NO_SETTINGS, asSettings, NO_SETTINGS]);
+});
+
+it('a policy that cannot be read takes nothing back, also not over a restart', async () => {
+  const first = await startedWorld({ ...base, 'fleet/policy.yaml': policy });
+  first.source.push({ 'fleet/policy.yaml': typo });
+  await first.settle();
+  expect(first.agent('east').settings).toEqual([asSettings]);
+  const world = await restart(first);
+  world.source.push({ ...base, 'fleet/policy.yaml': typo });
+  world.agent('east').connect();
+  await world.settle();
+  expect(world.agent('east').settings.filter((said) => said !== undefined)).toEqual([asSettings, asSettings]);
+});
+
+it('a server without a memory says nothing of a policy that may only not be readable', async () => {
+  const world = await startedWorld({ ...base, 'fleet/policy.yaml': typo });
+  expect(world.agent('east').settings).toEqual([]);
+  world.source.push({ 'fleet/policy.yaml': policy });
+  await world.settle();
+  expect(world.agent('east').settings).toEqual([asSettings]);
+});
