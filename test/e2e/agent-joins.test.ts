@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type RunningAgent, startAgent } from '../../src/compose/agent.ts';
@@ -14,7 +13,7 @@ const files = {
   'fleet/east.yaml': clusterYaml('east'),
   'clusters/east/widget.yaml': 'apiVersion: example.org/v1\nkind: Widget\nmetadata:\n  name: w\nsize: 1\n',
 };
-const PLACE = 'cluster/widget.example.org/w.yaml';
+const PLACE = 'Widget.example.org//w';
 
 test('without TLS and token: kinds as they are written, stamped with the fleet, and no other fleet may change them', {
   timeout: 60_000,
@@ -25,7 +24,6 @@ test('without TLS and token: kinds as they are written, stamped with the fleet, 
     { serve: ['--insecure', '--fleet', 'another'] },
   );
   const directory = join(ours.sandbox.path, 'clusters', 'east');
-  mkdirSync(directory, { recursive: true });
   const cluster = must(parseClusterName('east'));
   const log = createRecordingLog();
   const running: RunningAgent[] = [];
@@ -44,7 +42,7 @@ test('without TLS and token: kinds as they are written, stamped with the fleet, 
     const isRefusal = ({ reason }: Readonly<Record<string, unknown>>) => reason === 'OtherFleet';
     await until('the agent says why not', () => log.lines.find(({ data }) => isRefusal(data)));
     await until('the server says why not', () => theirs.server.logs.find(isRefusal));
-    expect(ours.live('east', PLACE)).toBe(written);
+    expect(await ours.live('east', PLACE)).toBe(written);
   } finally {
     await Promise.all(running.map((agent) => agent.stop()));
     await ours.stop();

@@ -1,19 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
+import { describeOnClusters } from '../support/on-clusters.ts';
 
 const typo = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n';
-const live = (name: string): string => `namespaces/web/configmap/${name}.yaml`;
+const live = (name: string): string => `ConfigMap/web/${name}`;
 
-describe('what a push does to real clusters', () => {
+const files = {
+  'clusters/east/cluster.yaml': clusterYaml('east'),
+  'clusters/west/cluster.yaml': clusterYaml('west'),
+  'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
+  'apps/a.yaml': configMapYaml('a', 'one'),
+  'apps/b.yaml': configMapYaml('b', 'one'),
+  'clusters/east/only.yaml': configMapYaml('only', 'one'),
+};
+
+describeOnClusters('what a push does to real clusters', (clusters, { capabilities }) => {
   let fleet: Fleet;
   const holds = (cluster: string, name: string, text: string): Promise<string> =>
-    until(`${cluster} holds ${name} with ${text}`, () => {
-      const file = fleet.live(cluster, live(name));
+    until(`${cluster} holds ${name} with ${text}`, async () => {
+      const file = await fleet.live(cluster, live(name));
       return file?.includes(text) === true ? file : undefined;
     });
-  const lacks = (cluster: string, name: string): Promise<true> =>
-    until(`${cluster} lacks ${name}`, () => fleet.live(cluster, live(name)) === undefined || undefined);
+  const lacks = (cluster: string, name: string): Promise<boolean> =>
+    until(`${cluster} lacks ${name}`, async () => (await fleet.live(cluster, live(name))) === undefined);
   const summary = (text: RegExp): Promise<string> =>
     until(`the summary is ${text}`, async () => {
       const said = (await fleet.status()).summary;
@@ -23,23 +33,16 @@ describe('what a push does to real clusters', () => {
     until(`${commit} has entered`, async () => (await fleet.status()).sources[0]?.revision === commit || undefined);
 
   beforeAll(async () => {
-    fleet = await startFleet({
-      'clusters/east/cluster.yaml': clusterYaml('east'),
-      'clusters/west/cluster.yaml': clusterYaml('west'),
-      'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
-      'apps/a.yaml': configMapYaml('a', 'one'),
-      'apps/b.yaml': configMapYaml('b', 'one'),
-      'clusters/east/only.yaml': configMapYaml('only', 'one'),
-    });
-    fleet.agent('east').start();
-    fleet.agent('west').start();
+    fleet = await startFleet(files, { clusters });
+    await fleet.agent('east').start();
+    await fleet.agent('west').start();
     await summary(/^applied by 2 of 2 clusters$/);
   });
   afterAll(async () => fleet.stop());
 
   it('brings the first revision and a change of it', async () => {
     await holds('east', 'only', 'one');
-    expect(fleet.live('west', live('only'))).toBeUndefined();
+    expect(await fleet.live('west', live('only'))).toBeUndefined();
     fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
     await holds('east', 'a', 'two');
     await holds('west', 'a', 'two');
@@ -49,7 +52,7 @@ describe('what a push does to real clusters', () => {
     fleet.push({ 'apps/b.yaml': null });
     await lacks('east', 'b');
     await lacks('west', 'b');
-    expect(fleet.live('east', live('a'))).toContain('two');
+    expect(await fleet.live('east', live('a'))).toContain('two');
   });
 
   it('lets good files in beside a bad one, and removes nothing meanwhile', async () => {
@@ -60,7 +63,7 @@ describe('what a push does to real clusters', () => {
     });
     await holds('west', 'c', 'one');
     await entered(commit);
-    expect(fleet.live('east', live('only'))).toBeDefined();
+    expect(await fleet.live('east', live('only'))).toBeDefined();
     const [said] = JSON.parse(await fleet.cli('get', 'diagnostics', '-o', 'json')) as {
       at: { path: string; line: number };
     }[];
@@ -73,7 +76,7 @@ describe('what a push does to real clusters', () => {
     const commit = fleet.push({ 'apps/c.yaml': null, 'apps/renamed.yaml': typo });
     await entered(commit);
     await summary(/held/);
-    expect(fleet.live('east', live('c'))).toBeDefined();
+    expect(await fleet.live('east', live('c'))).toBeDefined();
     fleet.push({ 'apps/renamed.yaml': configMapYaml('c', 'three') });
     await holds('east', 'c', 'three');
   });
@@ -90,7 +93,7 @@ describe('what a push does to real clusters', () => {
     );
     await holds('east', 'a', 'three');
     await summary(/held/);
-    expect(fleet.live('east', live('c'))).toBeDefined();
+    expect(await fleet.live('east', live('c'))).toBeDefined();
     await entered(fleet.push({ 'fleet/placement.yaml': placementYaml('apps', 'apps/**') }));
     await lacks('east', 'c');
     await summary(/^applied by 2 of 2 clusters$/);
@@ -103,10 +106,19 @@ describe('what a push does to real clusters', () => {
     await summary(/^applied by 2 of 2 clusters$/);
   });
 
-  it('carries a ConfigMap of 5 MB', async () => {
+  it('carries a ConfigMap of 5 MB, or says of it alone that the cluster refuses it', async () => {
     const large = 'x'.repeat(5 * 1024 * 1024);
-    fleet.push({ 'apps/large.yaml': configMapYaml('large', large) });
-    await holds('east', 'large', large);
+    fleet.push({ 'apps/large.yaml': configMapYaml('large', large), 'apps/d.yaml': configMapYaml('d', 'one') });
+    await holds('east', 'd', 'one');
+    const { tooLarge } = capabilities;
+    if (tooLarge === undefined) await holds('east', 'large', large);
+    else {
+      await until('it is refused', async () => {
+        const said = await fleet.output('east', 'ConfigMap/web/large');
+        return said?.state === 'failed' && tooLarge.test(said.message);
+      });
+      await summary(/^applied by 0 of 2 clusters; .*failed/);
+    }
     fleet.push({ 'apps/large.yaml': null });
     await lacks('east', 'large');
   });

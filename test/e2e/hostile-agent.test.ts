@@ -1,24 +1,28 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGrpcClientTransport } from '../../src/adapters/grpc/client.ts';
 import type { StreamEnd } from '../../src/ports/transport.ts';
 import { type Fleet, startFleet, tokenFor, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
+import { describeOnClusters } from '../support/on-clusters.ts';
 
-const live = 'namespaces/web/configmap/a.yaml';
+const live = 'ConfigMap/web/a';
 
-describe('a hostile agent', () => {
+describeOnClusters('a hostile agent', (clusters) => {
   let fleet: Fleet;
 
   beforeAll(async () => {
-    fleet = await startFleet({
-      'clusters/east/cluster.yaml': clusterYaml('east'),
-      'clusters/west/cluster.yaml': clusterYaml('west'),
-      'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
-      'apps/a.yaml': configMapYaml('a', 'one'),
-    });
-    fleet.agent('east').start();
+    fleet = await startFleet(
+      {
+        'clusters/east/cluster.yaml': clusterYaml('east'),
+        'clusters/west/cluster.yaml': clusterYaml('west'),
+        'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
+        'apps/a.yaml': configMapYaml('a', 'one'),
+      },
+      { clusters },
+    );
+    await fleet.agent('east').start();
     await until('east holds a', () => fleet.live('east', live));
   });
   afterAll(async () => fleet.stop());
@@ -41,7 +45,7 @@ describe('a hostile agent', () => {
   const west = (): string => tokenFor('west', fleet.dataDir);
   const fleetIsWell = async (text: string): Promise<void> => {
     fleet.push({ 'apps/a.yaml': configMapYaml('a', text) });
-    await until(`east holds ${text}`, () => fleet.live('east', live)?.includes(text) || undefined);
+    await until(`east holds ${text}`, async () => (await fleet.live('east', live))?.includes(text) === true);
   };
 
   it('with the name of another cluster and its own token learns nothing', async () => {
@@ -55,9 +59,9 @@ describe('a hostile agent', () => {
 
   it('with the token of another cluster is refused, as a real agent', async () => {
     const thief = fleet.agent('thief');
-    thief.start({ cluster: 'east', token: 'west' });
+    await thief.start({ cluster: 'east', token: 'west' });
     await until('the agent says why', () => thief.logs.find((line) => JSON.stringify(line).includes('WrongToken')));
-    expect(fleet.live('thief', live)).toBeUndefined();
+    expect(await fleet.live('thief', live)).toBeUndefined();
     await thief.kill('SIGKILL');
     await fleetIsWell('three');
   });

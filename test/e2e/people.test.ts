@@ -1,11 +1,12 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { type Fleet, STATUS_BRANCH, startFleet, until } from '../support/fleet-processes.ts';
 import { createGitSandbox } from '../support/git-sandbox.ts';
 import { clusterYaml, configMapYaml, placementYaml, policyYaml } from '../support/manifests.ts';
+import { describeOnClusters } from '../support/on-clusters.ts';
 
-const live = (name: string): string => `namespaces/web/configmap/${name}.yaml`;
+const live = (name: string): string => `ConfigMap/web/${name}`;
 const files = {
   'clusters/east/cluster.yaml': clusterYaml('east'),
   'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
@@ -14,32 +15,35 @@ const files = {
   'apps/c.yaml': configMapYaml('c', 'one'),
 };
 
-describe('what people do', () => {
+describeOnClusters('what people do', (clusters) => {
   let fleet: Fleet;
   afterEach(async () => fleet.stop());
-  const holds = (name: string, text: string): Promise<true> =>
-    until(`east holds ${name} with ${text}`, () => fleet.live('east', live(name))?.includes(text) || undefined);
+  const holds = (name: string, text: string): Promise<boolean> =>
+    until(
+      `east holds ${name} with ${text}`,
+      async () => (await fleet.live('east', live(name)))?.includes(text) === true,
+    );
 
   it('approve removals that the guard holds, by the digest that status shows', async () => {
-    fleet = await startFleet({ ...files, 'fleet/policy.yaml': policyYaml(1) });
-    fleet.agent('east').start();
+    fleet = await startFleet({ ...files, 'fleet/policy.yaml': policyYaml(1) }, { clusters });
+    await fleet.agent('east').start();
     await holds('c', 'one');
     fleet.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
     const held = await until('removals are held', async () => (await fleet.status()).heldRemovals[0]);
     expect(held.removals.map(({ object }) => object)).toEqual(['ConfigMap/web/a', 'ConfigMap/web/b']);
-    expect(fleet.live('east', live('a'))).toBeDefined();
+    expect(await fleet.live('east', live('a'))).toBeDefined();
     await expect(fleet.cli('approve', '0123456789abcdef')).rejects.toThrow(/no held removals|digest/);
     await fleet.cli('approve', held.digest);
-    await until(
-      'they are gone',
-      () => fleet.live('east', live('a')) === undefined && fleet.live('east', live('b')) === undefined,
-    );
-    expect(fleet.live('east', live('c'))).toContain('one');
+    await until('they are gone', async () => {
+      const [a, b] = [await fleet.live('east', live('a')), await fleet.live('east', live('b'))];
+      return a === undefined && b === undefined;
+    });
+    expect(await fleet.live('east', live('c'))).toContain('one');
   });
 
   it('accept a rewritten history, which changes nothing before', async () => {
-    fleet = await startFleet(files);
-    fleet.agent('east').start();
+    fleet = await startFleet(files, { clusters });
+    await fleet.agent('east').start();
     await holds('c', 'one');
     const rewritten = fleet.sandbox.push(
       fleet.bare,
@@ -51,7 +55,7 @@ describe('what people do', () => {
     );
     expect(source.refusedRevision).toBe(rewritten);
     expect(source.message).toContain(`fleetrelay source accept main ${rewritten}`);
-    expect(fleet.live('east', live('a'))).toContain('one');
+    expect(await fleet.live('east', live('a'))).toContain('one');
     await fleet.cli('source', 'accept', 'main', rewritten);
     await holds('a', 'rewritten');
   });
@@ -59,11 +63,11 @@ describe('what people do', () => {
   it('read no secret in a log, an answer, or the status branch', async () => {
     const value = 'c3VwZXItc2VjcmV0LXZhbHVl';
     const secret = `apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: web}\ndata: {password: ${value}}\n`;
-    fleet = await startFleet({ ...files, 'apps/s.yaml': secret });
-    fleet.agent('east').start();
+    fleet = await startFleet({ ...files, 'apps/s.yaml': secret }, { clusters });
+    await fleet.agent('east').start();
     await until(
       'the Secret is applied',
-      () => fleet.live('east', 'namespaces/web/secret/s.yaml')?.includes(value) || undefined,
+      async () => (await fleet.live('east', 'Secret/web/s'))?.includes(value) === true,
     );
     fleet.push({ 'apps/broken.yaml': `${secret}stringData: [super-secret-value]\n` });
     await until(
@@ -97,19 +101,19 @@ describe('what people do', () => {
     };
     for (const [path, text] of Object.entries(files)) write(path, text);
     try {
-      fleet = await startFleet(files, { watch: folder });
-      fleet.agent('east').start();
+      fleet = await startFleet(files, { watch: folder, clusters });
+      await fleet.agent('east').start();
       await holds('a', 'one');
       write('apps/a.yaml', configMapYaml('a', 'two'));
       await holds('a', 'two');
       rmSync(join(folder, 'apps/b.yaml'));
-      await until('b is gone', () => fleet.live('east', live('b')) === undefined);
+      await until('b is gone', async () => (await fleet.live('east', live('b'))) === undefined);
       rmSync(folder, { recursive: true });
       await until(
         'the loss is noticed',
         async () => (await fleet.status()).sources.some(({ state }) => state !== 'synced') || undefined,
       );
-      expect(fleet.live('east', live('a'))).toContain('two');
+      expect(await fleet.live('east', live('a'))).toContain('two');
     } finally {
       sandbox.remove();
     }

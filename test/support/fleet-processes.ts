@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,14 +9,15 @@ import { createSmartHttpServer } from '../../src/adapters/git/smart-http-server.
 import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
 import { clusterToken } from '../../src/relay/trust/token.ts';
-import type { FleetView } from '../../src/server/api.ts';
+import type { FleetView, OutputView } from '../../src/server/api.ts';
 import { createGitSandbox, type GitSandbox } from './git-sandbox.ts';
+import { type ClusterPool, directoryClusters, type TestCluster } from './test-clusters.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
 export const STATUS_BRANCH = 'fleetrelay/status/test';
 const LOOK_EVERY_MS = 50;
 
-/** A real fleet: git over smart HTTP, a server process, agent processes with directory clusters. */
+/** A real fleet: git over smart HTTP, a server process, agent processes with clusters of some kind. */
 export interface Fleet {
   readonly sandbox: GitSandbox;
   readonly bare: string;
@@ -26,9 +27,13 @@ export interface Fleet {
   /** Pushes files (null removes) and returns the commit; the server hears of it by its poll. */
   push(files: Readonly<Record<string, string | null>>): string;
   agent(name: string): AgentProcess;
-  /** A file of a directory cluster; undefined if it is not there. */
-  live(cluster: string, path: string): string | undefined;
+  /** The cluster of the agent of this name, empty at first. */
+  cluster(name: string): Promise<TestCluster>;
+  /** A live object of a cluster as text, named as in `ConfigMap/web/a`; undefined if it is not there. */
+  live(cluster: string, object: string): Promise<string | undefined>;
   status(): Promise<FleetView>;
+  /** What the server says of one object; undefined if it knows none. */
+  output(cluster: string, object: string): Promise<OutputView | undefined>;
   /** Runs a command against the server; rejects if it fails. */
   cli(...args: string[]): Promise<string>;
   /** A file of the status branch, parsed; undefined if it is not there. */
@@ -46,9 +51,17 @@ export interface ServerProcess {
 
 export interface AgentProcess {
   readonly logs: readonly Readonly<Record<string, unknown>>[];
-  readonly folder: string;
-  /** `cluster`: the name that it claims; `token`: whose token it shows. */
-  start(options?: { readonly token?: string; readonly cluster?: string }): void;
+  /**
+   * `cluster`: the name that it claims; `token`: whose token it shows. Further arguments win over those of its cluster.
+   * Resolves when the process is started, not when it is up.
+   */
+  start(options?: {
+    readonly token?: string;
+    readonly cluster?: string;
+    readonly args?: readonly string[];
+  }): Promise<void>;
+  /** Of the process that was started last; undefined before. */
+  pid(): number | undefined;
   kill(signal: NodeJS.Signals): Promise<void>;
   signal(signal: NodeJS.Signals): void;
 }
@@ -80,6 +93,8 @@ export interface FleetOptions {
   readonly watch?: string;
   /** More arguments of `fleetrelay serve`. */
   readonly serve?: readonly string[];
+  /** Where clusters come from; folders if left out. The pool is released when the fleet stops. */
+  readonly clusters?: ClusterPool;
 }
 
 /** Starts git and the server, follows `files`; agents are started by the test. */
@@ -96,8 +111,17 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
   const following = options.watch === undefined ? ['--repo', repository, '--poll', '1'] : ['--watch', options.watch];
   const server = createServerProcess([...following, ...(options.serve ?? [])], dataDir);
   const agents = new Map<string, AgentProcess>();
+  const pool = options.clusters ?? directoryClusters.open();
+  const clusters = new Map<string, Promise<TestCluster>>();
+  const cluster = (name: string): Promise<TestCluster> => {
+    const taken = clusters.get(name) ?? pool.take(join(sandbox.path, 'clusters', name));
+    clusters.set(name, taken);
+    return taken;
+  };
   const stop = async (): Promise<void> => {
     await Promise.all([...agents.values()].map((agent) => agent.kill('SIGKILL')));
+    await Promise.allSettled(clusters.values());
+    pool.release();
     await server.kill('SIGKILL');
     await git.stop();
     sandbox.remove();
@@ -117,12 +141,18 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
     dataDir,
     push: (changes) => sandbox.push(bare, changes),
     agent: (name) => {
-      const agent = agents.get(name) ?? createAgentProcess(name, sandbox.path, dataDir, server);
+      const agent =
+        agents.get(name) ?? createAgentProcess(name, () => cluster(name), { root: sandbox.path, dataDir, server });
       agents.set(name, agent);
       return agent;
     },
-    live: (cluster, path) => readIfThere(join(sandbox.path, 'clusters', cluster, path)),
+    cluster,
+    live: async (name, object) => (await cluster(name)).live(object),
     status: async () => (await (await fetch(`${server.http()}/api/v1/status`)).json()) as FleetView,
+    output: async (name, object) => {
+      const response = await fetch(`${server.http()}/api/v1/outputs?cluster=${name}`);
+      return ((await response.json()) as OutputView[]).find((output) => output.object === object);
+    },
     cli,
     statusFile: (path) => {
       try {
@@ -170,21 +200,24 @@ function createServerProcess(following: readonly string[], dataDir: string): Ser
   };
 }
 
-function createAgentProcess(name: string, root: string, dataDir: string, server: ServerProcess): AgentProcess {
+function createAgentProcess(
+  name: string,
+  home: () => Promise<TestCluster>,
+  { root, dataDir, server }: { readonly root: string; readonly dataDir: string; readonly server: ServerProcess },
+): AgentProcess {
   const logs: Readonly<Record<string, unknown>>[] = [];
-  const home = join(root, 'clusters', name);
   let child: ChildProcess | undefined;
   return {
     logs,
-    folder: home,
-    start: ({ token = name, cluster = name } = {}) => {
-      mkdirSync(home, { recursive: true });
+    start: async ({ token = name, cluster = name, args: more = [] } = {}) => {
+      const { agentArgs } = await home();
       const tokenFile = join(root, `${name}.token`);
       writeFileSync(tokenFile, tokenFor(token, dataDir));
       const trust = ['--token-file', tokenFile, '--ca-file', join(dataDir, 'trust', 'ca.crt')];
-      const args = ['agent', '--cluster', cluster, '--server', server.relay(), ...trust, '--directory', home];
+      const args = ['agent', '--cluster', cluster, '--server', server.relay(), ...trust, ...agentArgs, ...more];
       child = startLogged([...args, '--log-level', 'debug'], logs);
     },
+    pid: () => child?.pid,
     kill: (signal) => endChild(child, signal),
     signal: (signal) => void child?.kill(signal),
   };
@@ -223,14 +256,4 @@ async function endChild(child: ChildProcess | undefined, signal: NodeJS.Signals)
   // A stopped process takes no signal but this one.
   if (signal !== 'SIGKILL') child.kill('SIGCONT');
   await ended;
-}
-
-function readIfThere(path: string): string | undefined {
-  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
-}
-
-/** Makes a file of a cluster folder, as a person would. */
-export function writeLive(folder: string, path: string, text: string): void {
-  mkdirSync(dirname(join(folder, path)), { recursive: true });
-  writeFileSync(join(folder, path), text);
 }

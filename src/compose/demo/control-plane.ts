@@ -73,8 +73,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       folder,
       etcd,
       kubeconfig,
-      kubectl: (words, { input, user } = {}) =>
-        runProgram(programs.kubectl, ['--kubeconfig', kubeconfig(user), ...words], input),
+      kubectl: (words, { input, user } = {}) => runKubectl(programs, folder, kubeconfig(user), words, input),
       killApiServer: async () => running.apiServer?.end('SIGKILL'),
       startApiServer,
       signalApiServer: (signal) => running.apiServer?.signal(signal),
@@ -190,4 +189,16 @@ async function untilTrue(what: string, program: LoggedProgram, look: () => Promi
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
   throw new Error(`after ${READY_MS / 1000} s this had not happened: ${what}\n${program.lastLines()}`);
+}
+
+function runKubectl(
+  { kubectl }: KubernetesPrograms,
+  folder: string,
+  config: string,
+  words: readonly string[],
+  input: string | undefined,
+): Promise<string> {
+  // Ports are used again by other planes: what kubectl remembers of one must not outlive it.
+  const cache = ['--cache-dir', join(folder, 'kubectl-cache')];
+  return runProgram(kubectl, ['--kubeconfig', config, ...cache, ...words], input);
 }

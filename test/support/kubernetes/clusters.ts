@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import { dump } from 'js-yaml';
+import type { ClusterKind, ClusterPool, TestCluster } from '../test-clusters.ts';
+import { type ApiRequests, createApiRequests } from './api-request.ts';
+import { noKubernetes } from './binaries.ts';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
+
+/** Namespace of the agents of test clusters. */
+export const AGENT_NAMESPACE = 'fleetrelay';
+/** Namespace that is in every test cluster, made by nobody in particular. */
+export const NAMESPACE = 'web';
+
+/** A test cluster that has an API server. */
+export interface KubernetesTestCluster extends TestCluster {
+  readonly plane: ControlPlane;
+  readonly api: ApiRequests;
+}
+
+/** Real API servers. */
+export const kubernetesClusters: ClusterKind = {
+  name: 'Kubernetes',
+  missing: noKubernetes,
+  capabilities: { tooLarge: /too large|Too long|TooLarge/, cannotLook: /cannot be (reached|read|asked|looked)/ },
+  open: openKubernetesPool,
+};
+
+interface Pooled {
+  readonly plane: ControlPlane;
+  readonly api: ApiRequests;
+}
+
+/** Planes are started when they are needed, share one etcd, and are emptied before they are taken again. */
+export function openKubernetesPool(): ClusterPool & { take(folder: string): Promise<KubernetesTestCluster> } {
+  const all: Promise<Pooled>[] = [];
+  let taken = 0;
+  const start = async (): Promise<Pooled> => {
+    const first = await all[0];
+    const plane = await startControlPlane(first === undefined ? {} : { sharedWith: first.plane });
+    const api = createApiRequests(plane);
+    for (const name of [NAMESPACE, AGENT_NAMESPACE]) await api.send('POST', '/api/v1/namespaces', namespaceOf(name));
+    return { plane, api };
+  };
+  return {
+    take: async (folder) => {
+      const at = taken++;
+      const used = all[at];
+      all[at] ??= start();
+      const { plane, api } = await all[at];
+      if (used !== undefined) await empty(api);
+      return createKubernetesTestCluster({ plane, api }, folder);
+    },
+    release: () => {
+      taken = 0;
+    },
+    stop: async () => {
+      // The first one's etcd must outlive the others.
+      for (const one of all.splice(0).reverse()) {
+        const { plane, api } = await one;
+        api.close();
+        await plane.stop();
+      }
+    },
+  };
+}
+
+/** Path of an object in a test cluster's API; the kinds that tests use, and no others. */
+export function objectPath(object: string): string {
+  const [kind = '', namespace = '', name = ''] = object.split('/');
+  const where = COLLECTIONS[kind];
+  if (where === undefined) throw new Error(`tests know no path of ${kind}`);
+  const inside = namespace === '' ? '' : `namespaces/${namespace}/`;
+  return `${where.api}/${inside}${where.resource}/${name}`;
+}
+
+const COLLECTIONS: Readonly<Record<string, { readonly api: string; readonly resource: string }>> = {
+  ConfigMap: { api: '/api/v1', resource: 'configmaps' },
+  Secret: { api: '/api/v1', resource: 'secrets' },
+  Service: { api: '/api/v1', resource: 'services' },
+  Namespace: { api: '/api/v1', resource: 'namespaces' },
+  'Deployment.apps': { api: '/apis/apps/v1', resource: 'deployments' },
+  'Lease.coordination.k8s.io': { api: '/apis/coordination.k8s.io/v1', resource: 'leases' },
+  'CustomResourceDefinition.apiextensions.k8s.io': {
+    api: '/apis/apiextensions.k8s.io/v1',
+    resource: 'customresourcedefinitions',
+  },
+};
+
+function createKubernetesTestCluster({ plane, api }: Pooled, folder: string): KubernetesTestCluster {
+  const get = async (object: string): Promise<Record<string, unknown> | undefined> => {
+    const { status, body } = await api.send('GET', objectPath(object));
+    if (status === 404) return undefined;
+    if (status !== 200) throw new Error(`the API server said ${status} of ${object}: ${JSON.stringify(body)}`);
+    return body;
+  };
+  return {
+    plane,
+    api,
+    agentArgs: [
+      '--kubeconfig',
+      plane.kubeconfig(),
+      '--namespace',
+      AGENT_NAMESPACE,
+      '--data-dir',
+      join(folder, 'agent'),
+    ],
+    live: async (object) => {
+      const found = await get(object);
+      return found && printLive(found);
+    },
+    edit: async (object, from, to) => {
+      const found = JSON.stringify(await get(object)).replace(from, to);
+      const path = `${objectPath(object)}?fieldManager=kubectl-edit`;
+      const { status, body } = await api.send('PUT', path, JSON.parse(found));
+      if (status !== 200) throw new Error(`${object} cannot be edited: ${JSON.stringify(body)}`);
+    },
+    remove: async (object) => void (await api.send('DELETE', objectPath(object))),
+    pause: async (on) => {
+      const annotations = { 'fleetrelay.dev/paused': on ? 'true' : null };
+      const patch = { metadata: { annotations } };
+      await api.send('PATCH', `/api/v1/namespaces/${AGENT_NAMESPACE}`, patch, 'application/merge-patch+json');
+    },
+    takeAway: async () => {
+      await plane.killApiServer();
+      return () => plane.startApiServer();
+    },
+  };
+}
+
+/** As a person would read it; what an API server keeps for itself is not shown, its resourceVersion is. */
+function printLive(object: Record<string, unknown>): string {
+  const { managedFields: _, ...metadata } = object.metadata as Record<string, unknown>;
+  return dump({ ...object, metadata }, { lineWidth: -1 });
+}
+
+async function empty(api: ApiRequests): Promise<void> {
+  for (const namespace of [NAMESPACE, AGENT_NAMESPACE]) {
+    for (const kind of ['ConfigMap', 'Secret', 'Service', 'Lease.coordination.k8s.io']) {
+      await api.send('DELETE', objectPath(`${kind}/${namespace}/`).slice(0, -1));
+    }
+    await api.send('PATCH', `/api/v1/namespaces/${namespace}`, UNMARKED, 'application/merge-patch+json');
+  }
+}
+
+const UNMARKED = { metadata: { annotations: { 'fleetrelay.dev/paused': null } } };
+
+function namespaceOf(name: string): unknown {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+}
