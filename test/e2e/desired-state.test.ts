@@ -108,8 +108,8 @@ describeOnClusters('what a push does to real clusters', (clusters, { capabilitie
 
   it('carries a ConfigMap of 5 MB, or says of it alone that the cluster refuses it', async () => {
     const large = 'x'.repeat(5 * 1024 * 1024);
-    fleet.push({ 'apps/large.yaml': configMapYaml('large', large), 'apps/d.yaml': configMapYaml('d', 'one') });
-    await holds('east', 'd', 'one');
+    fleet.push({ 'apps/large.yaml': configMapYaml('large', large), 'apps/a.yaml': configMapYaml('a', 'five') });
+    await holds('east', 'a', 'five');
     const { tooLarge } = capabilities;
     if (tooLarge === undefined) await holds('east', 'large', large);
     else {

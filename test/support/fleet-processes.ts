@@ -151,7 +151,8 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
     status: async () => (await (await fetch(`${server.http()}/api/v1/status`)).json()) as FleetView,
     output: async (name, object) => {
       const response = await fetch(`${server.http()}/api/v1/outputs?cluster=${name}`);
-      return ((await response.json()) as OutputView[]).find((output) => output.object === object);
+      const { items } = (await response.json()) as { readonly items: readonly OutputView[] };
+      return items.find((output) => output.object === object);
     },
     cli,
     statusFile: (path) => {
