@@ -1,22 +1,30 @@
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 
+/** A custom resource that something is said about: this one, and not another of the same key. */
+export interface StatusTarget {
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly apiVersion: string;
+}
+
+/** What `kubectl describe` shows. */
+export interface ResourceEvent {
+  readonly type: 'Normal' | 'Warning';
+  /** Constant UpperCamelCase word. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** `gone`: there is no such object, or another one of the same key. `retry`: it may work later. `refused`: it will not. */
+export type StatusWriting =
+  | { readonly type: 'written' | 'gone' }
+  | { readonly type: 'retry' | 'refused'; readonly reason: string; readonly message: string };
+
 /** Writes what is said about custom resources, in their cluster. */
 export interface ResourceStatus {
-  /**
-   * Makes these fields of the status be so; others' fields stay. `gone`: there is no such object, or another one of the
-   * same key. `retry`: it may work later.
-   */
-  write(
-    target: { readonly key: ObjectKey; readonly uid: string; readonly apiVersion: string },
-    status: JsonObject,
-  ): Promise<
-    | { readonly type: 'written' | 'gone' }
-    | { readonly type: 'retry' | 'refused'; readonly reason: string; readonly message: string }
-  >;
-  /** What `kubectl describe` shows; lost without harm. Never rejects. */
-  event(
-    target: { readonly key: ObjectKey; readonly uid: string; readonly apiVersion: string },
-    event: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
-  ): Promise<void>;
+  /** Makes these fields of the status be so, and takes back those that it said before and says no more; others' stay. */
+  write(target: StatusTarget, status: JsonObject): Promise<StatusWriting>;
+  /** Lost without harm. Never rejects. */
+  event(target: StatusTarget, event: ResourceEvent): Promise<void>;
 }

@@ -1,0 +1,228 @@
+import { sha256, snapshotDigest } from '../../model/digest.ts';
+import { errorText } from '../../model/error-text.ts';
+import type { Digest, SourceName } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { CustomResource, CustomResourceState, CustomResources } from '../../ports/custom-resources.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Source } from '../../ports/source.ts';
+import { type Admission, createAdmission } from '../tree/admission.ts';
+import {
+  createTreeReader,
+  type DecodeFile,
+  type ReadTreeFile,
+  type TreeChange,
+  type TreeReader,
+} from '../tree/tree-reader.ts';
+import { createGatherer, type Gatherer } from './gatherer.ts';
+import { createMassDeletionWatch, type MassDeletionWatch } from './mass-deletion.ts';
+import { displayKind, kindPath, resourcePath } from './resource-path.ts';
+import { resourceText } from './resource-text.ts';
+
+/** A source whose files are custom resources. */
+export interface KubernetesSource extends Source {
+  /** The custom resources as they have entered, by path. */
+  entered(): ReadonlyMap<string, CustomResource>;
+}
+
+export interface KubernetesSourceOptions {
+  readonly name: SourceName;
+  /** API server and namespaces, for people. */
+  readonly address: string;
+}
+
+interface SourceDeps {
+  readonly resources: CustomResources;
+  readonly decode: DecodeFile;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Text {
+  readonly blob: Digest;
+  readonly bytes: Uint8Array;
+}
+
+/** What the API server holds just now, as a tree of files. */
+interface Tree {
+  readonly state: CustomResourceState;
+  readonly revision: string;
+  readonly resources: ReadonlyMap<string, CustomResource>;
+  readonly texts: ReadonlyMap<string, Text>;
+  /** Files that stand for kinds which cannot be listed, with their blobs. */
+  readonly unknown: ReadonlyMap<string, Digest>;
+}
+
+interface Following {
+  readonly deps: SourceDeps;
+  readonly reader: TreeReader;
+  readonly admission: Admission;
+  readonly watch: MassDeletionWatch;
+  readonly gatherer: Gatherer;
+  /** As they have entered. */
+  entered: Tree | undefined;
+  /** As the last look found them; waits if it did not enter. */
+  latest: Tree | undefined;
+}
+
+const MAX_RESOURCE_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Follows the custom resources of a cluster. Each is one file, and so is each kind that cannot be listed: one that
+ * cannot be read, so that the source is partial and removes nothing. A resource that is being deleted counts until it is
+ * gone: whoever put a finalizer there has work to do with it still. Resources that vanish as a whole kind wait for a
+ * person.
+ */
+export function createKubernetesSource(deps: SourceDeps, options: KubernetesSourceOptions): KubernetesSource {
+  const { name, address } = options;
+  const log = deps.log.child({ source: name });
+  const reader = createTreeReader({ decode: deps.decode }, { maxFileBytes: MAX_RESOURCE_BYTES });
+  const describe = (revision: string): string => `custom resources of ${address} with content ${revision.slice(0, 12)}`;
+  const following: Following = {
+    deps: { ...deps, log },
+    reader,
+    admission: createAdmission({ reader }, { name, describe }),
+    watch: createMassDeletionWatch(),
+    gatherer: createGatherer(deps.clock, () => lookOnce(following)),
+    entered: undefined,
+    latest: undefined,
+  };
+  const { admission, gatherer } = following;
+  return {
+    name,
+    address,
+    start: (listener, admitted) => {
+      admission.start(listener, admitted);
+      deps.resources.start(gatherer.changed);
+    },
+    trigger: gatherer.changed,
+    accept: (revision) => {
+      const { latest } = following;
+      if (latest?.revision !== revision || !admission.accept(revision)) return false;
+      haveEntered(following, latest);
+      return true;
+    },
+    read: async (path, blob) =>
+      [following.entered, following.latest].map((tree) => tree?.texts.get(path)).find((text) => text?.blob === blob)
+        ?.bytes,
+    entered: () => following.entered?.resources ?? new Map(),
+    stop: async () => {
+      gatherer.stop();
+      await deps.resources.stop();
+    },
+  };
+}
+
+async function lookOnce(following: Following): Promise<void> {
+  const { admission, watch, deps } = following;
+  const state = deps.resources.state();
+  watch.note(state);
+  if (state.kinds.some((kind) => kind.state === 'pending')) return;
+  const unknown = state.kinds.filter((kind) => kind.state === 'unknown');
+  const trouble = unknown.map(({ kind, message }) => `${displayKind(kind)}: ${message}`).join('; ');
+  if (unknown.length === state.kinds.length) {
+    // As if the repository could not be reached: what has entered holds, and stays as whole as it was.
+    admission.failing('CustomResourcesUnknown', trouble);
+    return;
+  }
+  try {
+    const outcome = await takeIn(following, treeOf(state));
+    if (outcome === 'refused' || unknown.length === 0) return;
+    const message = `${trouble}. What was read takes effect; this source removes nothing until all its kinds are read`;
+    admission.failing('KindsUnknown', message);
+  } catch (error) {
+    const message = errorText(error);
+    deps.log.error('custom resources could not be taken in', { detail: message });
+    admission.failing('ReadFailed', message);
+  }
+}
+
+async function takeIn(following: Following, tree: Tree): Promise<'entered' | 'refused'> {
+  const { admission, reader, watch, entered } = following;
+  following.latest = tree;
+  const changes = changesTo(reader, tree);
+  if (changes.length === 0 && entered !== undefined) {
+    following.entered = tree;
+    watch.entered(tree.state);
+    admission.synced();
+    return 'entered';
+  }
+  const prepared = await reader.prepare(changes, readerOf(tree));
+  // A person may have accepted another revision meanwhile.
+  if (!reader.isCurrent(prepared)) return takeIn(following, tree);
+  const candidate = { revision: tree.revision, prepared };
+  const refusal = refusalOf(following, tree);
+  if (refusal !== undefined) {
+    if (admission.waiting() === tree.revision) admission.stillRefused();
+    else admission.refuse(candidate, refusal);
+    return 'refused';
+  }
+  admission.enter(candidate);
+  haveEntered(following, tree);
+  admission.synced();
+  return 'entered';
+}
+
+function haveEntered(following: Following, tree: Tree): void {
+  following.entered = tree;
+  following.watch.entered(tree.state);
+}
+
+function refusalOf({ entered, admission, watch }: Following, tree: Tree) {
+  const after = keysOf(tree);
+  if (entered !== undefined) return watch.judge(keysOf(entered), after);
+  const admitted = admission.admitted();
+  const wasThere = admitted !== undefined && admitted !== tree.revision;
+  // An earlier process has seen resources, unless what it admitted was this very nothing.
+  return wasThere && after.size === 0 && tree.unknown.size === 0
+    ? { reason: 'AllDeleted', message: 'all custom resources are gone' }
+    : undefined;
+}
+
+function keysOf({ resources }: Tree): ReadonlySet<ObjectKey> {
+  return new Set([...resources.values()].map(({ key }) => key));
+}
+
+function treeOf(state: CustomResourceState): Tree {
+  const resources = new Map([...state.objects.values()].map((resource) => [resourcePath(resource.key), resource]));
+  const texts = new Map([...resources].map(([path, { value }]) => [path, textOf(value)]));
+  const kinds = state.kinds.filter((kind) => kind.state === 'unknown').map(({ kind }) => kindPath(kind));
+  const unknown = new Map(kinds.map((path) => [path, sha256(path)]));
+  const revision = snapshotDigest([...texts].map(([path, { blob }]) => [path, blob] as const));
+  return { state, revision, resources, texts, unknown };
+}
+
+function changesTo(reader: TreeReader, { texts, unknown }: Tree): readonly TreeChange[] {
+  const changes: TreeChange[] = reader
+    .paths()
+    .filter((path) => !texts.has(path) && !unknown.has(path))
+    .map((path) => ({ path, entry: null }));
+  for (const [path, { blob, bytes }] of texts) {
+    if (reader.entryOf(path)?.blob === blob) continue;
+    changes.push({ path, entry: { kind: 'file', blob, size: bytes.length } });
+  }
+  for (const [path, blob] of unknown) {
+    if (reader.entryOf(path)?.blob !== blob) changes.push({ path, entry: { kind: 'file', blob, size: 0 } });
+  }
+  return changes;
+}
+
+function readerOf({ texts }: Tree): ReadTreeFile {
+  return async (path) => {
+    const text = texts.get(path);
+    return text === undefined ? { reason: 'stands for a kind that cannot be listed just now' } : { bytes: text.bytes };
+  };
+}
+
+const known = new WeakMap<JsonObject, Text>();
+
+/** Of a value that is still the same one, as it was printed. */
+function textOf(value: JsonObject): Text {
+  const before = known.get(value);
+  if (before !== undefined) return before;
+  const bytes = resourceText(value);
+  const text = { bytes, blob: sha256(bytes) };
+  known.set(value, text);
+  return text;
+}

@@ -1,0 +1,31 @@
+import { printYaml } from '../../manifest/print-yaml.ts';
+import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+
+/**
+ * What a custom resource declares, as the text of a manifest: what an API server fills in is left out, so that the text
+ * changes exactly when somebody has changed what is meant. Equal values give equal bytes.
+ */
+export function resourceText(value: JsonObject): Uint8Array {
+  const { apiVersion, kind, metadata, status: _status, ...rest } = value;
+  const declared = { apiVersion, kind, metadata: declaredMetadata(metadata), ...(inOrder(rest) as JsonObject) };
+  return new TextEncoder().encode(printYaml(declared));
+}
+
+function declaredMetadata(metadata: JsonValue | undefined): JsonObject {
+  const { name, namespace, labels, annotations } = isJsonObject(metadata) ? metadata : {};
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(isJsonObject(labels) ? { labels: inOrder(labels) } : {}),
+    ...(isJsonObject(annotations) && Object.keys(annotations).length > 0 ? { annotations: inOrder(annotations) } : {}),
+  };
+}
+
+function inOrder(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).flatMap(([key, member]) =>
+    member === undefined ? [] : [[key, inOrder(member)] as const],
+  );
+  return Object.fromEntries(members.sort(([a], [b]) => compareText(a, b)));
+}

@@ -1,0 +1,138 @@
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../src/model/json.ts';
+import { type ObjectKey, objectKey, objectRefOf, refOfObject } from '../../src/model/object-key.ts';
+import { must } from '../../src/model/result.ts';
+import type { CustomResource, CustomResourceKindState, CustomResources } from '../../src/ports/custom-resources.ts';
+import type { ResourceEvent, ResourceStatus } from '../../src/ports/resource-status.ts';
+
+/** The custom resources of a cluster in memory, and their status. */
+export interface FakeCustomResources {
+  readonly resources: CustomResources;
+  readonly status: ResourceStatus;
+  /** Creates or changes an object, as `kubectl apply` would. */
+  apply(object: JsonObject): CustomResource;
+  remove(key: string): void;
+  kind(kind: string, state: CustomResourceKindState['state'], message?: string): void;
+  get(key: string): CustomResource | undefined;
+  readonly writes: readonly { readonly key: string; readonly status: JsonObject }[];
+  readonly events: readonly (ResourceEvent & { readonly key: string })[];
+  /** What the next writes of an object are answered with, until it is taken away. */
+  readonly answers: Map<string, Awaited<ReturnType<ResourceStatus['write']>>>;
+  stopped: boolean;
+}
+
+export const engineKinds = [
+  'admin.gloo.solo.io/KubernetesCluster',
+  'fleetrelay.dev/Placement',
+  'fleetrelay.dev/FleetPolicy',
+];
+
+/** Creates it: every kind is listed, and empty. */
+export function createFakeCustomResources(kinds: readonly string[] = engineKinds): FakeCustomResources {
+  const states = new Map<string, CustomResourceKindState>(
+    kinds.map((kind) => [kind, { kind, state: 'complete', message: '' }]),
+  );
+  const objects = new Map<ObjectKey, CustomResource>();
+  const writes: { key: string; status: JsonObject }[] = [];
+  const events: (ResourceEvent & { key: string })[] = [];
+  const answers: FakeCustomResources['answers'] = new Map();
+  let version = 0;
+  let changed = (): void => undefined;
+
+  const put = (resource: CustomResource): CustomResource => {
+    objects.set(resource.key, resource);
+    changed();
+    return resource;
+  };
+  const fake: FakeCustomResources = {
+    resources: {
+      start: (listener) => {
+        changed = listener;
+        changed();
+      },
+      state: () => ({ kinds: [...states.values()], objects: new Map(objects) }),
+      stop: async () => {
+        fake.stopped = true;
+      },
+    },
+    status: {
+      write: async ({ key, uid }, status) => {
+        const answer = answers.get(key);
+        if (answer !== undefined) return answer;
+        const resource = objects.get(key);
+        if (resource?.uid !== uid) return { type: 'gone' };
+        writes.push({ key, status });
+        put({ ...resource, resourceVersion: String(++version), status: merged(resource.status ?? {}, status) });
+        return { type: 'written' };
+      },
+      event: async ({ key }, event) => void events.push({ key, ...event }),
+    },
+    apply: (object) => {
+      const key = objectKey(must(refOfObject(object)));
+      const before = objects.get(key);
+      const same = jsonEquals(before?.value.spec, object.spec);
+      const generation = before === undefined ? 1 : before.generation + (same ? 0 : 1);
+      const uid = before?.uid ?? `uid-${++version}`;
+      const resourceVersion = String(++version);
+      return put({ key, uid, generation, resourceVersion, value: object, status: before?.status });
+    },
+    remove: (key) => {
+      objects.delete(key as ObjectKey);
+      changed();
+    },
+    kind: (kind, state, message = '') => {
+      states.set(kind, { kind, state, message });
+      changed();
+    },
+    get: (key) => objects.get(key as ObjectKey),
+    writes,
+    events,
+    answers,
+    stopped: false,
+  };
+  return fake;
+}
+
+/** Server-side apply, as far as a status needs it: conditions are one a type, the rest is replaced. */
+function merged(before: JsonObject, after: JsonObject): JsonObject {
+  const typeOf = (value: JsonValue): JsonValue | undefined => (isJsonObject(value) ? value.type : undefined);
+  const listOf = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : []);
+  const ours = listOf(after.conditions);
+  const others = listOf(before.conditions).filter((old) => !ours.some((own) => typeOf(own) === typeOf(old)));
+  return { ...before, ...after, conditions: [...others, ...ours] };
+}
+
+/** A KubernetesCluster as a custom resource. */
+export function clusterResource(name: string, labels: Readonly<Record<string, string>> = {}): JsonObject {
+  return {
+    apiVersion: 'admin.gloo.solo.io/v2',
+    kind: 'KubernetesCluster',
+    metadata: { name, namespace: 'fleet', labels },
+    spec: {},
+  };
+}
+
+/** A Placement as a custom resource. */
+export function placementResource(
+  name: string,
+  paths: readonly string[],
+  clusters: JsonObject = { selector: {} },
+): JsonObject {
+  return {
+    apiVersion: 'fleetrelay.dev/v1alpha1',
+    kind: 'Placement',
+    metadata: { name, namespace: 'fleet' },
+    spec: { paths, clusters },
+  };
+}
+
+/** The conditions in a status, by type. */
+export function conditionsIn(status: JsonObject | undefined): Readonly<Record<string, JsonObject>> {
+  const list = Array.isArray(status?.conditions) ? status.conditions.filter(isJsonObject) : [];
+  return Object.fromEntries(list.map((condition) => [String(condition.type), condition]));
+}
+
+/** `Kind/name` of a key. */
+export function shortName(key: string): string {
+  const { kind, name } = objectRefOf(key as ObjectKey);
+  return `${kind}/${name}`;
+}

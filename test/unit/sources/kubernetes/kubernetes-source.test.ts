@@ -1,0 +1,239 @@
+import { describe, expect, it } from 'vitest';
+import { decodeFile } from '../../../../src/manifest/decode-file.ts';
+import { parseSourceName } from '../../../../src/model/ids.ts';
+import type { ObjectKey } from '../../../../src/model/object-key.ts';
+import { must } from '../../../../src/model/result.ts';
+import { createKubernetesSource } from '../../../../src/sources/kubernetes/kubernetes-source.ts';
+import { resourceOfPath, resourcePath } from '../../../../src/sources/kubernetes/resource-path.ts';
+import {
+  clusterResource,
+  createFakeCustomResources,
+  type FakeCustomResources,
+  placementResource,
+} from '../../../support/fake-custom-resources.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import { createSourceRecorder } from '../../../support/source-recorder.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+
+const east = 'admin.gloo.solo.io/KubernetesCluster/fleet/east';
+const eastPath = 'KubernetesCluster.admin.gloo.solo.io/fleet/east.yaml';
+const appsPath = 'Placement.fleetrelay.dev/fleet/apps.yaml';
+
+function follow(fake: FakeCustomResources, admitted?: string) {
+  const clock = createVirtualClock();
+  const source = createKubernetesSource(
+    { resources: fake.resources, decode: decodeFile, clock, log: silentLog },
+    { name: must(parseSourceName('custom')), address: 'https://127.0.0.1:6443' },
+  );
+  const recorder = createSourceRecorder();
+  source.start(recorder, admitted);
+  return { source, recorder, clock, later: () => clock.advance(3_000) };
+}
+
+function threeResources(): FakeCustomResources {
+  const fake = createFakeCustomResources();
+  fake.apply(clusterResource('east', { env: 'prod' }));
+  fake.apply(clusterResource('west'));
+  fake.apply(placementResource('apps', ['apps/**']));
+  return fake;
+}
+
+describe('custom resources as a source', () => {
+  it('are one file each, with lines that can be found', async () => {
+    const fake = threeResources();
+    const { source, recorder, later } = follow(fake);
+    await later();
+    expect([...recorder.files]).toEqual([
+      [eastPath, 'whole'],
+      [eastPath.replace('east', 'west'), 'whole'],
+      [appsPath, 'whole'],
+    ]);
+    expect(recorder.lastCondition()).toMatchObject({ state: 'synced', reason: 'Synced' });
+    const change = recorder.observations[0]?.changes.find(({ path }) => path === appsPath);
+    const bytes = await source.read(appsPath, change?.file?.blob ?? '');
+    expect(new TextDecoder().decode(bytes)).toBe(
+      'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata:\n  name: apps\n  namespace: fleet\nspec:\n  clusters:\n    selector: {}\n  paths:\n    - apps/**\n',
+    );
+    expect(await source.read(appsPath, 'another')).toBeUndefined();
+    expect(source.entered().get(eastPath)).toMatchObject({ key: east, generation: 1 });
+  });
+
+  it('have paths that lead back to them', () => {
+    for (const key of [east, 'fleetrelay.dev/Placement//apps', 'kuma.io/Dataplane/shop/web.yaml.1']) {
+      expect(resourceOfPath(resourcePath(key as ObjectKey))).toBe(key);
+    }
+    for (const path of ['Placement.fleetrelay.dev.yaml', 'a/b/c.yaml', 'A.b/../c.yaml', 'A.b/n/x/y.yaml']) {
+      expect(resourceOfPath(path), path).toBeUndefined();
+    }
+  });
+
+  it('make few revisions of a burst, and none of a status', async () => {
+    const fake = createFakeCustomResources();
+    fake.apply(clusterResource('east'));
+    const { recorder, clock, later } = follow(fake);
+    await later();
+    for (let index = 0; index < 100; index += 1) {
+      fake.apply(placementResource(`p${index}`, ['apps/**']));
+      await clock.advance(10);
+    }
+    await later();
+    expect(recorder.files.size).toBe(101);
+    expect(recorder.observations.length).toBe(2);
+    const resource = fake.get(east);
+    if (resource === undefined) throw new Error('it is gone');
+    await fake.status.write({ ...resource, apiVersion: '' }, { observedGeneration: 1 });
+    await later();
+    expect(recorder.observations.length).toBe(2);
+  });
+
+  it('enter within a bounded time while changes go on and on', async () => {
+    const fake = createFakeCustomResources();
+    const { recorder, clock } = follow(fake);
+    for (let index = 0; index < 25; index += 1) {
+      fake.apply(placementResource('p', [`apps/${index}/**`]));
+      await clock.advance(100);
+    }
+    expect(recorder.observations.length).toBe(1);
+  });
+
+  it('wait until every kind has been listed or could not be', async () => {
+    const fake = threeResources();
+    fake.kind('fleetrelay.dev/FleetPolicy', 'pending');
+    const { recorder, later } = follow(fake);
+    await later();
+    expect(recorder.observations).toEqual([]);
+    expect(recorder.conditions).toEqual([]);
+    fake.kind('fleetrelay.dev/FleetPolicy', 'complete');
+    await later();
+    expect(recorder.observations[0]?.state).toBe('whole');
+  });
+
+  it('are partial while a kind is unknown, say what to do, and are whole again afterwards', async () => {
+    const fake = threeResources();
+    fake.kind('fleetrelay.dev/FleetPolicy', 'unknown', 'is not installed: kubectl apply -f deploy/crds');
+    const { recorder, later } = follow(fake);
+    await later();
+    expect(recorder.observations[0]?.state).toBe('partial');
+    expect(recorder.files.get('FleetPolicy.fleetrelay.dev.yaml')).toBe('unreadable');
+    expect(recorder.lastCondition()).toMatchObject({ state: 'failing', reason: 'KindsUnknown' });
+    expect(recorder.lastCondition()?.message).toContain('FleetPolicy.fleetrelay.dev: is not installed: kubectl apply');
+    fake.kind('fleetrelay.dev/FleetPolicy', 'complete');
+    await later();
+    expect(recorder.observations[1]).toMatchObject({ state: 'whole', revision: recorder.observations[0]?.revision });
+    expect(recorder.lastCondition()).toMatchObject({ state: 'synced' });
+  });
+
+  it('say nothing while nothing can be listed, and hold what has entered', async () => {
+    const fake = threeResources();
+    const kinds = fake.resources.state().kinds.map(({ kind }) => kind);
+    for (const kind of kinds) fake.kind(kind, 'unknown', 'the API server does not answer');
+    const { recorder, later } = follow(fake);
+    await later();
+    expect(recorder.observations).toEqual([]);
+    expect(recorder.lastCondition()).toMatchObject({ state: 'failing', reason: 'CustomResourcesUnknown' });
+    for (const kind of kinds) fake.kind(kind, 'complete');
+    await later();
+    for (const kind of kinds) fake.kind(kind, 'unknown', 'the API server does not answer');
+    await later();
+    expect(recorder.observations.map(({ state }) => state)).toEqual(['whole']);
+    expect(recorder.lastCondition()).toMatchObject({ state: 'failing' });
+  });
+
+  it('have lines in what is said about a bad one, which makes the source partial', async () => {
+    const fake = threeResources();
+    fake.apply({ ...placementResource('bad', ['../secrets/**']) });
+    const { recorder, later } = follow(fake);
+    await later();
+    expect(recorder.observations[0]).toMatchObject({
+      state: 'partial',
+      diagnostics: [{ severity: 'error', at: { path: 'Placement.fleetrelay.dev/fleet/bad.yaml', line: 10 } }],
+    });
+  });
+
+  it('go one by one when somebody deletes them', async () => {
+    const fake = threeResources();
+    const { recorder, later } = follow(fake);
+    await later();
+    fake.remove('fleetrelay.dev/Placement/fleet/apps');
+    await later();
+    expect(recorder.files.has(appsPath)).toBe(false);
+    expect(recorder.lastCondition()?.state).toBe('synced');
+  });
+
+  it('wait for a person when all of a kind go at once', async () => {
+    const fake = threeResources();
+    const { source, recorder, later } = follow(fake);
+    await later();
+    fake.remove(east);
+    fake.remove(east.replace('east', 'west'));
+    await later();
+    expect(recorder.files.has(eastPath)).toBe(true);
+    const refused = recorder.lastCondition();
+    expect(refused).toMatchObject({ state: 'refused', reason: 'KindDeleted' });
+    expect(refused?.message).toContain('2 of 2 custom resources of KubernetesCluster.admin.gloo.solo.io are gone');
+    expect(refused?.message).toContain(`fleetrelay source accept custom ${refused?.refusedRevision}`);
+    expect(source.entered().has(eastPath)).toBe(true);
+    expect(source.accept('another')).toBe(false);
+    expect(source.accept(refused?.refusedRevision ?? '')).toBe(true);
+    expect(recorder.files.has(eastPath)).toBe(false);
+    expect(source.entered().has(eastPath)).toBe(false);
+    expect(recorder.lastCondition()).toMatchObject({ state: 'synced' });
+  });
+
+  it('wait for a person when all are gone, also after a restart', async () => {
+    const fake = createFakeCustomResources();
+    fake.apply(clusterResource('east'));
+    const before = follow(fake);
+    await before.later();
+    fake.remove(east);
+    await before.later();
+    expect(before.recorder.lastCondition()).toMatchObject({ state: 'refused', reason: 'AllDeleted' });
+    const admitted = before.recorder.observations[0]?.revision;
+    const after = follow(fake, admitted);
+    await after.later();
+    expect(after.recorder.observations).toEqual([]);
+    expect(after.recorder.lastCondition()).toMatchObject({ state: 'refused', reason: 'AllDeleted' });
+    fake.apply(clusterResource('east'));
+    await after.later();
+    expect(after.recorder.observations[0]?.revision).toBe(admitted);
+    expect(after.recorder.lastCondition()).toMatchObject({ state: 'synced' });
+  });
+
+  it('wait for a person when a kind comes back with less than it had', async () => {
+    const fake = threeResources();
+    fake.apply(placementResource('more', ['more/**']));
+    fake.apply(placementResource('most', ['most/**']));
+    const { recorder, later } = follow(fake);
+    await later();
+    fake.kind('fleetrelay.dev/Placement', 'unknown', 'its definition is being deleted');
+    await later();
+    expect(recorder.files.get(appsPath)).toBe('whole');
+    fake.remove('fleetrelay.dev/Placement/fleet/more');
+    fake.remove('fleetrelay.dev/Placement/fleet/most');
+    fake.kind('fleetrelay.dev/Placement', 'complete');
+    await later();
+    expect(recorder.lastCondition()).toMatchObject({ state: 'refused', reason: 'KindDeleted' });
+    // As a backup is played back, and before anybody had to accept anything.
+    fake.apply(placementResource('more', ['more/**']));
+    await later();
+    expect(recorder.lastCondition()).toMatchObject({ state: 'synced' });
+    expect(recorder.files.has('Placement.fleetrelay.dev/fleet/most.yaml')).toBe(false);
+  });
+
+  it('can be none from the start', async () => {
+    const { recorder, later } = follow(createFakeCustomResources());
+    await later();
+    expect(recorder.observations[0]).toMatchObject({ state: 'whole', changes: [] });
+    expect(recorder.lastCondition()).toMatchObject({ state: 'synced' });
+  });
+
+  it('end with their source', async () => {
+    const fake = threeResources();
+    const { source, recorder, later, clock } = follow(fake);
+    await source.stop();
+    await later();
+    expect(fake.stopped).toBe(true);
+    expect(recorder.observations).toEqual([]);
+    expect(clock.waiting()).toBe(0);
+  });
+});
