@@ -1,4 +1,4 @@
-import type { LiveObject } from '../model/agent.ts';
+import type { KindState, LiveObject } from '../model/agent.ts';
 import { objectDigest } from '../model/digest.ts';
 import { isJsonObject, type JsonObject } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
@@ -37,7 +37,7 @@ export function createDiscovery(): Discovery {
 
   function unreadable(why: string): InputSnapshot | undefined {
     if (last === undefined) return undefined;
-    last = { objects: last.objects, kinds: last.kinds.map(({ kind }) => ({ kind, state: 'unknown', message: why })) };
+    last = { objects: last.objects, kinds: last.kinds.map(unknownBecause(why)) };
     return last;
   }
 
@@ -72,6 +72,10 @@ function trimMetadata(metadata: JsonObject): JsonObject {
   if (!isJsonObject(annotations) || annotations[LAST_APPLIED] === undefined) return kept;
   const { [LAST_APPLIED]: _lastApplied, ...rest } = annotations;
   return Object.keys(rest).length === 0 ? others : { ...others, annotations: rest };
+}
+
+function unknownBecause(message: string): (kind: KindState) => KindState {
+  return (kind) => (kind.state === 'offered' ? kind : { ...kind, state: 'unknown', message });
 }
 
 function sameSnapshot(a: InputSnapshot, b: InputSnapshot): boolean {

@@ -1,5 +1,4 @@
 import type { GuardLimits, Placement } from '../model/desired.ts';
-import type { KindScope } from '../model/kinds.ts';
 import type { CommitReport, Contribution, Derived, Graph, Index } from './collections/types.ts';
 import { type ClusterValue, deriveClusters, indexClusters } from './fleet/clusters.ts';
 import type { Declared } from './fleet/declared.ts';
@@ -19,7 +18,8 @@ import { deriveGuards } from './output/guards.ts';
 import { deriveOutputs, type Output } from './output/outputs.ts';
 import { derivePending, type PendingChange } from './output/pending.ts';
 import { type Assignment, deriveAssignments } from './placement/assignments.ts';
-import { type Candidate, deriveCandidates, deriveKindScopes } from './placement/candidates.ts';
+import { type Candidate, deriveCandidates } from './placement/candidates.ts';
+import { deriveKindScopes } from './placement/kind-scopes.ts';
 import { derivePlacements, indexPlacements, type PlacementValue } from './placement/placements.ts';
 import { deriveProgress, type Progress, progressStates } from './status/progress.ts';
 
@@ -86,7 +86,7 @@ export function createEngine(graph: Graph): Engine {
   const { placements, declared } = derivePlacements(graph, declarations, inputs.lastReadPlacements, clustersByPosting);
   const placementsByFolder = indexPlacements(graph, placements);
   const assignments = deriveAssignments(graph, documents, placementsByFolder, clustersByPosting);
-  const kindScopes: Derived<KindScope> = deriveKindScopes(graph, documents);
+  const kindScopes = deriveKindScopes(graph, { documents, kinds: inputs.kinds, ledger });
   const candidates = deriveCandidates(graph, { ...declarations, assignments, kindScopes, agents });
 
   // What each cluster should hold: removal needs proof, and passes the guards.

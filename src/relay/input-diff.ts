@@ -38,7 +38,7 @@ export function diffInput(
 }
 
 function kindsText(kinds: readonly KindState[]): string {
-  return canonicalJson(kinds.map(({ kind, state, message }) => ({ kind, state, message })));
+  return canonicalJson(kinds.map(({ kind, state, message, scope }) => ({ kind, state, message, scope })));
 }
 
 /**
@@ -61,7 +61,7 @@ export function withoutTooLarge(snapshot: InputSnapshot, tooLarge: ReadonlyMap<s
   if (unknown.size === 0) return snapshot;
   const kinds = snapshot.kinds.map((kind): KindState => {
     const message = unknown.get(kind.kind);
-    return message === undefined ? kind : { kind: kind.kind, state: 'unknown', message };
+    return message === undefined ? kind : { ...kind, state: 'unknown', message };
   });
   return { objects: left, kinds };
 }

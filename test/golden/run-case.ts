@@ -2,6 +2,7 @@ import { load } from 'js-yaml';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
 import { displayDiagnostic } from '../../src/model/diagnostic.ts';
 import type { JsonValue } from '../../src/model/json.ts';
+import type { KindScope } from '../../src/model/kinds.ts';
 import { displayKey } from '../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../src/model/output.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
@@ -19,6 +20,8 @@ interface Step {
   readonly push?: Readonly<Record<string, string | null>>;
   readonly connect?: readonly string[];
   readonly disconnect?: readonly string[];
+  /** The kinds that a cluster says it has, with their scopes (empty: the kind is unknown now, and its scope too). */
+  readonly kinds?: Readonly<Record<string, Readonly<Record<string, KindScope | ''>>>>;
   /** Objects that an agent cannot apply from now on, by cluster. */
   readonly failing?: Readonly<Record<string, readonly string[]>>;
   /** Approves what is held. */
@@ -53,6 +56,15 @@ async function play(world: FleetWorld, step: Step): Promise<void> {
   for (const cluster of step.connect ?? []) {
     const admission = world.agent(cluster).connect();
     if (admission.type !== 'admitted') throw new Error(`${cluster} was not admitted: ${admission.message}`);
+  }
+  for (const [cluster, kinds] of Object.entries(step.kinds ?? {})) {
+    world
+      .agent(cluster)
+      .lists(
+        Object.entries(kinds).map(([kind, scope]) =>
+          scope === '' ? { kind, state: 'unknown', message: '' } : { kind, state: 'offered', message: '', scope },
+        ),
+      );
   }
   if (step.approve === true) {
     await world.settle();

@@ -3,7 +3,7 @@ import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
 import { createManagementServer, type ManagementServer } from '../../src/compose/management-server.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
-import type { AgentHello, AgentHolding, InventoryEntry, ObjectResult } from '../../src/model/agent.ts';
+import type { AgentHello, AgentHolding, InventoryEntry, KindState, ObjectResult } from '../../src/model/agent.ts';
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import { sha256, snapshotDigest } from '../../src/model/digest.ts';
 import {
@@ -74,6 +74,8 @@ export interface FakeAgent {
   capabilities: readonly string[];
   /** What it was told that the policy says. */
   readonly settings: readonly AgentSettings[];
+  /** The agent says which kinds its cluster has: a step of its input. */
+  lists(kinds: readonly KindState[]): void;
   /** Objects that the agent cannot apply, by key as people write it. */
   readonly failing: Set<string>;
   /** From now on deltas are not answered, until released. */
@@ -319,6 +321,14 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
       waiting = undefined;
       paused = false;
     },
+    lists: (kinds) =>
+      listenerNow().input(cluster, {
+        from: snapshotDigest([]),
+        to: snapshotDigest([]),
+        upserts: [],
+        removals: [],
+        kinds,
+      }),
     closed,
     settings,
     restore: (restored) => {

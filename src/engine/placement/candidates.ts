@@ -1,13 +1,14 @@
 import { objectDigest } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
-import { builtInKindScope, type KindScope } from '../../model/kinds.ts';
+import type { KindScope } from '../../model/kinds.ts';
 import { type ObjectRef, objectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import type { Collection, Contribution, Derived, Graph, Index } from '../collections/types.ts';
+import type { Collection, Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
 import { anyDoubt, type DocumentValue, originOf, type SourceProof } from '../fleet/sources.ts';
 import type { AgentValue } from '../inputs.ts';
 import type { Assignment } from './assignments.ts';
+import { type KindScopes, scopeAsHeld, scopeEverywhere, scopeListed } from './kind-scopes.ts';
 
 /** An object that some document wants in a cluster. Partition: the cluster. Key: the object's. */
 export interface Candidate {
@@ -19,59 +20,58 @@ export interface Candidate {
   readonly scopeUnknown: boolean;
 }
 
+interface CandidateInputs {
+  readonly assignments: Collection<Assignment>;
+  readonly documents: Collection<DocumentValue>;
+  readonly kindScopes: KindScopes;
+  readonly agents: Collection<AgentValue>;
+  readonly doubts: Index<SourceProof>;
+}
+
 /** Everything that some document wants somewhere; several documents may want one key. */
-export function deriveCandidates(
-  graph: Graph,
-  inputs: {
-    readonly assignments: Collection<Assignment>;
-    readonly documents: Collection<DocumentValue>;
-    readonly kindScopes: Collection<KindScope>;
-    readonly agents: Collection<AgentValue>;
-    readonly doubts: Index<SourceProof>;
-  },
-): Derived<readonly Contribution<Candidate>[]> {
+export function deriveCandidates(graph: Graph, inputs: CandidateInputs): Derived<readonly Contribution<Candidate>[]> {
   const { assignments, documents, kindScopes, agents, doubts } = inputs;
   return graph.gather<Assignment, Candidate>({
     name: 'candidates',
     from: assignments,
-    reads: [documents, kindScopes, agents, doubts],
+    reads: [documents, kindScopes.declared, kindScopes.listed, kindScopes.held, agents, doubts],
     compute: ({ partition, key, value: { clusters } }, read, emit) => {
       const document = read.get(documents, partition, key);
       if (document?.content.type !== 'object') return;
       const { ref, value, digest } = document.content;
       const claim = { origin: originOf({ partition, key }), identity: document.identity };
-      const scope = builtInKindScope(ref.group, ref.kind) ?? read.get(kindScopes, '', `${ref.group}/${ref.kind}`);
-      const settled = scope === undefined ? undefined : { ...claim, ...settle(ref, value, digest, scope) };
+      const everywhere = scopeEverywhere(read, kindScopes, ref);
+      const settled = everywhere && { ...claim, ...settle(ref, value, digest, everywhere) };
       for (const cluster of clusters) {
-        if (settled !== undefined) emit(cluster, objectKey(settled.ref), candidateOf(settled, false));
-        else {
-          // While a source cannot be read whole, the definition of the kind may be what is missing.
-          const asWritten = read.get(agents, '', cluster)?.kindsAsWritten === true && !anyDoubt(read, doubts);
-          const known = ref.namespace !== '' || asWritten;
-          emit(cluster, objectKey(ref), candidateOf({ ...claim, value, digest }, !known));
+        if (settled !== undefined) {
+          emit(cluster, objectKey(settled.ref), candidateOf(settled, false));
+          continue;
         }
+        const known = scopeIn(cluster, ref, read, inputs);
+        const there =
+          known === undefined || known === 'AsWritten' ? { ref, value, digest } : settle(ref, value, digest, known);
+        emit(cluster, objectKey(there.ref), candidateOf({ ...claim, ...there }, known === undefined));
       }
     },
   });
 }
 
-/** The scopes of the kinds that CustomResourceDefinitions in the desired state define. Key: `group/Kind`. */
-export function deriveKindScopes(graph: Graph, documents: Collection<DocumentValue>): Derived<KindScope> {
-  return graph.derive<DocumentValue, KindScope>({
-    name: 'kindScopes',
-    from: documents,
-    compute: ({ value: { content } }, _read, emit) => {
-      if (content.type !== 'object' || content.ref.kind !== 'CustomResourceDefinition') return;
-      if (content.ref.group !== 'apiextensions.k8s.io') return;
-      const { spec } = content.value;
-      if (!isJsonObject(spec) || !isJsonObject(spec.names)) return;
-      const { group, scope } = spec;
-      const { kind } = spec.names;
-      if (typeof group === 'string' && typeof kind === 'string' && (scope === 'Namespaced' || scope === 'Cluster')) {
-        emit('', `${group}/${kind}`, scope);
-      }
-    },
-  });
+/**
+ * The scope of a kind in a cluster; `AsWritten` if the object has the key that its manifest says, undefined if nobody
+ * knows what its key is.
+ */
+function scopeIn(
+  cluster: string,
+  ref: ObjectRef,
+  read: Reader,
+  { agents, doubts, kindScopes }: CandidateInputs,
+): KindScope | 'AsWritten' | undefined {
+  const listed = scopeListed(read, kindScopes, cluster, ref);
+  if (listed !== undefined) return listed;
+  const takesAsWritten = read.get(agents, '', cluster)?.kindsAsWritten === true;
+  // While a source cannot be read whole, the definition of the kind may be what is missing.
+  if (takesAsWritten && (ref.namespace !== '' || !anyDoubt(read, doubts))) return 'AsWritten';
+  return scopeAsHeld(read, kindScopes, cluster, ref) ?? (ref.namespace === '' ? undefined : 'AsWritten');
 }
 
 type Claimed = Omit<Candidate, 'scopeUnknown'>;

@@ -10,6 +10,9 @@ import { clipText, digestBytes, readDigest, readKey, readText, readWord } from '
 
 const KIND = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/[A-Za-z][A-Za-z0-9]{0,62}$/;
 
+const KIND_STATES = ['complete', 'unknown', 'offered'] as const;
+const KIND_SCOPES = ['Namespaced', 'Cluster'] as const;
+
 /** The head of an input delta. */
 export function inputHead(delta: InputDelta) {
   return { case: 'input' as const, value: { from: digestBytes(delta.from), to: digestBytes(delta.to) } };
@@ -19,8 +22,8 @@ export function inputHead(delta: InputDelta) {
 export function* inputRecords(delta: InputDelta, objectBytes: number): Generator<RecordInit, void, void> {
   for (const object of delta.upserts) yield* objectRecords(object, objectBytes);
   for (const key of delta.removals) yield { case: 'removal', value: { key } };
-  for (const { kind, state, message } of delta.kinds) {
-    yield { case: 'kind', value: { kind, state, message: clipText(message) } };
+  for (const { kind, state, message, scope = '' } of delta.kinds) {
+    yield { case: 'kind', value: { kind, state, message: clipText(message), scope } };
   }
 }
 
@@ -59,11 +62,19 @@ export function createInputAssembler(
   };
 }
 
-function readKind(record: { kind: string; state: string; message: string }, into: Map<string, KindState>): void {
+function readKind(
+  record: { kind: string; state: string; message: string; scope: string },
+  into: Map<string, KindState>,
+): void {
   const { kind } = record;
   if (!KIND.test(kind)) throw new ProtocolError('BadKind', `${quote(kind)} is not group/Kind`);
   if (into.has(kind)) throw new ProtocolError('OutOfTurn', `kind ${quote(kind)} comes twice`);
-  into.set(kind, { kind, state: readWord(record.state, ['complete', 'unknown']), message: readText(record.message) });
+  into.set(kind, {
+    kind,
+    state: readWord(record.state, KIND_STATES),
+    message: readText(record.message),
+    ...(record.scope === '' ? {} : { scope: readWord(record.scope, KIND_SCOPES) }),
+  });
 }
 
 /** The records of what is held of an input snapshot. */
