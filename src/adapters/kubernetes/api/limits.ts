@@ -23,3 +23,17 @@ export const THROTTLED_RETRIES = 4;
 export const THROTTLED_LONGEST_MS = 30_000;
 /** Credentials are read again after this time: tokens in files are replaced while a process runs. */
 export const CREDENTIALS_MS = 10_000;
+
+/** A request for a page of a list. */
+export const PAGE_MS = 60_000;
+/** A list as a stream: silence before its end, and the whole of it. After that it is asked for in pages. */
+export const STREAM_SILENCE_MS = 10_000;
+export const STREAM_MS = 60_000;
+/** How much longer than it was asked to a watch may be silent. */
+export const WATCH_GRACE_MS = 30_000;
+/** Longest silence of a watch on a server that sends bookmarks, which come each minute. */
+export const BOOKMARK_SILENCE_MS = 150_000;
+/** A watch that lived this long was a good one: back-off starts over. */
+export const GOOD_WATCH_MS = 10_000;
+/** A kind whose server does not answer for this long is no longer known. */
+export const UNKNOWN_AFTER_MS = 60_000;

@@ -113,11 +113,15 @@ export interface ReflectorOptions {
   readonly fieldSelector?: string;
   /** Objects a page of a list; default 500. */
   readonly pageSize?: number;
+  /** Shortest and longest time in seconds after which the server is asked to end a watch; default 240 to 480. */
+  readonly watchSeconds?: readonly [number, number];
 }
 
 /**
  * What a reflector tells, one call after the other. A call that throws is logged and spoils nothing else.
- * Raw objects are handed over: the listener trims and keeps what it wants, and the rest is garbage.
+ * Raw objects are handed over, each with a name, the namespace that it must have, apiVersion and kind: the listener trims
+ * and keeps what it wants, and the rest is garbage. An object may be told twice, and a watch that is resumed may repeat
+ * itself: what came last counts.
  */
 export interface ReflectorListener {
   /** A whole list begins: what it does not name is gone when `listed` comes. */
@@ -126,10 +130,14 @@ export interface ReflectorListener {
   upsert(object: JsonObject): void;
   /** The list is complete, as of this resourceVersion. */
   listed(resourceVersion: string): void;
-  /** Of a watch. */
+  /** Of a watch; also between `listing` and `listed`, where a list comes as a stream. */
   removed(object: JsonObject): void;
   /** The last list did not come to its end: forget that it began. */
   listFailed(): void;
-  /** The kind cannot be listed or watched now (`unknown`, with the reason), or can again (`complete`, after a list). */
+  /**
+   * `complete`: told from the first whole list on. `unknown`: the kind cannot be listed or watched, with the reason (told
+   * again when the reason changes): at once when the server refuses it (403, 404), after a minute when it does not answer.
+   * What was told before may be stale then, it is not gone. `complete` again: after another whole list.
+   */
   state(state: 'complete' | 'unknown', message: string): void;
 }
