@@ -58,7 +58,7 @@ export function asInventoryRecord(value: JsonValue): InventoryRecord {
   };
 }
 
-function asCount(value: JsonValue | undefined): number {
+export function asCount(value: JsonValue | undefined): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw new Error('not a count');
   return value;
 }
