@@ -61,9 +61,14 @@ export function withApiOptions(command: Command): Command {
     );
 }
 
+/** The server's address as it was told, for people. */
+export function serverOf(context: CliContext, options: ApiOptions): string {
+  return options.api ?? context.env.FLEETRELAY_API ?? DEFAULT_API;
+}
+
 /** Finds the server's address and token in options and environment. */
 export async function connect(context: CliContext, options: ApiOptions): Promise<ApiClient> {
-  const base = apiUrl(options.api ?? context.env.FLEETRELAY_API ?? DEFAULT_API);
+  const base = apiUrl(serverOf(context, options));
   const token =
     options.apiTokenFile === undefined ? context.env.FLEETRELAY_API_TOKEN : await tokenFrom(options.apiTokenFile);
   if (token !== undefined && base.protocol === 'http:' && !isLoopback(base.hostname.replaceAll(/[[\]]/g, ''))) {

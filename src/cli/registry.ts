@@ -57,8 +57,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'cluster',
-    summary: 'token of a cluster, replacement of a cluster',
+    summary: 'register, list, deregister or replace clusters; token of a cluster',
     load: async () => (await import('./commands/cluster.ts')).clusterCommand,
+  },
+  {
+    name: 'check',
+    summary: 'find what is wrong, and say what to do',
+    load: async () => (await import('./commands/check.ts')).checkCommand,
   },
   {
     name: 'completion',

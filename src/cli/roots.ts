@@ -1,5 +1,9 @@
+import type { RegisterReport, RegisterRequest } from '../compose/cluster-register.ts';
+import type { Finding } from '../compose/finding.ts';
+import type { KubeTarget } from '../compose/kube.ts';
 import type { AgentOptions, ClusterTokenRequest, DemoOptions, RunIo, ServeOptions } from '../compose/options.ts';
 import type { ValidationReport, ValidationRequest } from '../compose/validate.ts';
+import type { FleetView, OutputView } from '../server/api.ts';
 
 /** The composition roots that commands start. Each resolves with an exit code or an answer, and rejects with a message for a person. */
 export interface Roots {
@@ -8,6 +12,14 @@ export interface Roots {
   demo(options: DemoOptions, signal: AbortSignal, io: RunIo): Promise<number>;
   validate(request: ValidationRequest): Promise<ValidationReport>;
   clusterToken(request: ClusterTokenRequest): Promise<string>;
+  clusterRegister(request: RegisterRequest, io: RunIo): Promise<RegisterReport>;
+  checkFleet(
+    fleet: FleetView,
+    outputs: readonly OutputView[],
+    command: { readonly version: string; readonly api: string },
+  ): Promise<readonly Finding[]>;
+  checkRepository(folder: string, io: RunIo): Promise<readonly Finding[]>;
+  checkKubernetes(target: KubeTarget, io: RunIo): Promise<readonly Finding[]>;
 }
 
 /** The real ones, each loaded when it is first called: no command pays for what another one needs. */
@@ -17,4 +29,8 @@ export const compositionRoots: Roots = {
   demo: async (...args) => (await import('../compose/demo.ts')).runDemo(...args),
   validate: async (request) => (await import('../compose/validate.ts')).validatePaths(request),
   clusterToken: async (request) => (await import('../compose/cluster-token.ts')).clusterToken(request),
+  clusterRegister: async (...args) => (await import('../compose/cluster-register.ts')).registerCluster(...args),
+  checkFleet: async (...args) => (await import('../compose/check-fleet.ts')).fleetFindings(...args),
+  checkRepository: async (...args) => (await import('../compose/check-repository.ts')).repositoryFindings(...args),
+  checkKubernetes: async (...args) => (await import('../compose/check-kubernetes.ts')).kubernetesFindings(...args),
 };

@@ -9,8 +9,12 @@ export async function runRoot<Options>(
   root: (options: Options, signal: AbortSignal, io: RunIo) => Promise<number>,
   options: Options,
 ): Promise<void> {
-  const { stdout, stderr, env, cwd, version } = context;
-  const io: RunIo = {
+  context.exit(exitCode(await root(options, context.untilStopped(), runIo(context))));
+}
+
+/** What a root is told of the process. */
+export function runIo({ stdout, stderr, env, cwd, version }: CliContext): RunIo {
+  return {
     out: (text) => stdout.write(text),
     err: (text) => stderr.write(text),
     colour: stdout.colour,
@@ -18,7 +22,6 @@ export async function runRoot<Options>(
     cwd,
     version,
   };
-  context.exit(exitCode(await root(options, context.untilStopped(), io)));
 }
 
 function exitCode(code: number): ExitCode {

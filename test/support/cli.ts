@@ -1,6 +1,7 @@
 import type { CliContext, TextOutput } from '../../src/cli/command.ts';
 import { type MainContext, main } from '../../src/cli/main.ts';
 import type { Roots } from '../../src/cli/roots.ts';
+import { fleetFindings } from '../../src/compose/check-fleet.ts';
 
 /** What a command line did. */
 export interface CliRun {
@@ -25,6 +26,10 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     demo: record('demo', 0),
     validate: record('validate', { files: 0, documents: 0, diagnostics: [] }),
     clusterToken: record('clusterToken', 'frt1_token'),
+    clusterRegister: record('clusterRegister', { cluster: 'east', steps: [], printed: '', notes: [] }),
+    checkFleet: async (...args) => fleetFindings(...args),
+    checkRepository: record('checkRepository', []),
+    checkKubernetes: record('checkKubernetes', []),
     ...answers,
   };
 }

@@ -8,6 +8,8 @@ import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type OutputFormat, outputOption, print, printable, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS } from '../views.ts';
+import { listCommand } from './cluster-list.ts';
+import { registerCommand } from './cluster-register.ts';
 
 interface TokenFlags {
   readonly dataDir?: string;
@@ -21,16 +23,20 @@ interface ReplaceFlags extends ApiOptions {
 }
 
 const EXAMPLES = examples([
+  ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'declare a cluster in a checkout'],
+  ['fleetrelay cluster list', 'all clusters as the server knows them'],
   ['fleetrelay cluster token east --data-dir /var/lib/fleetrelay > east.token', 'for the agent of "east"'],
   ['fleetrelay cluster replace east', 'let another cluster take the name "east"'],
 ]);
 
-/** `fleetrelay cluster token|replace`. */
+/** `fleetrelay cluster register|list|token|replace`. */
 export function clusterCommand(context: CliContext): Command {
   const command = newCommand('cluster', context)
-    .summary('token of a cluster, replacement of a cluster')
+    .summary('register, list, deregister or replace clusters; token of a cluster')
     .description('Joining and replacing clusters.')
     .addHelpText('after', EXAMPLES);
+  registerCommand(command, context);
+  listCommand(command, context);
   tokenCommand(command.command('token'), context);
   withApiOptions(command.command('replace'))
     .summary('let another cluster take a name')

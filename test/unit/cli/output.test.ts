@@ -89,6 +89,9 @@ test('a cluster that is not well says why once', () => {
     position: { epoch: 0, sequence: 0 },
     counts: { targeted: 7, applied: 0, failed: 0, held: 0, pending: 0, unreachable: 7 },
     message,
+    agentVersion: null,
+    trouble: '',
+    conditions: [],
   });
   expect(shown).toBe(message);
 });
