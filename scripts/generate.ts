@@ -1,11 +1,11 @@
 /**
- * `npm run generate`: writes everything under generated/ and deploy/crds/ anew. With `--check` nothing is written: it
- * fails if what is there differs from what would be written.
+ * `npm run generate`: writes everything under generated/ anew, and what is generated of deploy/. With `--check` nothing is
+ * written: it fails if what is there differs from what would be written.
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 
-const STEPS = ['generate-schemas.ts', 'generate-proto.ts', 'generate-crds.ts'];
+const STEPS = ['generate-schemas.ts', 'generate-proto.ts', 'generate-crds.ts', 'generate-deploy.ts'];
 
 function run(step: string): Promise<boolean> {
   const args = [join(import.meta.dirname, step), ...process.argv.slice(2)];

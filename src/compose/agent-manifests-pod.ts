@@ -29,7 +29,8 @@ const HEALTH_PORT = 9981;
 /** The agent's Deployment. It reads cluster name and server from the ConfigMap `fleetrelay-agent`. */
 export function agentDeployment(options: AgentPodOptions): JsonObject {
   const { namespace, settingsDigest, replicas = 2 } = options;
-  const annotations = settingsDigest === undefined ? {} : { 'fleetrelay.dev/settings-digest': settingsDigest };
+  const annotations =
+    settingsDigest === undefined ? {} : { annotations: { 'fleetrelay.dev/settings-digest': settingsDigest } };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -37,7 +38,7 @@ export function agentDeployment(options: AgentPodOptions): JsonObject {
     spec: {
       replicas,
       selector: { matchLabels: agentTemplateLabels },
-      template: { metadata: { labels: LABELS, annotations }, spec: podSpec(options) },
+      template: { metadata: { labels: LABELS, ...annotations }, spec: podSpec(options) },
     },
   };
 }

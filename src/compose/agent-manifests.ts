@@ -37,13 +37,14 @@ export function agentManifests(options: AgentManifestOptions): readonly JsonObje
     .digest('hex');
   return [
     agentNamespace(namespace),
-    ...agentRights(namespace, access),
+    ...agentRights(namespace),
+    ...access.flatMap((each) => furtherAgentRights(namespace, each)),
     settings(namespace, { cluster, server }),
     ...(ca === undefined ? [] : [configMap(namespace, 'fleetrelay-relay-ca', { 'ca.crt': ca })]),
     ...(token === undefined ? [] : [tokenSecret(namespace, token)]),
     agentDeployment({ ...options, ca: ca !== undefined, settingsDigest }),
     ...agentNetworkPolicies(namespace, portOf(server)),
-    disruptionBudget(namespace),
+    agentDisruptionBudget(namespace),
   ];
 }
 
@@ -59,27 +60,20 @@ export function agentNamespace(name: string): JsonObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
 }
 
-/** ServiceAccount, roles and bindings. */
-export function agentRights(namespace: string, access: readonly AgentAccess[]): readonly JsonObject[] {
-  const subjects = [{ kind: 'ServiceAccount', name: 'fleetrelay-agent', namespace }];
-  const bound = (name: string, role = name): JsonObject => ({
-    ...clusterWide('ClusterRoleBinding', name),
-    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: role },
-    subjects,
-  });
+/** ServiceAccount, roles and bindings of every agent. */
+export function agentRights(namespace: string): readonly JsonObject[] {
   return [
     { ...inNamespace('v1', 'ServiceAccount', namespace, 'fleetrelay-agent'), automountServiceAccountToken: false },
     role('fleetrelay-agent-discovery', DISCOVERY),
-    bound('fleetrelay-agent-discovery'),
+    bound(namespace, 'fleetrelay-agent-discovery'),
     role('fleetrelay-agent-apply', APPLIED),
-    bound('fleetrelay-agent-apply'),
+    bound(namespace, 'fleetrelay-agent-apply'),
     {
       ...clusterWide('ClusterRole', 'fleetrelay-agent-more'),
       aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [WIDEN_LABEL]: 'true' } }] },
       rules: [],
     },
-    bound('fleetrelay-agent-more'),
-    ...access.flatMap((each) => furtherRights(each, bound)),
+    bound(namespace, 'fleetrelay-agent-more'),
     {
       ...inNamespace(`${RBAC}/v1`, 'Role', namespace, 'fleetrelay-agent'),
       rules: OWN_NAMESPACE.map(policyRule),
@@ -87,15 +81,16 @@ export function agentRights(namespace: string, access: readonly AgentAccess[]): 
     {
       ...inNamespace(`${RBAC}/v1`, 'RoleBinding', namespace, 'fleetrelay-agent'),
       roleRef: { apiGroup: RBAC, kind: 'Role', name: 'fleetrelay-agent' },
-      subjects,
+      subjects: subjects(namespace),
     },
   ];
 }
 
-function furtherRights(access: AgentAccess, bound: (name: string, role?: string) => JsonObject): readonly JsonObject[] {
+/** What one further access adds to them. */
+export function furtherAgentRights(namespace: string, access: AgentAccess): readonly JsonObject[] {
   const name = `fleetrelay-agent-${access}`;
-  if (access === 'cluster-admin') return [bound(name, 'cluster-admin')];
-  return [role(name, FURTHER[access]), bound(name)];
+  if (access === 'cluster-admin') return [bound(namespace, name, 'cluster-admin')];
+  return [role(name, FURTHER[access]), bound(namespace, name)];
 }
 
 /** Nothing comes in but the questions for health and metrics; out go DNS, the API server and the relay. */
@@ -120,7 +115,8 @@ export function agentNetworkPolicies(namespace: string, relayPort: number): read
   ];
 }
 
-function disruptionBudget(namespace: string): JsonObject {
+/** At most one agent is taken by a drain at a time. */
+export function agentDisruptionBudget(namespace: string): JsonObject {
   return {
     ...inNamespace('policy/v1', 'PodDisruptionBudget', namespace, 'fleetrelay-agent'),
     spec: {
@@ -152,6 +148,18 @@ function tokenSecret(namespace: string, token: string): JsonObject {
 
 function role(name: string, permissions: readonly Permission[]): JsonObject {
   return { ...clusterWide('ClusterRole', name), rules: permissions.map(policyRule) };
+}
+
+function bound(namespace: string, name: string, clusterRole = name): JsonObject {
+  return {
+    ...clusterWide('ClusterRoleBinding', name),
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: clusterRole },
+    subjects: subjects(namespace),
+  };
+}
+
+function subjects(namespace: string): readonly JsonObject[] {
+  return [{ kind: 'ServiceAccount', name: 'fleetrelay-agent', namespace }];
 }
 
 function clusterWide(kind: string, name: string): JsonObject {

@@ -1,0 +1,39 @@
+import { APPLIED, DISCOVERY, FURTHER, OWN_NAMESPACE, type Permission } from '../../src/compose/agent-manifests-rbac.ts';
+import { SERVER_CUSTOM_RESOURCES } from './server-permissions.ts';
+
+const BEGIN = '<!-- rights: generated, "npm run generate" -->';
+const END = '<!-- end of rights -->';
+
+const PARTS: readonly (readonly [string, readonly Permission[]])[] = [
+  ['Agent, everywhere: ClusterRole `fleetrelay-agent-discovery`', DISCOVERY],
+  ['Agent, everywhere: ClusterRole `fleetrelay-agent-apply`', APPLIED],
+  ['Agent, its own namespace: Role `fleetrelay-agent`', OWN_NAMESPACE],
+  ['Agent, only by choice: `secrets`', FURTHER.secrets],
+  ['Agent, only by choice: `rbac`', FURTHER.rbac],
+  ['Agent, only by choice: `crds`', FURTHER.crds],
+  [
+    'Management server, only with desired state from custom resources: ClusterRole `fleetrelay-server-custom-resources`',
+    SERVER_CUSTOM_RESOURCES,
+  ],
+];
+
+/** The text with the table of rights between its two marks made anew. Throws if the marks are not there. */
+export function withRightsTable(text: string): string {
+  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error(`the text has no lines ${BEGIN} and ${END}`);
+  return `${text.slice(0, begin + BEGIN.length)}\n\n${PARTS.map(part).join('\n')}\n${text.slice(end)}`;
+}
+
+function part([title, permissions]: (typeof PARTS)[number]): string {
+  return [`**${title}**`, '', '| what | may | why |', '|---|---|---|', ...permissions.map(row), ''].join('\n');
+}
+
+function row({ apiGroups, resources, resourceNames, verbs, why }: Permission): string {
+  const groups = apiGroups.map((group) => (group === '' ? 'core' : group)).join(', ');
+  const named = resourceNames === undefined ? '' : ` named ${code(resourceNames)}`;
+  return `| ${groups}: ${code(resources)}${named} | ${verbs.join(', ')} | ${why} |`;
+}
+
+function code(words: readonly string[]): string {
+  return words.map((word) => `\`${word}\``).join(', ');
+}

@@ -1,0 +1,29 @@
+import type { Permission } from '../../src/compose/agent-manifests-rbac.ts';
+
+const ENGINE_KINDS: readonly Pick<Permission, 'apiGroups' | 'resources'>[] = [
+  { apiGroups: ['admin.gloo.solo.io'], resources: ['kubernetesclusters'] },
+  { apiGroups: ['core.gardener.cloud'], resources: ['shoots'] },
+  { apiGroups: ['fleetrelay.dev'], resources: ['fleetpolicies', 'placements'] },
+  { apiGroups: ['kuma.io'], resources: ['dataplanes'] },
+];
+
+/** What the management server may do in its cluster where it takes desired state from custom resources; nothing otherwise. */
+export const SERVER_CUSTOM_RESOURCES: readonly Permission[] = [
+  ...ENGINE_KINDS.map((kind) => ({
+    ...kind,
+    verbs: ['get', 'list', 'watch'],
+    why: 'Desired state from custom resources.',
+  })),
+  ...ENGINE_KINDS.map(({ apiGroups, resources }) => ({
+    apiGroups,
+    resources: resources.map((resource) => `${resource}/status`),
+    verbs: ['get', 'patch'],
+    why: 'Status, and nothing but the status, of those objects.',
+  })),
+  {
+    apiGroups: ['', 'events.k8s.io'],
+    resources: ['events'],
+    verbs: ['create', 'patch'],
+    why: 'What `kubectl describe` shows of them.',
+  },
+];
