@@ -2,8 +2,11 @@ import { styleText } from 'node:util';
 import { printYaml } from '../manifest/print-yaml.ts';
 import { errorText } from '../model/error-text.ts';
 import type { Program } from './demo/child.ts';
+import { type DemoClusters, directoryClusters } from './demo/clusters.ts';
+import { kubernetesClusters } from './demo/kubernetes-clusters.ts';
+import { findKubernetesPrograms, howToGetKubernetesPrograms } from './demo/kubernetes-programs.ts';
 import { type Stage, setStage } from './demo/stage.ts';
-import { type Step, story } from './demo/story.ts';
+import { liveSettings, type Step, story } from './demo/story.ts';
 import type { DemoOptions, RunIo } from './options.ts';
 
 /** What one step came to. */
@@ -17,14 +20,20 @@ interface Played {
 
 /**
  * Runs the demo: a git server, a management server and three agents on this machine. With `once` the whole story is
- * played; the exit code is 0 only if every step has really happened.
+ * played; the exit code is 0 only if every step has really happened. Rejects with a text for a person if the programs of
+ * Kubernetes are asked for and not here.
  */
 export async function runDemo(options: DemoOptions, signal: AbortSignal, io: RunIo): Promise<number> {
   const talk = options.output === 'text' ? io.out : () => undefined;
-  talk('Setting the stage: a git server, a management server and three agents ...\n');
+  const clusters = chooseClusters(options, io);
   const started = performance.now();
   const stage = await setStage(ownProgram(io.env), {
     keep: options.keep,
+    clusters: (folder) => {
+      const chosen = clusters(folder);
+      talk(`Setting the stage: a git server, a management server and ${chosen.description} ...\n`);
+      return chosen;
+    },
     ...(options.directory === undefined ? {} : { directory: options.directory }),
   }).catch((error: unknown) => {
     // A terminal sends Ctrl-C to the processes of the stage as well: that they ended early is what was asked for.
@@ -49,6 +58,13 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal, io: Run
     await stage.stop();
     if (options.keep) talk(`What it worked on is left in ${stage.folder}.\n`);
   }
+}
+
+function chooseClusters({ kubernetes }: DemoOptions, io: RunIo): (folder: string) => DemoClusters {
+  if (!kubernetes) return directoryClusters;
+  const programs = findKubernetesPrograms(io.env);
+  if (programs === undefined) throw new Error(howToGetKubernetesPrograms(io.env));
+  return (folder) => kubernetesClusters(programs, folder, io);
 }
 
 /** The program that this demo is a part of. */
@@ -103,7 +119,8 @@ function invitation(stage: Stage, colour: boolean): string {
   const command = (text: string): string => `    ${paint('cyan', text, colour)}`;
   const cli = `npm run --silent fleetrelay --`;
   const work = stage.work.directory;
-  const live = `${stage.cluster('east')}/namespaces/shop/configmap/settings.yaml`;
+  const east = stage.cluster('east');
+  const show = east.showCommand(liveSettings);
   const greet = (word: string): string =>
     `sed -i 's/greeting: .*/greeting: ${word}/' ${work}/apps/shop/settings.yaml && git -C ${work} commit -qam ${word} && git -C ${work} push -q origin HEAD:main`;
   return [
@@ -112,9 +129,9 @@ function invitation(stage: Stage, colour: boolean): string {
     '',
     '  Edit a file and push:',
     command(greet('Howdy')),
-    command(`cat ${live}`),
-    '  Edit a live file, and watch it being put back:',
-    command(`sed -i 's/greeting: .*/greeting: Changed/' ${live}; sleep 1; grep greeting ${live}`),
+    command(show),
+    '  Edit a live object, and watch it being put back:',
+    command(`${east.editCommand(liveSettings, 'greeting', 'Changed')}; sleep 1; ${show} | grep greeting`),
     '  Ask where an object comes from:',
     command(`${cli} explain edge ConfigMap/info/contacts --api ${stage.api}`),
     '  Push a removal that the guard holds, and approve it:',

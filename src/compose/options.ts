@@ -68,6 +68,8 @@ export interface DemoOptions {
   readonly directory?: string;
   /** Leave the folder behind. */
   readonly keep: boolean;
+  /** On real API servers instead of folders. */
+  readonly kubernetes: boolean;
 }
 
 /** What `fleetrelay cluster token` is told. */

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { createSmartHttpServer } from '../../adapters/git/smart-http-server.ts';
 import type { FleetView } from '../../server/api.ts';
 import { type Child, type Program, runChild, startChild } from './child.ts';
+import type { DemoCluster, DemoClusters } from './clusters.ts';
 import { openWorkTree, type WorkTree } from './work-tree.ts';
 
 /** Everything that the demo runs: a git server, a management server, and three agents, each a process of its own. */
@@ -13,8 +14,7 @@ export interface Stage {
   readonly repository: string;
   readonly work: WorkTree;
   readonly api: string;
-  /** Folder of a cluster. */
-  cluster(name: string): string;
+  cluster(name: string): DemoCluster;
   startAgent(name: string): Promise<void>;
   stopAgent(name: string): Promise<void>;
   agentPid(name: string): number | undefined;
@@ -36,7 +36,12 @@ const FLEET = 'demo';
  */
 export async function setStage(
   program: Program,
-  options: { readonly directory?: string; readonly keep: boolean },
+  options: {
+    readonly directory?: string;
+    readonly keep: boolean;
+    /** Clusters that may keep things of their own in this folder. */
+    readonly clusters: (folder: string) => DemoClusters;
+  },
 ): Promise<Stage> {
   const folder = options.directory ?? (await mkdtemp(join(tmpdir(), 'fleetrelay-demo-')));
   await mkdir(folder, { recursive: true });
@@ -49,19 +54,22 @@ export async function setStage(
     for (const close of closers.reverse().splice(0)) await close();
   };
   try {
-    return await buildStage(program, folder, closers, stop);
+    const clusters = options.clusters(join(folder, 'clusters'));
+    closers.push(() => clusters.stop());
+    return await buildStage(program, folder, { clusters, closers, stop });
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function buildStage(
-  program: Program,
-  folder: string,
-  closers: (() => Promise<unknown>)[],
-  stop: () => Promise<void>,
-): Promise<Stage> {
+interface Backstage {
+  readonly clusters: DemoClusters;
+  readonly closers: (() => Promise<unknown>)[];
+  readonly stop: () => Promise<void>;
+}
+
+async function buildStage(program: Program, folder: string, { clusters, closers, stop }: Backstage): Promise<Stage> {
   let hook: (() => Promise<void>) | undefined;
   const { work, repository } = await serveRepository(program, folder, closers, () => void hook?.());
   const { server, addresses, secret } = await startManagementServer(program, folder, repository);
@@ -70,32 +78,31 @@ async function buildStage(
   const agents = new Map<string, Child>();
   closers.push(() => Promise.all([...agents.values()].map((agent) => agent.stop())));
   const data = join(folder, 'server');
-  const clusterFolder = (name: string): string => join(folder, 'clusters', name);
+  const opened = new Map<string, DemoCluster>();
+  await mkdir(join(folder, 'clusters'), { recursive: true });
+  await Promise.all(clusterNames.map(async (name) => opened.set(name, await clusters.open(name))));
+  const cluster = (name: string): DemoCluster => {
+    const found = opened.get(name);
+    if (found === undefined) throw new Error(`the demo has no cluster ${name}`);
+    return found;
+  };
 
   const startAgent = async (name: string): Promise<void> => {
     const token = (await runChild(program, ['cluster', 'token', name, '--data-dir', data])).trim();
     const tokenFile = join(folder, `${name}.token`);
     await writeFile(tokenFile, `${token}\n`, { mode: 0o600 });
-    await mkdir(clusterFolder(name), { recursive: true });
     const { relay, caFile } = addresses;
-    const where = [
-      '--server',
-      relay,
-      '--token-file',
-      tokenFile,
-      '--ca-file',
-      caFile,
-      '--directory',
-      clusterFolder(name),
-    ];
-    agents.set(name, startChild(program, ['agent', '--cluster', name, ...where]));
+    const where = ['--server', relay, '--token-file', tokenFile, '--ca-file', caFile];
+    // Apart from the cluster: an agent in a pod has its disk elsewhere, too.
+    const disk = ['--data-dir', join(folder, 'agents', name)];
+    agents.set(name, startChild(program, ['agent', '--cluster', name, ...where, ...cluster(name).agentArgs, ...disk]));
   };
   const stage: Stage = {
     folder,
     repository,
     work,
     api: addresses.http,
-    cluster: clusterFolder,
+    cluster,
     startAgent,
     stopAgent: async (name) => {
       await agents.get(name)?.stop();

@@ -2,6 +2,8 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { errorText } from '../../model/error-text.ts';
+import { isJsonObject } from '../../model/json.ts';
+import type { DemoObject } from './clusters.ts';
 import { clusterNames, type Stage } from './stage.ts';
 import { until } from './until.ts';
 
@@ -13,14 +15,16 @@ export interface Step {
 }
 
 const SETTINGS = join('apps', 'shop', 'settings.yaml');
-const LIVE_SETTINGS = join('namespaces', 'shop', 'configmap', 'settings.yaml');
+/** What the live settings are called in each cluster that has a shop. */
+export const liveSettings: DemoObject = { kind: 'ConfigMap', namespace: 'shop', name: 'settings' };
+const LIVE_WEB: DemoObject = { kind: 'Deployment.apps', namespace: 'shop', name: 'web' };
 const SHOP_CLUSTERS = ['east', 'west'] as const;
 
 /** The whole story, in order; each step starts from what the one before left. */
 export const story: readonly Step[] = [
   { name: 'sync', title: 'the repository reaches three clusters', play: sync },
   { name: 'push', title: 'a pushed change arrives in every cluster that it is for', play: pushChange },
-  { name: 'drift', title: 'an edit of a live file is put back', play: drift },
+  { name: 'drift', title: 'an edit of a live object is put back', play: drift },
   { name: 'absent', title: 'an agent is stopped: the rest goes on, nothing is lost', play: absent },
   { name: 'return', title: 'it comes back and catches up', play: comeBack },
   { name: 'typo', title: 'a broken file lets the good ones in and removes nothing', play: typo },
@@ -42,7 +46,7 @@ async function sync(stage: Stage, signal: AbortSignal): Promise<string> {
     signal,
   );
   const figures = view.clusters.map(({ name, counts }) => `${name} ${counts.applied}`).join(', ');
-  await readLive(stage, 'east');
+  await mustBeThere(stage, 'east', liveSettings);
   return `${view.summary}; objects: ${figures}`;
 }
 
@@ -54,12 +58,12 @@ async function pushChange(stage: Stage, signal: AbortSignal): Promise<string> {
 }
 
 async function drift(stage: Stage, signal: AbortSignal): Promise<string> {
-  const path = join(stage.cluster('east'), LIVE_SETTINGS);
-  await writeFile(path, (await readFile(path, 'utf8')).replace('Good morning', 'Go away'));
+  const east = stage.cluster('east');
+  await east.edit(liveSettings, 'greeting', 'Go away');
   await untilGreeting(stage, 'east', 'Good morning', signal);
-  await rm(path);
+  await east.remove(liveSettings);
   await untilGreeting(stage, 'east', 'Good morning', signal);
-  return 'a changed and then a deleted file in east are as declared again';
+  return 'a changed and then a deleted object in east are as declared again';
 }
 
 async function absent(stage: Stage, signal: AbortSignal): Promise<string> {
@@ -91,8 +95,7 @@ async function typo(stage: Stage, signal: AbortSignal): Promise<string> {
       (await stage.status()).diagnostics.find(({ at }) => at?.path === 'apps/shop/web.yaml' && at.line !== undefined),
     signal,
   );
-  for (const name of SHOP_CLUSTERS)
-    await readFile(join(stage.cluster(name), 'namespaces', 'shop', 'deployment.apps', 'web.yaml'));
+  for (const name of SHOP_CLUSTERS) await mustBeThere(stage, name, LIVE_WEB);
   await writeFile(web, good);
   await stage.work.push('Mend the typo');
   await untilSummary(stage, (text) => text === 'applied by 3 of 3 clusters', signal);
@@ -103,7 +106,7 @@ async function guard(stage: Stage, signal: AbortSignal): Promise<string> {
   await rm(join(stage.work.directory, 'apps', 'shop'), { recursive: true });
   await stage.work.push('Close the shop');
   const held = await until('the removals are held', async () => (await stage.status()).heldRemovals[0], signal);
-  for (const name of SHOP_CLUSTERS) await readLive(stage, name);
+  for (const name of SHOP_CLUSTERS) await mustBeThere(stage, name, liveSettings);
   return `${held.removals.length} removals are held: ${held.message}`;
 }
 
@@ -152,21 +155,19 @@ async function editSettings(stage: Stage, text: string): Promise<void> {
   await writeFile(path, (await readFile(path, 'utf8')).replace(/greeting: .*/, `greeting: ${text}`));
 }
 
-async function readLive(stage: Stage, cluster: string): Promise<string> {
-  return readFile(join(stage.cluster(cluster), LIVE_SETTINGS), 'utf8');
+async function mustBeThere(stage: Stage, cluster: string, object: DemoObject): Promise<void> {
+  const found = await stage.cluster(cluster).read(object);
+  if (found === undefined) throw new Error(`${object.kind}/${object.namespace}/${object.name} is not in ${cluster}`);
 }
 
 async function greeting(stage: Stage, cluster: string): Promise<string | undefined> {
-  const text = await readLive(stage, cluster).catch(() => '');
-  if (text === '') return undefined;
-  return (load(text) as { readonly data?: { readonly greeting?: string } } | undefined)?.data?.greeting;
+  const data = (await stage.cluster(cluster).read(liveSettings))?.data;
+  const said = isJsonObject(data) ? data.greeting : undefined;
+  return typeof said === 'string' ? said : undefined;
 }
 
 async function isGone(stage: Stage, cluster: string): Promise<boolean> {
-  return readLive(stage, cluster).then(
-    () => false,
-    () => true,
-  );
+  return (await stage.cluster(cluster).read(liveSettings)) === undefined;
 }
 
 function untilGreeting(stage: Stage, cluster: string, text: string, signal: AbortSignal): Promise<true> {

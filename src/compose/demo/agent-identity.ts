@@ -1,0 +1,31 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { agentNamespace, agentRights, furtherAgentRights } from '../agent-manifests.ts';
+import type { AgentAccess } from '../agent-manifests-rbac.ts';
+import type { ControlPlane } from './control-plane.ts';
+
+/**
+ * Makes the agent's namespace, ServiceAccount and rights as an installation does, and returns the path of a kubeconfig with
+ * a token of that ServiceAccount and with that namespace.
+ */
+export async function agentKubeconfig(
+  plane: ControlPlane,
+  namespace: string,
+  access: readonly AgentAccess[] = [],
+): Promise<string> {
+  const manifests = [
+    agentNamespace(namespace),
+    ...agentRights(namespace),
+    ...access.flatMap((each) => furtherAgentRights(namespace, each)),
+  ];
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
+  await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: list });
+  const request = ['create', 'token', 'fleetrelay-agent', '--namespace', namespace, '--duration', '24h'];
+  const token = (await plane.kubectl(request)).trim();
+  const config = JSON.parse(await readFile(plane.kubeconfig(), 'utf8')) as Record<string, unknown>;
+  const path = join(plane.folder, `agent-${namespace}.kubeconfig`);
+  const contexts = [{ name: 'local', context: { cluster: 'local', user: 'agent', namespace } }];
+  const ours = { ...config, users: [{ name: 'agent', user: { token } }], contexts };
+  await writeFile(path, JSON.stringify(ours), { mode: 0o600 });
+  return path;
+}
