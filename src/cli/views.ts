@@ -6,6 +6,20 @@ import type { Tone } from './style.ts';
 const SHORT_REVISION = 10;
 const SHORT_DIGEST = 12;
 
+/** As its condition `Healthy` says; a cluster whose objects have no health shows none. */
+function healthOfCluster({ conditions }: ClusterView): 'healthy' | 'not healthy' | 'unknown' | '-' {
+  const healthy = conditions.find(({ type }) => type === 'Healthy');
+  if (healthy === undefined) return '-';
+  return healthy.status === 'True' ? 'healthy' : healthy.status === 'False' ? 'not healthy' : 'unknown';
+}
+
+const CLUSTER_HEALTH_TONES: Readonly<Record<ReturnType<typeof healthOfCluster>, Tone>> = {
+  healthy: 'good',
+  'not healthy': 'bad',
+  unknown: 'faint',
+  '-': 'faint',
+};
+
 /** How the things that a server knows are shown in tables. */
 export const CLUSTER_COLUMNS: readonly Column<ClusterView>[] = [
   { title: 'CLUSTER', text: ({ name }) => name },
@@ -14,6 +28,7 @@ export const CLUSTER_COLUMNS: readonly Column<ClusterView>[] = [
   { title: 'WARM', text: ({ warm }) => yesNo(warm) },
   { title: 'IN SYNC', text: ({ inSync }) => yesNo(inSync), tone: ({ inSync }) => toneOf(inSync) },
   { title: 'APPLIED', text: ({ counts }) => `${counts.applied}/${counts.targeted}` },
+  { title: 'HEALTH', text: healthOfCluster, tone: (cluster) => CLUSTER_HEALTH_TONES[healthOfCluster(cluster)] },
   { title: 'SEQUENCE', text: ({ position }) => `${position.epoch}.${position.sequence}` },
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
@@ -43,13 +58,26 @@ const OUTPUT_TONES: Readonly<Record<OutputView['state'], Tone>> = {
   unreachable: 'bad',
 };
 
+const HEALTH_TONES: Readonly<Record<NonNullable<OutputView['health']>['state'], Tone>> = {
+  current: 'good',
+  inProgress: 'faint',
+  failed: 'bad',
+  terminating: 'faint',
+  unknown: 'faint',
+};
+
 export const OUTPUT_COLUMNS: readonly Column<OutputView>[] = [
   { title: 'CLUSTER', text: ({ cluster }) => cluster },
   { title: 'OBJECT', text: ({ object }) => object },
   { title: 'STATE', text: ({ state }) => state, tone: ({ state }) => OUTPUT_TONES[state] },
+  {
+    title: 'HEALTH',
+    text: ({ health }) => health?.state ?? '-',
+    tone: ({ health }) => HEALTH_TONES[health?.state ?? 'unknown'],
+  },
   { title: 'DIGEST', text: ({ digest }) => digest?.slice(0, SHORT_DIGEST) ?? '-' },
   { title: 'FROM', text: ({ origins }) => origins.map(({ source, path }) => `${source}:${path}`).join(', ') },
-  { title: 'MESSAGE', text: ({ message }) => message },
+  { title: 'MESSAGE', text: ({ message, health }) => (message === '' ? (health?.message ?? '') : message) },
 ];
 
 /** One line a removal; the digest is what an approval names. */

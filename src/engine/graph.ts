@@ -21,7 +21,7 @@ import { type Assignment, deriveAssignments } from './placement/assignments.ts';
 import { type Candidate, deriveCandidates } from './placement/candidates.ts';
 import { deriveKindScopes } from './placement/kind-scopes.ts';
 import { derivePlacements, indexPlacements, type PlacementValue } from './placement/placements.ts';
-import { deriveProgress, type Progress, progressStates } from './status/progress.ts';
+import { deriveProgress, healthGroup, type Progress, progressStates } from './status/progress.ts';
 
 /** The engine: inputs to stage, a commit, and everything that follows from them. outputs = f(inputs, ledger), pure. */
 export interface Engine {
@@ -59,6 +59,8 @@ export interface EngineIndexes {
   readonly held: Index<Output>;
   /** By {@link progressGroup}. */
   readonly progress: Index<Progress>;
+  /** What is applied and whose health is known, by {@link healthGroup}. */
+  readonly health: Index<Progress>;
   /** By object key, across clusters. */
   readonly progressByObject: Index<Progress>;
 }
@@ -157,6 +159,13 @@ function declareIndexes(
         progressGroup(partition, value.state, source),
       ),
     ]),
+    health: graph.index('health', from.progress, ({ partition, value: { health, origins } }) =>
+      health === undefined
+        ? []
+        : ['', ...new Set(origins.map(({ source }) => source))].map((source) =>
+            healthGroup(partition, health.state, source),
+          ),
+    ),
     progressByObject: graph.index('progressByObject', from.progress, ({ key }) => [key]),
   };
 }

@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
+import type { ObjectHealth } from '../model/object-health.ts';
 import type { OutcomeCounts } from '../model/outcome.ts';
 
 /** What the commands ask a running server; the HTTP API is this interface, one route a function. */
@@ -88,6 +89,8 @@ export interface OutputView {
     | 'paused'
     | 'unreachable';
   readonly digest: string | null;
+  /** Of what is applied, by kstatus; null: not known. */
+  readonly health: ObjectHealth | null;
   readonly origins: readonly { readonly source: string; readonly path: string }[];
   /** Constant word; empty when there is nothing to add. */
   readonly reason: string;

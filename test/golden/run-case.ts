@@ -3,6 +3,7 @@ import { printYaml } from '../../src/manifest/print-yaml.ts';
 import { displayDiagnostic } from '../../src/model/diagnostic.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import type { KindScope } from '../../src/model/kinds.ts';
+import type { ObjectHealth } from '../../src/model/object-health.ts';
 import { displayKey } from '../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../src/model/output.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
@@ -20,6 +21,8 @@ interface Step {
   readonly push?: Readonly<Record<string, string | null>>;
   readonly connect?: readonly string[];
   readonly disconnect?: readonly string[];
+  /** How an agent says that applied objects are, by cluster and object. */
+  readonly health?: Readonly<Record<string, Readonly<Record<string, ObjectHealth>>>>;
   /** The kinds that a cluster says it has, with their scopes (empty: the kind is unknown now, and its scope too). */
   readonly kinds?: Readonly<Record<string, Readonly<Record<string, KindScope | ''>>>>;
   /** Objects that an agent cannot apply from now on, by cluster. */
@@ -56,6 +59,9 @@ async function play(world: FleetWorld, step: Step): Promise<void> {
   for (const cluster of step.connect ?? []) {
     const admission = world.agent(cluster).connect();
     if (admission.type !== 'admitted') throw new Error(`${cluster} was not admitted: ${admission.message}`);
+  }
+  for (const [cluster, objects] of Object.entries(step.health ?? {})) {
+    for (const [object, health] of Object.entries(objects)) world.agent(cluster).finds(object, health);
   }
   for (const [cluster, kinds] of Object.entries(step.kinds ?? {})) {
     world

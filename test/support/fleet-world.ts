@@ -14,6 +14,7 @@ import {
   type SourceName,
 } from '../../src/model/ids.ts';
 import type { JsonValue } from '../../src/model/json.ts';
+import type { ObjectHealth } from '../../src/model/object-health.ts';
 import { displayKey, type ObjectKey } from '../../src/model/object-key.ts';
 import type { OutputPosition, SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
@@ -76,6 +77,8 @@ export interface FakeAgent {
   readonly settings: readonly AgentSettings[];
   /** The agent says which kinds its cluster has: a step of its input. */
   lists(kinds: readonly KindState[]): void;
+  /** The agent says how an applied object is, by its key as people write it. */
+  finds(object: string, health: ObjectHealth): void;
   /** Objects that the agent cannot apply, by key as people write it. */
   readonly failing: Set<string>;
   /** From now on deltas are not answered, until released. */
@@ -320,6 +323,13 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
       session = undefined;
       waiting = undefined;
       paused = false;
+    },
+    finds: (object, health) => {
+      const found = [...entries.values()].filter(({ key }) => displayKey(key) === object);
+      listenerNow().results(
+        cluster,
+        found.map(({ key, digest: content }) => ({ ...resultOf(key, content, failing), health })),
+      );
     },
     lists: (kinds) =>
       listenerNow().input(cluster, {

@@ -84,6 +84,7 @@ export function fakeApi(fleet: FleetView = fleetView()): ServerApi & { readonly 
               object: 'Deployment.apps/web/frontend',
               state: 'applied',
               digest: 'b'.repeat(64),
+              health: { state: 'inProgress', message: '1 of 2 replicas are updated' },
               origins: [{ source: 'main', path: 'clusters/east/web.yaml' }],
               reason: '',
               message: '',

@@ -3,6 +3,7 @@ import { compareText } from '../../model/json.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
 import { countProgress, type Engine, progressGroup } from '../graph.ts';
 import { type ConditionValue, countOutcomes, rfc3339, summarise } from './conditions.ts';
+import { countHealth, healthyCondition } from './health.ts';
 import type { Progress, ProgressState } from './progress.ts';
 
 /** How a cluster is doing. */
@@ -65,7 +66,8 @@ export function clusterStatus(engine: Engine, name: string): ClusterStatus | und
       connectedCondition(connected, agent?.since ?? 0, agent?.trouble ?? ''),
       inSyncCondition(inSync, { connected, seen }, counts, agent?.trouble ?? ''),
       ...unknownKinds(engine, name),
-      ...summarise(counts, worst),
+      ...healthyCondition(engine, name, connected && seen),
+      ...summarise(counts, worst, countHealth(engine, name)),
       ...asLastRead,
     ],
   };

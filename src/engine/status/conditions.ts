@@ -1,4 +1,5 @@
 import type { OutcomeCounts } from '../../model/outcome.ts';
+import { type HealthCounts, moving } from './health-counts.ts';
 import type { Progress, ProgressState } from './progress.ts';
 
 /** A condition by the rules of `metav1.Condition`, without the time that only the writer knows. */
@@ -26,12 +27,13 @@ export function countOutcomes(of: Readonly<Record<ProgressState, number>>): Outc
 }
 
 /**
- * The one summariser: outcomes into kstatus-compatible conditions. Ready: everything targeted is applied. Reconciling:
- * something is under way and needs nobody. Stalled: something waits for a person.
+ * The one summariser: outcomes into kstatus-compatible conditions. Ready: everything targeted is applied, and nothing of
+ * it is known not to work. Reconciling: something is under way and needs nobody. Stalled: something waits for a person.
  */
 export function summarise(
   counts: OutcomeCounts,
   worst: Pick<Progress, 'reason' | 'message'> | undefined,
+  health: HealthCounts,
 ): readonly ConditionValue[] {
   const { targeted, applied, failed, held, pending, unreachable } = counts;
   const figures = [
@@ -41,25 +43,28 @@ export function summarise(
       [held, 'held'],
       [pending, 'pending'],
       [unreachable, 'unreachable'],
+      [health.failed, 'unhealthy'],
+      [moving(health), 'in progress'],
     ]),
   ].join(', ');
   const message = worst === undefined || worst.message === '' ? figures : `${figures}: ${worst.message}`;
-  const stalled = failed + held > 0;
-  const moving = pending + unreachable > 0;
-  const reason =
-    applied === targeted ? 'Applied' : stalled ? (worst?.reason ?? 'Stalled') : moving ? 'Progressing' : 'Applied';
+  const stalled = failed + held + health.failed > 0;
+  const isMoving = pending + unreachable + moving(health) > 0;
+  const ready = applied === targeted && health.failed + moving(health) === 0;
+  const whyStalled = failed + held === 0 ? 'Unhealthy' : wordOr(worst?.reason ?? '', 'Stalled');
+  const reason = ready ? 'Applied' : stalled ? whyStalled : isMoving ? 'Progressing' : 'NotReady';
   return [
-    { type: 'Ready', status: applied === targeted ? 'True' : 'False', reason: wordOr(reason, 'NotReady'), message },
+    { type: 'Ready', status: ready ? 'True' : 'False', reason, message },
     {
       type: 'Reconciling',
-      status: moving ? 'True' : 'False',
-      reason: moving ? 'Progressing' : 'Idle',
-      message: moving ? figures : '',
+      status: isMoving ? 'True' : 'False',
+      reason: isMoving ? 'Progressing' : 'Idle',
+      message: isMoving ? figures : '',
     },
     {
       type: 'Stalled',
       status: stalled ? 'True' : 'False',
-      reason: stalled ? wordOr(worst?.reason ?? '', 'Stalled') : 'Clear',
+      reason: stalled ? whyStalled : 'Clear',
       message: stalled ? message : '',
     },
   ];

@@ -3,6 +3,7 @@ import type { Origin } from '../../model/output.ts';
 import type { Engine } from '../graph.ts';
 import { worstOf } from './clusters.ts';
 import { type ConditionValue, countOutcomes, summarise } from './conditions.ts';
+import { countHealthOf } from './health-counts.ts';
 import { type Progress, type ProgressState, progressStates } from './progress.ts';
 
 /** How one object is doing across the clusters that it is meant for. */
@@ -28,6 +29,6 @@ export function objectStatus(engine: Engine, key: string): ObjectStatus | undefi
     origins: [...origins].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, origin]) => origin),
     counts,
     clusters: members.map(({ partition, value }) => ({ cluster: partition, progress: value })),
-    conditions: summarise(counts, worstOf(all)),
+    conditions: summarise(counts, worstOf(all), countHealthOf(all)),
   };
 }

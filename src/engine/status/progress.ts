@@ -1,6 +1,7 @@
 import type { ObjectResult } from '../../model/agent.ts';
 import type { Digest } from '../../model/ids.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
+import type { ObjectHealth } from '../../model/object-health.ts';
 import type { Origin } from '../../model/output.ts';
 import { unreachable } from '../../model/result.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
@@ -28,7 +29,14 @@ export interface Progress {
   readonly reason: string;
   readonly message: string;
   readonly digest: Digest | null;
+  /** Of what is applied, as last seen; absent: not known. */
+  readonly health?: ObjectHealth;
   readonly origins: readonly Origin[];
+}
+
+/** Group of all objects of one health in one cluster; with a source, of what came from it. */
+export function healthGroup(cluster: string, state: ObjectHealth['state'], source = ''): string {
+  return `${source}/${cluster}/${state}`;
 }
 
 /** Joins what should be with what the agents reported. */
@@ -78,12 +86,12 @@ function progressOf(
   }
 }
 
-type Judged = Pick<Progress, 'state' | 'reason' | 'message'>;
+type Judged = Pick<Progress, 'state' | 'reason' | 'message' | 'health'>;
 
 function objectProgress(digest: Digest, result: ObjectResult | undefined, connected: boolean): Judged {
   if (result !== undefined && result.digest === digest) {
-    const { state, reason, message } = result;
-    if (state === 'applied') return { state, reason: '', message: '' };
+    const { state, reason, message, health } = result;
+    if (state === 'applied') return { state, reason: '', message: '', ...(health === undefined ? {} : { health }) };
     if (state === 'failed' || state === 'conflict' || state === 'paused') return { state, reason, message };
   }
   return connected ? underWay : outOfReach;

@@ -3,6 +3,8 @@ import type { OutcomeCounts } from '../../model/outcome.ts';
 import { countProgress, type Engine } from '../graph.ts';
 import { worstProgress } from './clusters.ts';
 import { type ConditionValue, countOutcomes, rfc3339, summarise } from './conditions.ts';
+import { countHealth } from './health.ts';
+import { addHealth, type HealthCounts } from './health-counts.ts';
 
 /** How far a source's admitted revision has got in the fleet. */
 export interface RevisionStatus {
@@ -26,11 +28,13 @@ export function revisionStatus(engine: Engine, source?: string): RevisionStatus 
   let targeted = 0;
   let applied = 0;
   let total: OutcomeCounts = { targeted: 0, applied: 0, failed: 0, held: 0, pending: 0, unreachable: 0 };
+  let health: HealthCounts = { failed: 0, inProgress: 0, terminating: 0, unknown: 0, current: 0 };
   for (const { key: cluster } of [...engine.clusters.entries('')].sort((a, b) => compareText(a.key, b.key))) {
     const counts = countOutcomes(countProgress(engine, cluster, source));
     if (counts.targeted === 0) continue;
     targeted++;
     total = add(total, counts);
+    health = addHealth(health, countHealth(engine, cluster, source));
     if (counts.applied === counts.targeted) applied++;
     else waiting.push({ cluster, message: whyWaiting(engine, cluster, counts, source) });
   }
@@ -42,7 +46,7 @@ export function revisionStatus(engine: Engine, source?: string): RevisionStatus 
     waiting,
     counts: total,
     summary: summaryOf(targeted, applied, waiting),
-    conditions: summarise(total, worst),
+    conditions: summarise(total, worst, health),
   };
 }
 

@@ -61,10 +61,11 @@ export function outputViews(engine: Engine, cluster: string): readonly OutputVie
     .map(({ key, value }) => outputView(cluster, key, value));
 }
 
-function outputView(cluster: string, key: string, { state, digest, origins, reason, message }: Progress): OutputView {
+function outputView(cluster: string, key: string, progress: Progress): OutputView {
+  const { state, digest, health = null, origins, reason, message } = progress;
   // A digest of a Secret would let whoever reads it try out values.
   const shown = objectRefOf(key as ObjectKey).kind === 'Secret' ? null : digest;
-  return { cluster, object: displayKey(key as ObjectKey), state, digest: shown, origins, reason, message };
+  return { cluster, object: displayKey(key as ObjectKey), state, digest: shown, health, origins, reason, message };
 }
 
 /** What one cluster should hold, in canonical order. A removal, and what is kept as it is, is nothing to be made. */

@@ -60,11 +60,13 @@ export function objectDocument(key: string, status: ObjectStatus, before: Writte
     status: {
       counts: countsOf(status.counts),
       conditions: conditionsOf(status.conditions, before, now),
-      clusters: status.clusters.map(({ cluster, progress: { state, reason, message } }) => ({
+      clusters: status.clusters.map(({ cluster, progress: { state, reason, message, health } }) => ({
         cluster,
         state,
         ...(reason === '' ? {} : { reason }),
         ...(message === '' ? {} : { message }),
+        ...(health === undefined ? {} : { health: health.state }),
+        ...(health === undefined || health.message === '' ? {} : { healthMessage: health.message }),
       })),
     },
   };
