@@ -5,6 +5,8 @@ import type { ObjectKey } from '../model/object-key.ts';
 export interface StatusTarget {
   readonly key: ObjectKey;
   readonly uid: string;
+  /** As it was seen last. */
+  readonly resourceVersion: string;
   readonly apiVersion: string;
 }
 

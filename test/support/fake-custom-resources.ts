@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../src/model/json.ts';
+import { isJsonObject, type JsonObject, jsonEquals } from '../../src/model/json.ts';
 import { type ObjectKey, objectKey, objectRefOf, refOfObject } from '../../src/model/object-key.ts';
 import { must } from '../../src/model/result.ts';
 import type { CustomResource, CustomResourceKindState, CustomResources } from '../../src/ports/custom-resources.ts';
@@ -13,6 +13,8 @@ export interface FakeCustomResources {
   remove(key: string): void;
   kind(kind: string, state: CustomResourceKindState['state'], message?: string): void;
   get(key: string): CustomResource | undefined;
+  /** Somebody else writes a status. */
+  putStatus(key: string, status: JsonObject): void;
   readonly writes: readonly { readonly key: string; readonly status: JsonObject }[];
   readonly events: readonly (ResourceEvent & { readonly key: string })[];
   /** What the next writes of an object are answered with, until it is taken away. */
@@ -34,6 +36,8 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
   const objects = new Map<ObjectKey, CustomResource>();
   const writes: { key: string; status: JsonObject }[] = [];
   const events: (ResourceEvent & { key: string })[] = [];
+  /** Types of conditions that were written here, by object. */
+  const said = new Map<ObjectKey, ReadonlySet<string>>();
   const answers: FakeCustomResources['answers'] = new Map();
   let version = 0;
   let changed = (): void => undefined;
@@ -61,7 +65,9 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
         const resource = objects.get(key);
         if (resource?.uid !== uid) return { type: 'gone' };
         writes.push({ key, status });
-        put({ ...resource, resourceVersion: String(++version), status: merged(resource.status ?? {}, status) });
+        const after = merged(resource.status ?? {}, status, said.get(key) ?? new Set());
+        said.set(key, new Set(Object.keys(conditionsIn(status))));
+        put({ ...resource, resourceVersion: String(++version), status: after });
         return { type: 'written' };
       },
       event: async ({ key }, event) => void events.push({ key, ...event }),
@@ -84,6 +90,10 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
       changed();
     },
     get: (key) => objects.get(key as ObjectKey),
+    putStatus: (key, status) => {
+      const resource = objects.get(key as ObjectKey);
+      if (resource !== undefined) put({ ...resource, resourceVersion: String(++version), status });
+    },
     writes,
     events,
     answers,
@@ -92,13 +102,11 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
   return fake;
 }
 
-/** Server-side apply, as far as a status needs it: conditions are one a type, the rest is replaced. */
-function merged(before: JsonObject, after: JsonObject): JsonObject {
-  const typeOf = (value: JsonValue): JsonValue | undefined => (isJsonObject(value) ? value.type : undefined);
-  const listOf = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : []);
-  const ours = listOf(after.conditions);
-  const others = listOf(before.conditions).filter((old) => !ours.some((own) => typeOf(own) === typeOf(old)));
-  return { ...before, ...after, conditions: [...others, ...ours] };
+/** Server-side apply, as far as a status needs it: conditions are one a type, with an owner each; the rest is replaced. */
+function merged(before: JsonObject, after: JsonObject, said: ReadonlySet<string>): JsonObject {
+  const ours = conditionsIn(after);
+  const others = Object.entries(conditionsIn(before)).filter(([type]) => ours[type] === undefined && !said.has(type));
+  return { ...before, ...after, conditions: [...others.map(([, other]) => other), ...Object.values(ours)] };
 }
 
 /** A KubernetesCluster as a custom resource. */
