@@ -8,6 +8,9 @@ import { readAnswer, type ServerAddress, send } from './transport.ts';
 import type { KubeAnswer, KubeClient, KubeRequest } from './types.ts';
 import { openWatch } from './watch.ts';
 
+/** What is asked for as this comes as the member `text` of the body. */
+const TEXT = 'text/plain';
+
 export interface KubeClientDeps {
   readonly clock: Clock;
   readonly random: Random;
@@ -83,7 +86,10 @@ async function requestOnce(
   try {
     const access = await raceAbort(credentials.access(), signal);
     if (!access.ok) return unreachable(access.problem);
-    const answer = await readAnswer(await send(server, access.value, request, userAgent, signal));
+    const answer = await readAnswer(
+      await send(server, access.value, request, userAgent, signal),
+      request.accept?.startsWith(TEXT) === true,
+    );
     return answer.type === 'unreachable' ? { ...answer, message: `${name}: ${answer.message}` } : answer;
   } catch (error) {
     return unreachable(`${name}: ${networkErrorText(error)}`);

@@ -44,14 +44,13 @@ async function readOne(file: string, mayBeMissing: boolean): Promise<Result<Json
     if (missing) return problem(`the kubeconfig ${file} is not there; name one with --kubeconfig FILE`);
     return problem(`the kubeconfig ${file} cannot be read: ${errorText(error)}`);
   }
-  let value: unknown;
+  let document: JsonValue;
   try {
-    value = load(text);
+    document = text.trim() === '' ? {} : JSON.parse(JSON.stringify(load(text) ?? {}));
   } catch {
     // The parser's message quotes the text, and that holds secrets.
     return problem(`the kubeconfig ${file} is not YAML`);
   }
-  const document: JsonValue = JSON.parse(JSON.stringify(value ?? {}));
   if (!isJsonObject(document)) return problem(`the kubeconfig ${file} is not a mapping`);
   return ok(withAbsolutePaths(document, dirname(file)));
 }

@@ -39,14 +39,15 @@ export function send(
   });
 }
 
-/** Reads the whole answer. Rejects as the network does. */
-export async function readAnswer(response: Response): Promise<KubeAnswer> {
+/** Reads the whole answer; `text`: it was asked for as such. Rejects as the network does. */
+export async function readAnswer(response: Response, text = false): Promise<KubeAnswer> {
   const { statusCode: status } = response;
   const read = await readText(response);
   if (!read.ok) return { type: 'unreachable', message: read.problem, ...(read.tooLarge ? { tooLarge: true } : {}) };
   const body = parseObject(read.text);
   const retryAfter = header(response, 'retry-after');
   if (status >= 200 && status < 300) {
+    if (text) return { type: 'ok', status, body: { text: read.text } };
     if (body === undefined)
       return { type: 'unreachable', message: `its answer is not a JSON object: ${start(read.text)}` };
     const etag = header(response, 'etag');

@@ -25,7 +25,7 @@ export interface KubeRequest {
   readonly body?: JsonObject;
   /** Of the body; default `application/json`. Server-side apply: `application/apply-patch+yaml`. */
   readonly contentType?: string;
-  /** Default `application/json`. */
+  /** Default `application/json`. With `text/plain` first (logs) the answer is the member `text` of the body. */
   readonly accept?: string;
   readonly signal?: AbortSignal;
   /** Milliseconds until it is given up; default 30 s. */
