@@ -140,7 +140,7 @@ describe('the long-running commands', () => {
       },
     });
     expect(await runCli(['demo', '--once', '-o', 'json'], { roots })).toEqual({ code: 1, out: '1.2.3\n', err: '' });
-    expect(seen).toEqual([{ once: true, output: 'json', keep: false }]);
+    expect(seen).toEqual([{ once: true, output: 'json', keep: false, kubernetes: false }]);
   });
 
   test('a root that rejects is one line, with a stack trace only for those who ask', async () => {
