@@ -17,7 +17,7 @@ fleet: Fleet
  */
 dataDirectory?: string
 /**
- * Where desired state comes from, in the order in which an earlier one wins a conflict.
+ * Where desired state comes from, in the order in which an earlier one wins a conflict; custom resources always come last.
  * 
  * @minItems 1
  * @maxItems 100
@@ -48,6 +48,7 @@ export interface Source {
 name: string
 git?: GitSource
 files?: FilesSource
+kubernetes?: KubernetesSource
 }
 /**
  * A branch of a git repository.
@@ -126,6 +127,33 @@ export interface FilesSource {
  * The folder. Relative to the folder of this file.
  */
 path: string
+}
+/**
+ * The custom resources of a cluster. Wherever it stands in the list, it comes after all others when two declarations are in conflict.
+ */
+export interface KubernetesSource {
+/**
+ * File that names the cluster; what kubectl takes if left out, or the cluster that the server runs in. Relative to the folder of this file.
+ */
+kubeconfig?: string
+/**
+ * Context of the kubeconfig; its current one if left out.
+ */
+context?: string
+/**
+ * Only what lies in these namespaces; all namespaces if left out. Whoever may write custom resources there decides about the fleet.
+ * 
+ * @minItems 1
+ * @maxItems 100
+ */
+namespaces?: string[]
+/**
+ * Only these kinds; all of them if left out. While one of them is not installed, the source removes nothing.
+ * 
+ * @minItems 1
+ * @maxItems 5
+ */
+kinds?: ("KubernetesCluster" | "Placement" | "FleetPolicy" | "Dataplane" | "Shoot")[]
 }
 /**
  * Where the ledger and the snapshots are kept.
@@ -223,6 +251,7 @@ port?: number
  */
 export interface StatusSinks {
 git?: GitStatus
+kubernetes?: KubernetesStatus
 }
 /**
  * Status as commits on a branch of its own.
@@ -259,6 +288,15 @@ name?: string
  * E-mail address.
  */
 email?: string
+}
+/**
+ * Status and events of the custom resources that are read.
+ */
+export interface KubernetesStatus {
+/**
+ * Whether they are written.
+ */
+enabled?: boolean
 }
 /**
  * How far a FleetPolicy in a repository may loosen what protects the fleet; what goes beyond is cut to the bound, and said.

@@ -27,6 +27,8 @@ export interface ServeOptions {
   readonly repoTokenFile?: string;
   readonly hookSecretFile?: string;
   readonly pollSeconds?: number;
+  /** Desired state from custom resources as well: those of this cluster. */
+  readonly customResources?: { readonly kubeconfig?: string; readonly context?: string; readonly namespace?: string };
   readonly fleet?: FleetName;
   readonly dataDir?: string;
   /** Of the relay. */

@@ -3,18 +3,21 @@ import { dirname, resolve } from 'node:path';
 import { decodeRelayConfig } from '../manifest/relay-config.ts';
 import { displayDiagnostic } from '../model/diagnostic.ts';
 import { parseSourceName } from '../model/ids.ts';
-import type {
-  CredentialReferences,
-  RelayConfig,
-  SecretReference,
-  SourceConfig,
-  UsernameReference,
+import {
+  type CredentialReferences,
+  customKindNames,
+  type RelayConfig,
+  type SecretReference,
+  type SourceConfig,
+  type UsernameReference,
 } from '../model/relay-config.ts';
-import { must } from '../model/result.ts';
+import { must, unreachable } from '../model/result.ts';
 import type { RunIo, ServeOptions } from './options.ts';
 
 /** The name of the only source when it is given by flags. */
 const ONLY_SOURCE = must(parseSourceName('main'));
+/** The name of the source that --custom-resources adds. */
+const CUSTOM_RESOURCES = must(parseSourceName('custom-resources'));
 
 /**
  * What the server runs with: its configuration file with the flags over it, or the flags alone. All paths are absolute.
@@ -51,10 +54,10 @@ function minimalConfig(fleet: string): Uint8Array {
 }
 
 function withFlags(config: RelayConfig, options: ServeOptions, cwd: string, hasFile: boolean): RelayConfig {
-  const source = flaggedSource(options, cwd);
-  if (source === undefined && !hasFile) {
+  const sources = flaggedSources(config, options, cwd, hasFile);
+  if (sources.length === 0) {
     throw new Error(
-      'there is nothing to follow: name a repository with --repo URL, a folder with --watch DIR, or a file with --config',
+      'there is nothing to follow: name a repository with --repo URL, a folder with --watch DIR, custom resources with --custom-resources, or a file with --config',
     );
   }
   const { relay, http } = config;
@@ -62,7 +65,7 @@ function withFlags(config: RelayConfig, options: ServeOptions, cwd: string, hasF
     ...config,
     fleet: options.fleet ?? config.fleet,
     dataDirectory: options.dataDir === undefined ? config.dataDirectory : resolve(cwd, options.dataDir),
-    sources: source === undefined ? config.sources : [source],
+    sources,
     relay: {
       ...relay,
       listen: options.listen === undefined ? relay.listen : { address: options.listen.host, port: options.listen.port },
@@ -75,6 +78,30 @@ function withFlags(config: RelayConfig, options: ServeOptions, cwd: string, hasF
       ...(options.apiTokenFile === undefined ? {} : { tokenFile: resolve(cwd, options.apiTokenFile) }),
     },
   };
+}
+
+/** What flags name takes the place of what the file names; custom resources come beside it, and last. */
+function flaggedSources(
+  config: RelayConfig,
+  options: ServeOptions,
+  cwd: string,
+  hasFile: boolean,
+): readonly SourceConfig[] {
+  const source = flaggedSource(options, cwd);
+  const before = source !== undefined ? [source] : hasFile ? config.sources : [];
+  if (options.customResources === undefined) return before;
+  const { kubeconfig, context, namespace } = options.customResources;
+  return [
+    ...before.filter((each) => each.type !== 'kubernetes' && each.name !== CUSTOM_RESOURCES),
+    {
+      type: 'kubernetes',
+      name: CUSTOM_RESOURCES,
+      ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(cwd, kubeconfig) }),
+      ...(context === undefined ? {} : { context }),
+      ...(namespace === undefined ? {} : { namespaces: [namespace] }),
+      kinds: customKindNames,
+    },
+  ];
 }
 
 function flaggedSource(options: ServeOptions, cwd: string): SourceConfig | undefined {
@@ -124,16 +151,24 @@ function absolutePaths(config: RelayConfig, base: string): RelayConfig {
     ...(password === undefined ? {} : { password: secret(password) }),
     ...(token === undefined ? {} : { token: secret(token) }),
   });
-  const source = (each: SourceConfig): SourceConfig =>
-    each.type === 'files'
-      ? { ...each, path: resolve(base, each.path) }
-      : {
+  const source = (each: SourceConfig): SourceConfig => {
+    switch (each.type) {
+      case 'files':
+        return { ...each, path: resolve(base, each.path) };
+      case 'kubernetes':
+        return each.kubeconfig === undefined ? each : { ...each, kubeconfig: resolve(base, each.kubeconfig) };
+      case 'git':
+        return {
           ...each,
           url: absoluteRepository(each.url, base),
           ...(each.credentials === undefined ? {} : { credentials: credentials(each.credentials) }),
           ...(each.caFile === undefined ? {} : { caFile: resolve(base, each.caFile) }),
           ...(each.hookSecret === undefined ? {} : { hookSecret: secret(each.hookSecret) }),
         };
+      default:
+        return unreachable(each);
+    }
+  };
   const { store, relay, http, statusGit } = config;
   return {
     ...config,

@@ -6,7 +6,7 @@ import { createNativeGitRepo } from '../adapters/git/native-git-repo.ts';
 import { decodeFile } from '../manifest/decode-file.ts';
 import { defaultFleetPolicy } from '../model/fleet-policy.ts';
 import type { CredentialReferences, RelayConfig, SecretReference, SourceConfig } from '../model/relay-config.ts';
-import { must } from '../model/result.ts';
+import { must, unreachable } from '../model/result.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { GitRepo } from '../ports/git-repo.ts';
 import type { Log } from '../ports/log.ts';
@@ -29,19 +29,24 @@ export interface ProcessDeps {
 type Remote = Pick<GitSourceConfig, 'url' | 'credentials' | 'caFile'>;
 type GitSourceConfig = Extract<SourceConfig, { readonly type: 'git' }>;
 
-/** The configured sources. */
+/** The configured sources, but for custom resources. */
 export function openSources(config: RelayConfig, deps: ProcessDeps): readonly Source[] {
-  return config.sources.map((source) => {
-    if (source.type === 'files') {
-      return createFilesSource(
-        { tree: createFileTree(deps, { folder: source.path }), decode: decodeFile, ...deps },
-        { name: source.name },
-      );
+  return config.sources.flatMap((source) => {
+    switch (source.type) {
+      case 'kubernetes':
+        return [];
+      case 'files': {
+        const tree = createFileTree(deps, { folder: source.path });
+        return [createFilesSource({ tree, decode: decodeFile, ...deps }, { name: source.name })];
+      }
+      case 'git': {
+        const repo = openRepo(source, join(config.dataDirectory, 'git', source.name), deps);
+        const { name, pollIntervalSeconds, path } = source;
+        return [createGitSource({ repo, decode: decodeFile, ...deps }, { name, pollIntervalSeconds, path })];
+      }
+      default:
+        return unreachable(source);
     }
-    const directory = join(config.dataDirectory, 'git', source.name);
-    const repo = openRepo(source, directory, deps);
-    const { name, pollIntervalSeconds, path } = source;
-    return createGitSource({ repo, decode: decodeFile, ...deps }, { name, pollIntervalSeconds, path });
   });
 }
 

@@ -20,6 +20,7 @@ import type { GitStatusSink } from '../sinks/git/status-sink.ts';
 import { createManagementServer, type ManagementServer } from './management-server.ts';
 import type { RunIo, ServeOptions } from './options.ts';
 import { resolveServeConfig } from './serve-config.ts';
+import { openCustomResources } from './serve-custom-resources.ts';
 import { openRelay, readApiToken } from './serve-relay.ts';
 import { hookTargets, openSources, openStatusSink, type ProcessDeps } from './serve-sources.ts';
 
@@ -73,7 +74,10 @@ async function openServer(
     throw new Error(`the data directory ${config.dataDirectory} cannot be made: ${reasonOf(error)}`, { cause: error });
   });
   const { relay, caFile } = await openRelay(config, version, deps);
-  const sources = openSources(config, deps);
+  const custom = await openCustomResources(config, version, deps);
+  for (const { close } of custom) closers.push(close);
+  // Custom resources come last: of two declarations of one thing a repository's wins.
+  const sources = [...openSources(config, deps), ...custom.map(({ source }) => source)];
   const targets = await hookTargets(config, sources, env);
   const sink = openStatusSink(config, deps);
   const store = await openStore(config, log);

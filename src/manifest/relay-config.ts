@@ -2,7 +2,13 @@ import { type RelayConfig as ConfigDocument, type Source, validate } from '../..
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { parseFleetName, parseSourceName, type SourceName } from '../model/ids.ts';
 import { isJsonObject } from '../model/json.ts';
-import type { RelayConfig, RelayTls, SourceConfig, StatusTarget } from '../model/relay-config.ts';
+import {
+  customKindNames,
+  type RelayConfig,
+  type RelayTls,
+  type SourceConfig,
+  type StatusTarget,
+} from '../model/relay-config.ts';
 import { check } from './kinds/reading.ts';
 import { defaultDecodeLimits } from './limits.ts';
 import { type FieldPath, type FieldProblem, fieldError } from './problem.ts';
@@ -57,7 +63,7 @@ function readConfig(value: Parameters<typeof check>[0], problems: FieldProblem[]
   return {
     fleet: fleet.value,
     dataDirectory: document.dataDirectory ?? 'fleetrelay-data',
-    sources,
+    sources: customResourcesLast(sources),
     store: readStore(document, problems),
     relay: {
       listen: { address: document.relay?.listen?.address ?? '0.0.0.0', port: document.relay?.listen?.port ?? 9900 },
@@ -69,6 +75,7 @@ function readConfig(value: Parameters<typeof check>[0], problems: FieldProblem[]
       ...optional('tokenFile', document.http?.tokenFile),
     },
     statusGit,
+    statusKubernetes: { enabled: document.status?.kubernetes?.enabled ?? true },
     bounds: {
       guards: document.bounds?.guards ?? {},
       safeModes: document.bounds?.safeMode?.modes ?? ['strict', 'scoped', 'off'],
@@ -82,7 +89,11 @@ function readSource(source: Source, at: FieldPath, problems: FieldProblem[]): So
   if (source.files !== undefined) {
     return name.ok ? { type: 'files', name: name.value, path: source.files.path } : undefined;
   }
-  const { git } = source;
+  const { git, kubernetes } = source;
+  if (kubernetes !== undefined) {
+    const { kinds = customKindNames, ...rest } = kubernetes;
+    return name.ok ? { type: 'kubernetes', name: name.value, ...rest, kinds: [...new Set(kinds)] } : undefined;
+  }
   if (git === undefined) return undefined;
   const badUrl = repositoryProblem(git.url);
   if (badUrl !== undefined) problems.push(fieldError('BadAddress', [...at, 'git', 'url'], badUrl));
@@ -104,6 +115,14 @@ function readSource(source: Source, at: FieldPath, problems: FieldProblem[]): So
     pollIntervalSeconds: git.pollIntervalSeconds ?? 60,
     ...optional('hookSecret', hookSecret),
   };
+}
+
+/** Of two declarations of one thing, a repository's wins over a custom resource, wherever the two are configured. */
+function customResourcesLast(sources: readonly SourceConfig[]): readonly SourceConfig[] {
+  return [
+    ...sources.filter((source) => source.type !== 'kubernetes'),
+    ...sources.filter((source) => source.type === 'kubernetes'),
+  ];
 }
 
 function checkNamesDiffer(sources: readonly Source[], problems: FieldProblem[]): void {

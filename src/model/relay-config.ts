@@ -33,7 +33,21 @@ export type SourceConfig =
       readonly pollIntervalSeconds: number;
       readonly hookSecret?: SecretReference;
     }
-  | { readonly type: 'files'; readonly name: SourceName; readonly path: string };
+  | { readonly type: 'files'; readonly name: SourceName; readonly path: string }
+  | {
+      readonly type: 'kubernetes';
+      readonly name: SourceName;
+      /** Absent, and no context: the cluster that the server runs in, or else what kubectl takes. */
+      readonly kubeconfig?: string;
+      readonly context?: string;
+      /** Absent: all. */
+      readonly namespaces?: readonly string[];
+      readonly kinds: readonly CustomKindName[];
+    };
+
+/** The kinds that custom resources can have. */
+export const customKindNames = ['KubernetesCluster', 'Placement', 'FleetPolicy', 'Dataplane', 'Shoot'] as const;
+export type CustomKindName = (typeof customKindNames)[number];
 
 /** An address to listen on; port 0 lets the system choose. */
 export interface BindAddress {
@@ -64,7 +78,7 @@ export interface PolicyBounds {
 export interface RelayConfig {
   readonly fleet: FleetName;
   readonly dataDirectory: string;
-  /** In order: of two declarations of one key the earlier source wins. */
+  /** In order: of two declarations of one key the earlier source wins. Custom resources come last. */
   readonly sources: readonly SourceConfig[];
   readonly store: { readonly type: 'memory' } | { readonly type: 'sqlite'; readonly path?: string };
   readonly relay: { readonly listen: BindAddress; readonly secretFile?: string; readonly tls: RelayTls };
@@ -76,5 +90,7 @@ export interface RelayConfig {
     readonly credentials?: CredentialReferences;
     readonly author: { readonly name: string; readonly email: string };
   };
+  /** Status and events of custom resources, where they are a source. */
+  readonly statusKubernetes: { readonly enabled: boolean };
   readonly bounds: PolicyBounds;
 }

@@ -6,9 +6,10 @@ import { collected, fleetName, listenAddress, logLevelOption, wholeNumber } from
 import { CliError } from '../cli-error.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
+import { type KubeFlags, kubeTarget, withKubeOptions } from '../kube-options.ts';
 import { runRoot } from '../run-root.ts';
 
-interface Flags {
+interface Flags extends KubeFlags {
   readonly config?: string;
   readonly repo?: string;
   readonly branch?: string;
@@ -18,6 +19,7 @@ interface Flags {
   readonly repoTokenFile?: string;
   readonly hookSecretFile?: string;
   readonly poll?: number;
+  readonly customResources?: true;
   readonly fleet?: FleetName;
   readonly dataDir?: string;
   readonly listen?: ListenAddress;
@@ -34,6 +36,10 @@ interface Flags {
 const EXAMPLES = examples([
   ['fleetrelay serve --repo https://git.example.com/fleet.git --data-dir /var/lib/fleetrelay', 'follow a repository'],
   ['fleetrelay serve --watch ./fleet --data-dir ./data', 'follow a folder on this machine'],
+  [
+    'fleetrelay serve --repo https://git.example.com/fleet.git --custom-resources -n fleet',
+    'and the custom resources in a namespace of the cluster that kubectl speaks to',
+  ],
   ['fleetrelay serve --config relay.yaml', 'everything from a RelayConfig file'],
 ]);
 
@@ -43,6 +49,11 @@ export function serveCommand(context: CliContext): Command {
     .summary('run the management server')
     .description('Follows the desired state, and leads the clusters there through their agents. Runs until stopped.');
   sourceOptions(command);
+  command.option('--custom-resources', 'follow the custom resources of a Kubernetes cluster as well');
+  withKubeOptions(command, {
+    cluster: 'the cluster with the custom resources',
+    namespace: 'only the custom resources in this namespace (default: all namespaces)',
+  });
   listeningOptions(command);
   return command
     .addOption(logLevelOption())
@@ -88,9 +99,26 @@ function listeningOptions(command: Command): void {
 }
 
 /** Flags that were not given are left out. */
-function toOptions({ config, poll, tlsName, insecure, ...same }: Flags): ServeOptions {
-  if (config === undefined && same.repo === undefined && same.watch === undefined) {
-    throw new CliError(EXIT.usage, 'serve needs something to follow', 'give --repo URL, --watch DIR or --config FILE');
+function toOptions(flags: Flags): ServeOptions {
+  const {
+    config,
+    poll,
+    tlsName,
+    insecure,
+    customResources,
+    kubeconfig: _k,
+    context: _c,
+    namespace: _n,
+    ...same
+  } = flags;
+  if ((config ?? same.repo ?? same.watch ?? customResources) === undefined) {
+    const hint = 'give --repo URL, --watch DIR, --custom-resources or --config FILE';
+    throw new CliError(EXIT.usage, 'serve needs something to follow', hint);
+  }
+  const cluster = kubeTarget(flags);
+  if (cluster !== undefined && customResources === undefined) {
+    const hint = 'add --custom-resources';
+    throw new CliError(EXIT.usage, '--kubeconfig, --context and --namespace say where custom resources are', hint);
   }
   if ((same.tlsCertFile === undefined) !== (same.tlsKeyFile === undefined)) {
     throw new CliError(EXIT.usage, '--tls-cert-file and --tls-key-file belong together');
@@ -103,6 +131,7 @@ function toOptions({ config, poll, tlsName, insecure, ...same }: Flags): ServeOp
     ...same,
     ...(config === undefined ? {} : { configFile: config }),
     ...(poll === undefined ? {} : { pollSeconds: poll }),
+    ...(customResources === undefined ? {} : { customResources: cluster ?? {} }),
     tlsNames: tlsName,
     insecure: insecure === true,
   };

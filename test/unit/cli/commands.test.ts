@@ -22,6 +22,7 @@ describe('a wrong command line exits with 2 and', () => {
     [['serve'], 'serve needs something to follow'],
     [['serve', '--repo', 'https://example.com/x', '--watch', '.'], 'cannot be used with'],
     [['serve', '--watch', '.', '--poll', '0'], 'a whole number from 1'],
+    [['serve', '--watch', '.', '--context', 'here'], 'add --custom-resources'],
     [['serve', '--watch', '.', '--http', 'nowhere'], 'is not HOST:PORT'],
     [['serve', '--watch', '.', '--tls-cert-file', 'a'], 'belong together'],
     [['agent', '--cluster', 'East', '--server', 'a:1', '--directory', 'd'], 'lower-case'],

@@ -33,6 +33,7 @@ describe('decodeRelayConfig', () => {
           branch: 'fleetrelay/status/prod',
           author: { name: 'fleetrelay', email: 'fleetrelay@localhost' },
         },
+        statusKubernetes: { enabled: true },
         bounds: { guards: {}, safeModes: ['strict', 'scoped', 'off'] },
       },
     });
@@ -43,6 +44,10 @@ describe('decodeRelayConfig', () => {
 fleet: {name: prod}
 dataDirectory: /data
 sources:
+- name: custom
+  kubernetes: {kubeconfig: kubeconfig, context: here, namespaces: [a, b], kinds: [Placement, Placement]}
+- name: all
+  kubernetes: {}
 - name: fleet
   git:
     url: https://git.example.com/fleet.git
@@ -59,7 +64,7 @@ relay:
   secretFile: secret
   tls: {certificate: {certFile: a, keyFile: b, caFile: c}}
 http: {listen: {port: 1}, tokenFile: t}
-status: {git: {source: fleet, branch: s, author: {name: Robot}, enabled: false, credentials: {usernameFile: u, passwordFile: p}}}
+status: {git: {source: fleet, branch: s, author: {name: Robot}, enabled: false, credentials: {usernameFile: u, passwordFile: p}}, kubernetes: {enabled: false}}
 bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
 `;
     expect(decode(text)).toEqual({
@@ -79,6 +84,20 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
             hookSecret: { type: 'env', name: 'HOOK' },
           },
           { type: 'files', name: 'local', path: './desired' },
+          // Whoever writes a custom resource takes nothing from a repository: they come last.
+          {
+            type: 'kubernetes',
+            name: 'custom',
+            kubeconfig: 'kubeconfig',
+            context: 'here',
+            namespaces: ['a', 'b'],
+            kinds: ['Placement'],
+          },
+          {
+            type: 'kubernetes',
+            name: 'all',
+            kinds: ['KubernetesCluster', 'Placement', 'FleetPolicy', 'Dataplane', 'Shoot'],
+          },
         ],
         store: { type: 'memory' },
         relay: {
@@ -94,6 +113,7 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
           credentials: { username: { type: 'file', path: 'u' }, password: { type: 'file', path: 'p' } },
           author: { name: 'Robot', email: 'fleetrelay@localhost' },
         },
+        statusKubernetes: { enabled: false },
         bounds: { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'] },
       },
     });
@@ -107,8 +127,8 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
     [
       `${HEADER}fleet: {name: prod}\nsources: [{name: a}, {name: b, git: {url: x}, files: {path: z}}]\n`,
       [
-        'relay.yaml:4:11: error: sources[0] needs exactly one of files, git',
-        'relay.yaml:4:22: error: sources[1] needs exactly one of files, git',
+        'relay.yaml:4:11: error: sources[0] needs exactly one of files, git, kubernetes',
+        'relay.yaml:4:22: error: sources[1] needs exactly one of files, git, kubernetes',
       ],
     ],
     [
