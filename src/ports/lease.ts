@@ -3,16 +3,18 @@
  * it was asleep and nobody told it.
  */
 export interface Lease {
-  /**
-   * Takes or renews the lease, once. `held` until the deadline, milliseconds of the monotonic clock, counted from before
-   * the request was sent. `taken`: somebody else has it. `failed`: the cluster did not answer, or not in time; an older
-   * term still runs to its own deadline.
-   */
-  acquire(): Promise<
-    | { readonly type: 'held'; readonly deadline: number }
-    | { readonly type: 'taken'; readonly holder: string }
-    | { readonly type: 'failed'; readonly message: string }
-  >;
+  /** Takes or renews the lease, once. One call at a time. Never rejects. */
+  acquire(): Promise<LeaseAnswer>;
   /** Gives the lease back, if this process has it, so that another takes it at once. Never rejects. */
   release(): Promise<void>;
 }
+
+/**
+ * `held` until the deadline, milliseconds of the monotonic clock, counted from before the request was sent. `taken`:
+ * somebody else has it. `failed`: the cluster did not answer, or not in time; an older term still runs to its own
+ * deadline.
+ */
+export type LeaseAnswer =
+  | { readonly type: 'held'; readonly deadline: number }
+  | { readonly type: 'taken'; readonly holder: string }
+  | { readonly type: 'failed'; readonly message: string };

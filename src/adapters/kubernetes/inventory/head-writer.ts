@@ -15,6 +15,8 @@ export interface HeadWriter {
   write(asking: Asking, content: HeadContent): Promise<void>;
   /** Of this process and its last attempt to write; undefined before `take`. */
   holder(): Holder | undefined;
+  /** What every further request of this process is refused with; undefined while it was not overtaken. */
+  refusal(): Overtaken | undefined;
 }
 
 /** Another process writes the inventory now; this one never does again. */
@@ -34,10 +36,9 @@ export function createHeadWriter(options: HeadWriterOptions): HeadWriter {
   let holder: Holder | undefined;
   let overtaken: Overtaken | undefined;
 
-  return { take, read, write, holder: () => holder };
+  return { take, read, write, holder: () => holder, refusal: () => overtaken };
 
   async function take(asking: Asking): Promise<void> {
-    if (overtaken !== undefined) throw overtaken;
     for (;;) {
       const data = await there.get(asking);
       const before = data && readHolder(data);
@@ -58,14 +59,12 @@ export function createHeadWriter(options: HeadWriterOptions): HeadWriter {
   }
 
   async function read(asking: Asking): Promise<JsonObject | undefined> {
-    if (overtaken !== undefined) throw overtaken;
     const data = await there.get(asking);
     if (holder !== undefined && data !== undefined) checkStillOurs(data, holder);
     return data;
   }
 
   async function write(asking: Asking, content: HeadContent): Promise<void> {
-    if (overtaken !== undefined) throw overtaken;
     if (holder === undefined) throw new Error('the inventory is written only after it was taken');
     const ours = { ...holder, write: holder.write + 1 };
     holder = ours;

@@ -89,6 +89,8 @@ export function openInventory(deps: InventoryDeps, options: InventoryOptions): K
   }
 
   function checkLeading(): void {
+    const refusal = state.head.refusal();
+    if (refusal !== undefined) throw refusal;
     if (!mayWrite()) throw new Error('this replica does not lead any more');
   }
 }
