@@ -7,6 +7,8 @@ export interface Benchmark {
 }
 
 const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  agent: () => import('./kubernetes/agent.ts'),
+  apply: () => import('./kubernetes/apply.ts'),
   engine: () => import('./engine/engine.ts'),
   push: () => import('./push/push.ts'),
 };

@@ -13,7 +13,7 @@ import type { FleetView, OutputView } from '../../src/server/api.ts';
 import { createGitSandbox, type GitSandbox } from './git-sandbox.ts';
 import { type ClusterPool, directoryClusters, type TestCluster } from './test-clusters.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
+const SOURCES = fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
 export const STATUS_BRANCH = 'fleetrelay/status/test';
 const LOOK_EVERY_MS = 50;
 
@@ -95,6 +95,8 @@ export interface FleetOptions {
   readonly serve?: readonly string[];
   /** Where clusters come from; folders if left out. The pool is released when the fleet stops. */
   readonly clusters?: ClusterPool;
+  /** The file that Node runs; fleetrelay from its sources if left out. */
+  readonly program?: string;
 }
 
 /** Starts git and the server, follows `files`; agents are started by the test. */
@@ -109,7 +111,8 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
   const repository = `${url}/fleet.git`;
   const dataDir = join(sandbox.path, 'server');
   const following = options.watch === undefined ? ['--repo', repository, '--poll', '1'] : ['--watch', options.watch];
-  const server = createServerProcess([...following, ...(options.serve ?? [])], dataDir);
+  const { program = SOURCES } = options;
+  const server = createServerProcess(program, [...following, ...(options.serve ?? [])], dataDir);
   const agents = new Map<string, AgentProcess>();
   const pool = options.clusters ?? directoryClusters.open();
   const clusters = new Map<string, Promise<TestCluster>>();
@@ -142,7 +145,8 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
     push: (changes) => sandbox.push(bare, changes),
     agent: (name) => {
       const agent =
-        agents.get(name) ?? createAgentProcess(name, () => cluster(name), { root: sandbox.path, dataDir, server });
+        agents.get(name) ??
+        createAgentProcess(name, () => cluster(name), { program, root: sandbox.path, dataDir, server });
       agents.set(name, agent);
       return agent;
     },
@@ -168,11 +172,11 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
 
 /** Runs fleetrelay to its end; rejects with what it said if it fails. */
 export async function runCli(args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { timeout: 30_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, [SOURCES, ...args], { timeout: 30_000 });
   return stdout;
 }
 
-function createServerProcess(following: readonly string[], dataDir: string): ServerProcess {
+function createServerProcess(program: string, following: readonly string[], dataDir: string): ServerProcess {
   const logs: Readonly<Record<string, unknown>>[] = [];
   let child: ChildProcess | undefined;
   // Kept over restarts, so that agents find the server again.
@@ -189,7 +193,7 @@ function createServerProcess(following: readonly string[], dataDir: string): Ser
     http: () => `http://${listening.http}`,
     start: async () => {
       logs.length = 0;
-      child = startLogged(args(), logs);
+      child = startLogged(program, args(), logs);
       const started = child;
       const up = await until('the server is up', () => {
         if (started.exitCode !== null) throw new Error(`the server ended: ${JSON.stringify(logs.slice(-5))}`);
@@ -201,10 +205,17 @@ function createServerProcess(following: readonly string[], dataDir: string): Ser
   };
 }
 
+interface AgentSurroundings {
+  readonly program: string;
+  readonly root: string;
+  readonly dataDir: string;
+  readonly server: ServerProcess;
+}
+
 function createAgentProcess(
   name: string,
   home: () => Promise<TestCluster>,
-  { root, dataDir, server }: { readonly root: string; readonly dataDir: string; readonly server: ServerProcess },
+  { program, root, dataDir, server }: AgentSurroundings,
 ): AgentProcess {
   const logs: Readonly<Record<string, unknown>>[] = [];
   let child: ChildProcess | undefined;
@@ -215,8 +226,8 @@ function createAgentProcess(
       const tokenFile = join(root, `${name}.token`);
       writeFileSync(tokenFile, tokenFor(token, dataDir));
       const trust = ['--token-file', tokenFile, '--ca-file', join(dataDir, 'trust', 'ca.crt')];
-      const args = ['agent', '--cluster', cluster, '--server', server.relay(), ...trust, ...agentArgs, ...more];
-      child = startLogged([...args, '--log-level', 'debug'], logs);
+      const args = ['agent', '--cluster', cluster, '--server', server.relay(), ...trust, ...agentArgs];
+      child = startLogged(program, [...args, '--log-level', 'debug', ...more], logs);
     },
     pid: () => child?.pid,
     kill: (signal) => endChild(child, signal),
@@ -237,8 +248,12 @@ export function tokenFor(cluster: string, dataDir: string): string {
   return token;
 }
 
-function startLogged(args: readonly string[], logs: Readonly<Record<string, unknown>>[]): ChildProcess {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+function startLogged(
+  program: string,
+  args: readonly string[],
+  logs: Readonly<Record<string, unknown>>[],
+): ChildProcess {
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
   if (child.stderr === null) throw new Error('the process has no error output');
   createInterface({ input: child.stderr }).on('line', (line) => {
     try {

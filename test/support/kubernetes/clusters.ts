@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
+import { agentKubeconfig } from '../../../src/compose/demo/agent-identity.ts';
 import type { ClusterKind, ClusterPool, TestCluster } from '../test-clusters.ts';
 import { type ApiRequests, createApiRequests } from './api-request.ts';
 import { noKubernetes } from './binaries.ts';
-import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 
 /** Namespace of the agents of test clusters. */
 export const AGENT_NAMESPACE = 'fleetrelay';
@@ -16,38 +17,49 @@ export interface KubernetesTestCluster extends TestCluster {
   readonly api: ApiRequests;
 }
 
+/** A pool of them. */
+export interface KubernetesPool extends ClusterPool {
+  take(folder: string): Promise<KubernetesTestCluster>;
+}
+
 /** Real API servers. */
 export const kubernetesClusters: ClusterKind = {
   name: 'Kubernetes',
   missing: noKubernetes,
   capabilities: { tooLarge: /too large|Too long|TooLarge/, cannotLook: /cannot be (reached|read|asked|looked)/ },
-  open: openKubernetesPool,
+  open: () => openKubernetesPool(),
 };
 
 interface Pooled {
   readonly plane: ControlPlane;
   readonly api: ApiRequests;
+  /** Of the agent's ServiceAccount, with the rights of an installation that may also apply Secrets and CRDs. */
+  readonly agentConfig: string;
 }
 
 /** Planes are started when they are needed, share one etcd, and are emptied before they are taken again. */
-export function openKubernetesPool(): ClusterPool & { take(folder: string): Promise<KubernetesTestCluster> } {
+export function openKubernetesPool(options: ControlPlaneOptions = {}): KubernetesPool {
   const all: Promise<Pooled>[] = [];
   let taken = 0;
   const start = async (): Promise<Pooled> => {
     const first = await all[0];
-    const plane = await startControlPlane(first === undefined ? {} : { sharedWith: first.plane });
+    const plane = await startControlPlane({
+      ...options,
+      ...(first === undefined ? {} : { sharedWith: first.plane }),
+    });
     const api = createApiRequests(plane);
-    for (const name of [NAMESPACE, AGENT_NAMESPACE]) await api.send('POST', '/api/v1/namespaces', namespaceOf(name));
-    return { plane, api };
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
+    await api.send('POST', '/api/v1/namespaces', namespace);
+    return { plane, api, agentConfig: await agentKubeconfig(plane, AGENT_NAMESPACE, ['secrets', 'crds']) };
   };
   return {
     take: async (folder) => {
       const at = taken++;
       const used = all[at];
       all[at] ??= start();
-      const { plane, api } = await all[at];
-      if (used !== undefined) await empty(api);
-      return createKubernetesTestCluster({ plane, api }, folder);
+      const pooled = await all[at];
+      if (used !== undefined) await empty(pooled.api);
+      return createKubernetesTestCluster(pooled, folder);
     },
     release: () => {
       taken = 0;
@@ -85,7 +97,7 @@ const COLLECTIONS: Readonly<Record<string, { readonly api: string; readonly reso
   },
 };
 
-function createKubernetesTestCluster({ plane, api }: Pooled, folder: string): KubernetesTestCluster {
+function createKubernetesTestCluster({ plane, api, agentConfig }: Pooled, folder: string): KubernetesTestCluster {
   const get = async (object: string): Promise<Record<string, unknown> | undefined> => {
     const { status, body } = await api.send('GET', objectPath(object));
     if (status === 404) return undefined;
@@ -95,14 +107,7 @@ function createKubernetesTestCluster({ plane, api }: Pooled, folder: string): Ku
   return {
     plane,
     api,
-    agentArgs: [
-      '--kubeconfig',
-      plane.kubeconfig(),
-      '--namespace',
-      AGENT_NAMESPACE,
-      '--data-dir',
-      join(folder, 'agent'),
-    ],
+    agentArgs: ['--kubeconfig', agentConfig, '--data-dir', join(folder, 'agent')],
     live: async (object) => {
       const found = await get(object);
       return found && printLive(found);
@@ -142,7 +147,3 @@ async function empty(api: ApiRequests): Promise<void> {
 }
 
 const UNMARKED = { metadata: { annotations: { 'fleetrelay.dev/paused': null } } };
-
-function namespaceOf(name: string): unknown {
-  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
-}

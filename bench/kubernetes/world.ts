@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { findKubernetesPrograms, howToGetKubernetesPrograms } from '../../src/compose/demo/kubernetes-programs.ts';
+import { type KubernetesTestCluster, openKubernetesPool } from '../../test/support/kubernetes/clusters.ts';
+import { type KubernetesFleet, startKubernetesFleet } from '../../test/support/kubernetes/fleet.ts';
+import { clusterYaml } from '../../test/support/manifests.ts';
+import type { Manifest } from './objects.ts';
+import { pathOf } from './objects.ts';
+
+/** A real API server, a real management server with git, and the agent as it ships. */
+export interface KubernetesWorld {
+  readonly fleet: KubernetesFleet;
+  readonly cluster: KubernetesTestCluster;
+  namespace(name: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+
+/** Builds the bundle and starts everything but the agent, whose cluster is `east`. Rejects if programs are missing. */
+export async function startKubernetesWorld(): Promise<KubernetesWorld> {
+  if (findKubernetesPrograms(process.env) === undefined) throw new Error(howToGetKubernetesPrograms(process.env));
+  const installed = await installBundle();
+  const pool = openKubernetesPool();
+  try {
+    const files = { 'clusters/east/cluster.yaml': clusterYaml('east') };
+    const fleet = await startKubernetesFleet(pool, files, { program: join(installed, 'bin', 'fleetrelay.cjs') });
+    const cluster = await fleet.cluster('east');
+    return {
+      fleet,
+      cluster,
+      namespace: async (name) => {
+        await cluster.api.send('POST', '/api/v1/namespaces', {
+          apiVersion: 'v1',
+          kind: 'Namespace',
+          metadata: { name },
+        });
+      },
+      stop: async () => {
+        await fleet.stop();
+        await pool.stop();
+        await rm(installed, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await pool.stop();
+    throw error;
+  }
+}
+
+/** Sends all of them by server-side apply, 16 at a time, as fast as they go; returns the milliseconds. */
+export async function applyNaively({ cluster }: KubernetesWorld, manifests: readonly Manifest[]): Promise<number> {
+  const before = performance.now();
+  await Promise.all(manifests.map((manifest) => cluster.api.apply(pathOf(manifest), manifest, 'naive')));
+  return performance.now() - before;
+}
+
+/** Bundles fleetrelay and lays it out as an installed package. */
+async function installBundle(): Promise<string> {
+  await promisify(execFile)(process.execPath, [join(PROJECT, 'scripts', 'build.ts')]);
+  const installed = await mkdtemp(join(tmpdir(), 'fleetrelay-bench-'));
+  for (const part of ['bin', 'dist', 'package.json'])
+    await cp(join(PROJECT, part), join(installed, part), { recursive: true });
+  return installed;
+}
