@@ -1,0 +1,102 @@
+import type { AgentSettings } from '../../../model/agent-settings.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import { objectRefOf } from '../../../model/object-key.ts';
+import type { ApplyRequest } from '../../../ports/cluster-api.ts';
+import { annotationOf, IGNORE_FIELDS } from './annotations.ts';
+import { child, type FieldHolder, type FieldSet, isOurs, itemName } from './field-ownership.ts';
+
+/** A field by the names that lead to it; through a list it means the field of each item. */
+export type FieldPath = readonly string[];
+
+const REPLICAS: FieldPath = ['spec', 'replicas'];
+
+/** Fields of an object that others own by agreement: by the policy, by an annotation on it, by an autoscaler. */
+export function ignoredFields(
+  { key, value }: ApplyRequest,
+  settings: AgentSettings,
+  autoscaled: boolean,
+): readonly FieldPath[] {
+  const { group, kind } = objectRefOf(key);
+  const byPolicy = settings.ignoredFields.filter((ignored) => ignored.kind === `${group}/${kind}`);
+  const said = annotationOf(value, IGNORE_FIELDS).split(',');
+  const paths = [...byPolicy.flatMap(({ fields }) => fields), ...said].map(parsePath).filter((path) => path.length > 0);
+  return autoscaled ? [...paths, REPLICAS] : paths;
+}
+
+/** `spec.replicas`; a dot that belongs to a name is written `\.`. */
+function parsePath(text: string): FieldPath {
+  const names = text
+    .trim()
+    .replace(/^\./, '')
+    .split(/(?<!\\)\./);
+  return names.map((name) => name.replaceAll('\\.', '.')).filter((name) => name !== '');
+}
+
+/** The object without these fields. */
+export function withoutFields(value: JsonObject, paths: readonly FieldPath[]): JsonObject {
+  return paths.reduce<JsonObject>((rest, path) => edited(rest, path, () => undefined), value);
+}
+
+/**
+ * The object as it is applied over a live one. A field that somebody else holds is left out. One that only we hold cannot
+ * be left out, for then it would be removed: it is said as it is, until somebody takes it over.
+ */
+export function handOver(
+  value: JsonObject,
+  live: JsonObject,
+  holders: readonly FieldHolder[],
+  paths: readonly FieldPath[],
+): JsonObject {
+  const ours = holders.filter(isOurs).map(({ fields }) => fields);
+  const others = holders.filter((holder) => !isOurs(holder)).map(({ fields }) => fields);
+  return paths.reduce<JsonObject>(
+    (rest, path) =>
+      edited(rest, path, (place) => (holds(others, place) || !holds(ours, place) ? undefined : valueAt(live, place))),
+    value,
+  );
+}
+
+/** Where a field is: names, and items of lists. */
+type Place = readonly (string | { readonly item: JsonValue; readonly index: number })[];
+
+function edited(value: JsonObject, path: FieldPath, replace: (place: Place) => JsonValue | undefined): JsonObject {
+  const result = edit(value, path, []);
+  return isJsonObject(result) ? result : value;
+
+  function edit(at: JsonValue | undefined, names: FieldPath, place: Place): JsonValue | undefined {
+    if (Array.isArray(at)) return at.map((item, index) => edit(item, names, [...place, { item, index }]) ?? null);
+    const [name, ...rest] = names;
+    if (!isJsonObject(at) || name === undefined || at[name] === undefined) return at;
+    const { [name]: member, ...others } = at;
+    const here = [...place, name];
+    const next = rest.length === 0 ? replace(here) : edit(member, rest, here);
+    return next === undefined ? others : { ...others, [name]: next };
+  }
+}
+
+function holds(sets: readonly FieldSet[], place: Place): boolean {
+  return sets.some((set) => {
+    let at: FieldSet | undefined = set;
+    for (const step of place) {
+      if (at === undefined) return false;
+      const name: string | undefined = typeof step === 'string' ? `f:${step}` : itemName(step.item, Object.keys(at));
+      at = name === undefined ? undefined : child(at, name);
+    }
+    return at !== undefined;
+  });
+}
+
+function valueAt(live: JsonObject, place: Place): JsonValue | undefined {
+  let at: JsonValue | undefined = live;
+  for (const step of place) {
+    if (typeof step === 'string') at = isJsonObject(at) ? at[step] : undefined;
+    else at = Array.isArray(at) ? sameItem(at, step.item, step.index) : undefined;
+  }
+  return at;
+}
+
+function sameItem(items: readonly JsonValue[], item: JsonValue, index: number): JsonValue | undefined {
+  const name = isJsonObject(item) ? item.name : undefined;
+  if (name === undefined) return items[index];
+  return items.find((other) => isJsonObject(other) && other.name === name);
+}

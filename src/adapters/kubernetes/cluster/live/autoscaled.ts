@@ -1,0 +1,41 @@
+import { isJsonObject, type JsonObject } from '../../../../model/json.ts';
+import { type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { textOf } from '../annotations.ts';
+
+/** Which objects' replicas are an autoscaler's matter. */
+export interface Autoscaled {
+  /** Is this object the target of a live HorizontalPodAutoscaler? */
+  has(key: ObjectKey): boolean;
+  /** What an autoscaler says now; undefined: it is gone. Answers the targets for which that makes a difference. */
+  note(autoscaler: ObjectKey, value: JsonObject | undefined): readonly ObjectKey[];
+  autoscalers(): readonly ObjectKey[];
+}
+
+export function createAutoscaled(): Autoscaled {
+  const targets = new Map<ObjectKey, ObjectKey>();
+
+  return { has, note, autoscalers: () => [...targets.keys()] };
+
+  function has(key: ObjectKey): boolean {
+    for (const target of targets.values()) if (target === key) return true;
+    return false;
+  }
+
+  function note(autoscaler: ObjectKey, value: JsonObject | undefined): readonly ObjectKey[] {
+    const before = targets.get(autoscaler);
+    const now = value === undefined ? undefined : targetOf(autoscaler, value);
+    if (before === now) return [];
+    if (now === undefined) targets.delete(autoscaler);
+    else targets.set(autoscaler, now);
+    return [before, now].filter((key) => key !== undefined);
+  }
+}
+
+function targetOf(autoscaler: ObjectKey, { spec }: JsonObject): ObjectKey | undefined {
+  const target = isJsonObject(spec) ? spec.scaleTargetRef : undefined;
+  if (!isJsonObject(target)) return undefined;
+  const { apiVersion, kind, name } = target;
+  const slash = textOf(apiVersion).indexOf('/');
+  const group = slash < 0 ? '' : textOf(apiVersion).slice(0, slash);
+  return objectKey({ group, kind: textOf(kind), namespace: objectRefOf(autoscaler).namespace, name: textOf(name) });
+}

@@ -1,0 +1,150 @@
+import type { KindState } from '../../../../model/agent.ts';
+import type { AgentSettings } from '../../../../model/agent-settings.ts';
+import { compareText } from '../../../../model/json.ts';
+import type { ObjectKey } from '../../../../model/object-key.ts';
+import type { LiveState } from '../../../../ports/cluster-api.ts';
+import type { ReflectorDeps } from '../../api/reflector.ts';
+import type { ApiCatalog, ApiResource, KubeClient } from '../../api/types.ts';
+import type { Autoscaled } from './autoscaled.ts';
+import { createAutoscaled } from './autoscaled.ts';
+import { type CatalogKeeper, createCatalogKeeper } from './catalog-keeper.ts';
+import type { LiveEntry } from './entry.ts';
+import { createKindWatches, type KindWatches } from './kind-watches.ts';
+import { createStopButton } from './stop-button.ts';
+import { createLiveStore, type LiveStore } from './store.ts';
+
+/** Live state of a cluster, followed. */
+export interface Live {
+  readonly objects: LiveStore['objects'];
+  readonly autoscaled: Autoscaled;
+  readonly catalog: CatalogKeeper;
+  isPaused(): boolean;
+  /** As `ClusterApi.list`. */
+  list(depth: 'hinted' | 'whole'): Promise<LiveState>;
+  watch(hint: () => void): () => void;
+  configure(settings: AgentSettings): void;
+  /** We own something of these kinds (`group/Kind`): they are followed from now on. */
+  owns(kinds: Iterable<string>): void;
+  /** What a write has answered, or a read that is as new. */
+  wrote(entry: LiveEntry): void;
+  removed(key: ObjectKey, uid: string): void;
+  close(): Promise<void>;
+}
+
+/** Several events are one hint. */
+const SETTLE_MS = 4;
+const PROBE_MS = 5_000;
+
+export function createLive(
+  deps: ReflectorDeps,
+  options: { readonly namespace: string; readonly catalog: ApiCatalog },
+): Live {
+  const { client, clock } = deps;
+  const store = createLiveStore();
+  const autoscaled = createAutoscaled();
+  const hints = new Set<() => void>();
+  let state: LiveState | undefined;
+  let kindsChanged = true;
+  let cancelHint: (() => void) | undefined;
+  let started = false;
+  const changedKinds = (): void => {
+    kindsChanged = true;
+  };
+  const kinds: KindWatches = createKindWatches(deps, { store, autoscaled, news, stateChanged: changedKinds });
+  const button = createStopButton(deps, { ...options, changed: news });
+  const catalog = createCatalogKeeper(deps, options.catalog, (next) => {
+    changedKinds();
+    if (kinds.follow(next)) news();
+  });
+
+  return {
+    objects: store.objects,
+    autoscaled,
+    catalog,
+    isPaused: button.isOn,
+    list,
+    watch: (hint) => {
+      hints.add(hint);
+      return () => hints.delete(hint);
+    },
+    configure: (settings) => {
+      changedKinds();
+      kinds.configure(settings);
+    },
+    owns: kinds.owns,
+    wrote: kinds.wrote,
+    removed: kinds.removed,
+    close,
+  };
+
+  async function list(depth: 'hinted' | 'whole'): Promise<LiveState> {
+    if (!started) {
+      started = true;
+      kinds.start(catalog.current());
+      catalog.start();
+      button.start();
+    }
+    if (depth === 'whole') await Promise.all([kinds.settled(), button.look()]);
+    if (kinds.allUnknown()) await probe(client);
+    return current();
+  }
+
+  function current(): LiveState {
+    const paused = button.isOn();
+    if (state !== undefined && !store.hasChanged() && !kindsChanged && state.paused === paused) return state;
+    const changed = store.takeChanged();
+    state = {
+      ...(state === undefined ? {} : { changed }),
+      objects: store.objects,
+      kinds: kindsChanged || state === undefined ? kindStates(catalog.current(), kinds) : state.kinds,
+      diagnostics: [],
+      paused,
+    };
+    kindsChanged = false;
+    return state;
+  }
+
+  function news(): void {
+    cancelHint ??= clock.schedule(SETTLE_MS, () => {
+      cancelHint = undefined;
+      for (const hint of hints) hint();
+    });
+  }
+
+  async function close(): Promise<void> {
+    cancelHint?.();
+    hints.clear();
+    await Promise.all([kinds.close(), catalog.stop(), button.stop()]);
+  }
+}
+
+/** Throws if the API server does not answer at all. */
+async function probe(client: KubeClient): Promise<void> {
+  const answer = await client.request({ method: 'GET', path: '/version', timeoutMs: PROBE_MS });
+  if (answer.type === 'unreachable') throw new Error(`${client.server} cannot be asked: ${answer.message}`);
+}
+
+function kindStates(catalog: ApiCatalog, watches: KindWatches): readonly KindState[] {
+  const states = new Map<string, KindState>();
+  for (const resource of catalog.preferred) {
+    const kind = nameOfKind(resource);
+    states.set(kind, { kind, state: 'offered', message: '', scope: scopeOf(resource) });
+  }
+  for (const { resource, view, shown } of watches.all()) {
+    const kind = nameOfKind(resource);
+    const { state, message } = view.state();
+    const scope = scopeOf(resource);
+    if (state !== 'complete') states.set(kind, { kind, state: 'unknown', message, scope });
+    else if (shown) states.set(kind, { kind, state, message: '', scope });
+  }
+  return [...states.values()].sort((a, b) => compareText(a.kind, b.kind));
+}
+
+function scopeOf({ namespaced }: ApiResource): 'Namespaced' | 'Cluster' {
+  return namespaced ? 'Namespaced' : 'Cluster';
+}
+
+/** `group/Kind`. */
+export function nameOfKind({ group, kind }: Pick<ApiResource, 'group' | 'kind'>): string {
+  return `${group}/${kind}`;
+}

@@ -1,0 +1,113 @@
+import type { JsonObject } from '../../../model/json.ts';
+import { isJsonObject, type JsonValue, jsonEquals } from '../../../model/json.ts';
+import type { ApplyRequest } from '../../../ports/cluster-api.ts';
+import { textOf } from './annotations.ts';
+import { applyBody, asNew, asOf } from './apply-body.ts';
+import { conflictsOf, type FieldConflict } from './conflicts.ts';
+import { fieldHolders } from './field-ownership.ts';
+import { handOver, ignoredFields } from './ignored-fields.ts';
+import { trimObject } from './live/trim.ts';
+import { claimOf } from './ownership.ts';
+import { type Failure, failureOf, isFieldConflict } from './refusals.ts';
+import { applyRequestOf, findResource, isSecret, readLive, type Writing } from './writing.ts';
+
+/** A field that would change; values of Secrets are never told. */
+export interface FieldChange {
+  readonly field: string;
+  readonly before: JsonValue | undefined;
+  readonly after: JsonValue | undefined;
+}
+
+/**
+ * What a first apply of an object would do. `conflicts`: fields that others hold and that would be taken from them;
+ * `adopts`: who has the object now, if it is not ours.
+ */
+export type Preview =
+  | { readonly type: 'create' | 'unchanged' }
+  | {
+      readonly type: 'change';
+      readonly adopts?: string;
+      readonly changes: readonly FieldChange[];
+      readonly conflicts: readonly FieldConflict[];
+    }
+  | { readonly type: 'conflict'; readonly owner: string; readonly message: string }
+  | Failure;
+
+/** Asks the API server what applying would come to, as if the object were adopted. Writes nothing. */
+export async function previewApply(writing: Writing, request: ApplyRequest): Promise<Preview> {
+  const { client, live, settings } = writing;
+  const { key, value, stamp } = request;
+  const resource = await findResource(writing, key, textOf(value.apiVersion));
+  if ('type' in resource) return resource;
+  const found = await readLive(writing, resource, key);
+  if (found.type === 'failed') return found;
+  const body = applyBody(request, resource);
+  const { raw } = found;
+  if (raw === undefined) {
+    const answer = await client.request(applyRequestOf(resource, key, asNew(body), { force: false, dryRun: true }));
+    return answer.type === 'ok' ? { type: 'create' } : failureOf(answer, isSecret(key));
+  }
+  const claim = claimOf(raw, stamp.fleet, key);
+  if (claim.type === 'theirs' && !claim.adoptable)
+    return { type: 'conflict', owner: claim.owner, message: claim.message };
+  const holders = fieldHolders(raw);
+  const kept = ignoredFields(request, settings(), live.autoscaled.has(key));
+  const now = asOf(handOver(body, raw, holders, kept), raw);
+  const polite = await client.request(applyRequestOf(resource, key, now, { force: false, dryRun: true }));
+  const contested = polite.type === 'refused' && isFieldConflict(polite.refusal);
+  const conflicts = contested ? conflictsOf(polite.refusal, holders) : [];
+  const answer = contested
+    ? await client.request(applyRequestOf(resource, key, now, { force: true, dryRun: true }))
+    : polite;
+  if (answer.type !== 'ok') return failureOf(answer, isSecret(key));
+  const changes = isSecret(key) ? secretChanges(raw, answer.body) : changesBetween(raw, answer.body);
+  const adopts = claim.type === 'theirs' ? { adopts: claim.owner } : {};
+  if (changes.length === 0 && conflicts.length === 0 && claim.type === 'ours') return { type: 'unchanged' };
+  return { type: 'change', ...adopts, changes, conflicts };
+}
+
+function changesBetween(before: JsonObject, after: JsonObject): readonly FieldChange[] {
+  const changes: FieldChange[] = [];
+  collect(trimObject(before, true), trimObject(after, true), '', changes);
+  return changes;
+}
+
+/** Which entries of a Secret differ, and nothing of what they hold. */
+function secretChanges(before: JsonObject, after: JsonObject): readonly FieldChange[] {
+  const [from, to] = [entries(before.data), entries(after.data)];
+  const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].sort();
+  const data = names
+    .filter((name) => from[name] !== to[name])
+    .map((name) => ({ field: `.data.${name}`, before: hidden(from[name]), after: hidden(to[name]) }));
+  return [...changesBetween(before, after), ...data];
+}
+
+function entries(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function hidden(value: JsonValue | undefined): string | undefined {
+  return value === undefined ? undefined : '(hidden)';
+}
+
+function collect(
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+  field: string,
+  changes: FieldChange[],
+): void {
+  if (jsonEquals(before, after)) return;
+  if (isJsonObject(before) && isJsonObject(after)) {
+    for (const name of [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()) {
+      collect(before[name], after[name], `${field}.${name}`, changes);
+    }
+    return;
+  }
+  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
+    before.forEach((item, index) => {
+      collect(item, after[index], `${field}[${index}]`, changes);
+    });
+    return;
+  }
+  changes.push({ field, before, after });
+}

@@ -1,0 +1,109 @@
+import { connectKube } from '../../../src/adapters/kubernetes/api/connect.ts';
+import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
+import { createKubernetesCluster, type KubernetesCluster } from '../../../src/adapters/kubernetes/cluster/cluster.ts';
+import { createSystemClock } from '../../../src/adapters/system/clock.ts';
+import { createSystemRandom } from '../../../src/adapters/system/random.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
+import { must } from '../../../src/model/result.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
+import type { ObservedObject } from '../../../src/ports/cluster-api.ts';
+import { createRecordingLog } from '../../support/agent-log.ts';
+import type { ControlPlane } from '../../support/kubernetes/control-plane.ts';
+
+/** Two namespaces of a real API server: the agent's own, and one that its objects go to. */
+export interface KubernetesWorld {
+  readonly own: string;
+  readonly web: string;
+  readonly log: ReturnType<typeof createRecordingLog>;
+  /** Every request that was sent by the clusters that were opened here, `METHOD path?query`. */
+  readonly sent: string[];
+  open(options?: OpenOptions): Promise<KubernetesCluster>;
+  /** Polls the live state until it is so. */
+  until(cluster: KubernetesCluster, what: string, look: (objects: Objects) => boolean): Promise<void>;
+  /** Waits until the cluster has seen the object as kubectl shows it now; undefined: gone. */
+  seen(
+    cluster: KubernetesCluster,
+    key: ObjectKey,
+    look: (object: ObservedObject | undefined) => boolean,
+  ): Promise<ObservedObject>;
+  close(): Promise<void>;
+}
+
+type Objects = ReadonlyMap<ObjectKey, ObservedObject>;
+
+export interface OpenOptions {
+  readonly user?: string;
+  readonly mayWrite?: () => boolean;
+  readonly clock?: Clock;
+  readonly overtaken?: () => void;
+}
+
+let count = 0;
+
+export async function createKubernetesWorld(plane: ControlPlane, web?: string): Promise<KubernetesWorld> {
+  count += 1;
+  const names = { own: `agent-${count}`, web: web ?? `web-${count}` };
+  for (const name of [names.own, names.web]) {
+    await plane.kubectl(['create', 'namespace', name]).catch((error: unknown) => {
+      if (web === undefined) throw error;
+    });
+  }
+  const log = createRecordingLog();
+  const deps = { clock: createSystemClock(), random: createSystemRandom(), log };
+  const sent: string[] = [];
+  const opened: { readonly cluster: KubernetesCluster; readonly client: KubeClient }[] = [];
+  return { ...names, log, sent, open, until, seen, close };
+
+  async function open({ user, mayWrite = () => true, clock, overtaken }: OpenOptions = {}): Promise<KubernetesCluster> {
+    const connection = await connectKube(deps, { kubeconfig: plane.kubeconfig(user), userAgent: 'test' });
+    const client = recording(must(connection).client, sent);
+    const options = { namespace: names.own, mayWrite, ...(overtaken === undefined ? {} : { overtaken }) };
+    const cluster = await createKubernetesCluster(
+      { ...deps, client, ...(clock === undefined ? {} : { clock }) },
+      options,
+    );
+    opened.push({ cluster, client });
+    return cluster;
+  }
+
+  async function close(): Promise<void> {
+    for (const { cluster, client } of opened.splice(0)) {
+      await cluster.close();
+      await client.close();
+    }
+  }
+}
+
+function recording(client: KubeClient, sent: string[]): KubeClient {
+  return {
+    ...client,
+    request: (request) => {
+      sent.push(`${request.method} ${request.path}?${new URLSearchParams(request.query).toString()}`);
+      return client.request(request);
+    },
+  };
+}
+
+async function until(cluster: KubernetesCluster, what: string, look: (objects: Objects) => boolean): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (performance.now() < deadline) {
+    if (look((await cluster.list('hinted')).objects)) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`this was not seen: ${what}`);
+}
+
+async function seen(
+  cluster: KubernetesCluster,
+  key: ObjectKey,
+  look: (object: ObservedObject | undefined) => boolean,
+): Promise<ObservedObject> {
+  await until(cluster, key, (objects) => look(objects.get(key)));
+  return (await cluster.list('hinted')).objects.get(key) as ObservedObject;
+}
+
+/** `kubectl apply` of these, as a person would. */
+export function manifest(...values: readonly JsonObject[]): string {
+  return values.map((value) => JSON.stringify(value)).join('\n---\n');
+}
