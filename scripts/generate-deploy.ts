@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { JsonObject } from '../src/model/json.ts';
 import { agentFiles } from './deploy/agent-files.ts';
 import { withRightsTable } from './deploy/rights-table.ts';
-import { serverRightsFiles, serverValuesSchema } from './deploy/server-files.ts';
+import { relayConfigFields, serverRightsFiles, serverValuesSchema } from './deploy/server-files.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -12,14 +12,16 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 export async function generatedDeployFiles(): Promise<ReadonlyMap<string, string>> {
   const text = (path: string): Promise<string> => readFile(join(ROOT, path), 'utf8');
   const json = async (path: string): Promise<JsonObject> => JSON.parse(await text(path)) as JsonObject;
+  const relayConfig = await json('schemas/relay-config.json');
   const values = serverValuesSchema({
     own: await json('scripts/deploy/server-values.json'),
-    relayConfig: await json('schemas/relay-config.json'),
+    relayConfig,
     fleetPolicy: await json('schemas/fleet-policy.json'),
   });
   return new Map([
     ...agentFiles(),
     ...serverRightsFiles(),
+    ['deploy/helm/fleetrelay/files/relay-config-fields.yaml', relayConfigFields(relayConfig)],
     ['deploy/helm/fleetrelay/values.schema.json', `${JSON.stringify(values, null, 2)}\n`],
     ['deploy/README.md', withRightsTable(await text('deploy/README.md'))],
   ]);

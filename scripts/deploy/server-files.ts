@@ -31,9 +31,15 @@ export function serverRightsFiles(): ReadonlyMap<string, string> {
   ]);
 }
 
+/** `files/relay-config-fields.yaml` of the server's chart: the fields of RelayConfig, each of which is a value. */
+export function relayConfigFields(relayConfig: JsonObject): string {
+  const { apiVersion, kind, ...fields } = propertiesOf(relayConfig);
+  return `# Generated from schemas/relay-config.json. Do not edit; run "npm run generate".\n${printYaml({ fields: Object.keys(fields) })}`;
+}
+
 /** The chart's own values beside what RelayConfig and FleetPolicy say, as a JSON Schema. */
 export interface ChartSchemas {
-  /** `deploy/helm/NAME/values.own.json`: title, description, properties, $defs. */
+  /** `server-values.json`: title, description, properties, $defs. */
   readonly own: JsonObject;
   readonly relayConfig: JsonObject;
   readonly fleetPolicy: JsonObject;

@@ -1,0 +1,82 @@
+{{- define "agent.name" -}}
+{{- default "fleetrelay-agent" .Values.nameOverride | trunc 53 | trimSuffix "-" }}
+{{- end }}
+
+{{/* The plain name, unless the release is called otherwise. */}}
+{{- define "agent.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 53 | trimSuffix "-" }}
+{{- else if eq .Release.Name (include "agent.name" .) }}
+{{- include "agent.name" . }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "agent.name" .) | trunc 53 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "agent.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "agent.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "agent.labels" -}}
+{{ include "agent.selectorLabels" . }}
+app.kubernetes.io/part-of: fleetrelay
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
+{{- end }}
+
+{{- define "agent.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "agent.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "agent.image" -}}
+{{- $image := .Values.image }}
+{{- $repository := ternary $image.repository (printf "%s/%s" $image.registry $image.repository) (empty $image.registry) }}
+{{- if $image.digest }}
+{{- printf "%s@%s" $repository $image.digest }}
+{{- else }}
+{{- printf "%s:%s" $repository (default .Chart.AppVersion $image.tag) }}
+{{- end }}
+{{- end }}
+
+{{- define "agent.tokenSecret" -}}
+{{- default (printf "%s-token" (include "agent.fullname" .)) .Values.relay.tokenSecret.name }}
+{{- end }}
+
+{{/* The volume with the server's authority; empty where the image's own are trusted. */}}
+{{- define "agent.caVolume" -}}
+{{- with .Values.relay }}
+{{- if .rootTlsSecret.name }}
+secret:
+  secretName: {{ .rootTlsSecret.name }}
+  items:
+    - { key: {{ .rootTlsSecret.key }}, path: ca.crt }
+{{- else if or .rootTlsConfigMap.name .rootCA }}
+configMap:
+  name: {{ default (printf "%s-relay-ca" (include "agent.fullname" $)) .rootTlsConfigMap.name }}
+  items:
+    - { key: {{ ternary .rootTlsConfigMap.key "ca.crt" (not (empty .rootTlsConfigMap.name)) }}, path: ca.crt }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Only the leader writes: without election there can be but one. */}}
+{{- define "agent.checked" -}}
+{{- if and (not .Values.leaderElection.enabled) (gt (int .Values.replicaCount) 1) }}
+{{- fail "replicaCount is larger than 1, but leaderElection.enabled is false: two agents would work against each other" }}
+{{- end }}
+{{- if and .Values.relay.token .Values.relay.tokenSecret.name }}
+{{- fail "relay.token and relay.tokenSecret.name are both given: say one" }}
+{{- end }}
+{{- if not (or .Values.relay.token .Values.relay.tokenSecret.name) }}
+{{- fail "the agent needs a token: relay.tokenSecret.name names a Secret, relay.token is the token itself" }}
+{{- end }}
+{{- if gt (len (compact (list .Values.relay.rootCA .Values.relay.rootTlsSecret.name .Values.relay.rootTlsConfigMap.name))) 1 }}
+{{- fail "say only one of relay.rootCA, relay.rootTlsSecret.name and relay.rootTlsConfigMap.name" }}
+{{- end }}
+{{- end }}

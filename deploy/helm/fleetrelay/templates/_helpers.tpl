@@ -1,0 +1,81 @@
+{{- define "fleetrelay.name" -}}
+{{- default "fleetrelay-server" .Values.nameOverride | trunc 53 | trimSuffix "-" }}
+{{- end }}
+
+{{/* The plain name, unless the release is called otherwise: names in the documents hold for the usual release. */}}
+{{- define "fleetrelay.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 53 | trimSuffix "-" }}
+{{- else if has .Release.Name (list "fleetrelay" (include "fleetrelay.name" .)) }}
+{{- include "fleetrelay.name" . }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "fleetrelay.name" .) | trunc 53 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "fleetrelay.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "fleetrelay.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "fleetrelay.labels" -}}
+{{ include "fleetrelay.selectorLabels" . }}
+app.kubernetes.io/part-of: fleetrelay
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
+{{- end }}
+
+{{- define "fleetrelay.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "fleetrelay.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "fleetrelay.image" -}}
+{{- $image := .Values.image }}
+{{- $repository := ternary $image.repository (printf "%s/%s" $image.registry $image.repository) (empty $image.registry) }}
+{{- if $image.digest }}
+{{- printf "%s@%s" $repository $image.digest }}
+{{- else }}
+{{- printf "%s:%s" $repository (default .Chart.AppVersion $image.tag) }}
+{{- end }}
+{{- end }}
+
+{{- define "fleetrelay.apiSecret" -}}
+{{- default (printf "%s-api" (include "fleetrelay.fullname" .)) .Values.apiToken.existingSecret }}
+{{- end }}
+
+{{/* What the FleetPolicy of these values says; empty if they say nothing. */}}
+{{- define "fleetrelay.policySpec" -}}
+{{- $spec := deepCopy (default dict .Values.policy) }}
+{{- with .Values.safeMode }}{{ $_ := set $spec "safeMode" . }}{{ end }}
+{{- if $spec }}{{ toYaml $spec }}{{ end }}
+{{- end }}
+
+{{- define "fleetrelay.relayConfig" -}}
+{{- $relay := deepCopy .Values.relay }}
+{{- if and (ne (dig "tls" "mode" "server" $relay) "none") (not (dig "tls" "certificate" nil $relay)) }}
+{{- $service := include "fleetrelay.fullname" . }}
+{{- $namespaced := printf "%s.%s" $service .Release.Namespace }}
+{{- $names := list $service $namespaced (printf "%s.svc" $namespaced) (printf "%s.svc.cluster.local" $namespaced) }}
+{{- $tls := default dict $relay.tls }}
+{{- $_ := set $tls "names" (concat (default list $tls.names) $names | uniq) }}
+{{- $_ := set $relay "tls" $tls }}
+{{- end }}
+{{- $http := deepCopy .Values.http }}
+{{- if not $http.tokenFile }}{{ $_ := set $http "tokenFile" "/etc/fleetrelay/api/token" }}{{ end }}
+{{- $sources := .Values.sources }}
+{{- if include "fleetrelay.policySpec" . }}
+{{- $sources = prepend $sources (dict "name" "chart" "files" (dict "path" "/etc/fleetrelay/policy")) }}
+{{- end }}
+{{- $config := dict "apiVersion" "fleetrelay.dev/v1alpha1" "kind" "RelayConfig" "sources" $sources "relay" $relay "http" $http }}
+{{- range $field := (.Files.Get "files/relay-config-fields.yaml" | fromYaml).fields }}
+{{- if and (not (hasKey $config $field)) (hasKey $.Values $field) }}
+{{- $_ := set $config $field (get $.Values $field) }}
+{{- end }}
+{{- end }}
+{{- toYaml $config }}
+{{- end }}
