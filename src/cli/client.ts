@@ -31,6 +31,8 @@ export interface ApiClient {
   approve(digest: string, by: string): Promise<ApprovalView>;
   accept(source: string, revision: string, by: string): Promise<SourceView>;
   replaceCluster(cluster: string, by: string): Promise<ClusterView>;
+  /** What stands beside the API as plain text: `readyz`, `metrics`. */
+  text(path: string): Promise<string>;
 }
 
 /** How the server is found and spoken to. */
@@ -114,7 +116,22 @@ function createApiClient(base: URL, token: string | undefined): ApiClient {
     approve: (digest, by) => post('approvals', { digest, by }),
     accept: (source, revision, by) => post(`sources/${encodeURIComponent(source)}/accept`, { revision, by }),
     replaceCluster: (cluster, by) => post(`clusters/${encodeURIComponent(cluster)}/replace`, { by }),
+    text: (path) => plainText(base, token, path),
   };
+}
+
+async function plainText(base: URL, token: string | undefined, path: string): Promise<string> {
+  const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  try {
+    const response = await fetch(new URL(path, base), {
+      headers,
+      redirect: 'error',
+      signal: AbortSignal.timeout(DEADLINE_MS),
+    });
+    return await response.text();
+  } catch (cause) {
+    throw unreachable(base, cause);
+  }
 }
 
 async function call<Value>(

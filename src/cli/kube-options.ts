@@ -7,6 +7,16 @@ export interface KubeFlags {
   readonly namespace?: string;
 }
 
+/** What was said of a cluster; undefined if nothing was. */
+export function kubeTarget({ kubeconfig, context, namespace }: KubeFlags): KubeFlags | undefined {
+  if ((kubeconfig ?? context ?? namespace) === undefined) return undefined;
+  return {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    ...(namespace === undefined ? {} : { namespace }),
+  };
+}
+
 /**
  * Adds kubectl's options. `cluster` says in words which cluster is meant, `namespace` what the namespace is for; without
  * the latter there is no such option.

@@ -66,6 +66,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/check.ts')).checkCommand,
   },
   {
+    name: 'debug',
+    summary: 'collect what a maintainer needs, without secrets',
+    load: async () => (await import('./commands/debug.ts')).debugCommand,
+  },
+  {
     name: 'completion',
     summary: 'completion script for bash, zsh or fish',
     load: async () => (await import('./commands/completion.ts')).completionCommand,

@@ -1,4 +1,5 @@
 import type { RegisterReport, RegisterRequest } from '../compose/cluster-register.ts';
+import type { DebugManifest, DebugSnapshotRequest } from '../compose/debug-snapshot.ts';
 import type { Finding } from '../compose/finding.ts';
 import type { KubeTarget } from '../compose/kube.ts';
 import type { AgentOptions, ClusterTokenRequest, DemoOptions, RunIo, ServeOptions } from '../compose/options.ts';
@@ -20,6 +21,7 @@ export interface Roots {
   ): Promise<readonly Finding[]>;
   checkRepository(folder: string, io: RunIo): Promise<readonly Finding[]>;
   checkKubernetes(target: KubeTarget, io: RunIo): Promise<readonly Finding[]>;
+  debugSnapshot(request: DebugSnapshotRequest, io: RunIo): Promise<DebugManifest>;
 }
 
 /** The real ones, each loaded when it is first called: no command pays for what another one needs. */
@@ -33,4 +35,5 @@ export const compositionRoots: Roots = {
   checkFleet: async (...args) => (await import('../compose/check-fleet.ts')).fleetFindings(...args),
   checkRepository: async (...args) => (await import('../compose/check-repository.ts')).repositoryFindings(...args),
   checkKubernetes: async (...args) => (await import('../compose/check-kubernetes.ts')).kubernetesFindings(...args),
+  debugSnapshot: async (...args) => (await import('../compose/debug-snapshot.ts')).takeDebugSnapshot(...args),
 };

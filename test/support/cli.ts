@@ -30,6 +30,14 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     checkFleet: async (...args) => fleetFindings(...args),
     checkRepository: record('checkRepository', []),
     checkKubernetes: record('checkKubernetes', []),
+    debugSnapshot: record('debugSnapshot', {
+      takenAt: '',
+      version: '1.2.3',
+      destination: '/work/x.tar.gz',
+      files: [],
+      missing: [],
+      leftOut: [],
+    }),
     ...answers,
   };
 }

@@ -7,7 +7,8 @@ const SECRET_FIELD =
 const HARMLESS_FIELD = /(file|path|count|name|url)$/;
 
 const BEARER = /\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{4,}/gi;
-const URL_CREDENTIALS = /([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi;
+/** The scheme is bounded: a long text without an address must not cost the square of its length. */
+const URL_CREDENTIALS = /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@]+@/gi;
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 
 const MASK = '[redacted]';

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { Finding } from '../../compose/finding.ts';
-import type { KubeTarget } from '../../compose/kube.ts';
 import { CliError } from '../cli-error.ts';
 import { type ApiOptions, connect, serverOf, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type KubeFlags, withKubeOptions } from '../kube-options.ts';
+import { type KubeFlags, kubeTarget, withKubeOptions } from '../kube-options.ts';
 import { type OutputFormat, outputOption, print, printable } from '../output.ts';
 import { runIo } from '../run-root.ts';
 import { styled, type Tone } from '../style.ts';
@@ -57,24 +56,19 @@ export function checkCommand(context: CliContext): Command {
 }
 
 async function check(context: CliContext, flags: Flags): Promise<readonly Finding[]> {
-  const { directory, kubeconfig, context: kubeContext, namespace } = flags;
-  const isKubernetes = (kubeconfig ?? kubeContext ?? namespace) !== undefined;
-  if (!flags.server && directory === undefined && !isKubernetes) {
+  const { directory } = flags;
+  const kube = kubeTarget(flags);
+  if (!flags.server && directory === undefined && kube === undefined) {
     throw new CliError(
       EXIT.usage,
       'there is nothing to look at',
       'name a checkout or a cluster, or leave out --no-server',
     );
   }
-  const kube: KubeTarget = {
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(kubeContext === undefined ? {} : { context: kubeContext }),
-    ...(namespace === undefined ? {} : { namespace }),
-  };
   const [server, repository, kubernetes] = await Promise.all([
     flags.server ? serverFindings(context, flags) : [],
     directory === undefined ? [] : context.roots.checkRepository(directory, runIo(context)),
-    isKubernetes ? context.roots.checkKubernetes(kube, runIo(context)) : [],
+    kube === undefined ? [] : context.roots.checkKubernetes(kube, runIo(context)),
   ]);
   return [...server, ...repository, ...kubernetes];
 }

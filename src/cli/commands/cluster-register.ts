@@ -7,7 +7,7 @@ import { clusterName, serverAddress } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
 import { type CliContext, examples } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type KubeFlags, withKubeOptions } from '../kube-options.ts';
+import { type KubeFlags, kubeTarget, withKubeOptions } from '../kube-options.ts';
 import { type OutputFormat, outputOption, print } from '../output.ts';
 import { runIo } from '../run-root.ts';
 import { writeSteps } from '../steps.ts';
@@ -156,8 +156,8 @@ async function register(context: CliContext, name: ClusterName, flags: Flags): P
 }
 
 function destinationOf(flags: Flags, hasAgent: boolean): ClusterDestination {
-  const { file, directory, apply, kubeconfig, context, namespace } = flags;
-  if (apply !== true && (kubeconfig ?? context ?? namespace) !== undefined) {
+  const { file, directory, apply } = flags;
+  if (apply !== true && kubeTarget(flags) !== undefined) {
     throw new CliError(
       EXIT.usage,
       '--kubeconfig, --context and --namespace say where --apply writes the KubernetesCluster',
@@ -166,16 +166,8 @@ function destinationOf(flags: Flags, hasAgent: boolean): ClusterDestination {
   }
   if (file !== undefined) return { type: 'file', path: file };
   if (directory !== undefined) return { type: 'checkout', folder: directory };
-  if (apply === true) return { type: 'resource', kube: kubeTarget(kubeconfig, context, namespace) };
+  if (apply === true) return { type: 'resource', kube: kubeTarget(flags) ?? {} };
   return { type: hasAgent ? 'none' : 'print' };
-}
-
-function kubeTarget(kubeconfig?: string, context?: string, namespace?: string): KubeFlags {
-  return {
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-    ...(namespace === undefined ? {} : { namespace }),
-  };
 }
 
 function agentOf(flags: Flags, version: string): AgentDescription | undefined {
@@ -194,7 +186,7 @@ function agentOf(flags: Flags, version: string): AgentDescription | undefined {
   const { dataDir, relaySecretFile, tokenFile, caFile } = flags;
   const destination: AgentDestination =
     install === true
-      ? { type: 'install', kube: kubeTarget(agentKubeconfig, agentContext) }
+      ? { type: 'install', kube: agentKube(flags) }
       : typeof agentManifests === 'string' && agentManifests !== '-'
         ? { type: 'file', path: agentManifests }
         : { type: 'print' };
@@ -208,5 +200,12 @@ function agentOf(flags: Flags, version: string): AgentDescription | undefined {
     ...(relaySecretFile === undefined ? {} : { relaySecretFile }),
     ...(tokenFile === undefined ? {} : { tokenFile }),
     ...(caFile === undefined ? {} : { caFile }),
+  };
+}
+
+function agentKube({ agentKubeconfig, agentContext }: Flags): KubeFlags {
+  return {
+    ...(agentKubeconfig === undefined ? {} : { kubeconfig: agentKubeconfig }),
+    ...(agentContext === undefined ? {} : { context: agentContext }),
   };
 }
