@@ -31,8 +31,8 @@ export const STREAM_SILENCE_MS = 10_000;
 export const STREAM_MS = 60_000;
 /** How much longer than it was asked to a watch may be silent. */
 export const WATCH_GRACE_MS = 30_000;
-/** Longest silence of a watch on a server that sends bookmarks, which come each minute. */
-export const BOOKMARK_SILENCE_MS = 150_000;
+/** Longest silence of a watch on a server that sends bookmarks: where nothing changes, they come every two minutes. */
+export const BOOKMARK_SILENCE_MS = 240_000;
 /** A watch that lived this long was a good one: back-off starts over. */
 export const GOOD_WATCH_MS = 10_000;
 /** A kind whose server does not answer for this long is no longer known. */
