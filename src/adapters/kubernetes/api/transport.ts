@@ -34,9 +34,20 @@ export function send(
       'user-agent': userAgent,
       ...(body === undefined ? {} : { 'content-type': contentType }),
     },
-    body: body === undefined ? null : JSON.stringify(body),
+    body: body === undefined ? null : bodyText(body),
     signal,
   });
+}
+
+/**
+ * JSON that is the same when it is read as YAML, as the bodies of server-side apply are: YAML takes some characters for
+ * ends of lines, and refuses others, unless they are escaped.
+ */
+function bodyText(body: JsonObject): string {
+  return JSON.stringify(body).replaceAll(
+    /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Reads the whole answer; `text`: it was asked for as such. Rejects as the network does. */
