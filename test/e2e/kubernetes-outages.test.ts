@@ -1,0 +1,150 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { looksOf } from '../support/fleet-looks.ts';
+import { until } from '../support/fleet-processes.ts';
+import { noKubernetes } from '../support/kubernetes/binaries.ts';
+import { AGENT_NAMESPACE, type KubernetesTestCluster, openKubernetesPool } from '../support/kubernetes/clusters.ts';
+import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
+import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
+
+const OUTAGE_MS = 30_000;
+const STORMS = 5;
+const KILLS = 6;
+const LONG_MS = 90_000;
+
+const files = {
+  'clusters/east/cluster.yaml': clusterYaml('east'),
+  'fleet/placement.yaml': placementYaml('apps', 'apps/**'),
+  'fleet/policy.yaml': `apiVersion: fleetrelay.dev/v1alpha1
+kind: FleetPolicy
+metadata: {name: fleet}
+spec: {guards: {maxRemovalsPerCluster: 1000, maxRemovalsPerFleet: 1000, percentFromOwned: 1000}}
+`,
+  'apps/a.yaml': configMapYaml('a', 'one'),
+  'apps/b.yaml': configMapYaml('b', 'one'),
+};
+
+describe.skipIf(noKubernetes)('what an agent on Kubernetes survives', () => {
+  const pool = openKubernetesPool();
+  let fleet: KubernetesFleet;
+  const { holds, lacks, summary, connected, logged } = looksOf(() => fleet, LONG_MS);
+  afterEach(async () => fleet?.stop());
+  afterAll(() => pool.stop());
+
+  /** Nothing else holds the lease of these agents, and they are killed often. */
+  const startAgent = (name = 'east', options = {}): Promise<void> =>
+    fleet.agent(name).start({ ...options, args: ['--no-leader-elect'] });
+  const start = async (): Promise<KubernetesTestCluster> => {
+    fleet = await startKubernetesFleet(pool, files);
+    await startAgent();
+    await summary(/^applied by 1 of 1 clusters$/);
+    return fleet.cluster('east');
+  };
+  const passes = (millis: number): Promise<boolean> => {
+    const end = performance.now() + millis;
+    return until(`${millis} ms have passed`, () => performance.now() > end, millis + 5_000);
+  };
+
+  it('an API server that stops answering for 30 s, and one that is gone for 30 s: told, and caught up with', async () => {
+    const { plane, edit } = await start();
+    for (const [text, stop, resume] of [
+      ['two', () => plane.signalApiServer('SIGSTOP'), () => plane.signalApiServer('SIGCONT')],
+      ['three', () => plane.killApiServer(), () => plane.startApiServer()],
+    ] as const) {
+      await stop();
+      fleet.push({ 'apps/a.yaml': configMapYaml('a', text) });
+      await passes(OUTAGE_MS);
+      expect((await fleet.status()).summary).not.toMatch(/^applied by 1 of 1/);
+      await resume();
+      await holds('east', 'ConfigMap/web/a', `value: ${text}`);
+      await summary(/^applied by 1 of 1 clusters$/);
+      await edit('ConfigMap/web/b', 'one', 'edited');
+      await holds('east', 'ConfigMap/web/b', 'value: one');
+    }
+  }, 240_000);
+
+  it('a history that is compacted away while nobody looked, again and again: what was missed is found', async () => {
+    const { plane, edit, remove } = await start();
+    for (let storm = 0; storm < STORMS; storm++) {
+      fleet.agent('east').signal('SIGSTOP');
+      await edit('ConfigMap/web/a', 'one', `edited in storm ${storm}`);
+      await remove('ConfigMap/web/b');
+      await plane.compact();
+      await plane.killApiServer();
+      await plane.startApiServer();
+      fleet.agent('east').signal('SIGCONT');
+      await holds('east', 'ConfigMap/web/a', 'value: one');
+      await holds('east', 'ConfigMap/web/b', 'value: one');
+    }
+    fleet.push({ 'apps/b.yaml': null });
+    await lacks('east', 'ConfigMap/web/b');
+  }, 180_000);
+
+  it('a cluster that is rebuilt under its old name is refused until somebody says that it takes the name', async () => {
+    await start();
+    await fleet.agent('east').kill('SIGKILL');
+    await startAgent('east-rebuilt', { token: 'east', cluster: 'east' });
+    await logged('east-rebuilt', /ClusterIdBound/);
+    expect(await fleet.live('east-rebuilt', 'ConfigMap/web/a')).toBeUndefined();
+    expect(await fleet.live('east', 'ConfigMap/web/a')).toContain('one');
+    await fleet.cli('cluster', 'replace', 'east');
+    await holds('east-rebuilt', 'ConfigMap/web/a', 'one');
+    await summary(/^applied by 1 of 1 clusters$/);
+    expect(await fleet.live('east', 'ConfigMap/web/a')).toContain('one');
+  }, 120_000);
+
+  it('a cluster that is restored from a backup: its objects have new UIDs, and are ours as before', async () => {
+    const cluster = await start();
+    await fleet.agent('east').kill('SIGTERM');
+    rmSync(join(fleet.sandbox.path, 'clusters', 'east', 'agent'), { recursive: true, force: true });
+    await restore(cluster, 'web');
+    await restore(cluster, AGENT_NAMESPACE);
+    await startAgent();
+    await summary(/^applied by 1 of 1 clusters$/);
+    await cluster.edit('ConfigMap/web/a', 'one', 'edited');
+    await holds('east', 'ConfigMap/web/a', 'value: one');
+    fleet.push({ 'apps/b.yaml': null });
+    await lacks('east', 'ConfigMap/web/b');
+    await summary(/^applied by 1 of 1 clusters$/);
+  }, 120_000);
+
+  it('an agent that is killed at any moment leaves nothing that it does not know of', async () => {
+    const cluster = await start();
+    const names: string[] = [];
+    for (let kill = 0; kill < KILLS; kill++) {
+      const more = Array.from({ length: 20 }, (_, index) => `many-${kill}-${index}`);
+      names.push(...more);
+      fleet.push(Object.fromEntries(more.map((name) => [`apps/${name}.yaml`, configMapYaml(name, 'one')])));
+      // Somewhere between the first and the last of them, each time somewhere else.
+      const index = 3 * kill;
+      await holds('east', `ConfigMap/web/many-${kill}-${index}`, 'one');
+      await fleet.agent('east').kill('SIGKILL');
+      await startAgent();
+    }
+    await summary(/^applied by 1 of 1 clusters$/);
+    for (const name of names) expect(await fleet.live('east', `ConfigMap/web/${name}`)).toContain('one');
+    await fleet.agent('east').kill('SIGKILL');
+    fleet.push(Object.fromEntries(names.map((name) => [`apps/${name}.yaml`, null])));
+    await startAgent();
+    await connected('east');
+    await until('all of them are gone', async () => (await ourConfigMaps(cluster)).length === 2, LONG_MS);
+  }, 240_000);
+});
+
+/** Deletes and creates again each ConfigMap of a namespace, as tools for backups do. */
+async function restore({ api }: KubernetesTestCluster, namespace: string): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/configmaps`;
+  const { items } = (await api.send('GET', path)).body as { items: { metadata: Record<string, unknown> }[] };
+  await api.send('DELETE', path);
+  for (const { metadata, ...rest } of items) {
+    const { uid: _, resourceVersion: __, creationTimestamp: ___, managedFields: ____, ...kept } = metadata;
+    const { status } = await api.send('POST', path, { apiVersion: 'v1', kind: 'ConfigMap', ...rest, metadata: kept });
+    if (status !== 201) throw new Error(`a ConfigMap could not be restored (${status})`);
+  }
+}
+
+async function ourConfigMaps({ api }: KubernetesTestCluster): Promise<readonly unknown[]> {
+  const { body } = await api.send('GET', '/api/v1/namespaces/web/configmaps?labelSelector=fleetrelay.dev/fleet');
+  return (body as { items: unknown[] }).items;
+}
