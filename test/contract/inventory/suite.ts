@@ -320,6 +320,17 @@ export function inventoryContract(name: string, make: () => Promise<InventoryHom
       expect((await configMaps(home)).length).toBe(2);
     });
 
+    test('a large save that failed does not stand in the way of the next one', async () => {
+      const home = await make();
+      const inventory = await openFenced(home);
+      inventory.faults.fail(({ method }) => (method === 'PUT' ? 'dropped' : 'none'));
+      await expect(inventory.save(change(1, many(1_000)))).rejects.toThrow();
+      inventory.faults.fail(() => 'none');
+      await inventory.save(change(2, many(1_100)));
+      expect((await found(home)).records.size).toBe(1_100);
+      expect((await configMaps(home)).length).toBe(2);
+    });
+
     test('who may not write sends nothing', async () => {
       const home = await make();
       let leads = true;

@@ -14,6 +14,7 @@ export interface FaultyClient extends KubeClient {
   readonly requests: KubeRequest[];
   /** Decides about each request; the first one is 0. */
   fail(plan: (request: KubeRequest, number: number) => Fault): void;
+  crashed(): boolean;
 }
 
 export function createFaultyClient(inner: KubeClient): FaultyClient {
@@ -28,6 +29,7 @@ export function createFaultyClient(inner: KubeClient): FaultyClient {
       plan = next;
       asked = 0;
     },
+    crashed: () => crashed,
     request: async (request) => {
       if (crashed) throw new Crashed('the process is gone');
       const fault = plan(request, asked);

@@ -1,0 +1,16 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { noKubernetes } from '../../support/kubernetes/binaries.ts';
+import { type OwnNamespaces, startOwnNamespaces } from '../../support/kubernetes/own-namespaces.ts';
+import { kubernetesLeaseContract } from './kubernetes.ts';
+
+describe.skipIf(noKubernetes)('on a real API server', () => {
+  let home: OwnNamespaces;
+
+  beforeAll(async () => {
+    home = await startOwnNamespaces();
+  });
+
+  afterAll(() => home?.stop());
+
+  kubernetesLeaseContract('real API server', () => home.make());
+});

@@ -1,0 +1,35 @@
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Lease } from '../../src/ports/lease.ts';
+
+/** A lease that several holders in one process contend for. */
+export interface MemoryLease {
+  of(identity: string): Lease;
+  /** While it is set, nobody is answered. */
+  trouble: string | undefined;
+}
+
+/** `durationMs`: until others may take it. `termMs`: what its holder has of that. */
+export function createMemoryLease(
+  clock: Clock,
+  { durationMs = 10_000, termMs = 7_000 }: { durationMs?: number; termMs?: number } = {},
+): MemoryLease {
+  let holder: { readonly identity: string; readonly renewed: number } | undefined;
+  const lease: MemoryLease = { of, trouble: undefined };
+  return lease;
+
+  function of(identity: string): Lease {
+    return {
+      acquire: async () => {
+        if (lease.trouble !== undefined) return { type: 'failed', message: lease.trouble };
+        const now = clock.monotonic();
+        const isOthers = holder !== undefined && holder.identity !== identity && now < holder.renewed + durationMs;
+        if (isOthers && holder !== undefined) return { type: 'taken', holder: holder.identity };
+        holder = { identity, renewed: now };
+        return { type: 'held', deadline: now + termMs };
+      },
+      release: async () => {
+        if (holder?.identity === identity && lease.trouble === undefined) holder = undefined;
+      },
+    };
+  }
+}
