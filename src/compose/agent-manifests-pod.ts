@@ -26,7 +26,7 @@ const LABELS = { 'app.kubernetes.io/name': 'fleetrelay-agent', 'app.kubernetes.i
 const USER = 65_532;
 const HEALTH_PORT = 9981;
 
-/** The agent's Deployment. It reads cluster name and server from the ConfigMap `fleetrelay-agent`. */
+/** The agent's Deployment. It reads cluster name and server from the ConfigMap `fleetrelay-agent-settings`. */
 export function agentDeployment(options: AgentPodOptions): JsonObject {
   const { namespace, settingsDigest, replicas = 2 } = options;
   const annotations =
@@ -77,7 +77,7 @@ function podSpec(options: AgentPodOptions): JsonObject {
 }
 
 function container({ image, ca, logLevel = 'info' }: AgentPodOptions): JsonObject {
-  const setting = (key: string): JsonObject => ({ configMapKeyRef: { name: 'fleetrelay-agent', key } });
+  const setting = (key: string): JsonObject => ({ configMapKeyRef: { name: 'fleetrelay-agent-settings', key } });
   return {
     name: 'agent',
     image,

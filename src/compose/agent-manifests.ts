@@ -135,7 +135,7 @@ const AGENT_LABELS = {
 };
 
 function settings(namespace: string, data: { readonly cluster: string; readonly server: string }): JsonObject {
-  return configMap(namespace, 'fleetrelay-agent', data);
+  return configMap(namespace, 'fleetrelay-agent-settings', data);
 }
 
 function configMap(namespace: string, name: string, data: JsonObject): JsonObject {

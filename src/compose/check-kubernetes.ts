@@ -178,7 +178,7 @@ async function inventoryFinding(kube: Kube): Promise<Finding> {
 
 /** The relay as the agent is told to reach it, dialled from here. */
 async function relayFindings(kube: Kube, now: number): Promise<readonly Finding[]> {
-  const server = await settingOf(kube, 'fleetrelay-agent', 'server');
+  const server = await settingOf(kube, 'fleetrelay-agent-settings', 'server');
   if (server === undefined) return [];
   const ca = await settingOf(kube, 'fleetrelay-relay-ca', 'ca.crt');
   const found: Finding[] = [];
