@@ -1,3 +1,4 @@
+import type { AdoptReport, AdoptRequest } from '../compose/adopt-verdict.ts';
 import type { RegisterReport, RegisterRequest } from '../compose/cluster-register.ts';
 import type { DebugManifest, DebugSnapshotRequest } from '../compose/debug-snapshot.ts';
 import type { Finding } from '../compose/finding.ts';
@@ -14,6 +15,7 @@ export interface Roots {
   validate(request: ValidationRequest): Promise<ValidationReport>;
   clusterToken(request: ClusterTokenRequest): Promise<string>;
   clusterRegister(request: RegisterRequest, io: RunIo): Promise<RegisterReport>;
+  clusterAdopt(request: AdoptRequest, io: RunIo): Promise<AdoptReport>;
   checkFleet(
     fleet: FleetView,
     outputs: readonly OutputView[],
@@ -32,6 +34,7 @@ export const compositionRoots: Roots = {
   validate: async (request) => (await import('../compose/validate.ts')).validatePaths(request),
   clusterToken: async (request) => (await import('../compose/cluster-token.ts')).clusterToken(request),
   clusterRegister: async (...args) => (await import('../compose/cluster-register.ts')).registerCluster(...args),
+  clusterAdopt: async (...args) => (await import('../compose/cluster-adopt.ts')).previewAdoption(...args),
   checkFleet: async (...args) => (await import('../compose/check-fleet.ts')).fleetFindings(...args),
   checkRepository: async (...args) => (await import('../compose/check-repository.ts')).repositoryFindings(...args),
   checkKubernetes: async (...args) => (await import('../compose/check-kubernetes.ts')).kubernetesFindings(...args),

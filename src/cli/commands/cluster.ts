@@ -8,6 +8,7 @@ import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type OutputFormat, outputOption, print, printable, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS } from '../views.ts';
+import { adoptCommand } from './cluster-adopt.ts';
 import { listCommand } from './cluster-list.ts';
 import { registerCommand } from './cluster-register.ts';
 
@@ -37,6 +38,7 @@ export function clusterCommand(context: CliContext): Command {
     .addHelpText('after', EXAMPLES);
   registerCommand(command, context);
   listCommand(command, context);
+  adoptCommand(command, context);
   tokenCommand(command.command('token'), context);
   withApiOptions(command.command('replace'))
     .summary('let another cluster take a name')

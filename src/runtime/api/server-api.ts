@@ -61,7 +61,9 @@ export function createServerApi(deps: {
     },
     desired: (cluster) => {
       deps.loop.settle();
-      return engine.clusters.get('', cluster) === undefined ? undefined : desiredViews(engine, cluster);
+      return engine.clusters.get('', cluster) === undefined
+        ? undefined
+        : desiredViews(engine, cluster, { withSecrets: false });
     },
     sources: settled(() => sources.all().map(sourceView)),
     removals: settled(held),

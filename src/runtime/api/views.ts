@@ -68,8 +68,15 @@ function outputView(cluster: string, key: string, progress: Progress): OutputVie
   return { cluster, object: displayKey(key as ObjectKey), state, digest: shown, health, origins, reason, message };
 }
 
-/** What one cluster should hold, in canonical order. A removal, and what is kept as it is, is nothing to be made. */
-export function desiredViews(engine: Engine, cluster: string): readonly DesiredView[] {
+/**
+ * What one cluster should hold, in canonical order. A removal, and what is kept as it is, is nothing to be made.
+ * `withSecrets`: for use inside a process that has the sources itself; what leaves a server never has them.
+ */
+export function desiredViews(
+  engine: Engine,
+  cluster: string,
+  { withSecrets }: { readonly withSecrets: boolean },
+): readonly DesiredView[] {
   return [...engine.outputs.entries(cluster)]
     .sort((a, b) => compareText(a.key, b.key))
     .flatMap(({ key, value: output }) => {
@@ -77,9 +84,9 @@ export function desiredViews(engine: Engine, cluster: string): readonly DesiredV
         return [{ key, value: null, origins: output.origins, scope: [], message: output.message }];
       }
       if (output.type !== 'object') return [];
-      const isSecret = objectRefOf(key as ObjectKey).kind === 'Secret';
+      const isHidden = !withSecrets && objectRefOf(key as ObjectKey).kind === 'Secret';
       const { value, origins, scope } = output;
-      return [{ key, value: isSecret ? null : value, origins, scope, message: '' }];
+      return [{ key, value: isHidden ? null : value, origins, scope, message: '' }];
     });
 }
 
