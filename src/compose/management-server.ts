@@ -31,6 +31,7 @@ import type { ServerApi, StatusBranchView } from '../server/api.ts';
 import { createSender } from '../sinks/agents/sender.ts';
 import { createSettingsSender } from '../sinks/agents/settings.ts';
 import { createAgentSource } from '../sources/agents/agents.ts';
+import { type StatusOfCustomResources, wireCustomResourceStatus } from './custom-resource-status.ts';
 
 /** The management server without its adapters. */
 export interface ManagementServer {
@@ -51,6 +52,8 @@ interface ServerDeps {
   readonly sources: readonly Source[];
   readonly relay: RelayServer;
   readonly statusSink?: StatusSink;
+  /** Custom resources among the sources whose status is written. */
+  readonly customResources?: readonly StatusOfCustomResources[];
   readonly parseYaml: (text: string) => JsonValue;
   readonly clock: Clock;
   readonly log: Log;
@@ -83,7 +86,9 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const relaying = wireAgents(parts, records, options.fleet);
   const locator = createLocator({ engine, sources });
   const diagnostics = followDiagnostics(parts, locator);
-  const status = wireStatus(parts, deps, locator);
+  const isSettled = settledAfterStart(parts);
+  const status = wireStatus(parts, deps, locator, isSettled);
+  const stopResourceStatus = wireCustomResourceStatus(parts, deps.customResources ?? [], isSettled);
   const notReady = (): readonly string[] => whyNotReady(sources, journal);
 
   return {
@@ -108,6 +113,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     },
     stop: async () => {
       status?.stop();
+      await stopResourceStatus();
       await relay.drain();
       await sources.stop();
       loop.settle();
@@ -168,25 +174,35 @@ function createFarewell(engine: Engine, sessions: Sessions): () => void {
   };
 }
 
-function wireStatus(parts: Parts, deps: ServerDeps, locator: Locator): StatusPublisher | undefined {
+/** True once every cluster that was known at the start is back, and nothing is under way there. */
+function settledAfterStart({ engine, ledger, sources }: Parts): () => boolean {
+  const known = [...ledger.registrations()].map(({ cluster }) => cluster);
+  const isBack = (cluster: string): boolean =>
+    engine.clusters.get('', cluster) === undefined ||
+    (engine.inputs.agents.get('', cluster)?.connected === true && countProgress(engine, cluster).pending === 0);
+  return () => sources.allHaveSpoken() && known.every(isBack);
+}
+
+function wireStatus(
+  parts: Parts,
+  deps: ServerDeps,
+  locator: Locator,
+  isSettled: () => boolean,
+): StatusPublisher | undefined {
   if (deps.statusSink === undefined) return undefined;
-  const { engine, loop, ledger, sources, clock, log } = parts;
+  const { engine, loop, sources, clock, log } = parts;
   const renderer = createStatusRenderer({
     engine,
     sources,
     diagnosticsOf: (source) => locatedDiagnostics(engine, locator, source),
   });
-  const known = [...ledger.registrations()].map(({ cluster }) => cluster);
-  const isBack = (cluster: string): boolean =>
-    engine.clusters.get('', cluster) === undefined ||
-    (engine.inputs.agents.get('', cluster)?.connected === true && countProgress(engine, cluster).pending === 0);
   const publisher = createStatusPublisher({
     renderer,
     sink: deps.statusSink,
     summary: () => revisionStatus(engine).summary,
     policy: () => (engine.policy.get('', '')?.value ?? defaultFleetPolicy).status,
     isComplete: () => sources.all().every(({ admitted }) => admitted !== undefined),
-    isSettled: () => sources.allHaveSpoken() && known.every(isBack),
+    isSettled,
     parse: deps.parseYaml,
     clock,
     log,

@@ -91,6 +91,9 @@ async function openServer(
       sources,
       relay,
       ...(sink === undefined ? {} : { statusSink: statusSinkOf(sink) }),
+      customResources: custom.flatMap(({ status, ...rest }) =>
+        status === undefined ? [] : [{ ...rest, status, random: deps.random }],
+      ),
       parseYaml: (text) => load(text) as JsonValue,
       committed: (seconds, computed) => metrics?.engineCommit(seconds, computed),
     },

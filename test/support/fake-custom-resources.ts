@@ -16,7 +16,7 @@ export interface FakeCustomResources {
   /** Somebody else writes a status. */
   putStatus(key: string, status: JsonObject): void;
   readonly writes: readonly { readonly key: string; readonly status: JsonObject }[];
-  readonly events: readonly (ResourceEvent & { readonly key: string })[];
+  readonly events: (ResourceEvent & { readonly key: string })[];
   /** What the next writes of an object are answered with, until it is taken away. */
   readonly answers: Map<string, Awaited<ReturnType<ResourceStatus['write']>>>;
   stopped: boolean;

@@ -21,6 +21,8 @@ import { must } from '../../src/model/result.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
 import type { Source, SourceCondition, SourceListener } from '../../src/ports/source.ts';
 import type { Admission, AgentListener, AgentSession, SendOutcome } from '../../src/relay/session.ts';
+import { createKubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
+import type { FakeCustomResources } from './fake-custom-resources.ts';
 import { silentLog } from './silent-log.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
@@ -99,6 +101,8 @@ export async function createFleetWorld(
     readonly agents?: FakeAgents;
     /** Names of the sources, in their order. */
     readonly sources?: readonly string[];
+    /** A last source, `custom`, of these custom resources; their status is written. */
+    readonly custom?: FakeCustomResources;
   } = {},
 ): Promise<FleetWorld> {
   const clock = given.clock ?? createVirtualClock();
@@ -108,11 +112,13 @@ export async function createFleetWorld(
   let stated = false;
   const agents: FakeAgents = given.agents ?? { listener: undefined, known: new Map() };
   const fakes = (given.sources ?? ['main']).map((name) => createFakeSource(must(parseSourceName(name))));
+  const custom = given.custom === undefined ? [] : [customSource(given.custom, clock)];
   const server = await createManagementServer(
     {
       graph: createGraph(),
       store,
-      sources: fakes.map(({ source }) => source),
+      sources: [...fakes, ...custom].map(({ source }) => source),
+      customResources: custom,
       relay: {
         start: async (listener) => {
           agents.listener = listener;
@@ -168,6 +174,13 @@ export async function createFleetWorld(
     },
     settle,
   };
+}
+
+function customSource({ resources, status }: FakeCustomResources, clock: VirtualClock) {
+  const name = must(parseSourceName('custom'));
+  const deps = { resources, decode: decodeFile, clock, log: silentLog };
+  const source = createKubernetesSource(deps, { name, address: 'test://custom' });
+  return { source, resources, status, random: { next: () => 0.5, id: () => '0'.repeat(32) } };
 }
 
 function listenerOf({ listener }: FakeAgents): AgentListener {

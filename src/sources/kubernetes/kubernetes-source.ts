@@ -24,6 +24,8 @@ import { resourceText } from './resource-text.ts';
 export interface KubernetesSource extends Source {
   /** The custom resources as they have entered, by path. */
   entered(): ReadonlyMap<string, CustomResource>;
+  /** `looked` is called after each look at the custom resources: more may have changed of them than what is declared. */
+  watch(looked: () => void): void;
 }
 
 export interface KubernetesSourceOptions {
@@ -64,6 +66,7 @@ interface Following {
   entered: Tree | undefined;
   /** As the last look found them; waits if it did not enter. */
   latest: Tree | undefined;
+  looked: () => void;
 }
 
 const MAX_RESOURCE_BYTES = 16 * 1024 * 1024;
@@ -84,7 +87,11 @@ export function createKubernetesSource(deps: SourceDeps, options: KubernetesSour
     reader,
     admission: createAdmission({ reader }, { name, describe }),
     watch: createMassDeletionWatch(),
-    gatherer: createGatherer(deps.clock, () => lookOnce(following)),
+    gatherer: createGatherer(deps.clock, async () => {
+      await lookOnce(following);
+      following.looked();
+    }),
+    looked: () => undefined,
     entered: undefined,
     latest: undefined,
   };
@@ -107,6 +114,9 @@ export function createKubernetesSource(deps: SourceDeps, options: KubernetesSour
       [following.entered, following.latest].map((tree) => tree?.texts.get(path)).find((text) => text?.blob === blob)
         ?.bytes,
     entered: () => following.entered?.resources ?? new Map(),
+    watch: (looked) => {
+      following.looked = looked;
+    },
     stop: async () => {
       gatherer.stop();
       await deps.resources.stop();

@@ -1,0 +1,193 @@
+import { canonicalJson, type JsonObject } from '../../model/json.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import { unreachable } from '../../model/result.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { CustomResource } from '../../ports/custom-resources.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Random } from '../../ports/random.ts';
+import type { ResourceStatus, StatusTarget } from '../../ports/resource-status.ts';
+import { type StatusContent, saysAlready, statusOf } from './status-content.ts';
+import { eventsBetween } from './status-events.ts';
+
+/** A custom resource of which something is to be said. */
+export interface StatusSubject {
+  /** As it is in its cluster. */
+  readonly resource: CustomResource;
+  /** Of the version of it that the status speaks of. */
+  readonly generation: number;
+  readonly content: StatusContent;
+}
+
+/** Keeps the status of custom resources as it should be. */
+export interface ResourceStatusSink {
+  /** Something may have changed: soon what differs is written. */
+  changed(): void;
+  stop(): Promise<void>;
+}
+
+interface SinkDeps {
+  readonly status: ResourceStatus;
+  /** Worked out anew at each call; undefined: there is nothing that could be said just now. */
+  readonly subjects: () => Iterable<StatusSubject> | undefined;
+  /** Types of conditions that are ours wherever they stand. */
+  readonly saidTypes: ReadonlySet<string>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** What is known of the last try to write one status. */
+interface Tried {
+  readonly uid: string;
+  /** Of the object when it was tried: while it is the same, the object's status is not news. */
+  readonly resourceVersion: string;
+  readonly status: JsonObject;
+  readonly outcome: 'written' | 'refused' | 'retry';
+  readonly failures: number;
+  /** Monotonic milliseconds; of a retry. */
+  readonly notBefore: number;
+}
+
+interface State {
+  readonly deps: SinkDeps;
+  readonly tried: Map<ObjectKey, Tried>;
+  cancel: (() => void) | undefined;
+  /** Monotonic milliseconds of what is scheduled. */
+  due: number;
+  running: Promise<void> | undefined;
+  again: boolean;
+  stopped: boolean;
+}
+
+const GATHER_MS = 500;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 5 * 60_000;
+const AT_ONCE = 8;
+
+/** Creates the sink. One object that cannot be written stops only itself. */
+export function createResourceStatusSink(deps: SinkDeps): ResourceStatusSink {
+  const state: State = {
+    deps,
+    tried: new Map(),
+    cancel: undefined,
+    due: Number.POSITIVE_INFINITY,
+    running: undefined,
+    again: false,
+    stopped: false,
+  };
+  return {
+    changed: () => {
+      state.again = true;
+      if (state.running === undefined) schedule(state, GATHER_MS);
+    },
+    stop: async () => {
+      state.stopped = true;
+      state.cancel?.();
+      await state.running;
+    },
+  };
+}
+
+function schedule(state: State, milliseconds: number): void {
+  const { clock } = state.deps;
+  const due = clock.monotonic() + milliseconds;
+  if (state.stopped || due >= state.due) return;
+  state.cancel?.();
+  state.due = due;
+  state.cancel = clock.schedule(milliseconds, () => {
+    state.due = Number.POSITIVE_INFINITY;
+    state.cancel = undefined;
+    state.running = run(state)
+      .catch((error: unknown) => state.deps.log.error('status cannot be worked out', { error: String(error) }))
+      .finally(() => {
+        state.running = undefined;
+        scheduleNext(state);
+      });
+  });
+}
+
+function scheduleNext(state: State): void {
+  if (state.again) schedule(state, GATHER_MS);
+  const now = state.deps.clock.monotonic();
+  for (const { outcome, notBefore } of state.tried.values()) {
+    if (outcome === 'retry') schedule(state, Math.max(GATHER_MS, notBefore - now));
+  }
+}
+
+async function run(state: State): Promise<void> {
+  state.again = false;
+  const subjects = state.deps.subjects();
+  if (subjects === undefined) return;
+  const seen = new Set<ObjectKey>();
+  const due: (() => Promise<void>)[] = [];
+  for (const subject of subjects) {
+    seen.add(subject.resource.key);
+    const write = writeOf(state, subject);
+    if (write !== undefined) due.push(write);
+  }
+  for (const key of state.tried.keys()) if (!seen.has(key)) state.tried.delete(key);
+  const workers = Array.from({ length: Math.min(AT_ONCE, due.length) }, async () => {
+    for (let write = due.shift(); write !== undefined && !state.stopped; write = due.shift()) await write();
+  });
+  await Promise.all(workers);
+}
+
+/** The write that a subject needs; undefined if it says already what it should, or may not be tried again yet. */
+function writeOf(state: State, { resource, generation, content }: StatusSubject): (() => Promise<void>) | undefined {
+  const { deps, tried } = state;
+  const { key, uid, resourceVersion } = resource;
+  const last = tried.get(key);
+  const isSame = last?.uid === uid;
+  // Our own write may not have come back yet.
+  const isAhead = isSame && last.outcome === 'written' && last.resourceVersion === resourceVersion;
+  const before = isAhead ? { ...resource.status, ...last.status } : resource.status;
+  // A status that was not taken has begun when it was first offered.
+  const since = isSame && last.outcome !== 'written' ? last.status : before;
+  const status = statusOf(content, since, generation, deps.clock.now());
+  if (saysAlready(before, status, deps.saidTypes)) {
+    if (!isAhead) tried.delete(key);
+    return undefined;
+  }
+  if (isSame && last.outcome === 'refused' && canonicalJson(last.status) === canonicalJson(status)) return undefined;
+  if (isSame && last.outcome === 'retry' && deps.clock.monotonic() < last.notBefore) return undefined;
+  const { apiVersion } = resource.value;
+  const target = { key, uid, resourceVersion, apiVersion: String(apiVersion) };
+  return () => writeOne(state, target, before, status, isSame ? last.failures : 0);
+}
+
+async function writeOne(
+  { deps, tried }: State,
+  target: StatusTarget,
+  before: JsonObject | undefined,
+  status: JsonObject,
+  failures: number,
+): Promise<void> {
+  const { key, uid, resourceVersion } = target;
+  const { clock, random, log } = deps;
+  const writing = await deps.status.write(target, status);
+  const same = { uid, resourceVersion, status };
+  switch (writing.type) {
+    case 'written':
+      tried.set(key, { ...same, outcome: 'written', failures: 0, notBefore: 0 });
+      for (const event of eventsBetween(before, status)) await deps.status.event(target, event);
+      return;
+    case 'gone':
+      // The source will say so itself.
+      tried.set(key, { ...same, outcome: 'refused', failures: 0, notBefore: 0 });
+      return;
+    case 'refused':
+      log.warn('a status is not taken', { object: key, reason: writing.reason, detail: writing.message });
+      tried.set(key, { ...same, outcome: 'refused', failures: 0, notBefore: 0 });
+      return;
+    case 'retry': {
+      const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 20));
+      const notBefore = clock.monotonic() + wait * (0.5 + 0.5 * random.next());
+      const data = { object: key, reason: writing.reason, detail: writing.message };
+      if (failures === 0) log.warn('a status cannot be written just now', data);
+      tried.set(key, { ...same, outcome: 'retry', failures: failures + 1, notBefore });
+      return;
+    }
+    default:
+      unreachable(writing);
+  }
+}

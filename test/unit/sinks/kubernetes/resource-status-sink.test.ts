@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import type { ConditionValue } from '../../../../src/engine/status/conditions.ts';
+import { createResourceStatusSink } from '../../../../src/sinks/kubernetes/resource-status-sink.ts';
+import type { StatusContent } from '../../../../src/sinks/kubernetes/status-content.ts';
+import {
+  conditionsIn,
+  createFakeCustomResources,
+  type FakeCustomResources,
+  placementResource,
+  shortName,
+} from '../../../support/fake-custom-resources.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+
+const apps = 'fleetrelay.dev/Placement/fleet/apps';
+const web = 'fleetrelay.dev/Placement/fleet/web';
+
+const ready = (status: ConditionValue['status'], message = ''): ConditionValue => ({
+  type: 'Ready',
+  status,
+  reason: status === 'True' ? 'Applied' : 'Progressing',
+  message,
+});
+
+function begin(fake: FakeCustomResources = createFakeCustomResources()) {
+  const clock = createVirtualClock();
+  let content: StatusContent | undefined = { conditions: [ready('True')], fields: { counts: { targeted: 1 } } };
+  const sink = createResourceStatusSink({
+    status: fake.status,
+    subjects: () => {
+      const said = content;
+      if (said === undefined) return undefined;
+      const { objects } = fake.resources.state();
+      return [...objects.values()].map((resource) => ({ resource, generation: resource.generation, content: said }));
+    },
+    saidTypes: new Set(['Ready', 'Stalled', 'Accepted', 'Connected']),
+    clock,
+    random: { next: () => 1, id: () => '0' },
+    log: silentLog,
+  });
+  // As the source does after each look.
+  fake.resources.start(() => sink.changed());
+  return {
+    fake,
+    sink,
+    clock,
+    say: (next: StatusContent | undefined) => {
+      content = next;
+      sink.changed();
+    },
+    later: () => clock.advance(2_000),
+  };
+}
+
+describe('status of custom resources', () => {
+  it('is written where it differs, and not again', async () => {
+    const { fake, sink, later } = begin();
+    fake.apply(placementResource('apps', ['apps/**']));
+    await later();
+    expect(fake.get(apps)?.status).toEqual({
+      counts: { targeted: 1 },
+      conditions: [{ ...ready('True'), lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 }],
+    });
+    sink.changed();
+    await later();
+    expect(fake.writes.length).toBe(1);
+  });
+
+  it('keeps the time of a condition whose status has not changed, also over a restart', async () => {
+    const { fake, say, later, sink } = begin();
+    fake.apply(placementResource('apps', ['apps/**']));
+    await later();
+    say({ conditions: [ready('True', 'another message')], fields: {} });
+    await later();
+    expect(conditionsIn(fake.get(apps)?.status).Ready).toMatchObject({
+      message: 'another message',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    });
+    await sink.stop();
+    const again = begin(fake);
+    again.say({ conditions: [ready('False')], fields: {} });
+    await again.clock.advance(60_000);
+    expect(conditionsIn(fake.get(apps)?.status).Ready).toMatchObject({
+      status: 'False',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    });
+    again.say({ conditions: [ready('True')], fields: {} });
+    await again.later();
+    const { lastTransitionTime } = conditionsIn(fake.get(apps)?.status).Ready ?? {};
+    expect(lastTransitionTime).toBe('2026-01-01T00:01:00Z');
+  });
+
+  it('leaves what others say, takes back what it says no more, and puts back what somebody edits', async () => {
+    const { fake, say, later } = begin();
+    fake.apply(placementResource('apps', ['apps/**']));
+    const theirs = { type: 'TheirOwn', status: 'True' };
+    fake.putStatus(apps, { conditions: [theirs], theirs: 1 });
+    say({ conditions: [ready('True'), { ...ready('True'), type: 'Stalled' }], fields: {} });
+    await later();
+    say({ conditions: [ready('True')], fields: {} });
+    await later();
+    const status = fake.get(apps)?.status;
+    expect(Object.keys(conditionsIn(status)).sort()).toEqual(['Ready', 'TheirOwn']);
+    expect(status?.theirs).toBe(1);
+    fake.putStatus(apps, { ...status, conditions: [theirs] });
+    await later();
+    expect(conditionsIn(fake.get(apps)?.status).Ready?.status).toBe('True');
+  });
+
+  it('is not written twice while the object that was written has not come back', async () => {
+    const fake = createFakeCustomResources();
+    let writes = 0;
+    fake.status.write = async () => {
+      writes += 1;
+      return { type: 'written' };
+    };
+    const { say, later } = begin(fake);
+    fake.apply(placementResource('apps', ['apps/**']));
+    await later();
+    say({ conditions: [ready('True')], fields: { counts: { targeted: 1 } } });
+    await later();
+    expect(writes).toBe(1);
+    expect(fake.events.length).toBe(1);
+  });
+
+  it('stops only at the object that cannot be written, and comes back to it later and later', async () => {
+    const { fake, clock, sink } = begin();
+    fake.answers.set(apps, { type: 'retry', reason: 'Unreachable', message: 'it is gone' });
+    let tries = 0;
+    const { write } = fake.status;
+    fake.status.write = async (target, status) => {
+      if (target.key === apps) tries += 1;
+      return write(target, status);
+    };
+    fake.apply(placementResource('apps', ['apps/**']));
+    fake.apply(placementResource('web', ['web/**']));
+    for (let second = 0; second < 60; second += 1) {
+      sink.changed();
+      await clock.advance(1_000);
+    }
+    expect(fake.writes.map(({ key }) => shortName(key))).toEqual(['Placement/web']);
+    expect(tries).toBeGreaterThan(3);
+    expect(tries).toBeLessThan(8);
+    fake.answers.delete(apps);
+    await clock.advance(120_000);
+    expect(conditionsIn(fake.get(apps)?.status).Ready?.status).toBe('True');
+    expect(conditionsIn(fake.get(web)?.status).Ready?.status).toBe('True');
+  });
+
+  it('is not offered again after it was refused, until it is another one', async () => {
+    const { fake, say, clock, sink } = begin();
+    let tries = 0;
+    fake.status.write = async () => {
+      tries += 1;
+      return { type: 'refused', reason: 'Invalid', message: 'no' };
+    };
+    fake.apply(placementResource('apps', ['apps/**']));
+    for (let minute = 0; minute < 5; minute += 1) {
+      sink.changed();
+      await clock.advance(60_000);
+    }
+    expect(tries).toBe(1);
+    say({ conditions: [ready('False')], fields: {} });
+    await clock.advance(60_000);
+    expect(tries).toBe(2);
+  });
+
+  it('says in events what has changed, and nothing at a restart', async () => {
+    const { fake, say, later, sink } = begin();
+    const accepted: ConditionValue = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' };
+    const counts = (failed: number, held: number) => ({
+      counts: { targeted: 3, applied: 3 - failed - held, failed, held },
+    });
+    const stalled: ConditionValue = { type: 'Stalled', status: 'True', reason: 'Failed', message: '1 failed: no' };
+    const connected = (status: 'True' | 'False'): ConditionValue => ({
+      type: 'Connected',
+      status,
+      reason: '',
+      message: 'since then',
+    });
+    const told = () => fake.events.splice(0).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+    say({ conditions: [accepted, ready('False')], fields: {} });
+    fake.apply(placementResource('apps', ['apps/**']));
+    await later();
+    expect(told()).toEqual(['Normal Admitted: it counts as desired state']);
+    say({ conditions: [accepted, ready('False'), stalled, connected('True')], fields: counts(1, 1) });
+    await later();
+    expect(told()).toEqual([
+      'Normal AgentConnected: its agent is connected',
+      'Warning ObjectsFailed: 1 failed: no',
+      'Warning ObjectsHeld: 1 failed: no',
+    ]);
+    say({ conditions: [accepted, ready('True', '3 of 3 applied'), connected('False')], fields: counts(0, 0) });
+    await later();
+    expect(told()).toEqual(['Warning AgentDisconnected: since then', 'Normal Applied: 3 of 3 applied']);
+    await sink.stop();
+    const again = begin(fake);
+    again.say({ conditions: [accepted, ready('True', '3 of 3 applied'), connected('False')], fields: counts(0, 0) });
+    await again.later();
+    expect(told()).toEqual([]);
+  });
+
+  it('waits until there is something to say, and ends', async () => {
+    const { fake, say, sink, later, clock } = begin();
+    say(undefined);
+    fake.apply(placementResource('apps', ['apps/**']));
+    await later();
+    expect(fake.writes).toEqual([]);
+    sink.changed();
+    await sink.stop();
+    sink.changed();
+    await later();
+    expect(clock.waiting()).toBe(0);
+  });
+});
