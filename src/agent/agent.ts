@@ -28,6 +28,8 @@ export interface AgentDeps {
 export interface AgentOptions {
   /** Milliseconds between two looks at everything; hints come in between. Default 30 s. */
   readonly lookEveryMs?: number;
+  /** Another agent has taken the cluster over; this one has stopped by itself, for good. */
+  readonly takenOver?: (error: Error) => void;
 }
 
 /** How an agent is: for health and metrics. */
@@ -64,11 +66,12 @@ interface Running {
 export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent {
   const { cluster, relay } = deps;
   const results = createResultBook((changed) => relay.report(changed));
-  const discovery = createDiscovery();
   const settings = createSettingsInForce(cluster);
+  const discovery = createDiscovery(relay, settings.current);
   const troubles = createTroubles(deps.log);
   let connection: ConnectionState = { type: 'connecting' };
   let running: Running | undefined;
+  let isOver = false;
   let cancelGrace: (() => void) | undefined;
 
   return { start, stop, health: () => ({ ...health(connection, running, results), troubles: troubles.count() }) };
@@ -79,11 +82,15 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
     const live = await cluster.list('whole');
     troubles.note(live.diagnostics);
     const recovered = await recover(deps, inventory, live);
-    const keeper = createKeeper({ ...deps, results, idle: () => lookout.soon() }, recovered);
+    const keeper = createKeeper({ ...deps, results, takenOver, idle: () => lookout.soon() }, recovered);
     const everyMs = options.lookEveryMs ?? 30_000;
-    const lookout = createLookout(deps, { everyMs }, { looked: (next) => looked(keeper, next), unreadable });
+    const lookout = createLookout(
+      deps,
+      { everyMs },
+      { looked: (next) => looked(keeper, next), unreadable: discovery.unreadable },
+    );
     running = { keeper, lookout };
-    publish(keeper, live);
+    discovery.take(live, keeper.holding().records);
     relay.start({
       holding: keeper.told,
       fleet: () => fleetOf(keeper.holding()),
@@ -106,20 +113,17 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
     lookout.soon();
   }
 
+  function takenOver(error: Error): void {
+    if (isOver) return;
+    isOver = true;
+    deps.log.error('another agent has taken this cluster over; this one stops', { error });
+    void stop().then(() => options.takenOver?.(error));
+  }
+
   function looked(keeper: Keeper, live: LiveState): void {
     troubles.note(live.diagnostics);
     keeper.see(live);
-    publish(keeper, live);
-  }
-
-  function publish(keeper: Keeper, live: LiveState): void {
-    const snapshot = discovery.snapshot(live, keeper.holding().records);
-    if (snapshot !== undefined) relay.publishInput(snapshot);
-  }
-
-  function unreadable(error: unknown): void {
-    const snapshot = discovery.unreadable(error instanceof Error ? error.message : 'the cluster cannot be looked at');
-    if (snapshot !== undefined) relay.publishInput(snapshot);
+    discovery.take(live, keeper.holding().records);
   }
 
   function connectionChanged(keeper: Keeper, state: ConnectionState): void {
@@ -135,8 +139,8 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
   async function stop(): Promise<void> {
     cancelGrace?.();
     running?.lookout.stop();
-    await relay.stop();
-    await running?.keeper.stop();
+    // Together: nothing more is begun while the server is told.
+    await Promise.all([running?.keeper.stop(), relay.stop()]);
   }
 }
 

@@ -1,54 +1,121 @@
 import type { KindState, LiveObject } from '../model/agent.ts';
+import type { AgentSettings } from '../model/agent-settings.ts';
 import { objectDigest } from '../model/digest.ts';
+import { errorText } from '../model/error-text.ts';
+import type { Digest } from '../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../ports/cluster-api.ts';
-import type { InputSnapshot } from '../relay/session.ts';
+import type { RelayClient } from '../relay/session.ts';
 import { kindOf } from './order.ts';
+import { createSelection, type Selection } from './selection.ts';
 
-/** Makes input snapshots of live states; what did not change is made once. */
+/** Makes the input snapshot of live states and publishes what is new in it. */
 export interface Discovery {
-  /** Undefined if it is the same as the one before. */
-  snapshot(live: LiveState, records: ReadonlyMap<ObjectKey, InventoryRecord>): InputSnapshot | undefined;
-  /** The cluster cannot be looked at: what was seen last, with every kind unknown. Undefined if nothing was ever seen. */
-  unreadable(why: string): InputSnapshot | undefined;
+  take(live: LiveState, records: ReadonlyMap<ObjectKey, InventoryRecord>): void;
+  /** The cluster cannot be looked at: what was seen last stays, with every kind unknown. */
+  unreadable(error: unknown): void;
 }
 
 /** What an API server keeps for itself: it changes with every write and says nothing. */
 const NOISE: readonly string[] = ['managedFields', 'resourceVersion', 'generation', 'selfLink'];
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-export function createDiscovery(): Discovery {
-  const trimmed = new WeakMap<ObservedObject, LiveObject>();
-  let last: InputSnapshot | undefined;
+/** One object of the snapshot. Its value is worked out when it is read: nothing is kept twice. */
+interface Discovered extends LiveObject {
+  readonly observed: ObservedObject;
+}
 
-  return { snapshot, unreadable };
+/**
+ * Costs what changed: the first state, new settings, and a state that does not say what changed in it are compared whole.
+ * The snapshot's objects are one map, which changes only in the turn in which it is published.
+ */
+export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settings: () => AgentSettings): Discovery {
+  const objects = new Map<ObjectKey, Discovered>();
+  let kinds: readonly KindState[] = [];
+  /** What the cluster said of its kinds, from which `kinds` was made. */
+  let said: readonly KindState[] | undefined;
+  let published = false;
+  let selection: Selection | undefined;
+  let records: ReadonlyMap<ObjectKey, InventoryRecord> = new Map();
 
-  function snapshot(live: LiveState, records: ReadonlyMap<ObjectKey, InventoryRecord>): InputSnapshot | undefined {
-    const objects = new Map<ObjectKey, LiveObject>();
-    for (const [key, observed] of live.objects) {
-      if (!isDerived(observed, records.get(key))) objects.set(key, liveObject(observed));
-    }
-    const next = { objects, kinds: live.kinds };
-    if (last !== undefined && sameSnapshot(last, next)) return undefined;
-    last = next;
-    return next;
+  return {
+    take(live, now) {
+      const before = selection;
+      selection = before?.of === settings() ? before : createSelection(settings());
+      const isFirst = selection !== before;
+      const looked = selection.note(live, isFirst);
+      const changed = new Set<ObjectKey>();
+      for (const key of isFirst || looked === undefined ? everyKey(live) : [...looked, ...rederived(records, now)]) {
+        if (update(key, live.objects.get(key), now.get(key))) changed.add(key);
+      }
+      records = now;
+      publish(changed, kindsOf(live.kinds, selection, isFirst));
+    },
+    unreadable(error) {
+      if (!published) return;
+      const message = errorText(error);
+      said = undefined;
+      publish(
+        new Set(),
+        kinds.map((kind) => (kind.state === 'offered' ? kind : { ...kind, state: 'unknown', message })),
+      );
+    },
+  };
+
+  /** The same list as before while the cluster says the same: it is long, and seldom new. */
+  function kindsOf(now: readonly KindState[], by: Selection, anew: boolean): readonly KindState[] {
+    if (now === said && !anew) return kinds;
+    said = now;
+    return now.map(by.kind);
   }
 
-  function unreadable(why: string): InputSnapshot | undefined {
-    if (last === undefined) return undefined;
-    last = { objects: last.objects, kinds: last.kinds.map(unknownBecause(why)) };
-    return last;
+  function* everyKey(live: LiveState): Generator<ObjectKey> {
+    yield* live.objects.keys();
+    for (const key of objects.keys()) if (!live.objects.has(key)) yield key;
   }
 
-  function liveObject(observed: ObservedObject): LiveObject {
-    const known = trimmed.get(observed);
-    if (known !== undefined) return known;
-    const value = trim(observed);
-    const fresh = { key: observed.key, value, digest: objectDigest(value) };
-    trimmed.set(observed, fresh);
-    return fresh;
+  /** True if the snapshot says something else of this key now. */
+  function update(key: ObjectKey, observed: ObservedObject | undefined, record: InventoryRecord | undefined): boolean {
+    const before = objects.get(key);
+    if (observed === undefined || isDerived(observed, record)) return objects.delete(key);
+    const { value } = observed;
+    if (selection?.takes(key, value) === false) return objects.delete(key);
+    if (before?.observed === observed) return false;
+    const object = discovered(observed, objectDigest(trim(key, value)));
+    objects.set(key, object);
+    return before?.digest !== object.digest;
   }
+
+  function publish(changed: ReadonlySet<ObjectKey>, now: readonly KindState[]): void {
+    const sameKinds = now === kinds || JSON.stringify(now) === JSON.stringify(kinds);
+    if (published && changed.size === 0 && sameKinds) return;
+    if (!sameKinds) kinds = now;
+    relay.publishInput({ objects, kinds }, published ? changed : undefined);
+    published = true;
+  }
+}
+
+function discovered(observed: ObservedObject, digest: Digest): Discovered {
+  return {
+    key: observed.key,
+    digest,
+    observed,
+    get value() {
+      return trim(observed.key, observed.value);
+    },
+  };
+}
+
+/** Keys of which the inventory says something else than before: derived from live state, or not. */
+function rederived(
+  before: ReadonlyMap<ObjectKey, InventoryRecord>,
+  now: ReadonlyMap<ObjectKey, InventoryRecord>,
+): readonly ObjectKey[] {
+  if (before === now) return [];
+  const says = (record: InventoryRecord | undefined): boolean | undefined => record && record.scope.length > 0;
+  const keys = [...now.keys(), ...[...before.keys()].filter((key) => !now.has(key))];
+  return keys.filter((key) => says(before.get(key)) !== says(now.get(key)));
 }
 
 /** What was computed from live state must not come back as live state; what came from a source is as live as anything. */
@@ -57,7 +124,7 @@ function isDerived({ key, stamp }: ObservedObject, record: InventoryRecord | und
   return stamp?.key === key && stamp.scope.length > 0;
 }
 
-function trim({ key, value }: ObservedObject): JsonObject {
+function trim(key: ObjectKey, value: JsonObject): JsonObject {
   const metadata = isJsonObject(value.metadata) ? trimMetadata(value.metadata) : value.metadata;
   const rest = { ...value, metadata };
   if (kindOf(key) !== '/Secret') return rest;
@@ -72,14 +139,4 @@ function trimMetadata(metadata: JsonObject): JsonObject {
   if (!isJsonObject(annotations) || annotations[LAST_APPLIED] === undefined) return kept;
   const { [LAST_APPLIED]: _lastApplied, ...rest } = annotations;
   return Object.keys(rest).length === 0 ? others : { ...others, annotations: rest };
-}
-
-function unknownBecause(message: string): (kind: KindState) => KindState {
-  return (kind) => (kind.state === 'offered' ? kind : { ...kind, state: 'unknown', message });
-}
-
-function sameSnapshot(a: InputSnapshot, b: InputSnapshot): boolean {
-  if (a.objects.size !== b.objects.size || JSON.stringify(a.kinds) !== JSON.stringify(b.kinds)) return false;
-  for (const [key, object] of b.objects) if (a.objects.get(key)?.digest !== object.digest) return false;
-  return true;
 }

@@ -1,6 +1,6 @@
 import type { ObjectKey } from '../model/object-key.ts';
 import type { AgentDisk } from '../ports/agent-disk.ts';
-import type { ClusterApi, InventoryChange, InventoryState } from '../ports/cluster-api.ts';
+import { type ClusterApi, type InventoryChange, type InventoryState, isTakenOver } from '../ports/cluster-api.ts';
 import type { Acceptance } from './accept.ts';
 import type { Holding } from './holding.ts';
 
@@ -22,10 +22,11 @@ export interface Durable {
 
 /** `found`: what is held at the start; `written`: that it is what the disk and the inventory say. */
 export function createDurable(
-  { cluster, disk }: { readonly cluster: ClusterApi; readonly disk: AgentDisk },
+  deps: { readonly cluster: ClusterApi; readonly disk: AgentDisk; readonly takenOver: (error: Error) => void },
   found: Holding,
   written: boolean,
 ): Durable {
+  const { disk } = deps;
   let writing: Promise<unknown> = Promise.resolve();
   let unwritten = !written;
   /** The disk may hold more than the inventory: the next step replaces it. */
@@ -41,6 +42,15 @@ export function createDurable(
     return result;
   }
 
+  async function saveInventory(change: InventoryChange): Promise<void> {
+    try {
+      await deps.cluster.saveInventory(change);
+    } catch (error) {
+      if (isTakenOver(error)) deps.takenOver(error);
+      throw error;
+    }
+  }
+
   /** First the disk, then the inventory: the inventory says what counts, and never names a content that is not there. */
   async function step({ step, change, next }: Acceptance, contentIsDurable: () => void): Promise<void> {
     const put = new Set(step.put.map(({ key }) => key));
@@ -49,19 +59,19 @@ export function createDurable(
     diskAhead = true;
     gone.clear();
     contentIsDurable();
-    await cluster.saveInventory(unwritten ? { ...change, put: [...next.records.values()] } : change);
+    await saveInventory(unwritten ? { ...change, put: [...next.records.values()] } : change);
     diskAhead = false;
     unwritten = false;
   }
 
   async function entries(change: InventoryChange, next: Holding): Promise<void> {
     if (unwritten) return writeAll(next, change.drop);
-    await cluster.saveInventory(change);
+    await saveInventory(change);
     for (const key of change.drop) gone.add(key);
   }
 
   async function state(next: InventoryState): Promise<void> {
-    if (!unwritten) await cluster.saveInventory({ state: next, put: [], drop: [] });
+    if (!unwritten) await saveInventory({ state: next, put: [], drop: [] });
   }
 
   async function whole(holding: Holding): Promise<void> {
@@ -70,7 +80,7 @@ export function createDurable(
 
   async function writeAll(holding: Holding, drop: readonly ObjectKey[]): Promise<void> {
     await replaceDisk(holding);
-    await cluster.saveInventory({ state: holding.state, put: [...holding.records.values()], drop });
+    await saveInventory({ state: holding.state, put: [...holding.records.values()], drop });
     diskAhead = false;
     unwritten = false;
   }

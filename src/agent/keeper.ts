@@ -1,4 +1,4 @@
-import type { AgentHolding } from '../model/agent.ts';
+import type { AgentHolding, ObjectResult } from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
 import type { FleetName } from '../model/ids.ts';
 import { displayKey, type ObjectKey } from '../model/object-key.ts';
@@ -10,11 +10,13 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { ServerListener } from '../relay/session.ts';
 import { type Acceptance, acceptDelta } from './accept.ts';
+import { createDrift, type Drift } from './drift.ts';
 import { createDurable, type Durable } from './durable.ts';
 import { type Entry, isStillSo, withEntries } from './entries.ts';
-import { contentOf, fleetOf, type Holding, toldHolding } from './holding.ts';
+import { createHealthTeller, type HealthTeller } from './health.ts';
+import { type Holding, toldHolding } from './holding.ts';
 import { workRank } from './order.ts';
-import { applyRequest, reconcile, type Step } from './reconcile.ts';
+import { PAUSED_REASON, reconcile, type Step } from './reconcile.ts';
 import type { Recovered } from './recover.ts';
 import type { ResultBook } from './result-book.ts';
 import { createWorkQueue, type WorkOutcome, type WorkQueue } from './work-queue.ts';
@@ -26,6 +28,8 @@ export interface KeeperDeps {
   readonly random: Random;
   readonly log: Log;
   readonly results: ResultBook;
+  /** Another agent has taken the cluster over. */
+  readonly takenOver: (error: Error) => void;
   /** Nothing is left to do at this moment. */
   readonly idle: () => void;
 }
@@ -60,15 +64,27 @@ interface KeeperState {
   partings: number;
   paused: boolean;
   live: LiveState | undefined;
-  /** Per object, the live state that a look last found wanting: tried once, then left to the back-off. */
-  readonly seenWanting: Map<ObjectKey, ObservedObject | undefined>;
-  /** Per object, what was last found to match. */
-  readonly seenMatching: Map<ObjectKey, { readonly observed: ObservedObject; readonly record: InventoryRecord }>;
+  readonly drift: Drift;
+  readonly health: HealthTeller;
+  /** Keys that a look found being worked on: the next one looks at them too. */
+  readonly passedOver: Set<ObjectKey>;
+  /** Keys whose last word is that the stop button was on. */
+  readonly stopped: Set<ObjectKey>;
+  /** A state was not compared: the next one is, with everything that is held. */
+  missed: boolean;
   readonly durable: Durable;
   /** What the next write of the inventory takes along, and that write. */
   readonly toEnter: Entry[];
   entering: Promise<void> | undefined;
+  /** What ends the wait for more ids to enter at once. */
+  cancelGathering: (() => void) | undefined;
+  stopping: boolean;
 }
+
+/** Ids of new objects that come within this time are one write of the inventory. */
+const GATHER_IDS_MS = 100;
+/** After a write of ids that failed. */
+const IDS_AGAIN_MS = 5_000;
 
 export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered): Keeper {
   const state: KeeperState = {
@@ -80,11 +96,16 @@ export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered):
     partings: 0,
     paused: false,
     live: undefined,
-    seenWanting: new Map(),
-    seenMatching: new Map(),
+    passedOver: new Set(),
+    stopped: new Set(),
+    missed: true,
+    drift: createDrift({ ...deps, queue: { isWaiting: (key) => queue.isWaiting(key) } }),
+    health: createHealthTeller(deps),
     durable: createDurable(deps, holding, trusted),
     toEnter: [],
     entering: undefined,
+    cancelGathering: undefined,
+    stopping: false,
   };
   const queue: WorkQueue = createWorkQueue(deps, {
     rank: (key) => {
@@ -117,7 +138,10 @@ export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered):
     },
     isPaused: () => state.paused,
     stop: async () => {
+      state.stopping = true;
+      state.health.stop();
       await queue.stop();
+      if (state.cancelGathering !== undefined) enterGathered(state);
       await state.durable.settled();
     },
   };
@@ -203,62 +227,52 @@ function goOn(state: KeeperState, queue: WorkQueue): void {
 }
 
 function see(state: KeeperState, queue: WorkQueue, live: LiveState): void {
-  const { log, results } = state.deps;
+  const { log } = state.deps;
   const before = state.paused;
   state.live = live;
   state.paused = live.paused;
   if (before !== live.paused)
     log.info(live.paused ? 'paused: writing has stopped' : 'no longer paused: writing goes on');
-  if (!state.trusted) return;
-  for (const { key, phase } of state.holding.records.values()) {
-    const waited = results.get(key)?.state === 'paused' && !live.paused && !queue.isActive(key);
-    if (waited || (phase === 'held' && isWanting(state, queue, live, key))) queue.add(key);
+  if (!state.trusted) {
+    state.missed = true;
+    return;
   }
+  if (!live.paused) for (const key of state.stopped) if (!queue.isActive(key)) queue.add(key);
+  const keys = keysToCompare(state, live);
+  state.missed = false;
+  for (const key of keys) compare(state, queue, live, key);
 }
 
-/** Does a live object differ from what is declared, in a way that no work has been begun for? */
-function isWanting(state: KeeperState, queue: WorkQueue, live: LiveState, key: ObjectKey): boolean {
-  const { holding, deps, seenMatching, seenWanting } = state;
-  const record = holding.records.get(key);
-  const content = contentOf(holding, key);
-  const fleet = fleetOf(holding);
-  if (record === undefined || content === undefined || fleet === undefined || queue.isActive(key)) return false;
-  const observed = live.objects.get(key);
-  const known = seenMatching.get(key);
-  if (observed !== undefined && known?.observed === observed && known.record === record) return false;
-  if (observed !== undefined && deps.cluster.matches(applyRequest(fleet, record, content), observed)) {
-    seenMatching.set(key, { observed, record });
-    seenWanting.delete(key);
-    return false;
-  }
-  const tried = seenWanting.has(key) && seenWanting.get(key) === observed;
-  if (tried && queue.isWaiting(key)) return false;
-  const last = deps.results.get(key);
-  if (tried && last !== undefined && last.state !== 'applied' && last.digest === record.digest) return false;
-  seenWanting.set(key, observed);
-  if (last?.state === 'applied' && last.digest === record.digest && !live.paused) {
-    deps.log.info('drift is put back', {
-      object: displayKey(key),
-      drift: observed === undefined ? 'removed' : 'changed',
-    });
-  }
-  return true;
+/** Whatever may differ since the state before; a list of its own, for comparing adds to what was passed over. */
+function keysToCompare({ missed, passedOver, holding }: KeeperState, { changed }: LiveState): readonly ObjectKey[] {
+  if (missed || changed === undefined) return [...holding.records.keys()];
+  return [...changed, ...[...passedOver].filter((key) => !changed.has(key))];
+}
+
+function compare(state: KeeperState, queue: WorkQueue, live: LiveState, key: ObjectKey): void {
+  state.passedOver.delete(key);
+  if (state.holding.records.get(key)?.phase !== 'held') return;
+  if (queue.isActive(key)) state.passedOver.add(key);
+  else if (state.drift.isWanting(state.holding, live, key)) queue.add(key);
+  else state.health.look(key, live.objects.get(key));
 }
 
 async function workOn(state: KeeperState, queue: WorkQueue, key: ObjectKey): Promise<WorkOutcome> {
   const { deps, holding } = state;
   const record = holding.records.get(key);
   if (record === undefined) return 'done';
+  const before = state.live?.objects.get(key);
   try {
     const step = await reconcile(deps.cluster, holding, key, state.mayRemove);
     // Something newer was accepted meanwhile: the key is in the queue again, and this word is stale.
     if (step === undefined || !isStillSo(state.holding, record)) return 'done';
     if (!(await enter(state, queue, record, step))) return 'done';
-    note(deps, record, step.result);
+    if (step.written === true) state.health.wrote(key, before);
+    note(state, record, healthy(step, before));
     return step.retry ? 'retry' : 'done';
   } catch (error) {
     deps.log.error('an object could not be worked on', { object: displayKey(key), error });
-    note(deps, record, {
+    note(state, record, {
       state: record.phase === 'removing' ? 'removing' : 'failed',
       reason: 'Internal',
       message: 'it could not be worked on; the log of the agent says why',
@@ -267,20 +281,43 @@ async function workOn(state: KeeperState, queue: WorkQueue, key: ObjectKey): Pro
   }
 }
 
-/** What has to be in the inventory before it is said; whoever waits for the same write shares it. False: it is stale. */
+/** What is already as declared has the health that was seen; of what was written just now nothing is known yet. */
+function healthy({ result, written }: Step, seen: ObservedObject | undefined): Said {
+  if (result.state !== 'applied' || written === true || seen?.health === undefined || seen.stale === true)
+    return result;
+  return { ...result, health: seen.health };
+}
+
+/**
+ * What has to be in the inventory before it is said; whoever waits for the same write shares it. An id of a new object
+ * follows later: its key is entered, so it is known to be ours whatever happens. False: it is stale.
+ */
 async function enter(state: KeeperState, queue: WorkQueue, record: InventoryRecord, step: Step): Promise<boolean> {
   const { identity, result } = step;
-  const gone = result.state === 'removed';
-  if (gone) state.toEnter.push({ record, became: { type: 'gone' } });
-  else if (identity !== undefined && identity !== record.identity)
-    state.toEnter.push({ record, became: { type: 'identified', identity } });
-  else return true;
+  if (result.state !== 'removed') {
+    if (identity !== undefined && identity !== record.identity) gatherId(state, record, identity);
+    return true;
+  }
+  state.toEnter.push({ record, became: { type: 'gone' } });
   state.entering ??= state.durable.serially(() => enterAll(state));
   await state.entering;
-  if (!gone) return isStillSo(state.holding, record);
   if (state.holding.records.has(record.key)) return false;
   forget(state, queue, record.key);
   return true;
+}
+
+function gatherId(state: KeeperState, record: InventoryRecord, identity: string): void {
+  state.toEnter.push({ record, became: { type: 'identified', identity } });
+  state.cancelGathering ??= state.deps.clock.schedule(GATHER_IDS_MS, () => enterGathered(state));
+}
+
+function enterGathered(state: KeeperState): void {
+  state.cancelGathering?.();
+  state.cancelGathering = undefined;
+  state.entering ??= state.durable.serially(() => enterAll(state));
+  state.entering.catch((error: unknown) => {
+    state.deps.log.warn('ids of new objects could not be entered', { error });
+  });
 }
 
 async function enterAll(state: KeeperState): Promise<void> {
@@ -288,20 +325,36 @@ async function enterAll(state: KeeperState): Promise<void> {
   state.entering = undefined;
   const entered = withEntries(state.holding, entries);
   if (entered === undefined) return;
-  await state.durable.entries(entered.change, entered.next);
+  try {
+    await state.durable.entries(entered.change, entered.next);
+  } catch (error) {
+    // Whoever waits for an end of an object tries again by itself.
+    state.toEnter.push(...entries.filter(({ became }) => became.type === 'identified'));
+    if (state.toEnter.length > 0 && !state.stopping) {
+      state.cancelGathering ??= state.deps.clock.schedule(IDS_AGAIN_MS, () => enterGathered(state));
+    }
+    throw error;
+  }
   state.holding = entered.next;
 }
 
 function forget(state: KeeperState, queue: WorkQueue, key: ObjectKey): void {
-  state.seenMatching.delete(key);
-  state.seenWanting.delete(key);
+  state.drift.forget(key);
+  state.health.forget(key);
+  state.passedOver.delete(key);
+  state.stopped.delete(key);
   // A Namespace or definition may have waited for this one.
   for (const { key: other } of state.holding.records.values()) {
     if (state.deps.results.get(other)?.reason === 'Occupied') queue.add(other);
   }
 }
 
-function note({ results, log }: KeeperDeps, { key, digest }: InventoryRecord, said: Step['result']): void {
+type Said = Step['result'] & Pick<ObjectResult, 'health'>;
+
+function note({ deps, stopped }: KeeperState, { key, digest }: InventoryRecord, said: Said): void {
+  const { results, log } = deps;
+  if (said.reason === PAUSED_REASON) stopped.add(key);
+  else stopped.delete(key);
   const before = results.get(key);
   results.note({ key, digest, ...said });
   if (before?.state === said.state && before.message === said.message) return;

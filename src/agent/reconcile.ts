@@ -12,6 +12,8 @@ export interface Step {
   readonly result: Pick<ObjectResult, 'state' | 'reason' | 'message'>;
   /** Try again by itself, with back-off. */
   readonly retry: boolean;
+  /** It was written just now. */
+  readonly written?: true;
   /** The cluster's id of the object, to be entered. */
   readonly identity?: string;
 }
@@ -49,6 +51,7 @@ async function applyOne(cluster: ClusterApi, request: ApplyRequest): Promise<Ste
       return {
         result: { state: 'applied', reason: 'Applied', message: '' },
         retry: false,
+        ...(outcome.type === 'applied' ? { written: true } : {}),
         ...(outcome.identity === undefined ? {} : { identity: outcome.identity }),
       };
     case 'conflict':
@@ -106,8 +109,11 @@ function removalStep(outcome: RemoveOutcome): Step {
   }
 }
 
+/** Reason of a result while the stop button is on. */
+export const PAUSED_REASON = 'Paused';
+
 const PAUSED: Step = {
-  result: { state: 'paused', reason: 'Paused', message: 'the stop button in the cluster is on' },
+  result: { state: 'paused', reason: PAUSED_REASON, message: 'the stop button in the cluster is on' },
   // Releasing the button starts it at once; the retry is for a release that nobody noticed.
   retry: true,
 };

@@ -48,5 +48,12 @@ export function createResultBook(tell: (results: readonly ObjectResult[]) => voi
 }
 
 function sameResult(a: ObjectResult, b: ObjectResult): boolean {
-  return a.state === b.state && a.digest === b.digest && a.reason === b.reason && a.message === b.message;
+  return (
+    a.state === b.state &&
+    a.digest === b.digest &&
+    a.reason === b.reason &&
+    a.message === b.message &&
+    a.health?.state === b.health?.state &&
+    a.health?.message === b.health?.message
+  );
 }

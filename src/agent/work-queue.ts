@@ -27,7 +27,7 @@ export interface WorkQueueOptions {
   readonly longestRetryMs?: number;
 }
 
-const MOST_AT_ONCE = 8;
+const MOST_AT_ONCE = 16;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 300_000;
 

@@ -38,6 +38,9 @@ export interface AgentHello {
 /** A capability that an agent states when its cluster takes kinds as they are written (a directory). */
 export const KINDS_AS_WRITTEN = 'kinds-as-written';
 
+/** A capability that a server states when a step of the input need not repeat the kinds. */
+export const KEEPS_KINDS = 'keeps-kinds';
+
 /** A capability that an agent states when it takes the fleet's settings. */
 export const TAKES_SETTINGS = 'settings';
 
@@ -85,5 +88,6 @@ export interface InputDelta {
   readonly to: Digest;
   readonly upserts: readonly LiveObject[];
   readonly removals: readonly ObjectKey[];
-  readonly kinds: readonly KindState[];
+  /** All of them; absent: as after the step before. */
+  readonly kinds?: readonly KindState[];
 }

@@ -34,7 +34,10 @@ export interface ClusterApi {
   /** What the fleet's policy says to this agent; takes effect with the next look. */
   configure(settings: AgentSettings): void;
   loadInventory(): Promise<LoadedInventory>;
-  /** Durable, whole or not at all, when it resolves. Goes on while the stop button is on: it is no write of an object. */
+  /**
+   * Durable, whole or not at all, when it resolves. Goes on while the stop button is on: it is no write of an object.
+   * Rejects with an error that {@link isTakenOver} tells if another agent has taken the cluster over: this one must stop.
+   */
   saveInventory(change: InventoryChange): Promise<void>;
   /** Releases the cluster for another agent; nothing may be called afterwards. */
   close(): Promise<void>;
@@ -135,6 +138,16 @@ export interface InventoryState extends Omit<AgentHolding, 'entries'> {
   readonly fleet: FleetName | undefined;
   /** What the fleet's policy said last, for a start without a server; absent: nothing yet. */
   readonly settings?: AgentSettings;
+}
+
+/** The error for an agent whose cluster another agent has taken over. */
+export function takenOverError(message: string): Error & { readonly takenOver: true } {
+  return Object.assign(new Error(message), { takenOver: true as const });
+}
+
+/** Does this error say that another agent has taken the cluster over? */
+export function isTakenOver(error: unknown): error is Error & { readonly takenOver: true } {
+  return error instanceof Error && 'takenOver' in error && error.takenOver === true;
 }
 
 /** A step of the inventory. */

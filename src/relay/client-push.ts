@@ -1,8 +1,9 @@
-import { snapshotDigest } from '../model/digest.ts';
+import { KEEPS_KINDS } from '../model/agent.ts';
 import type { Digest } from '../model/ids.ts';
 import type { Log } from '../ports/log.ts';
 import type { ClientStream, ServerWelcome } from './client-link.ts';
-import { type AcknowledgedInput, diffInput, withoutTooLarge } from './input-diff.ts';
+import { inputDigest } from './held-input.ts';
+import { type AcknowledgedInput, acknowledgedInput, diffInput } from './input-diff.ts';
 import type { InputSnapshot, ServerListener } from './session.ts';
 import type { ReadSubject } from './transfer-receiver.ts';
 import type { Assembler } from './wire/assembly.ts';
@@ -10,19 +11,28 @@ import { ObjectTooLargeError } from './wire/encode.ts';
 import { createHeldInputAssembler, inputHead, inputRecords } from './wire/input.ts';
 import { ProtocolError } from './wire/protocol-error.ts';
 
-const NOTHING: AcknowledgedInput = { digest: snapshotDigest([]), objects: new Map(), kinds: undefined };
+const NOTHING = inputDigest([]);
 
 /** What outlasts a link of the input: the newest snapshot, and what the server is known to have. */
 export interface InputState {
   latest: InputSnapshot | undefined;
   acknowledged: AcknowledgedInput;
+  /** Keys that may differ between the two. */
+  dirty: Set<string> | 'all';
   /** Objects that the server does not take: key to the digest of that content. */
   readonly tooLarge: Map<string, Digest>;
 }
 
 /** Starts with nothing. */
 export function createInputState(): InputState {
-  return { latest: undefined, acknowledged: NOTHING, tooLarge: new Map() };
+  return { latest: undefined, acknowledged: acknowledgedInput([]), dirty: 'all', tooLarge: new Map() };
+}
+
+/** Takes what is published. */
+export function noteInput(input: InputState, snapshot: InputSnapshot, changed: ReadonlySet<string> | undefined): void {
+  input.latest = snapshot;
+  if (changed === undefined) input.dirty = 'all';
+  else if (input.dirty !== 'all') for (const key of changed) input.dirty.add(key);
 }
 
 /** The Push stream's part of an agent's link. */
@@ -49,12 +59,15 @@ interface PushState {
   synchronised: boolean;
   pumping: boolean;
   objectBytes: number;
+  /** The server keeps the kinds where a delta says nothing of them. */
+  keepsKinds: boolean;
 }
 
 /** The agent's side of a Push stream. */
 export function createPushEnd(deps: PushDeps): PushEnd {
   const held = Promise.withResolvers<Map<string, Digest>>();
-  const state: PushState = { deps, held, asked: false, synchronised: false, pumping: false, objectBytes: 0 };
+  const unknown = { asked: false, synchronised: false, pumping: false, objectBytes: 0, keepsKinds: false };
+  const state: PushState = { deps, held, ...unknown };
   return {
     open(subject) {
       if (subject.case !== 'heldInput' || !state.asked) {
@@ -76,30 +89,37 @@ async function synchronise(state: PushState, welcome: ServerWelcome): Promise<bo
     link.end({ code: 'invalid', reason: 'MalformedFrame', message: 'the welcome on Push lacks the input digest' });
     return false;
   }
-  const objects = knownObjects(input, digest) ?? (await askForList(state, digest));
-  if (objects === undefined) return false;
+  const acknowledged = knownInput(input, digest) ?? (await askForList(state, digest));
+  if (acknowledged === undefined) return false;
   // The kinds' states are not a part of the digest: the first delta of a link always goes, to state them anew.
-  input.acknowledged = { digest, objects, kinds: undefined };
+  input.acknowledged = { ...acknowledged, kinds: undefined };
+  input.dirty = 'all';
+  state.keepsKinds = welcome.capabilities.includes(KEEPS_KINDS);
   state.objectBytes = welcome.limits.objectBytes;
   state.synchronised = true;
   return true;
 }
 
-function knownObjects(input: InputState, digest: Digest): ReadonlyMap<string, Digest> | undefined {
-  if (digest === NOTHING.digest) return NOTHING.objects;
-  if (digest === input.acknowledged.digest) return input.acknowledged.objects;
+function knownInput(input: InputState, digest: Digest): AcknowledgedInput | undefined {
+  if (digest === NOTHING) return acknowledgedInput([]);
+  if (digest === input.acknowledged.held.digest()) return input.acknowledged;
   if (input.latest === undefined) return undefined;
-  const latest = new Map<string, Digest>();
-  for (const [key, object] of input.latest.objects) latest.set(key, object.digest);
-  return snapshotDigest(latest) === digest ? latest : undefined;
+  const latest = acknowledgedInput(digestsOf(input.latest));
+  return latest.held.digest() === digest ? latest : undefined;
 }
 
-async function askForList(state: PushState, digest: Digest): Promise<ReadonlyMap<string, Digest> | undefined> {
+function* digestsOf({ objects }: InputSnapshot): Generator<readonly [string, Digest]> {
+  for (const [key, object] of objects) yield [key, object.digest];
+}
+
+async function askForList(state: PushState, digest: Digest): Promise<AcknowledgedInput | undefined> {
   const { link } = state.deps.stream();
   state.asked = true;
   link.post({ case: 'heldInputRequest', value: {} });
   const objects = await Promise.race([state.held.promise, link.over.then(() => undefined)]);
-  if (objects === undefined || snapshotDigest(objects) === digest) return objects;
+  if (objects === undefined) return undefined;
+  const listed = acknowledgedInput(objects);
+  if (listed.held.digest() === digest) return listed;
   link.end({ code: 'invalid', reason: 'DigestMismatch', message: 'the list of held input has another digest' });
   return undefined;
 }
@@ -113,14 +133,20 @@ async function pump(state: PushState): Promise<void> {
   state.pumping = false;
 }
 
-async function sendDifference({ deps, objectBytes }: PushState): Promise<boolean> {
+async function sendDifference({ deps, objectBytes, keepsKinds }: PushState): Promise<boolean> {
   const { input, stream, listener, log } = deps;
   const { link, sender } = stream();
+  const { acknowledged } = input;
   if (input.latest === undefined || link.isOver()) return false;
-  const { delta, after } = diffInput(input.acknowledged, withoutTooLarge(input.latest, input.tooLarge));
-  if (delta === undefined) return false;
+  const step = diffInput(acknowledged, input.latest, input.dirty, input.tooLarge);
+  // What comes from now on is the next step's. Should this one not arrive, the next link compares everything.
+  input.dirty = new Set();
+  if (step === undefined) return false;
+  const { delta } = step;
+  const { kinds: _kinds, ...withoutKinds } = delta;
+  const sent = keepsKinds && step.kinds === acknowledged.kinds ? withoutKinds : delta;
   try {
-    const outcome = await sender.exchange(inputHead(delta), inputRecords(delta, objectBytes));
+    const outcome = await sender.exchange(inputHead(sent), inputRecords(sent, objectBytes));
     if (outcome.type === 'over') return false;
     if (!outcome.verdict.accepted) {
       const { reason, message } = outcome.verdict;
@@ -130,9 +156,10 @@ async function sendDifference({ deps, objectBytes }: PushState): Promise<boolean
   } catch (error) {
     return giveUp(deps, error);
   }
-  input.acknowledged = after;
-  listener.inputAcknowledged(after.digest);
-  log.debug('relay: the server has the input', { digest: after.digest, upserts: delta.upserts.length });
+  acknowledged.held.take(delta);
+  acknowledged.kinds = step.kinds;
+  listener.inputAcknowledged(delta.to);
+  log.debug('relay: the server has the input', { digest: delta.to, upserts: delta.upserts.length });
   return true;
 }
 

@@ -7,7 +7,7 @@ import type { ClientConnection, ClientTransport, StreamEnd } from '../ports/tran
 import { type Backoff, createBackoff, DEFAULT_PACES, type Paces } from './backoff.ts';
 import { type ClientStream, openClientStream } from './client-link.ts';
 import { createPullEnd, type PullEnd, type Taking } from './client-pull.ts';
-import { createInputState, createPushEnd, type InputState, type PushEnd } from './client-push.ts';
+import { createInputState, createPushEnd, type InputState, noteInput, type PushEnd } from './client-push.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from './limits.ts';
 import { createResultQueue, type ResultQueue } from './result-queue.ts';
 import type { RelayClient, ServerListener } from './session.ts';
@@ -78,8 +78,8 @@ export function createRelayClient(deps: RelayClientDeps, options: RelayClientOpt
       if (state.running !== undefined) throw new Error('the relay client was started before');
       state.running = run(state, listener);
     },
-    publishInput(snapshot) {
-      state.input.latest = snapshot;
+    publishInput(snapshot, changed) {
+      noteInput(state.input, snapshot, changed);
       void state.push?.pump();
     },
     report(results) {

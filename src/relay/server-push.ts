@@ -1,6 +1,6 @@
 import type { InputDelta } from '../model/agent.ts';
-import { snapshotDigest } from '../model/digest.ts';
-import { type Digest, quote } from '../model/ids.ts';
+import { quote } from '../model/ids.ts';
+import { createHeldInput, type HeldInput } from './held-input.ts';
 import type { Greeted, PullStream } from './server-state.ts';
 import { welcomeFrame } from './server-welcome.ts';
 import { createTransferReceiver } from './transfer-receiver.ts';
@@ -38,22 +38,20 @@ function startPush(greeted: Greeted, pull: PullStream): void {
     if (slot.push === link) slot.push = undefined;
   });
   void pull.link.over.then(({ reason, message }) => link.end({ code: 'unavailable', reason, message }));
-  const held = new Map(state.listener.heldInput(slot.cluster));
+  const held = createHeldInput(state.listener.heldInput(slot.cluster));
   const sender = createTransferSender({ link, clock: state.deps.clock, limits: state.limits });
   sender.setWindow(peerLimits.window);
   greeted.onFrame(createPushReader(greeted, sender, held));
-  link.post(welcomeFrame(greeted, snapshotDigest(held)));
+  link.post(welcomeFrame(greeted, held.digest()));
 }
 
-function createPushReader(greeted: Greeted, sender: TransferSender, held: Map<string, Digest>): (frame: Frame) => void {
+function createPushReader(greeted: Greeted, sender: TransferSender, held: HeldInput): (frame: Frame) => void {
   const { state, slot, link } = greeted;
-  let digest = snapshotDigest(held);
   let listed = false;
   const receiver = createTransferReceiver({ link, limits: state.limits }, (subject, transfer) => {
     if (subject.case !== 'input') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Push`);
     return createInputAssembler(subject.value, state.limits, (delta) => {
-      applyInput(held, digest, delta);
-      digest = delta.to;
+      applyInput(held, delta);
       state.counts.inputDeltas += 1;
       state.listener.input(slot.cluster, delta);
       link.post({ case: 'verdict', value: { transfer, accepted: true } });
@@ -70,7 +68,7 @@ function createPushReader(greeted: Greeted, sender: TransferSender, held: Map<st
       case 'heldInputRequest':
         if (listed) throw new ProtocolError('OutOfTurn', 'the list of held input was asked for twice');
         listed = true;
-        void sender.send({ case: 'heldInput', value: {} }, heldInputRecords(new Map(held)));
+        void sender.send({ case: 'heldInput', value: {} }, heldInputRecords([...held.entries()]));
         return;
       default:
         throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" on an open Push stream`);
@@ -78,16 +76,18 @@ function createPushReader(greeted: Greeted, sender: TransferSender, held: Map<st
   };
 }
 
-/** Takes a step of the input snapshot, in place; if it does not fit, the stream ends and `held` with it. */
-function applyInput(held: Map<string, Digest>, digest: Digest, delta: InputDelta): void {
-  if (delta.from !== digest) {
-    throw new ProtocolError('DifferentBase', `the delta starts from ${delta.from}, held is ${digest}`, 'unavailable');
+/** Takes a step of the input snapshot, in place; if it does not fit, the stream ends. */
+function applyInput(held: HeldInput, delta: InputDelta): void {
+  if (delta.from !== held.digest()) {
+    const message = `the delta starts from ${delta.from}, held is ${held.digest()}`;
+    throw new ProtocolError('DifferentBase', message, 'unavailable');
   }
   for (const key of delta.removals) {
-    if (!held.delete(key)) throw new ProtocolError('UnknownKey', `a removal of ${quote(key)}, which is not held`);
+    if (held.get(key) === undefined)
+      throw new ProtocolError('UnknownKey', `a removal of ${quote(key)}, which is not held`);
   }
-  for (const { key, digest: objectDigest } of delta.upserts) held.set(key, objectDigest);
-  if (snapshotDigest(held) !== delta.to) {
+  if (held.digestAfter(delta) !== delta.to) {
     throw new ProtocolError('DigestMismatch', 'the delta does not lead to the digest that it names');
   }
+  held.take(delta);
 }

@@ -1,3 +1,4 @@
+import { KEEPS_KINDS } from '../model/agent.ts';
 import type { Digest } from '../model/ids.ts';
 import type { Greeted } from './server-state.ts';
 import type { FrameInit } from './wire/frame.ts';
@@ -7,7 +8,13 @@ import { digestBytes } from './wire/scalars.ts';
 /** The answer to an admitted hello; `inputDigest` on Push. */
 export function welcomeFrame({ state, protocol }: Greeted, inputDigest?: Digest): FrameInit {
   const { fleet, version, capabilities = [] } = state.options;
-  const base = { protocol, fleet, version, capabilities: [...capabilities], limits: limitsInit(state.limits) };
+  const base = {
+    protocol,
+    fleet,
+    version,
+    capabilities: [...capabilities, KEEPS_KINDS],
+    limits: limitsInit(state.limits),
+  };
   return {
     case: 'welcome',
     value: inputDigest === undefined ? base : { ...base, inputDigest: digestBytes(inputDigest) },

@@ -74,14 +74,22 @@ export type ConnectionState =
 /** The agent's end of the relay. Connects, resumes and backs off by itself until stopped. */
 export interface RelayClient {
   start(listener: ServerListener): void;
-  /** States the whole input snapshot as it is now; the client works out and sends the difference. Merges while one is under way. */
-  publishInput(snapshot: InputSnapshot): void;
+  /**
+   * States the whole input snapshot as it is now; the client works out and sends the difference, and merges while one is
+   * under way. `changed` names every key that may differ from the snapshot stated before, so that working it out costs
+   * what changed; without it everything is compared.
+   */
+  publishInput(snapshot: InputSnapshot, changed?: ReadonlySet<string>): void;
   /** Queues results; the newest per key wins while unsent, and none is lost over a reconnect. */
   report(results: readonly ObjectResult[]): void;
   stop(): Promise<void>;
 }
 
-/** All live objects of a cluster by key, and the state of each kind. Never mutated after it is handed over. */
+/**
+ * All live objects of a cluster by key, and the state of each kind. The objects and the list of kinds never change; the
+ * map may, in the turn in which it is stated again with what changed in it. So the client keeps no copy of it: what is
+ * under way holds the objects that it sends, and what it knows of the server is a map of digests of its own.
+ */
 export interface InputSnapshot {
   readonly objects: ReadonlyMap<string, LiveObject>;
   readonly kinds: readonly KindState[];

@@ -115,7 +115,13 @@ export function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; s
     start: (given) => {
       listener = given;
     },
-    publishInput: (snapshot) => inputs.push(snapshot),
+    // The objects are a view that changes: what was said is what it was then.
+    publishInput: ({ objects, kinds }) => {
+      const said = [...objects].map(
+        ([key, { value, digest, ...rest }]) => [key, { key: rest.key, value, digest }] as const,
+      );
+      inputs.push({ objects: new Map(said), kinds });
+    },
     report: (changed) => results.push(...changed),
     stop: async () => {},
   };

@@ -15,21 +15,23 @@ const KIND_SCOPES = ['Namespaced', 'Cluster'] as const;
 
 /** The head of an input delta. */
 export function inputHead(delta: InputDelta) {
-  return { case: 'input' as const, value: { from: digestBytes(delta.from), to: digestBytes(delta.to) } };
+  const { from, to, kinds } = delta;
+  const value = { from: digestBytes(from), to: digestBytes(to), kindsKept: kinds === undefined };
+  return { case: 'input' as const, value };
 }
 
 /** The records of an input delta, made as they are asked for; throws when an object is larger than `objectBytes`. */
 export function* inputRecords(delta: InputDelta, objectBytes: number): Generator<RecordInit, void, void> {
   for (const object of delta.upserts) yield* objectRecords(object, objectBytes);
   for (const key of delta.removals) yield { case: 'removal', value: { key } };
-  for (const { kind, state, message, scope = '' } of delta.kinds) {
+  for (const { kind, state, message, scope = '' } of delta.kinds ?? []) {
     yield { case: 'kind', value: { kind, state, message: clipText(message), scope } };
   }
 }
 
 /** Reads an input delta; lists must be in key order, and a key in at most one of them. */
 export function createInputAssembler(
-  head: { readonly from: Uint8Array; readonly to: Uint8Array },
+  head: { readonly from: Uint8Array; readonly to: Uint8Array; readonly kindsKept: boolean },
   limits: RelayLimits,
   done: (delta: InputDelta) => void,
 ): Assembler {
@@ -50,14 +52,15 @@ export function createInputAssembler(
       } else if (record.case === 'removal') {
         orders.removal(record.value.key);
         removals.push(readKey(record.value.key));
-      } else if (record.case === 'kind') readKind(record.value, kinds);
+      } else if (record.case === 'kind' && !head.kindsKept) readKind(record.value, kinds);
       else misplaced(record, 'an input');
     },
     finish() {
       drafts.close();
       if (removals.some((key) => upserts.has(key)))
         throw new ProtocolError('OutOfTurn', 'a key comes and goes at once');
-      done({ from, to, upserts: [...upserts.values()], removals, kinds: [...kinds.values()] });
+      const step = { from, to, upserts: [...upserts.values()], removals };
+      done(head.kindsKept ? step : { ...step, kinds: [...kinds.values()] });
     },
   };
 }
@@ -78,7 +81,7 @@ function readKind(
 }
 
 /** The records of what is held of an input snapshot. */
-export function* heldInputRecords(held: ReadonlyMap<string, Digest>): Generator<RecordInit, void, void> {
+export function* heldInputRecords(held: Iterable<readonly [string, Digest]>): Generator<RecordInit, void, void> {
   for (const [key, digest] of held) yield { case: 'held', value: { key, digest: digestBytes(digest) } };
 }
 

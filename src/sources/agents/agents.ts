@@ -131,6 +131,7 @@ function takeResult({ engine, ledger }: AgentSourceDeps, cluster: ClusterName, r
 function takeInput({ engine }: AgentSourceDeps, cluster: ClusterName, delta: InputDelta): void {
   for (const object of delta.upserts) engine.inputs.live.set(cluster, object.key, object);
   for (const key of delta.removals) engine.inputs.live.delete(cluster, key);
+  if (delta.kinds === undefined) return;
   engine.inputs.kinds.drop(cluster);
   for (const state of delta.kinds) engine.inputs.kinds.set(cluster, state.kind, state);
 }

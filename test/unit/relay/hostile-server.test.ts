@@ -5,6 +5,7 @@ import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.
 import { settingsText } from '../../../src/model/settings-text.ts';
 import type { IncomingStream } from '../../../src/ports/transport.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
+import { inputDigest } from '../../../src/relay/held-input.ts';
 import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';
 import { packChunks, type RecordInit } from '../../../src/relay/wire/chunks.ts';
 import { decodeFrame, encodeFrame, type Frame, type FrameInit } from '../../../src/relay/wire/frame.ts';
@@ -26,7 +27,7 @@ import {
 import { silentLog } from '../../support/silent-log.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
-const EMPTY = snapshotDigest([]);
+const EMPTY = inputDigest([]);
 const welcomeValue = {
   protocol: 1,
   version: '1.0.0',

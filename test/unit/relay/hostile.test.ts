@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { PartSchema } from '../../../generated/relay_pb.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
 import type { Digest } from '../../../src/model/ids.ts';
+import { inputDigest } from '../../../src/relay/held-input.ts';
 import { clusterToken } from '../../../src/relay/trust/token.ts';
 import { packChunks, type RecordInit } from '../../../src/relay/wire/chunks.ts';
 import type { FrameInit } from '../../../src/relay/wire/frame.ts';
@@ -14,6 +15,7 @@ import { clusterName, configMap, configMapKey, createFakeOwner, inputOf } from '
 import { silentLog } from '../../support/silent-log.ts';
 
 const EMPTY = snapshotDigest([]);
+const NO_INPUT = inputDigest([]);
 
 /** The end that a stranger meets, after everything before it was read. */
 async function endOf({ clock }: RelayHarness, stranger: Stranger): Promise<{ code: string; reason: string }> {
@@ -324,8 +326,8 @@ describe('on an open Push stream', () => {
       value: { key, digest, size: BigInt(content.length), origins: [], scope: 0, content, ...changes },
     };
   };
-  const to = snapshotDigest([[key, objectDigest(value)]]);
-  const input = (target: Digest = to, from: Digest = EMPTY): FrameInit =>
+  const to = inputDigest([[key, objectDigest(value)]]);
+  const input = (target: Digest = to, from: Digest = NO_INPUT): FrameInit =>
     begin({ case: 'input', value: { from: digestBytes(from), to: digestBytes(target) } });
   const deep = `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
   const wrongs: [string, FrameInit[], string][] = [
@@ -333,7 +335,7 @@ describe('on an open Push stream', () => {
     ['a delta to something else', [input(EMPTY), chunk([object(bytes(value))])], 'DigestMismatch'],
     [
       'content with another digest',
-      [input(snapshotDigest([[key, EMPTY]])), chunk([object(bytes(value), { digest: digestBytes(EMPTY) })])],
+      [input(inputDigest([[key, EMPTY]])), chunk([object(bytes(value), { digest: digestBytes(EMPTY) })])],
       'DigestMismatch',
     ],
     ['content that is not JSON', [input(), chunk([object(Buffer.from('{'))])], 'MalformedContent'],
