@@ -28,7 +28,7 @@ export function matches(writing: Writing, request: ApplyRequest, observed: Obser
 }
 
 function entryMatches(writing: Writing, request: ApplyRequest, entry: LiveEntry): boolean {
-  if (entry.stampDigest !== digestOfStamp(stampTextOf(request))) return false;
+  if (entry.stampDigest !== digestOfStamp(stampTextOf(request)) || entry.health?.state === 'terminating') return false;
   entry.settled ||= lostFields(writing, request, entry).length === 0;
   return entry.settled;
 }

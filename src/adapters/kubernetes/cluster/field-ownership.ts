@@ -48,7 +48,8 @@ export function judgeFields(declared: JsonObject, fields: FieldSet): FieldJudgem
   const missing: string[] = [];
   const { apiVersion: _version, kind: _kind, metadata, ...rest } = declared;
   const { name: _name, namespace: _namespace, ...named } = isJsonObject(metadata) ? metadata : {};
-  judge({ ...rest, metadata: named }, fields, '', { held, missing });
+  // An empty set is a whole field everywhere but here.
+  judge({ ...rest, metadata: named }, isLeaf(fields) ? undefined : fields, '', { held, missing });
   return { held, missing };
 }
 

@@ -50,7 +50,7 @@ const never = (reason: string): Judgement => ({ retryable: false, reason });
 function judge(status: number, refusal: KubeRefusal): Judgement {
   const { message } = refusal;
   if (refusal.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return later('NamespaceTerminating');
-  if (/request is too large|message larger than max|entity too large|must have at most/i.test(message)) {
+  if (/request is too large|message larger than max|entity too large|may not be more than \d+ bytes/i.test(message)) {
     return never('TooLarge');
   }
   // An admission webhook and a policy may be changed, or see something else another time.
