@@ -2,17 +2,19 @@ import type { AgentSettings } from '../../src/model/agent-settings.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import type { ClusterId } from '../../src/model/ids.ts';
 import { type JsonObject, jsonEquals } from '../../src/model/json.ts';
+import type { ObjectHealth } from '../../src/model/object-health.ts';
 import { displayKey, type ObjectKey } from '../../src/model/object-key.ts';
-import type {
-  ApplyOutcome,
-  ApplyRequest,
-  ClusterApi,
-  InventoryChange,
-  InventoryRecord,
-  LiveState,
-  ObservedObject,
-  RemoveOutcome,
-  RemoveRequest,
+import {
+  type ApplyOutcome,
+  type ApplyRequest,
+  type ClusterApi,
+  type InventoryChange,
+  type InventoryRecord,
+  type LiveState,
+  type ObservedObject,
+  type RemoveOutcome,
+  type RemoveRequest,
+  takenOverError,
 } from '../../src/ports/cluster-api.ts';
 
 /** What a person and a test can do to a cluster that lives in memory. */
@@ -39,31 +41,53 @@ export interface MemoryCluster {
   personPuts(key: ObjectKey, value: JsonObject, stamp?: 'keep' | 'drop'): void;
   personRemoves(key: ObjectKey): void;
   pause(on: boolean): void;
+  /** An object's health is this from now on, as its cluster sees it. */
+  becomes(key: ObjectKey, health: ObjectHealth): void;
+  /** From now on looks hand out one view that goes on changing, and say what did. */
+  view(): void;
+  /** From now on new objects have ids of their own. */
+  identify: boolean;
+  /** Another agent has it: writes of the inventory fail. */
+  takenOver: boolean;
   /** The next look looks anew, though no hint was given. */
   forgetState(): void;
   /** What the next writes of this object come to, until it is set to undefined. */
   fail(
     key: ObjectKey,
-    outcome: Extract<ApplyOutcome & RemoveOutcome, { type: 'failed' }> | 'waiting' | undefined,
+    outcome: Extract<ApplyOutcome & RemoveOutcome, { type: 'failed' | 'exempt' }> | 'waiting' | undefined,
   ): void;
 }
 
 /** A cluster in memory, behind the port, for tests of the agent. */
 export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   const objects = new Map<ObjectKey, ObservedObject>();
-  const faults = new Map<ObjectKey, Extract<ApplyOutcome, { type: 'failed' }> | 'waiting'>();
+  const faults = new Map<ObjectKey, Extract<ApplyOutcome, { type: 'failed' | 'exempt' }> | 'waiting'>();
   const hints = new Set<() => void>();
   const calls: string[] = [];
   const configured: AgentSettings[] = [];
   const unknownKinds = new Set<string>();
   const diagnostics: Diagnostic[] = [];
   const inventory: MemoryCluster['inventory'] = { current: undefined };
+  const changed = new Set<ObjectKey>();
+  let viewed = false;
   let paused = false;
   let state: LiveState | undefined;
 
   const memory: MemoryCluster = {
     open,
     inventoryGate: undefined,
+    identify: false,
+    takenOver: false,
+    becomes: (key, health) => {
+      const object = objects.get(key);
+      if (object === undefined) throw new Error(`${key} is not there`);
+      put({ ...object, health });
+      hint();
+    },
+    view: () => {
+      viewed = true;
+      state = undefined;
+    },
     writeGate: undefined,
     calls,
     configured,
@@ -78,6 +102,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     },
     personRemoves: (key) => {
       objects.delete(key);
+      changed.add(key);
       hint();
     },
     pause: (on) => {
@@ -96,6 +121,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
 
   function put(object: ObservedObject): void {
     objects.set(object.key, object);
+    changed.add(object.key);
     state = undefined;
   }
 
@@ -122,6 +148,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
           : { type: 'found', state: inventory.current.state, records: [...inventory.current.records.values()] },
       saveInventory: async ({ state: next, put: added, drop }) => {
         await memory.inventoryGate;
+        if (memory.takenOver) throw takenOverError('another agent has it');
         calls.push('inventory');
         const records = new Map(inventory.current?.records);
         for (const record of added) records.set(record.key, record);
@@ -140,8 +167,11 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
 
   function compose(): LiveState {
     const kinds = new Set([...objects.keys()].map((key) => key.split('/').slice(0, 2).join('/')));
+    const since = new Set(changed);
+    changed.clear();
     return {
-      objects: new Map(objects),
+      ...(viewed ? { changed: since } : {}),
+      objects: viewed ? objects : new Map(objects),
       kinds: [...new Set([...kinds, ...unknownKinds])].sort().map((kind) => ({
         kind,
         state: unknownKinds.has(kind) ? 'unknown' : 'complete',
@@ -163,7 +193,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     }
     calls.push(`apply ${key}`);
     put({ key, value, stamp, where: 'memory' });
-    return { type: 'applied' };
+    return { type: 'applied', ...(memory.identify ? { identity: `id-${calls.length}` } : {}) };
   }
 
   function remove({ key, fleet }: RemoveRequest): RemoveOutcome {
@@ -176,6 +206,7 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     if (!owns(live, fleet)) return { ...theirs(key), type: 'notOwned' };
     calls.push(`remove ${key}`);
     objects.delete(key);
+    changed.add(key);
     state = undefined;
     return { type: 'gone' };
   }

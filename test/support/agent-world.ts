@@ -61,6 +61,8 @@ export interface AgentWorld {
   readonly log: ReturnType<typeof createRecordingLog>;
   server: ScriptedServer;
   agent: Agent;
+  /** The servers whose agents have stopped because another agent has the cluster. */
+  readonly takenOver: ScriptedServer[];
   /** Stops the agent and starts a new one on the same cluster and disk; it is not connected. */
   restart(): Promise<void>;
   /** Enough time for hints, work and discovery, too little for a retry. */
@@ -77,7 +79,8 @@ export async function createAgentWorld(): Promise<AgentWorld> {
   const make = () => {
     const scripted = createScriptedServer(expected);
     const deps = { cluster: cluster.open(), relay: scripted.client, disk: disk.open(), clock, log };
-    const agent = createAgent({ ...deps, random: { next: () => 0.5, id: () => 'id' } });
+    const random = { next: () => 0.5, id: () => 'id' };
+    const agent = createAgent({ ...deps, random }, { takenOver: () => world.takenOver.push(scripted.server) });
     return { agent, server: scripted.server };
   };
   const world: AgentWorld = {
@@ -85,6 +88,7 @@ export async function createAgentWorld(): Promise<AgentWorld> {
     cluster,
     disk,
     log,
+    takenOver: [],
     ...make(),
     restart: async () => {
       await world.agent.stop();

@@ -105,15 +105,21 @@ test('whatever breaks, the agent holds something that was sent, never goes back,
       const world = await createRelayHarness();
       const { client } = await world.connect({ capabilities: [TAKES_SETTINGS] }, agent);
       const check = watchAgent(agent, driver);
-      let live = inputOf({});
+      // As the agent states it: one view that goes on changing, and what changed in it.
+      const live = { objects: new Map(inputOf({}).objects), kinds: inputOf({}).kinds };
       const disk = createDisk(agent);
       for (const action of steps) {
         if ('cutAfter' in action && action.cutAfter !== undefined) breakAfter(world, action.cutAfter);
         if (action.type === 'want') {
           driver.wanted = new Map(action.names.map((name) => [`o${name}`, String(action.datum)]));
         } else if (action.type === 'live') {
-          live = inputOf(Object.fromEntries(action.names.map((name) => [`l${name}`, String(action.datum)])));
-          client.publishInput(live);
+          const next = inputOf(
+            Object.fromEntries(action.names.map((name) => [`l${name}`, String(action.datum)])),
+          ).objects;
+          const changed = new Set([...live.objects.keys(), ...next.keys()]);
+          live.objects.clear();
+          for (const [key, object] of next) live.objects.set(key, object);
+          client.publishInput(live, changed);
         } else if (action.type === 'settings') {
           driver.settings += 1;
           world.owner.sessions.get(EAST)?.session.settings(settingsOf(driver.settings));

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
+
+const a = configMap('a', '1');
+const b = configMap('b', '1');
+const [keyA, keyB] = [keyOf(a), keyOf(b)];
+
+test('ids of new objects hold up neither results nor the queue, and are entered together', async () => {
+  const { cluster, clock, server, settle } = await createConnectedWorld();
+  cluster.identify = true;
+  await server.say({ upserts: [a, b] });
+  await settle();
+  expect(server.lastResults()).toEqual({ [keyA]: 'applied Applied', [keyB]: 'applied Applied' });
+  expect(cluster.calls).toEqual(['inventory', `apply ${keyA}`, `apply ${keyB}`]);
+  await clock.advance(1_000);
+  expect(cluster.calls.slice(3)).toEqual(['inventory']);
+  expect(cluster.inventory.current?.records.get(keyA)?.identity).toBe('id-2');
+  expect(cluster.inventory.current?.records.get(keyB)?.identity).toBe('id-3');
+});
+
+test('ids that could not be entered are entered later', async () => {
+  const { cluster, clock, server, settle } = await createConnectedWorld();
+  cluster.identify = true;
+  await server.say({ upserts: [a] });
+  cluster.inventoryGate = Promise.reject(new Error('away'));
+  cluster.inventoryGate.catch(() => undefined);
+  await settle();
+  await clock.advance(1_000);
+  expect(cluster.inventory.current?.records.get(keyA)?.identity).toBeUndefined();
+  cluster.inventoryGate = undefined;
+  await clock.advance(10_000);
+  expect(cluster.inventory.current?.records.get(keyA)?.identity).toBe('id-2');
+});
+
+test('ids that wait are entered when the agent stops', async () => {
+  const { agent, cluster, server, settle } = await createConnectedWorld();
+  cluster.identify = true;
+  await server.say({ upserts: [a] });
+  await settle();
+  await agent.stop();
+  expect(cluster.inventory.current?.records.get(keyA)?.identity).toBe('id-2');
+});
+
+test('an object that a person has taken out of our hands is not tried at each look', async () => {
+  const { cluster, clock, server, settle } = await createConnectedWorld();
+  await server.say({ upserts: [a] });
+  await settle();
+  const exempt = { type: 'exempt', reason: 'ReconcileDisabled', message: 'an annotation says so' } as const;
+  let tries = 0;
+  cluster.fail(keyA, {
+    ...exempt,
+    get reason() {
+      tries += 1;
+      return exempt.reason;
+    },
+  });
+  cluster.personPuts(keyA, configMap('a', 'theirs'));
+  await settle();
+  expect(server.lastResults()).toEqual({ [keyA]: 'paused ReconcileDisabled' });
+  const before = tries;
+  await clock.advance(600_000);
+  expect(tries).toBe(before);
+  cluster.fail(keyA, undefined);
+  cluster.personPuts(keyA, configMap('a', 'released'));
+  await settle();
+  expect(server.lastResults()).toEqual({ [keyA]: 'applied Applied' });
+});
+
+test('an agent whose cluster another agent has taken over stops, and writes nothing more', async () => {
+  const { agent, cluster, clock, server, settle, takenOver } = await createConnectedWorld();
+  await server.say({ upserts: [a] });
+  await settle();
+  cluster.takenOver = true;
+  expect(await server.say({ upserts: [b] })).toMatchObject({ accepted: false });
+  await settle();
+  expect(takenOver).toHaveLength(1);
+  const before = [...cluster.calls];
+  cluster.personPuts(keyA, configMap('a', 'theirs'));
+  await clock.advance(120_000);
+  expect(cluster.calls).toEqual(before);
+  await agent.stop();
+  expect(takenOver).toHaveLength(1);
+});

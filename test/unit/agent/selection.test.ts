@@ -1,0 +1,183 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createDiscovery } from '../../../src/agent/discovery.ts';
+import type { KindState } from '../../../src/model/agent.ts';
+import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
+import { objectDigest } from '../../../src/model/digest.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { ObservedObject } from '../../../src/ports/cluster-api.ts';
+import type { InputSnapshot } from '../../../src/relay/session.ts';
+import { keyOf } from '../../support/agent-world.ts';
+
+interface Labelled {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+function namespace(name: string, metadata: Labelled = {}): JsonObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, ...metadata } };
+}
+
+function service(name: string, inside: string, metadata: Labelled = {}): JsonObject {
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: inside, ...metadata } };
+}
+
+const KINDS: readonly KindState[] = ['/Namespace', '/Service'].map((kind) => ({
+  kind,
+  state: 'complete',
+  message: '',
+}));
+
+/** A discovery with a hand in the cluster and in the policy; says what is in the snapshot after each look. */
+function createWorld(view: boolean) {
+  const objects = new Map<ObjectKey, ObservedObject>();
+  const changed = new Set<ObjectKey>();
+  let settings: AgentSettings = NO_SETTINGS;
+  let latest: InputSnapshot | undefined;
+  const hints: (ReadonlySet<string> | undefined)[] = [];
+  const discovery = createDiscovery(
+    {
+      publishInput: (snapshot, hint) => {
+        latest = snapshot;
+        hints.push(hint);
+      },
+    },
+    () => settings,
+  );
+  const world = {
+    hints,
+    put: (...values: readonly JsonObject[]) => {
+      for (const value of values) {
+        const key = keyOf(value);
+        changed.add(key);
+        objects.set(key, {
+          key,
+          where: '',
+          get value() {
+            return structuredClone(value) as JsonObject;
+          },
+        });
+      }
+    },
+    remove: (value: JsonObject) => {
+      changed.add(keyOf(value));
+      objects.delete(keyOf(value));
+    },
+    set: (said: Partial<AgentSettings['discovery']>) => {
+      settings = { ...NO_SETTINGS, discovery: { ...NO_SETTINGS.discovery, ...said } };
+    },
+    look: (): readonly string[] => {
+      const since = new Set(changed);
+      changed.clear();
+      const shown = view ? { objects, changed: since } : { objects: new Map(objects) };
+      discovery.take({ ...shown, kinds: KINDS, diagnostics: [], paused: false }, new Map());
+      return [...(latest?.objects.keys() ?? [])].sort();
+    },
+    latest: () => latest,
+  };
+  return world;
+}
+
+const disabled = { annotations: { 'fleetrelay.dev/discovery': 'disabled' } };
+const web = '/Service/web/a';
+
+describe.each([true, false])('what stays out of the input snapshot (a view that says what changed: %s)', (view) => {
+  test('namespaces and kinds by name, without making a kind empty', () => {
+    const world = createWorld(view);
+    world.put(namespace('web'), service('a', 'web'), namespace('kube-system'), service('dns', 'kube-system'));
+    world.set({ excludedNamespaces: ['kube-system'] });
+    expect(world.look()).toEqual(['/Namespace//web', web]);
+    world.set({ excludedKinds: ['/Service'] });
+    expect(world.look()).toEqual(['/Namespace//kube-system', '/Namespace//web']);
+    expect(world.latest()?.kinds).toEqual([
+      { kind: '/Namespace', state: 'complete', message: '' },
+      { kind: '/Service', state: 'offered', message: '' },
+    ]);
+    world.set({});
+    expect(world.look()).toHaveLength(4);
+    expect(world.latest()?.kinds).toEqual(KINDS);
+  });
+
+  test('an object, or all of a Namespace, by annotation, as long as it is there', () => {
+    const world = createWorld(view);
+    world.put(namespace('web'), service('a', 'web'), service('b', 'web', disabled));
+    expect(world.look()).toEqual(['/Namespace//web', web]);
+    world.put(namespace('web', disabled));
+    expect(world.look()).toEqual([]);
+    world.put(namespace('web'), service('b', 'web'));
+    expect(world.look()).toEqual(['/Namespace//web', web, '/Service/web/b']);
+  });
+
+  test('by labels of Namespaces; of one that cannot be seen none are known', () => {
+    const world = createWorld(view);
+    world.set({ namespaceSelector: { matchLabels: { team: 'a' }, matchExpressions: [] } });
+    world.put(namespace('web', { labels: { team: 'a' } }), service('a', 'web'), service('a', 'dark'));
+    expect(world.look()).toEqual(['/Namespace//web', web]);
+    world.put(namespace('web', { labels: { team: 'b' } }));
+    expect(world.look()).toEqual([]);
+    world.put(namespace('dark', { labels: { team: 'a' } }));
+    expect(world.look()).toEqual(['/Namespace//dark', '/Service/dark/a']);
+    world.remove(namespace('dark'));
+    expect(world.look()).toEqual([]);
+  });
+
+  test('by labels of the object', () => {
+    const world = createWorld(view);
+    const selector = {
+      matchLabels: {},
+      matchExpressions: [{ key: 'private', operator: 'DoesNotExist' as const, values: [] }],
+    };
+    world.set({ objectSelector: selector });
+    world.put(service('a', 'web'), service('b', 'web', { labels: { private: '' } }));
+    expect(world.look()).toEqual([web]);
+  });
+});
+
+test('one changed object is looked at alone, and what does not change is not said', () => {
+  const world = createWorld(true);
+  world.put(...Array.from({ length: 100 }, (_, index) => service(`s${index}`, 'web')));
+  world.look();
+  world.look();
+  expect(world.hints).toEqual([undefined]);
+  world.put(service('s1', 'web', { labels: { a: 'b' } }), service('s2', 'web'));
+  world.look();
+  expect(world.hints.slice(1)).toEqual([new Set(['/Service/web/s1'])]);
+  expect(world.latest()?.objects.get('/Service/web/s1')?.digest).toBe(
+    objectDigest(service('s1', 'web', { labels: { a: 'b' } })),
+  );
+});
+
+const step = fc.record({
+  what: fc.constantFrom('namespace', 'service', 'settings', 'remove') as fc.Arbitrary<
+    'namespace' | 'service' | 'settings' | 'remove'
+  >,
+  where: fc.constantFrom('x', 'y'),
+  team: fc.constantFrom('a', 'b'),
+  off: fc.boolean(),
+  look: fc.boolean(),
+});
+
+test('step by step comes to the same as looking at everything', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      const worlds = [createWorld(true), createWorld(false)];
+      for (const { what, where, team, off, look } of steps) {
+        for (const world of worlds) {
+          const metadata = { labels: { team }, ...(off ? disabled : {}) };
+          if (what === 'namespace') world.put(namespace(where, metadata));
+          else if (what === 'service') world.put(service('s', where, metadata));
+          else if (what === 'remove') world.remove(off ? namespace(where) : service('s', where));
+          else {
+            const selector = { matchLabels: { team }, matchExpressions: [] };
+            world.set(
+              off ? { namespaceSelector: selector } : { objectSelector: selector, excludedNamespaces: [where] },
+            );
+          }
+        }
+        if (look) expect(worlds[0]?.look()).toEqual(worlds[1]?.look());
+      }
+      expect(worlds[0]?.look()).toEqual(worlds[1]?.look());
+    }),
+  );
+});

@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { sha256 } from '../../../src/model/digest.ts';
+import { createHeldInput, inputDigest } from '../../../src/relay/held-input.ts';
+
+const keys = fc.array(fc.nat(600), { maxLength: 40 });
+
+test('steps lead to the digest of the whole, and foretell it', () => {
+  fc.assert(
+    fc.property(fc.array(fc.record({ put: keys, drop: keys, text: fc.nat(3) }), { maxLength: 8 }), (steps) => {
+      const held = createHeldInput([]);
+      const whole = new Map<string, ReturnType<typeof sha256>>();
+      for (const { put, drop, text } of steps) {
+        const upserts = [...new Set(put)].map((number) => ({ key: `k${number}`, digest: sha256(String(text)) }));
+        const named = new Set(upserts.map(({ key }) => key));
+        const removals = [...new Set(drop)].map((number) => `k${number}`).filter((key) => !named.has(key));
+        const foretold = held.digestAfter({ upserts, removals });
+        held.take({ upserts, removals });
+        for (const { key, digest } of upserts) whole.set(key, digest);
+        for (const key of removals) whole.delete(key);
+        expect(held.digest()).toBe(foretold);
+        expect(held.digest()).toBe(inputDigest(whole));
+        expect(new Map(held.entries())).toEqual(whole);
+      }
+    }),
+  );
+});
+
+test('what differs has another digest, whatever the order', () => {
+  const [one, two] = [sha256('1'), sha256('2')];
+  const digests = [
+    inputDigest([]),
+    inputDigest([['a', one]]),
+    inputDigest([['a', two]]),
+    inputDigest([['b', one]]),
+    inputDigest([
+      ['a', one],
+      ['b', one],
+    ]),
+  ];
+  expect(new Set(digests).size).toBe(digests.length);
+  expect(
+    inputDigest([
+      ['b', one],
+      ['a', one],
+    ]),
+  ).toBe(digests[4]);
+});
