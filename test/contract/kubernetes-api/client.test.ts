@@ -197,6 +197,15 @@ describe('credentials', () => {
     });
   });
 
+  it('that are read again and have not changed keep their connections', async () => {
+    api.always('other', json({}));
+    // So fast that credentials are old by the next request.
+    const hurried = await harness.connect(harness.kubeconfigOf(api.url), createHurriedClock(1e6));
+    for (let index = 0; index < 10; index += 1) await hurried.request({ ...GET, timeoutMs: 1e10 });
+    expect(api.requests).toHaveLength(10);
+    expect(api.connections()).toBeLessThanOrEqual(2);
+  });
+
   it('come from a program, which is told what is wanted; one that hangs does not hold a request for ever', async () => {
     api.always('other', json({}));
     const info = '$(echo "$KUBERNETES_EXEC_INFO" | grep -c ExecCredential)';
@@ -207,7 +216,8 @@ describe('credentials', () => {
     const connected = await harness.connect(join(folder, 'config'));
     expect(await connected.request(GET)).toMatchObject({ type: 'ok' });
     expect(api.requests.at(-1)?.headers.authorization).toBe('Bearer from-program-1');
-    const hanging = { ...exec, command: 'sleep', args: ['20'] };
+    writeFileSync(join(folder, 'hanging'), `#!/bin/sh\nwhile [ -d ${folder} ]; do sleep 0.2; done\n`, { mode: 0o700 });
+    const hanging = { ...exec, command: './hanging' };
     writeFileSync(join(folder, 'config'), kubeconfigText(api.url, { exec: hanging }));
     const stuck = await harness.connect(join(folder, 'config'));
     expect(await stuck.request({ ...GET, timeoutMs: 2_000 })).toMatchObject({ type: 'unreachable' });

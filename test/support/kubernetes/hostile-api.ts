@@ -16,7 +16,7 @@ export interface HostileApi {
   endWatches(text?: string): void;
   /** Cuts all connections, as a crash does. */
   cutConnections(): void;
-  /** Connections that are open now. */
+  /** Connections that have been opened so far. */
   connections(): number;
   /** Watches that are open now. */
   openWatches(): number;
@@ -43,6 +43,7 @@ export async function startHostileApi(): Promise<HostileApi> {
   const queues: Record<RequestSort, Answer[]> = { list: [], stream: [], watch: [], other: [] };
   const defaults: Record<RequestSort, Answer> = { list: notFound, stream: notFound, watch: notFound, other: notFound };
   const sockets = new Set<Socket>();
+  let connections = 0;
   const watches = new Set<ServerResponse>();
   const server = createServer((incoming, response) => {
     incoming.resume();
@@ -58,6 +59,7 @@ export async function startHostileApi(): Promise<HostileApi> {
     answer(response, request);
   });
   server.on('connection', (socket) => {
+    connections += 1;
     sockets.add(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
@@ -82,7 +84,7 @@ export async function startHostileApi(): Promise<HostileApi> {
       for (const watch of watches) watch.end(text);
     },
     cutConnections,
-    connections: () => sockets.size,
+    connections: () => connections,
     openWatches: () => [...watches].filter((watch) => watch.headersSent && !watch.writableEnded).length,
     close: async () => {
       cutConnections();
