@@ -290,6 +290,32 @@ test('while an input delta is under way, newer snapshots replace the one that wa
   expect(values).toEqual([{ datum: '1' }, { datum: '4' }]);
 });
 
+test('what changes while a step of the input is under way is the next step, and kinds are said when they change', async () => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect();
+  const live = new Map(inputOf({ a: '1', b: '1', c: '1' }).objects);
+  let kinds = inputOf({}).kinds;
+  const change = (name: string, datum: string): void => {
+    const [object] = inputOf({ [name]: datum }).objects.values();
+    if (object !== undefined) live.set(object.key, object);
+    client.publishInput({ objects: live, kinds }, new Set([configMapKey(name)]));
+  };
+  client.publishInput({ objects: live, kinds });
+  await world.clock.settle();
+  world.network.freeze({ up: true, down: false });
+  for (const name of ['a', 'b', 'c']) change(name, '2');
+  world.network.freeze({ up: false, down: false });
+  await world.clock.settle();
+  const digests = [...live].map(([key, { digest }]) => [key, digest]);
+  expect([...(world.owner.held.get(EAST) ?? [])].sort()).toEqual(digests.sort());
+  expect(world.owner.inputs.map(({ delta }) => delta.upserts.length)).toEqual([3, 1, 2]);
+  expect(world.owner.inputs.map(({ delta }) => delta.kinds?.length)).toEqual([1, undefined, undefined]);
+  kinds = [{ kind: '/ConfigMap', state: 'offered', message: '', scope: 'Namespaced' }];
+  change('a', '2');
+  await world.clock.settle();
+  expect(world.owner.inputs.at(-1)?.delta).toMatchObject({ upserts: [], kinds });
+});
+
 test('an input object that the server does not take makes its kind unknown, and the rest arrives', async () => {
   const world = await createRelayHarness({ objectBytes: 10_000 });
   const { client } = await world.connect();
