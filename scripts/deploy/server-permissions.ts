@@ -17,11 +17,11 @@ export const SERVER_CUSTOM_RESOURCES: readonly Permission[] = [
   ...ENGINE_KINDS.map(({ apiGroups, resources }) => ({
     apiGroups,
     resources: resources.map((resource) => `${resource}/status`),
-    verbs: ['get', 'patch'],
+    verbs: ['patch'],
     why: 'Status, and nothing but the status, of those objects.',
   })),
   {
-    apiGroups: ['', 'events.k8s.io'],
+    apiGroups: ['events.k8s.io'],
     resources: ['events'],
     verbs: ['create', 'patch'],
     why: 'What `kubectl describe` shows of them.',

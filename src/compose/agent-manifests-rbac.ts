@@ -145,13 +145,13 @@ export const OWN_NAMESPACE: readonly Permission[] = [
     apiGroups: ['coordination.k8s.io'],
     resources: ['leases'],
     resourceNames: ['fleetrelay-agent'],
-    verbs: ['get', 'watch', 'update', 'patch'],
+    verbs: ['get', 'update'],
     why: 'To take, renew and give back that lease, and no other.',
   },
   {
     apiGroups: [''],
     resources: ['configmaps'],
-    verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
+    verbs: ['get', 'list', 'create', 'update', 'delete'],
     why: 'The inventory: `fleetrelay-inventory` and its pieces.',
   },
 ];

@@ -69,9 +69,9 @@ export function agentRights(namespace: string): readonly JsonObject[] {
     role('fleetrelay-agent-apply', APPLIED),
     bound(namespace, 'fleetrelay-agent-apply'),
     {
+      // No rules, not even none: they are the aggregating controller's, and a second apply would fight it for them.
       ...clusterWide('ClusterRole', 'fleetrelay-agent-more'),
       aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [WIDEN_LABEL]: 'true' } }] },
-      rules: [],
     },
     bound(namespace, 'fleetrelay-agent-more'),
     {
