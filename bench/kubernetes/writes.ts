@@ -39,9 +39,12 @@ function watchAdditions({ plane }: KubernetesTestCluster, path: string, added: (
   const ca = readFileSync(join(plane.folder, 'certs', 'apiserver.crt'));
   const headers = { authorization: 'Bearer token-admin' };
   const asked = request(`${plane.url}${path}?watch=1`, { ca, headers }, (response) => {
-    createInterface({ input: response }).on('line', (line) => {
+    const lines = createInterface({ input: response });
+    lines.on('line', (line) => {
       if (line.startsWith('{"type":"ADDED"')) added();
     });
+    // It is cut off in the middle when enough has been seen.
+    lines.on('error', () => undefined);
   });
   asked.on('error', () => undefined);
   asked.end();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { looksOf } from '../support/fleet-looks.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
 import { describeOnClusters } from '../support/on-clusters.ts';
@@ -113,10 +114,7 @@ describeOnClusters('what a push does to real clusters', (clusters, { capabilitie
     const { tooLarge } = capabilities;
     if (tooLarge === undefined) await holds('east', 'large', large);
     else {
-      await until('it is refused', async () => {
-        const said = await fleet.output('east', 'ConfigMap/web/large');
-        return said?.state === 'failed' && tooLarge.test(said.message);
-      });
+      await looksOf(() => fleet).said('east', 'ConfigMap/web/large', 'failed', tooLarge);
       await summary(/^applied by 0 of 2 clusters; .*failed/);
     }
     fleet.push({ 'apps/large.yaml': null });

@@ -59,12 +59,17 @@ describe.skipIf(noControllers)('objects in two real clusters', () => {
     await holds('west', 'ConfigMap/web/a', 'one');
   });
 
-  it('a definition and an object of it come in one push, and go in one', async () => {
+  it('a definition and an object of it come in one push; the definition goes when that is approved', async () => {
     await (await east()).plane.kubectl(['apply', '-f', '-'], { input: WIDGET_RIGHTS });
     fleet.push({ 'clusters/east/crd.yaml': crd, 'clusters/east/a-widget.yaml': widget });
     await until('the widget is there', async () =>
       /\b3\b/.test(await kubectl('get', 'widget', '-n', 'web', 'w', '-o', 'jsonpath={.spec.size}')),
     );
+    await summary(/^applied by 2 of 2 clusters$/);
+    fleet.push({ 'clusters/east/crd.yaml': null, 'clusters/east/a-widget.yaml': null });
+    const held = await until('the removal is held', async () => (await fleet.status()).heldRemovals[0]);
+    await fleet.cli('approve', held.digest);
+    await lacks('east', 'CustomResourceDefinition.apiextensions.k8s.io//widgets.example.org');
     await summary(/^applied by 2 of 2 clusters$/);
   });
 

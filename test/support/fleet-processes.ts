@@ -13,7 +13,8 @@ import type { FleetView, OutputView } from '../../src/server/api.ts';
 import { createGitSandbox, type GitSandbox } from './git-sandbox.ts';
 import { type ClusterPool, directoryClusters, type TestCluster } from './test-clusters.ts';
 
-const SOURCES = fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
+/** Another build of the program can be put to the same tests. */
+const PROGRAM = process.env.FLEETRELAY_PROGRAM ?? fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
 export const STATUS_BRANCH = 'fleetrelay/status/test';
 const LOOK_EVERY_MS = 50;
 
@@ -95,7 +96,7 @@ export interface FleetOptions {
   readonly serve?: readonly string[];
   /** Where clusters come from; folders if left out. The pool is released when the fleet stops. */
   readonly clusters?: ClusterPool;
-  /** The file that Node runs; fleetrelay from its sources if left out. */
+  /** The file that Node runs; if left out, what FLEETRELAY_PROGRAM names, else fleetrelay from its sources. */
   readonly program?: string;
 }
 
@@ -111,7 +112,7 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
   const repository = `${url}/fleet.git`;
   const dataDir = join(sandbox.path, 'server');
   const following = options.watch === undefined ? ['--repo', repository, '--poll', '1'] : ['--watch', options.watch];
-  const { program = SOURCES } = options;
+  const { program = PROGRAM } = options;
   const server = createServerProcess(program, [...following, ...(options.serve ?? [])], dataDir);
   const agents = new Map<string, AgentProcess>();
   const pool = options.clusters ?? directoryClusters.open();
@@ -172,7 +173,7 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
 
 /** Runs fleetrelay to its end; rejects with what it said if it fails. */
 export async function runCli(args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [SOURCES, ...args], { timeout: 30_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { timeout: 30_000 });
   return stdout;
 }
 

@@ -26,7 +26,7 @@ export interface KubernetesPool extends ClusterPool {
 export const kubernetesClusters: ClusterKind = {
   name: 'Kubernetes',
   missing: noKubernetes,
-  capabilities: { tooLarge: /too large|Too long|TooLarge/, cannotLook: /cannot be (reached|read|asked|looked)/ },
+  capabilities: { tooLarge: /5\.0 MiB.*at most/, cannotLook: /cannot be (reached|read|asked|looked)/ },
   open: () => openKubernetesPool(),
 };
 
