@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { judgeFields } from '../../../../../src/adapters/kubernetes/cluster/field-ownership.ts';
+import type { JsonObject } from '../../../../../src/model/json.ts';
+
+const about = (value: JsonObject): JsonObject => ({
+  apiVersion: 'v1',
+  kind: 'K',
+  metadata: { name: 'n', namespace: 'ns' },
+  ...value,
+});
+const missing = (value: JsonObject, fields: JsonObject) => judgeFields(about(value), fields).missing;
+
+test('a field that is in the set is held, another one is named as the API server names it', () => {
+  const judged = judgeFields(about({ spec: { a: 1, b: { c: 'x' } } }), { 'f:spec': { 'f:a': {} } });
+  expect(judged).toEqual({ held: ['.spec.a'], missing: ['.spec.b.c'] });
+});
+
+test('identity is nobody’s field, and what sets nothing is not asked for', () => {
+  expect(missing({ spec: { empty: {}, none: null, list: [] } }, { 'f:x': {} })).toEqual([]);
+});
+
+test('who holds nothing at all holds no field', () => {
+  expect(missing({ data: { k: '1' } }, {})).toEqual(['.data.k']);
+});
+
+test('what is held as a whole is held with everything in it', () => {
+  expect(
+    missing({ selector: { app: 'web' }, rules: [{ verbs: ['get'] }] }, { 'f:selector': {}, 'f:rules': {} }),
+  ).toEqual([]);
+});
+
+test('an item of a list is found by its keys, those that a server adds included', () => {
+  const ports = [{ port: 80 }, { port: 80, protocol: 'UDP', name: 'dns' }];
+  const fields = {
+    'f:ports': {
+      'k:{"port":80,"protocol":"UDP"}': { '.': {}, 'f:name': {}, 'f:port': {}, 'f:protocol': {} },
+      'k:{"port":80,"protocol":"TCP"}': { '.': {}, 'f:port': {} },
+    },
+  };
+  expect(missing({ ports }, fields)).toEqual([]);
+  const { 'k:{"port":80,"protocol":"TCP"}': _tcp, ...udp } = fields['f:ports'];
+  expect(missing({ ports }, { 'f:ports': udp })).toEqual(['.ports[]']);
+});
+
+test('a field of an item that somebody else has taken is missing', () => {
+  const containers = [{ name: 'main', image: 'x' }];
+  const fields = { 'f:containers': { 'k:{"name":"main"}': { '.': {}, 'f:name': {} } } };
+  expect(missing({ containers }, fields)).toEqual(['.containers[name="main"].image']);
+});
+
+test('members of a set are held one by one', () => {
+  const fields = { 'f:metadata': { 'f:finalizers': { 'v:"a/b"': {} } } };
+  const value = { metadata: { name: 'n', finalizers: ['a/b', 'c/d'] } };
+  expect(missing(value, fields)).toEqual(['.metadata.finalizers["c/d"]']);
+});
+
+test('a list of which only the list itself is held has lost its items', () => {
+  expect(missing({ ports: [{ port: 80 }] }, { 'f:ports': { '.': {} } })).toEqual(['.ports[]']);
+});

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import {
+  handOver,
+  ignoredFields,
+  withoutFields,
+} from '../../../../../src/adapters/kubernetes/cluster/ignored-fields.ts';
+import { NO_SETTINGS } from '../../../../../src/model/agent-settings.ts';
+import { parseFleetName } from '../../../../../src/model/ids.ts';
+import type { JsonObject } from '../../../../../src/model/json.ts';
+import { parseObjectKey } from '../../../../../src/model/object-key.ts';
+import { must } from '../../../../../src/model/result.ts';
+
+const key = must(parseObjectKey('apps/Deployment/web/a'));
+const request = (annotations: JsonObject) => ({
+  key,
+  value: { metadata: { name: 'a', annotations } },
+  stamp: { fleet: must(parseFleetName('f')), key, origins: [], scope: [] },
+});
+const holder = (manager: string, operation: 'Apply' | 'Update', fields: JsonObject) => ({
+  manager,
+  operation,
+  fields,
+  subresource: '',
+  time: '',
+});
+const path = ['spec', 'replicas'];
+const held = { 'f:spec': { 'f:replicas': {} } };
+const declared = { spec: { replicas: 2, paused: false } };
+const live = { spec: { replicas: 5, paused: false } };
+
+test('fields are said by the policy for a kind, by an annotation, and by an autoscaler', () => {
+  const settings = {
+    ...NO_SETTINGS,
+    ignoredFields: [
+      { kind: 'apps/Deployment', fields: ['spec.paused'] },
+      { kind: '/Service', fields: ['spec.type'] },
+    ],
+  };
+  const said = request({ 'fleetrelay.dev/ignore-fields': ' .spec.x , metadata.annotations.a\\.b/c' });
+  expect(ignoredFields(said, settings, true)).toEqual([
+    ['spec', 'paused'],
+    ['spec', 'x'],
+    ['metadata', 'annotations', 'a.b/c'],
+    ['spec', 'replicas'],
+  ]);
+  expect(ignoredFields(request({}), settings, false)).toEqual([['spec', 'paused']]);
+});
+
+test('a field that somebody else holds is left out', () => {
+  const holders = [holder('fleetrelay', 'Apply', held), holder('hpa', 'Update', held)];
+  expect(handOver(declared, live, holders, [path])).toEqual({ spec: { paused: false } });
+});
+
+test('a field that only we hold is said as it is: leaving it out would remove it', () => {
+  expect(handOver(declared, live, [holder('fleetrelay', 'Apply', held)], [path])).toEqual(live);
+});
+
+test('a field that nobody holds is left to the server', () => {
+  expect(handOver(declared, live, [], [path])).toEqual({ spec: { paused: false } });
+});
+
+test('through a list it is the field of each item', () => {
+  const value = { webhooks: [{ name: 'a', clientConfig: { caBundle: 'x', url: 'u' } }, { name: 'b' }] };
+  expect(withoutFields(value, [['webhooks', 'clientConfig', 'caBundle']])).toEqual({
+    webhooks: [{ name: 'a', clientConfig: { url: 'u' } }, { name: 'b' }],
+  });
+  const taken = { 'f:webhooks': { 'k:{"name":"a"}': { 'f:clientConfig': { 'f:caBundle': {} } } } };
+  const injected = { webhooks: [{ name: 'b' }, { name: 'a', clientConfig: { caBundle: 'injected', url: 'u' } }] };
+  expect(
+    handOver(value, injected, [holder('fleetrelay', 'Apply', taken)], [['webhooks', 'clientConfig', 'caBundle']]),
+  ).toEqual({ webhooks: [{ name: 'a', clientConfig: { caBundle: 'injected', url: 'u' } }, { name: 'b' }] });
+});

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { conflictsOf, listConflicts } from '../../../../../src/adapters/kubernetes/cluster/conflicts.ts';
+import { failureOf, isImmutable, isStaleWrite } from '../../../../../src/adapters/kubernetes/cluster/refusals.ts';
+
+const refusal = (
+  reason: string,
+  message: string,
+  causes: { reason: string; message: string; field: string }[] = [],
+) => ({
+  reason,
+  message,
+  causes,
+});
+const refused = (
+  status: number,
+  message: string,
+  causes: { reason: string; message: string; field: string }[] = [],
+) => ({
+  type: 'refused' as const,
+  status,
+  refusal: refusal(status === 422 ? 'Invalid' : '', message, causes),
+});
+
+test.each([
+  [403, 'configmaps is forbidden: User "x" cannot patch', 'Forbidden', true],
+  [403, 'exceeded quota: objects', 'QuotaExceeded', true],
+  [400, 'admission webhook "policy.example.com" denied the request: no', 'DeniedByWebhook', true],
+  [422, "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", 'DeniedByPolicy', true],
+  [500, 'failed calling webhook "w": connection refused', 'WebhookUnavailable', true],
+  [404, 'namespaces "web" not found', 'NamespaceNotFound', true],
+  [404, 'the server could not find the requested resource', 'NotFound', true],
+  [422, 'ConfigMap "a" is invalid: data: Too long: may not be more than 1048576 bytes', 'TooLarge', false],
+  [500, 'etcdserver: request is too large', 'TooLarge', false],
+  [413, 'Request entity too large: limit is 3145728', 'TooLarge', false],
+  [500, 'failed to create typed patch object: .spec.x: field not declared in schema', 'Invalid', false],
+  [422, 'spec.replicas: Invalid value', 'Invalid', false],
+  [429, 'too many requests', 'Throttled', true],
+  [503, 'the server is currently unable', 'ServerError', true],
+  [409, 'the object has been modified', 'ChangedMeanwhile', true],
+])('%i %s: %s', (status, message, reason, retryable) => {
+  expect(failureOf(refused(status, message), false)).toEqual({ type: 'failed', reason, retryable, message });
+});
+
+test('a namespace that is ending is told by its cause', () => {
+  const cause = {
+    reason: 'NamespaceTerminating',
+    message: 'namespace web is being terminated',
+    field: 'metadata.namespace',
+  };
+  expect(failureOf(refused(403, 'unable to create new content', [cause]), false).reason).toBe('NamespaceTerminating');
+});
+
+test('of a Secret only fields and reasons are passed on', () => {
+  const cause = { reason: 'FieldValueInvalid', message: 'Invalid value: "topsecret"', field: 'data[password]' };
+  const failure = failureOf(refused(422, 'data[password]: Invalid value: "topsecret"', [cause]), true);
+  expect(failure.message).toContain('data[password]: FieldValueInvalid');
+  expect(failure.message).not.toContain('topsecret');
+});
+
+test.each([
+  'data: Forbidden: field is immutable when `immutable` is set',
+  'spec.clusterIP: Invalid value: "x": may not change once set',
+  "spec: Forbidden: updates to statefulset spec for fields other than 'replicas' are forbidden",
+  'roleRef: Invalid value: cannot change roleRef',
+])('an immutable field: %s', (message) => {
+  expect(isImmutable(refusal('Invalid', message))).toBe(true);
+  expect(isImmutable(refusal('Forbidden', message))).toBe(false);
+});
+
+test('conflicts name their manager, and whether it declares or wrote once', () => {
+  const cause = (manager: string, field: string) => ({
+    reason: 'FieldManagerConflict',
+    message: `conflict with "${manager}" with subresource "scale" using apps/v1`,
+    field,
+  });
+  const fields = { subresource: '', fields: {}, time: '' };
+  const holders = [
+    { manager: 'argocd', operation: 'Apply' as const, ...fields },
+    { manager: 'kubectl-edit', operation: 'Update' as const, ...fields },
+  ];
+  const causes = [cause('argocd', '.spec.a'), cause('kubectl-edit', '.spec.b'), cause('odd \\"name\\"', '.spec.c')];
+  const conflicts = conflictsOf(refusal('Conflict', '', causes), holders);
+  expect(conflicts).toEqual([
+    { manager: 'argocd', field: '.spec.a', operation: 'Apply' },
+    { manager: 'kubectl-edit', field: '.spec.b', operation: 'Update' },
+    { manager: 'odd "name"', field: '.spec.c', operation: 'Update' },
+  ]);
+  expect(listConflicts(conflicts.slice(0, 2))).toBe('"argocd" (.spec.a); "kubectl-edit" (.spec.b)');
+  expect(isStaleWrite({ type: 'refused', status: 409, refusal: refusal('Conflict', '', causes) })).toBe(false);
+});

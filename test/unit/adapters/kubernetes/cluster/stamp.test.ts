@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import {
+  parseStamp,
+  readStampText,
+  stampTextOf,
+  withoutStamp,
+  withStamp,
+} from '../../../../../src/adapters/kubernetes/cluster/stamp.ts';
+import { parseClusterName, parseFleetName, parseSourceName } from '../../../../../src/model/ids.ts';
+import type { JsonObject } from '../../../../../src/model/json.ts';
+import { parseObjectKey } from '../../../../../src/model/object-key.ts';
+import { must } from '../../../../../src/model/result.ts';
+
+const key = must(parseObjectKey('/ConfigMap/web/a'));
+const value: JsonObject = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'a', labels: { app: 'x' } },
+  data: {},
+};
+const stamp = {
+  fleet: must(parseFleetName('fleet')),
+  key,
+  origins: [
+    { source: must(parseSourceName('git')), path: 'odd, name%\n.yaml' },
+    { source: must(parseSourceName('other')), path: 'b.yaml' },
+  ],
+  scope: [must(parseClusterName('east')), must(parseClusterName('west'))],
+};
+const request = { key, value, stamp };
+const change = (live: JsonObject, metadata: JsonObject) => ({
+  ...live,
+  metadata: { ...(live.metadata as JsonObject), ...metadata },
+});
+
+test('what is written is read again, and the object without it is as it was', () => {
+  const stamped = withStamp(value, request);
+  const text = readStampText(stamped);
+  expect(text).toBe(stampTextOf(request));
+  expect(parseStamp(text ?? '')).toEqual(stamp);
+  expect(withoutStamp(stamped)).toEqual(value);
+});
+
+test('another content is another stamp', () => {
+  expect(stampTextOf({ ...request, value: { ...value, data: { k: '1' } } })).not.toBe(stampTextOf(request));
+});
+
+test('the label alone says nothing, and a label that contradicts takes the word of the annotations', () => {
+  const stamped = withStamp(value, request);
+  expect(readStampText(change(stamped, { annotations: {} }))).toBeUndefined();
+  expect(readStampText(change(stamped, { labels: { 'fleetrelay.dev/fleet': 'other' } }))).toBeUndefined();
+  expect(readStampText(change(stamped, { labels: {} }))).toBe(stampTextOf(request));
+});
+
+test('what is no stamp owns nothing', () => {
+  const broken = { annotations: { 'fleetrelay.dev/object': 'nonsense', 'fleetrelay.dev/fleet': 'UPPER' } };
+  expect(parseStamp(readStampText(change(value, broken)) ?? '')).toBeUndefined();
+});
