@@ -31,7 +31,7 @@ export const STREAM_SILENCE_MS = 10_000;
 export const STREAM_MS = 60_000;
 /** How much longer than it was asked to a watch may be silent. */
 export const WATCH_GRACE_MS = 30_000;
-/** Longest silence of a watch on a server that sends bookmarks: where nothing changes, they come every two minutes. */
+/** Longest silence of a watch on a server that sends bookmarks: the first comes after up to two minutes, then one each minute. */
 export const BOOKMARK_SILENCE_MS = 240_000;
 /** A watch that lived this long was a good one: back-off starts over. */
 export const GOOD_WATCH_MS = 10_000;
