@@ -1,4 +1,5 @@
 import type { AdoptReport, AdoptRequest } from '../compose/adopt-verdict.ts';
+import type { DeregisterReport, DeregisterRequest } from '../compose/cluster-deregister.ts';
 import type { RegisterReport, RegisterRequest } from '../compose/cluster-register.ts';
 import type { DebugManifest, DebugSnapshotRequest } from '../compose/debug-snapshot.ts';
 import type { Finding } from '../compose/finding.ts';
@@ -15,6 +16,7 @@ export interface Roots {
   validate(request: ValidationRequest): Promise<ValidationReport>;
   clusterToken(request: ClusterTokenRequest): Promise<string>;
   clusterRegister(request: RegisterRequest, io: RunIo): Promise<RegisterReport>;
+  clusterDeregister(request: DeregisterRequest, io: RunIo): Promise<DeregisterReport>;
   clusterAdopt(request: AdoptRequest, io: RunIo): Promise<AdoptReport>;
   checkFleet(
     fleet: FleetView,
@@ -34,6 +36,7 @@ export const compositionRoots: Roots = {
   validate: async (request) => (await import('../compose/validate.ts')).validatePaths(request),
   clusterToken: async (request) => (await import('../compose/cluster-token.ts')).clusterToken(request),
   clusterRegister: async (...args) => (await import('../compose/cluster-register.ts')).registerCluster(...args),
+  clusterDeregister: async (...args) => (await import('../compose/cluster-deregister.ts')).deregisterCluster(...args),
   clusterAdopt: async (...args) => (await import('../compose/cluster-adopt.ts')).previewAdoption(...args),
   checkFleet: async (...args) => (await import('../compose/check-fleet.ts')).fleetFindings(...args),
   checkRepository: async (...args) => (await import('../compose/check-repository.ts')).repositoryFindings(...args),

@@ -39,6 +39,7 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     clusterToken: record('clusterToken', 'frt1_token'),
     clusterRegister: record('clusterRegister', { cluster: 'east', steps: [], printed: '', notes: [] }),
     checkFleet: async (...args) => fleetFindings(...args),
+    clusterDeregister: record('clusterDeregister', { cluster: 'east', steps: [], holds: null, notes: [] }),
     clusterAdopt: record('clusterAdopt', { cluster: 'east', server: '', objects: [], counts: NO_VERDICTS }),
     checkRepository: record('checkRepository', []),
     checkKubernetes: record('checkKubernetes', []),

@@ -9,6 +9,7 @@ import { EXIT } from '../exit-codes.ts';
 import { type OutputFormat, outputOption, print, printable, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS } from '../views.ts';
 import { adoptCommand } from './cluster-adopt.ts';
+import { deregisterCommand } from './cluster-deregister.ts';
 import { listCommand } from './cluster-list.ts';
 import { registerCommand } from './cluster-register.ts';
 
@@ -30,13 +31,14 @@ const EXAMPLES = examples([
   ['fleetrelay cluster replace east', 'let another cluster take the name "east"'],
 ]);
 
-/** `fleetrelay cluster register|list|token|replace`. */
+/** `fleetrelay cluster register|deregister|list|adopt|token|replace`. */
 export function clusterCommand(context: CliContext): Command {
   const command = newCommand('cluster', context)
     .summary('register, list, deregister or replace clusters; token of a cluster')
     .description('Joining and replacing clusters.')
     .addHelpText('after', EXAMPLES);
   registerCommand(command, context);
+  deregisterCommand(command, context);
   listCommand(command, context);
   adoptCommand(command, context);
   tokenCommand(command.command('token'), context);

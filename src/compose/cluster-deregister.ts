@@ -1,0 +1,159 @@
+import { resolve } from 'node:path';
+import { resourcePath } from '../adapters/kubernetes/api/paths.ts';
+import { openInventory } from '../adapters/kubernetes/inventory/inventory.ts';
+import type { ClusterName } from '../model/ids.ts';
+import { isJsonObject, type JsonObject } from '../model/json.ts';
+import { agentManifests } from './agent-manifests.ts';
+import { AGENT_ACCESS } from './agent-manifests-rbac.ts';
+import { clusterManifest, removeClusterFile, removeFromCheckout } from './cluster-file.ts';
+import { removeObjects } from './cluster-remove-objects.ts';
+import { type Kube, type KubeTarget, openKube, refusalOf, systemDeps } from './kube.ts';
+import { removeOne } from './kube-apply.ts';
+import type { RunIo } from './options.ts';
+import type { Step } from './step.ts';
+
+export interface DeregisterRequest {
+  readonly cluster: ClusterName;
+  /** Where its KubernetesCluster is taken out; `none`: nowhere. */
+  readonly from:
+    | { readonly type: 'none' }
+    | { readonly type: 'file'; readonly path: string }
+    | { readonly type: 'checkout'; readonly folder: string }
+    | { readonly type: 'resource'; readonly kube: KubeTarget };
+  /** The cluster itself; only what is asked for is done there. */
+  readonly inside?: {
+    readonly kube: KubeTarget;
+    readonly uninstallAgent: boolean;
+    readonly removeObjects: boolean;
+  };
+  readonly dryRun: boolean;
+}
+
+export interface DeregisterReport {
+  readonly cluster: string;
+  readonly steps: readonly Step[];
+  /** What the cluster holds of the fleet at the end, by the inventory in it; null: it was not looked at, or there is none. */
+  readonly holds: number | null;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Takes a cluster out of the fleet. What the fleet has made in it stays, unless its removal is asked for. Works without
+ * the server. Rejects with a text for a person; what was done before that stays done, and doing it again goes on.
+ */
+export async function deregisterCluster(
+  request: DeregisterRequest,
+  io: Pick<RunIo, 'cwd' | 'env' | 'version' | 'err'>,
+): Promise<DeregisterReport> {
+  const { cluster, inside, dryRun } = request;
+  if (inside === undefined) {
+    const steps = await undeclare(request, io);
+    return { cluster, steps, holds: null, notes: notesOf(request, null) };
+  }
+  const kube = await openKube(inside.kube, io);
+  try {
+    await checkCluster(kube, cluster);
+    const declared = await undeclare(request, io);
+    const agent = inside.uninstallAgent ? await uninstallAgent(kube, cluster, dryRun) : [];
+    const objects = inside.removeObjects
+      ? await removeObjects(kube, { dryRun, progress: (line) => io.err(`${line}\n`) })
+      : [];
+    const holds = await countHeld(kube);
+    return { cluster, steps: [...declared, ...agent, ...objects], holds, notes: notesOf(request, holds) };
+  } finally {
+    await kube.client.close();
+  }
+}
+
+async function undeclare(
+  { cluster, from, dryRun }: DeregisterRequest,
+  io: Pick<RunIo, 'cwd' | 'env' | 'version'>,
+): Promise<readonly Step[]> {
+  switch (from.type) {
+    case 'none':
+      return [];
+    case 'file':
+      return [await removeClusterFile(resolve(io.cwd, from.path), cluster, dryRun)];
+    case 'checkout':
+      return removeFromCheckout(systemDeps(), resolve(io.cwd, from.folder), cluster, dryRun);
+    case 'resource': {
+      const kube = await openKube(from.kube, io);
+      try {
+        const { metadata, ...rest } = clusterManifest({ name: cluster, labels: {}, skipWarming: false });
+        const manifest = {
+          ...rest,
+          metadata: { ...(isJsonObject(metadata) ? metadata : {}), namespace: kube.namespace },
+        };
+        return [await removeOne(kube, manifest, { dryRun, mayRemove: () => undefined })];
+      } finally {
+        await kube.client.close();
+      }
+    }
+  }
+}
+
+/** A wrong context must not cost another cluster its agent: the agent's own settings say which cluster this is. */
+async function checkCluster({ client, namespace }: Kube, cluster: ClusterName): Promise<void> {
+  const resource = { group: '', version: 'v1', resource: 'configmaps' };
+  const path = resourcePath({ resource, namespace, name: 'fleetrelay-agent' });
+  const answer = await client.request({ method: 'GET', path });
+  if (answer.type === 'refused' && answer.status === 404) return;
+  if (answer.type !== 'ok') throw new Error(`${client.server}: ${refusalOf(answer)}`);
+  const { data } = answer.body;
+  const found = isJsonObject(data) ? String(data.cluster) : '';
+  if (found === cluster) return;
+  throw new Error(`the agent in namespace ${namespace} of ${client.server} is that of ${found}, not of ${cluster}`);
+}
+
+/** Everything but the namespace, in which the inventory is: a later agent finds what it owns. The Deployment goes first. */
+async function uninstallAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): Promise<readonly Step[]> {
+  const { namespace } = kube;
+  const manifests = agentManifests({
+    cluster,
+    namespace,
+    server: 'none:1',
+    image: '',
+    token: '',
+    ca: '',
+    access: AGENT_ACCESS,
+  }).filter(({ kind }) => kind !== 'Namespace');
+  const first = ({ kind }: JsonObject): number => (kind === 'Deployment' ? 0 : 1);
+  const steps: Step[] = [];
+  for (const manifest of manifests.toSorted((a, b) => first(a) - first(b))) {
+    const step = await removeOne(kube, manifest, { dryRun, mayRemove: whyLeft });
+    if (step.outcome !== 'absent') steps.push(step);
+  }
+  return steps;
+}
+
+/** An object that merely has the name is somebody's. */
+function whyLeft({ metadata }: JsonObject): string | undefined {
+  const labels = isJsonObject(metadata) && isJsonObject(metadata.labels) ? metadata.labels : {};
+  return labels['app.kubernetes.io/part-of'] === 'fleetrelay' ? undefined : 'it is not labelled as part of fleetrelay';
+}
+
+async function countHeld({ client, namespace }: Kube): Promise<number | null> {
+  const loaded = await openInventory({ ...systemDeps(), client }, { namespace }).load();
+  return loaded.type === 'found' ? loaded.records.length : null;
+}
+
+function notesOf({ cluster, from, inside, dryRun }: DeregisterRequest, holds: number | null): readonly string[] {
+  if (dryRun) return ['nothing was changed (--dry-run)'];
+  const isFile = from.type === 'file' || from.type === 'checkout';
+  const stays =
+    holds === null
+      ? `what the fleet has made in ${cluster} stays as it is`
+      : `${holds} objects of the fleet stay in ${cluster} as they are`;
+  return [
+    ...(isFile ? ['commit and push: the server lets the agent go when it has read it'] : []),
+    ...(holds === 0 ? [`nothing of the fleet is left in ${cluster}`] : [stays]),
+    ...(holds === 0 || inside?.removeObjects === true
+      ? []
+      : [
+          `to remove them as well: fleetrelay cluster deregister ${cluster} --agent-context CONTEXT --uninstall-agent --remove-objects --confirm ${cluster}`,
+        ]),
+    ...(inside?.uninstallAgent === true
+      ? ['the namespace of the agent stays, with the inventory in it; kubectl delete namespace removes both']
+      : []),
+  ];
+}
