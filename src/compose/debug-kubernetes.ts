@@ -38,7 +38,7 @@ export async function kubernetesPieces(
       await one(
         kube,
         'kubernetes/settings.json',
-        pathOf(kube, { ...CORE, resource: 'configmaps' }, 'fleetrelay-agent'),
+        pathOf(kube, { ...CORE, resource: 'configmaps' }, 'fleetrelay-agent-settings'),
       ),
       ...(await Promise.all(
         LISTS.map((resource) => one(kube, `kubernetes/${resource.resource}.json`, pathOf(kube, resource))),
