@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Gauge, Registry } from 'prom-client';
-import type { Agent, AgentHealth } from '../agent/agent.ts';
+import type { AgentHealth } from '../agent/agent.ts';
+import type { Standing } from '../agent/leadership.ts';
 import { displayAddress, type ListenAddress } from '../server/listen-address.ts';
 
 /** The agent's listener for `/healthz`, `/readyz` and `/metrics`. */
@@ -10,11 +11,19 @@ export interface AgentHealthServer {
   stop(): Promise<void>;
 }
 
+/** Who is asked how the agent is. */
+export interface HealthSubject {
+  /** Undefined: no agent runs in this process now. */
+  health(): AgentHealth | undefined;
+  /** Absent: there is only ever one process. */
+  readonly standing?: () => Standing;
+}
+
 const REQUEST_MS = 5_000;
 
 /** Starts listening. Rejects if the address cannot be had. */
 export async function startAgentHealth(
-  agent: Pick<Agent, 'health'>,
+  agent: HealthSubject,
   listen: ListenAddress,
   about: { readonly version: string; readonly cluster: string },
 ): Promise<AgentHealthServer> {
@@ -35,7 +44,7 @@ export async function startAgentHealth(
 }
 
 async function answer(
-  agent: Pick<Agent, 'health'>,
+  agent: HealthSubject,
   registry: Registry,
   request: IncomingMessage,
   response: ServerResponse,
@@ -48,9 +57,8 @@ async function answer(
     return say(response, 200, await registry.metrics());
   }
   if (path !== '/readyz') return say(response, 404, 'not found\n');
-  const reasons = unreadiness(agent.health());
-  const lines = reasons.length === 0 ? ['ready'] : ['not ready', ...reasons.map((reason) => `- ${reason}`)];
-  return say(response, reasons.length === 0 ? 200 : 503, `${lines.join('\n')}\n`);
+  const { ready, lines } = readiness(agent);
+  return say(response, ready ? 200 : 503, `${lines.join('\n')}\n`);
 }
 
 function say(response: ServerResponse, status: number, text: string): void {
@@ -59,7 +67,23 @@ function say(response: ServerResponse, status: number, text: string): void {
   response.end(text);
 }
 
-/** An agent is ready while it can do its work: see its cluster and hear its server. */
+/** A process is ready while it can do its work: as the agent, or in waiting for the agent to fail. */
+function readiness(agent: HealthSubject): { readonly ready: boolean; readonly lines: readonly string[] } {
+  const standing = agent.standing?.() ?? { type: 'leading' };
+  if (standing.type === 'following') return { ready: true, lines: [`standing by; ${standing.leader} leads`] };
+  const health = agent.health();
+  const reasons =
+    standing.type === 'unknown'
+      ? [`who leads is not known: ${standing.message}`]
+      : health === undefined
+        ? ['the agent is starting']
+        : unreadiness(health);
+  return reasons.length === 0
+    ? { ready: true, lines: ['ready'] }
+    : { ready: false, lines: ['not ready', ...reasons.map((reason) => `- ${reason}`)] };
+}
+
+/** An agent can do its work while it sees its cluster and hears its server. */
 function unreadiness({ connection, clusterReadable }: AgentHealth): readonly string[] {
   const reasons: string[] = [];
   if (!clusterReadable) reasons.push('the cluster cannot be read');
@@ -68,10 +92,7 @@ function unreadiness({ connection, clusterReadable }: AgentHealth): readonly str
   return reasons;
 }
 
-function agentMetrics(
-  agent: Pick<Agent, 'health'>,
-  { version, cluster }: { version: string; cluster: string },
-): Registry {
+function agentMetrics(agent: HealthSubject, { version, cluster }: { version: string; cluster: string }): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ cluster });
   const gauge = (name: string, help: string, read: (health: AgentHealth) => number): void => {
@@ -80,7 +101,9 @@ function agentMetrics(
       help,
       registers: [registry],
       collect() {
-        this.set(read(agent.health()));
+        const health = agent.health();
+        if (health === undefined) this.remove();
+        else this.set(read(health));
       },
     });
   };
@@ -95,9 +118,20 @@ function agentMetrics(
     labelNames: ['state'],
     registers: [registry],
     collect() {
+      this.reset();
+      const health = agent.health();
+      if (health === undefined) return;
       // "Held" means "deliberately not changed" everywhere else that a person looks.
-      const { held: wanted, ...results } = agent.health().objects;
+      const { held: wanted, ...results } = health.objects;
       for (const [state, count] of Object.entries({ wanted, ...results })) this.set({ state }, count);
+    },
+  });
+  new Gauge({
+    name: 'fleetrelay_agent_leader',
+    help: 'This process is the agent; of several replicas one is. The other figures are there only then.',
+    registers: [registry],
+    collect() {
+      this.set((agent.standing?.().type ?? 'leading') === 'leading' ? 1 : 0);
     },
   });
   new Gauge({

@@ -46,18 +46,37 @@ export interface ServeOptions {
 }
 
 /** What `fleetrelay agent` is told. */
-export interface AgentOptions {
+export type AgentOptions = DirectoryAgentOptions | KubernetesAgentOptions;
+
+/** What every agent is told, whatever its cluster is. */
+export interface CommonAgentOptions {
   readonly cluster: ClusterName;
   readonly server: ListenAddress;
   readonly tokenFile?: string;
   readonly caFile?: string;
-  /** The folder that is the cluster. */
-  readonly directory: string;
+  /** Where it keeps what it was sent last. */
   readonly dataDir?: string;
   /** Where health and metrics are served; nowhere if left out. */
   readonly health?: ListenAddress;
   readonly insecure: boolean;
   readonly logLevel: LogLevel;
+}
+
+export interface DirectoryAgentOptions extends CommonAgentOptions {
+  /** The folder that is the cluster. */
+  readonly directory: string;
+}
+
+export interface KubernetesAgentOptions extends CommonAgentOptions {
+  readonly kubernetes: {
+    /** File; left out, with `context`: the pod that this runs in, else kubectl's rules. */
+    readonly kubeconfig?: string;
+    readonly context?: string;
+    /** The agent's own; default: of the context or ServiceAccount, else `fleetrelay`. */
+    readonly namespace?: string;
+    /** Of several replicas one leads. Without it there must never be two. */
+    readonly leaderElect: boolean;
+  };
 }
 
 /** What `fleetrelay demo` is told. */

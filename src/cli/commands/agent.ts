@@ -1,19 +1,21 @@
 import type { Command } from 'commander';
-import type { AgentOptions, LogLevel } from '../../compose/options.ts';
+import type { AgentOptions, CommonAgentOptions, LogLevel } from '../../compose/options.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
 import { clusterName, listenAddress, logLevelOption, serverAddress } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
+import { type KubeFlags, withKubeOptions } from '../kube-options.ts';
 import { runRoot } from '../run-root.ts';
 
-interface Flags {
+interface Flags extends KubeFlags {
   readonly cluster: ClusterName;
   readonly server: ListenAddress;
   readonly tokenFile?: string;
   readonly caFile?: string;
-  readonly directory: string;
+  readonly directory?: string;
+  readonly leaderElect?: boolean;
   readonly dataDir?: string;
   readonly healthPort?: ListenAddress;
   readonly insecure?: true;
@@ -22,14 +24,29 @@ interface Flags {
 
 const EXAMPLES = examples([
   [
-    'fleetrelay agent --cluster east --server relay.example.com:9900 --token-file east.token --ca-file ca.crt --directory ./east',
+    'fleetrelay agent --cluster east --server relay.example.com:9900 --token-file east.token --ca-file ca.crt',
+    'keep the cluster that kubectl speaks to; inside a pod: the cluster that the pod is in',
+  ],
+  [
+    'fleetrelay agent --cluster east --server relay.example.com:9900 --token-file east.token --context east-admin -n relay',
+    'another context, and the namespace "relay" for lease, inventory and stop button',
+  ],
+  [
+    'fleetrelay agent --cluster east --server relay.example.com:9900 --token-file east.token --directory ./east',
     'keep the folder ./east as the cluster "east"',
   ],
 ]);
 
+const NOTES = `
+The cluster is a Kubernetes cluster, or a folder with --directory. Several replicas may run for one Kubernetes cluster:
+the one that holds the Lease "fleetrelay-agent" leads, the others stand by and take over within 15 seconds of a crash,
+and at once after a clean stop. /readyz says which is which, and so does: kubectl get lease fleetrelay-agent -n NAMESPACE
+
+The namespace must exist. An agent is installed in a cluster with \`fleetrelay cluster register NAME --install\`.`;
+
 /** `fleetrelay agent`: the agent of one cluster. */
 export function agentCommand(context: CliContext): Command {
-  return newCommand('agent', context)
+  const command = newCommand('agent', context)
     .summary('run the agent of one cluster')
     .description(
       'Connects to the management server, reports what is in the cluster, and applies what should be. Runs until stopped.',
@@ -37,25 +54,68 @@ export function agentCommand(context: CliContext): Command {
     .requiredOption('--cluster <name>', 'name of the cluster, as its KubernetesCluster declares it', clusterName)
     .requiredOption('--server <address>', 'HOST:PORT of the management server', serverAddress)
     .option('--token-file <file>', 'file with the token of the cluster (`fleetrelay cluster token` prints it)')
-    .option('--ca-file <file>', 'certificate authority of the server (default: those that the system trusts)')
-    .requiredOption('--directory <dir>', 'the folder that is the cluster: one YAML file an object')
-    .option('--data-dir <dir>', 'where the agent keeps its inventory and last output')
+    .option('--ca-file <file>', 'certificate authority of the server (default: those that the system trusts)');
+  return withKubeOptions(command, {
+    cluster: 'the cluster; inside a pod, that of the pod if neither this nor --context is given',
+    namespace: "the agent's own namespace (default: that of the context or ServiceAccount, else fleetrelay)",
+  })
+    .option('--leader-elect', 'of several replicas let one lead; the default')
+    .option('--no-leader-elect', 'this is the only replica, for certain: lead without a Lease')
+    .option('--directory <dir>', 'a folder that is the cluster: one YAML file an object')
+    .option(
+      '--data-dir <dir>',
+      'where the agent keeps what it was sent last (default: in the folder of --directory; else in XDG_STATE_HOME or ' +
+        '~/.local/state; inside a pod in /var/lib/fleetrelay)',
+    )
     .option('--health-port <address>', 'PORT or HOST:PORT for health and metrics (default: none)', listenAddress)
     .option('--insecure', 'no TLS and no token; only to a server on this machine')
     .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
     .addHelpText('after', EXAMPLES)
     .action(async (flags: Flags) => {
       await runRoot(context, context.roots.agent, toOptions(flags));
     });
 }
 
-function toOptions({ healthPort, insecure, ...same }: Flags): AgentOptions {
-  if (same.tokenFile === undefined && insecure !== true) {
+function toOptions(flags: Flags): AgentOptions {
+  const { cluster, server, tokenFile, caFile, dataDir, healthPort, insecure, logLevel } = flags;
+  if (tokenFile === undefined && insecure !== true) {
     throw new CliError(
       EXIT.usage,
       'agent needs --token-file',
-      `print the token where the server runs: fleetrelay cluster token ${same.cluster}`,
+      `print the token where the server runs: fleetrelay cluster token ${cluster}`,
     );
   }
-  return { ...same, ...(healthPort === undefined ? {} : { health: healthPort }), insecure: insecure === true };
+  const common: CommonAgentOptions = {
+    ...{ cluster, server, logLevel, insecure: insecure === true },
+    ...(tokenFile === undefined ? {} : { tokenFile }),
+    ...(caFile === undefined ? {} : { caFile }),
+    ...(dataDir === undefined ? {} : { dataDir }),
+    ...(healthPort === undefined ? {} : { health: healthPort }),
+  };
+  return flags.directory === undefined ? { ...common, kubernetes: kubernetesOf(flags) } : inFolder(common, flags);
+}
+
+function inFolder(common: CommonAgentOptions, flags: Flags & { readonly directory?: string }): AgentOptions {
+  const { directory = '', kubeconfig, context, namespace, leaderElect } = flags;
+  const others = { kubeconfig, context, namespace, 'leader-elect': leaderElect };
+  const [other] = Object.entries(others).find(([, value]) => value !== undefined) ?? [];
+  if (other !== undefined) {
+    const flag = leaderElect === false && other === 'leader-elect' ? 'no-leader-elect' : other;
+    throw new CliError(
+      EXIT.usage,
+      `--directory and --${flag} do not go together`,
+      'a folder is kept by one agent and has no namespaces of its own; leave one of them out',
+    );
+  }
+  return { ...common, directory };
+}
+
+function kubernetesOf({ kubeconfig, context, namespace, leaderElect }: Flags) {
+  return {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    ...(namespace === undefined ? {} : { namespace }),
+    leaderElect: leaderElect !== false,
+  };
 }
