@@ -7,6 +7,8 @@ import { isJsonObject, type JsonObject } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../ports/cluster-api.ts';
 import type { RelayClient } from '../relay/session.ts';
+import { createGatewayWatch } from './gateway-watch.ts';
+import { gatewayKey } from './gateways.ts';
 import { kindOf } from './order.ts';
 import { createSelection, type Selection } from './selection.ts';
 
@@ -23,7 +25,8 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** One object of the snapshot. Its value is worked out when it is read: nothing is kept twice. */
 interface Discovered extends LiveObject {
-  readonly observed: ObservedObject;
+  /** What it was made of; absent: it was worked out from several. */
+  readonly observed?: ObservedObject;
 }
 
 /**
@@ -32,9 +35,11 @@ interface Discovered extends LiveObject {
  */
 export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settings: () => AgentSettings): Discovery {
   const objects = new Map<ObjectKey, Discovered>();
+  const gateways = createGatewayWatch();
   let kinds: readonly KindState[] = [];
   /** What the cluster said of its kinds, from which `kinds` was made. */
   let said: readonly KindState[] | undefined;
+  let saidOfGateways: KindState['state'] | undefined;
   let published = false;
   let selection: Selection | undefined;
   let records: ReadonlyMap<ObjectKey, InventoryRecord> = new Map();
@@ -45,34 +50,43 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
       selection = before?.of === settings() ? before : createSelection(settings());
       const isFirst = selection !== before;
       const looked = selection.note(live, isFirst);
+      const keys = isFirst || looked === undefined ? everyKey(objects, live) : [...looked, ...rederived(records, now)];
       const changed = new Set<ObjectKey>();
-      for (const key of isFirst || looked === undefined ? everyKey(live) : [...looked, ...rederived(records, now)]) {
-        if (update(key, live.objects.get(key), now.get(key))) changed.add(key);
+      for (const key of keys) if (update(key, live.objects.get(key), now.get(key))) changed.add(key);
+      for (const service of gateways.note(live, keys)) {
+        if (updateGateway(service, live.objects.get(service))) changed.add(gatewayKey(service));
       }
       records = now;
       publish(changed, kindsOf(live.kinds, selection, isFirst));
     },
     unreadable(error) {
       if (!published) return;
-      const message = errorText(error);
       said = undefined;
-      publish(
-        new Set(),
-        kinds.map((kind) => (kind.state === 'offered' ? kind : { ...kind, state: 'unknown', message })),
-      );
+      publish(new Set(), kinds.map(unknownBecause(errorText(error))));
     },
   };
 
   /** The same list as before while the cluster says the same: it is long, and seldom new. */
   function kindsOf(now: readonly KindState[], by: Selection, anew: boolean): readonly KindState[] {
-    if (now === said && !anew) return kinds;
+    const worked = gateways.kind(now);
+    if (now === said && worked?.state === saidOfGateways && !anew) return kinds;
     said = now;
-    return now.map(by.kind);
+    saidOfGateways = worked?.state;
+    return (worked === undefined ? now : [...now, worked]).map(by.kind);
   }
 
-  function* everyKey(live: LiveState): Generator<ObjectKey> {
-    yield* live.objects.keys();
-    for (const key of objects.keys()) if (!live.objects.has(key)) yield key;
+  function updateGateway(service: ObjectKey, observed: ObservedObject | undefined): boolean {
+    const key = gatewayKey(service);
+    const gateway = gateways.of(service);
+    const isTaken =
+      gateway !== undefined &&
+      observed !== undefined &&
+      selection?.takes(service, observed.value) === true &&
+      selection.takes(key, gateway.value);
+    if (!isTaken) return objects.delete(key);
+    const before = objects.get(key);
+    objects.set(key, gateway);
+    return before?.digest !== gateway.digest;
   }
 
   /** True if the snapshot says something else of this key now. */
@@ -94,6 +108,19 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     relay.publishInput({ objects, kinds }, published ? changed : undefined);
     published = true;
   }
+}
+
+/** Whatever is there, was there, or is said to have changed. */
+function everyKey(
+  before: ReadonlyMap<ObjectKey, Discovered>,
+  { objects, changed = new Set() }: LiveState,
+): readonly ObjectKey[] {
+  const gone = [...before].flatMap(([key, { observed }]) => (observed === undefined || objects.has(key) ? [] : [key]));
+  return [...new Set([...objects.keys(), ...gone, ...changed])];
+}
+
+function unknownBecause(message: string): (kind: KindState) => KindState {
+  return (kind) => (kind.state === 'offered' ? kind : { ...kind, state: 'unknown', message });
 }
 
 function discovered(observed: ObservedObject, digest: Digest): Discovered {

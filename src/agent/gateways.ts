@@ -1,0 +1,189 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { type ObjectKey, objectKey, objectRefOf } from '../model/object-key.ts';
+
+/** How objects of a cluster are looked up; undefined: it is not there, or cannot be seen. */
+export interface ClusterView {
+  get(key: ObjectKey): JsonObject | undefined;
+  /** The EndpointSlices of a Service. */
+  slicesOf(service: ObjectKey): readonly JsonObject[];
+}
+
+export const GATEWAY_KIND = 'internal.gloo.solo.io/DiscoveredGateway';
+
+const ISTIO_LABEL = 'istio';
+const GATEWAY_API_LABELS: readonly string[] = ['gateway.networking.k8s.io/gateway-name', 'istio.io/gateway-name'];
+const LOCALITY: Readonly<Record<'region' | 'zone' | 'subZone', readonly string[]>> = {
+  region: ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'],
+  zone: ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'],
+  subZone: ['topology.istio.io/subzone'],
+};
+
+/**
+ * Is this Service a gateway? By Istio's label: `istio: ...gateway`, on the Service or in its pod selector. By the Gateway
+ * API's: `gateway.networking.k8s.io/gateway-name` (formerly `istio.io/gateway-name`) on the Service.
+ */
+export function isGateway(service: JsonObject): boolean {
+  const labels = labelsOf(service);
+  const selector = member(member(service, 'spec'), 'selector');
+  const named = [labels[ISTIO_LABEL], selector[ISTIO_LABEL]];
+  return (
+    named.some((value) => typeof value === 'string' && value.endsWith('gateway')) ||
+    GATEWAY_API_LABELS.some((label) => typeof labels[label] === 'string')
+  );
+}
+
+/** The key of what is worked out for a Service. */
+export function gatewayKey(service: ObjectKey): ObjectKey {
+  const { namespace, name } = objectRefOf(service);
+  return objectKey({ group: 'internal.gloo.solo.io', kind: 'DiscoveredGateway', namespace, name });
+}
+
+/**
+ * The addresses at which a gateway is reached from outside. A LoadBalancer has those that it was given: IPs, else host
+ * names, else the Service's own externalIPs. A NodePort has the nodes of its ready endpoints. What keeps it from having
+ * one is said in `status.error`; the object is there all the same.
+ */
+export function discoverGateway(key: ObjectKey, service: JsonObject, view: ClusterView): JsonObject {
+  const { namespace, name } = objectRefOf(key);
+  const spec = member(service, 'spec');
+  const type = textOf(spec.type) || 'ClusterIP';
+  const endpoints = readyEndpoints(view.slicesOf(key));
+  const found = addresses(type, service, endpoints, view);
+  return {
+    apiVersion: 'internal.gloo.solo.io/v2',
+    kind: 'DiscoveredGateway',
+    metadata: { name, namespace },
+    spec: {
+      service: { name, namespace },
+      serviceType: type,
+      workloadLabels: member(spec, 'selector'),
+      serviceAccountRefs: serviceAccounts(namespace, endpoints, view),
+      externalAddresses: found.addresses,
+    },
+    ...(found.error === undefined ? {} : { status: { error: found.error } }),
+  };
+}
+
+interface Found {
+  readonly addresses: readonly JsonObject[];
+  readonly error?: string;
+}
+
+interface Endpoint {
+  readonly node: string;
+  readonly pod: string;
+}
+
+function addresses(type: string, service: JsonObject, endpoints: readonly Endpoint[], view: ClusterView): Found {
+  const spec = member(service, 'spec');
+  switch (type) {
+    case 'LoadBalancer': {
+      const ingress = listOf(member(member(service, 'status'), 'loadBalancer').ingress);
+      const given = [texts(ingress.map(({ ip }) => ip)), texts(ingress.map(({ hostname }) => hostname))];
+      const own = Array.isArray(spec.externalIPs) ? texts(spec.externalIPs) : [];
+      const chosen = [...given, own].find((list) => list.length > 0);
+      if (chosen === undefined) return { addresses: [], error: 'the load balancer has been given no address' };
+      const locality = commonLocality(nodesOf(endpoints).map((node) => view.get(nodeKey(node))));
+      const ports = portsOf(spec, 'port');
+      return { addresses: chosen.map((address) => ({ address, ports, locality })) };
+    }
+    case 'NodePort':
+      return nodeAddresses(portsOf(spec, 'nodePort'), nodesOf(endpoints), view);
+    default:
+      return { addresses: [], error: `a Service of type ${type} has no address outside of its cluster` };
+  }
+}
+
+function nodeAddresses(ports: readonly JsonObject[], nodes: readonly string[], view: ClusterView): Found {
+  if (nodes.length === 0) return { addresses: [], error: 'no ready endpoint says which node it is on' };
+  const missing: string[] = [];
+  const found = nodes.flatMap((name): readonly JsonObject[] => {
+    const node = view.get(nodeKey(name));
+    const address = node && addressOfNode(node);
+    if (address === undefined) missing.push(name);
+    return address === undefined || node === undefined ? [] : [{ address, ports, locality: commonLocality([node]) }];
+  });
+  const error = missing.length === 0 ? {} : { error: `no address is known of node ${missing.join(', ')}` };
+  return { addresses: found, ...error };
+}
+
+function addressOfNode(node: JsonObject): string | undefined {
+  const all = listOf(member(node, 'status').addresses);
+  for (const type of ['ExternalIP', 'InternalIP', 'ExternalDNS', 'InternalDNS', 'Hostname']) {
+    const [first] = texts(all.filter((each) => each.type === type).map(({ address }) => address));
+    if (first !== undefined) return first;
+  }
+  return undefined;
+}
+
+function readyEndpoints(slices: readonly JsonObject[]): readonly Endpoint[] {
+  return slices
+    .flatMap(({ endpoints }) => listOf(endpoints))
+    .filter((endpoint) => member(endpoint, 'conditions').ready !== false)
+    .map((endpoint) => {
+      const target = member(endpoint, 'targetRef');
+      return { node: textOf(endpoint.nodeName), pod: target.kind === 'Pod' ? textOf(target.name) : '' };
+    });
+}
+
+function serviceAccounts(namespace: string, endpoints: readonly Endpoint[], view: ClusterView): readonly JsonObject[] {
+  const names = endpoints.flatMap(({ pod }) => {
+    if (pod === '') return [];
+    const value = view.get(objectKey({ group: '', kind: 'Pod', namespace, name: pod }));
+    return value === undefined ? [] : [textOf(member(value, 'spec').serviceAccountName) || 'default'];
+  });
+  return texts(names).map((name) => ({ name, namespace }));
+}
+
+/** What all of these nodes have in common; of none at all, nothing. */
+function commonLocality(nodes: readonly (JsonObject | undefined)[]): JsonObject {
+  const parts = Object.entries(LOCALITY).flatMap(([part, labels]) => {
+    const said = nodes.map((node) => {
+      const of = node === undefined ? {} : labelsOf(node);
+      return labels.map((label) => textOf(of[label])).find((text) => text !== '') ?? '';
+    });
+    const [first = ''] = said;
+    return first !== '' && said.every((text) => text === first) ? [[part, first] as const] : [];
+  });
+  return Object.fromEntries(parts);
+}
+
+function portsOf(spec: JsonObject, number: 'port' | 'nodePort'): readonly JsonObject[] {
+  return listOf(spec.ports)
+    .filter((port) => typeof port[number] === 'number')
+    .map((port) => ({
+      number: port[number],
+      name: textOf(port.name),
+      protocol: textOf(port.protocol) || 'TCP',
+    }));
+}
+
+function nodesOf(endpoints: readonly Endpoint[]): readonly string[] {
+  return texts(endpoints.map(({ node }) => node));
+}
+
+function nodeKey(name: string): ObjectKey {
+  return objectKey({ group: '', kind: 'Node', namespace: '', name });
+}
+
+function labelsOf(value: JsonObject): JsonObject {
+  return member(member(value, 'metadata'), 'labels');
+}
+
+function member(value: JsonObject, name: string): JsonObject {
+  const found = value[name];
+  return isJsonObject(found) ? found : {};
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter((item) => isJsonObject(item)) : [];
+}
+
+/** Texts that are not empty, each once, in canonical order. */
+function texts(values: readonly (JsonValue | undefined)[]): readonly string[] {
+  return [...new Set(values.map(textOf))].filter((text) => text !== '').sort();
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
