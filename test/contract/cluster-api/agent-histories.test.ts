@@ -34,6 +34,13 @@ test('random histories of an agent in memory: it does what it must, and nothing 
   );
 });
 
+test('random histories of an agent whose looks say what changed', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, (history) => playHistory(createMemoryHome({ view: true }), history)),
+    { numRuns: 3000 },
+  );
+});
+
 test('random histories of an agent on a real folder', async () => {
   await fc.assert(
     fc.asyncProperty(histories, async (history) => {

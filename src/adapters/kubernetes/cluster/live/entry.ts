@@ -5,7 +5,7 @@ import { type ObjectKey, objectKey, objectRefOf } from '../../../../model/object
 import type { ObservedObject, Stamp } from '../../../../ports/cluster-api.ts';
 import { resourcePath } from '../../api/paths.ts';
 import type { ApiResource } from '../../api/types.ts';
-import { metadataOf, textOf } from '../annotations.ts';
+import { annotationOf, DISCOVERY, metadataOf, textOf } from '../annotations.ts';
 import { type FieldSet, fieldHolders, isOurs } from '../field-ownership.ts';
 import { parseStamp, readStampText, type StampText } from '../stamp.ts';
 import { trimObject } from './trim.ts';
@@ -21,6 +21,8 @@ export interface LiveEntry extends ObservedObject {
   readonly fieldsText: string;
   /** These fields are what came of applying what the stamp says: nobody has taken any of them since. */
   settled: boolean;
+  /** Somebody has said that it is not to be discovered. */
+  readonly hidden: boolean;
   /** Equal texts are equal values. */
   readonly bytes: Uint8Array;
   fields(): FieldSet;
@@ -43,6 +45,7 @@ export function readEntry(raw: JsonObject, resource: ApiResource, settled = fals
     stamp: ours ? { ...stamp, key } : stamp,
     fieldsText: mine === undefined ? '' : JSON.stringify(mine),
     settled,
+    hidden: annotationOf(raw, DISCOVERY) === 'disabled',
     bytes: new TextEncoder().encode(canonicalJson(trimObject(raw, ours))),
     health: ours ? objectHealth(raw) : undefined,
   });
@@ -71,7 +74,10 @@ export function sameEntry(a: LiveEntry, b: LiveEntry): boolean {
   );
 }
 
-type Parts = Pick<LiveEntry, 'uid' | 'resourceVersion' | 'stampDigest' | 'fieldsText' | 'settled' | 'bytes'> & {
+type Parts = Pick<
+  LiveEntry,
+  'uid' | 'resourceVersion' | 'stampDigest' | 'fieldsText' | 'settled' | 'hidden' | 'bytes'
+> & {
   readonly stamp: Stamp | undefined;
   readonly health: ObjectHealth | undefined;
 };
@@ -84,6 +90,7 @@ class Entry implements LiveEntry {
   readonly stampDigest: string;
   readonly fieldsText: string;
   settled: boolean;
+  readonly hidden: boolean;
   readonly bytes: Uint8Array;
   declare readonly stamp?: Stamp;
   declare readonly health?: ObjectHealth;
@@ -96,6 +103,7 @@ class Entry implements LiveEntry {
     this.stampDigest = parts.stampDigest;
     this.fieldsText = parts.fieldsText;
     this.settled = parts.settled;
+    this.hidden = parts.hidden;
     this.bytes = parts.bytes;
     this.#resource = resource;
     if (parts.stamp !== undefined) this.stamp = parts.stamp;

@@ -2,7 +2,6 @@ import { type AgentSettings, NO_SETTINGS } from '../../../../model/agent-setting
 import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
 import { createReflector, type ReflectorDeps } from '../../api/reflector.ts';
 import type { ApiCatalog, ApiResource, Reflector, ReflectorListener } from '../../api/types.ts';
-import { annotationOf, DISCOVERY } from '../annotations.ts';
 import { FLEET_LABEL } from '../stamp.ts';
 import type { Autoscaled } from './autoscaled.ts';
 import { AUTOSCALER, isDiscovered } from './discovered-kinds.ts';
@@ -169,7 +168,7 @@ function keeps({ settings }: Following, entry: LiveEntry, shown: boolean): boole
   if (entry.stamp?.key === entry.key) return true;
   const { namespace } = objectRefOf(entry.key);
   if (!shown || settings.discovery.excludedNamespaces.includes(namespace)) return false;
-  return annotationOf(entry.value, DISCOVERY) !== 'disabled';
+  return !entry.hidden;
 }
 
 async function settled({ running, waiting }: Following): Promise<void> {

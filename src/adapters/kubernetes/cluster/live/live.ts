@@ -1,5 +1,6 @@
 import type { KindState } from '../../../../model/agent.ts';
 import type { AgentSettings } from '../../../../model/agent-settings.ts';
+import type { Diagnostic } from '../../../../model/diagnostic.ts';
 import { compareText } from '../../../../model/json.ts';
 import type { ObjectKey } from '../../../../model/object-key.ts';
 import type { LiveState } from '../../../../ports/cluster-api.ts';
@@ -96,8 +97,7 @@ export function createLive(
     state = {
       ...(state === undefined ? {} : { changed }),
       objects: store.objects,
-      kinds: kindsChanged || state === undefined ? kindStates(catalog.current(), kinds) : state.kinds,
-      diagnostics: [],
+      ...(kindsChanged || state === undefined ? kindStates(catalog.current(), kinds) : kindsOf(state)),
       paused,
     };
     kindsChanged = false;
@@ -124,8 +124,13 @@ async function probe(client: KubeClient): Promise<void> {
   if (answer.type === 'unreachable') throw new Error(`${client.server} cannot be asked: ${answer.message}`);
 }
 
-function kindStates(catalog: ApiCatalog, watches: KindWatches): readonly KindState[] {
+function kindsOf({ kinds, diagnostics }: LiveState): Pick<LiveState, 'kinds' | 'diagnostics'> {
+  return { kinds, diagnostics };
+}
+
+function kindStates(catalog: ApiCatalog, watches: KindWatches): Pick<LiveState, 'kinds' | 'diagnostics'> {
   const states = new Map<string, KindState>();
+  const diagnostics: Diagnostic[] = [];
   for (const resource of catalog.preferred) {
     const kind = nameOfKind(resource);
     states.set(kind, { kind, state: 'offered', message: '', scope: scopeOf(resource) });
@@ -134,10 +139,21 @@ function kindStates(catalog: ApiCatalog, watches: KindWatches): readonly KindSta
     const kind = nameOfKind(resource);
     const { state, message } = view.state();
     const scope = scopeOf(resource);
-    if (state !== 'complete') states.set(kind, { kind, state: 'unknown', message, scope });
-    else if (shown) states.set(kind, { kind, state, message: '', scope });
+    if (shown && state === 'complete') states.set(kind, { kind, state, message: '', scope });
+    // Of a kind of which only our own are looked at, what others have was never known.
+    else if (shown || !states.has(kind)) states.set(kind, { kind, state: 'unknown', message, scope });
+    if (!shown && state === 'unknown') diagnostics.push(notFollowed(kind, message));
   }
-  return [...states.values()].sort((a, b) => compareText(a.kind, b.kind));
+  return { kinds: [...states.values()].sort((a, b) => compareText(a.kind, b.kind)), diagnostics };
+}
+
+function notFollowed(kind: string, message: string): Diagnostic {
+  return {
+    severity: 'warning',
+    reason: 'KindNotFollowed',
+    message: `what is applied of the kind ${kind} cannot be watched, so drift of it is not seen: ${message}`,
+    hint: 'let the agent get, list and watch this kind',
+  };
 }
 
 function scopeOf({ namespaced }: ApiResource): 'Namespaced' | 'Cluster' {

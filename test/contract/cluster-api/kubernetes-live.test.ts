@@ -1,0 +1,122 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { KubernetesCluster } from '../../../src/adapters/kubernetes/cluster/cluster.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
+import { noKubernetes } from '../../support/kubernetes/binaries.ts';
+import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
+import { fleet, inventoryChange, keyOf, configMap as mapIn, request } from './suite.ts';
+
+describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
+  let plane: ControlPlane;
+  let world: KubernetesWorld;
+  let cluster: KubernetesCluster;
+  beforeAll(async () => {
+    plane = await startControlPlane();
+  });
+  afterAll(() => plane?.stop());
+  beforeEach(async () => {
+    world = await createKubernetesWorld(plane);
+    cluster = await world.open();
+    await cluster.loadInventory();
+    await cluster.list('whole');
+  });
+  afterEach(() => world.close());
+
+  const configMap = (name: string, data: Record<string, string>): JsonObject => mapIn(name, data, world.web);
+  const account = (name: string, annotations: JsonObject = {}): JsonObject => ({
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name, namespace: world.web, annotations },
+  });
+  const kubectl = (input: JsonObject) => plane.kubectl(['apply', '-f', '-'], { input: manifest(input) });
+
+  test('a state names what changed since the one before, and is the same while nothing does', async () => {
+    const first = await cluster.list('whole');
+    expect(await cluster.list('hinted')).toBe(first);
+    await kubectl(account('new'));
+    const key = keyOf(account('new'));
+    await world.until(cluster, 'the new account', (objects) => objects.has(key));
+    await cluster.apply(request(account('ours')));
+    const next = await cluster.list('hinted');
+    expect([...(next.changed ?? [])]).toEqual([keyOf(account('ours'))]);
+    // What comes back of our own write is no news.
+    const before = next.objects.get(keyOf(account('ours')));
+    await kubectl(account('later'));
+    await world.until(cluster, 'a later account', (objects) => objects.has(keyOf(account('later'))));
+    const last = await cluster.list('hinted');
+    expect(last.objects.get(keyOf(account('ours')))).toBe(before);
+  });
+
+  test('every kind is there with its scope; others’ objects are read of discovered kinds only', async () => {
+    await kubectl(configMap('theirs', { secret: 'x' }));
+    await cluster.apply(request(configMap('ours', {})));
+    await kubectl(account('hidden', { 'fleetrelay.dev/discovery': 'disabled' }));
+    await kubectl(account('shown'));
+    await world.until(cluster, 'the account', (objects) => objects.has(keyOf(account('shown'))));
+    const { objects, kinds } = await cluster.list('whole');
+    expect(objects.has(keyOf(account('hidden')))).toBe(false);
+    expect(objects.has(keyOf(configMap('theirs', {})))).toBe(false);
+    const of = (name: string) => kinds.find(({ kind }) => kind === name);
+    expect(of('/Service')).toEqual({ kind: '/Service', state: 'complete', message: '', scope: 'Namespaced' });
+    expect(of('/Namespace')).toMatchObject({ state: 'complete', scope: 'Cluster' });
+    expect(of('/ConfigMap')).toMatchObject({ state: 'offered', scope: 'Namespaced' });
+    expect(of('apps/ControllerRevision')).toMatchObject({ state: 'offered' });
+    expect(JSON.stringify([...objects.values()].map(({ value }) => value))).not.toContain('managedFields');
+  });
+
+  test('what is owned is found by its label when the inventory is gone, and by the inventory when it is there', async () => {
+    await cluster.apply(request(configMap('a', { k: '1' })));
+    const key = keyOf(configMap('a', {}));
+    const lost = await world.open();
+    expect(await lost.loadInventory()).toEqual({ type: 'missing' });
+    expect((await lost.list('whole')).objects.get(key)).toMatchObject({ stamp: { key, fleet } });
+    await lost.saveInventory(inventoryChange(1, [configMap('a', { k: '1' })]));
+    const asked = world.sent.length;
+    const found = await world.open();
+    expect(await found.loadInventory()).toMatchObject({ type: 'found' });
+    expect((await found.list('whole')).objects.has(key)).toBe(true);
+    // Nobody goes through all kinds for what the inventory says.
+    expect(world.sent.slice(asked).filter((line) => line.includes('fleet&limit=1'))).toEqual([]);
+  });
+
+  test('while the API server is away writes wait, and afterwards everything goes on', async () => {
+    await cluster.apply(request(configMap('a', { k: '1' })));
+    await plane.killApiServer();
+    expect(await cluster.apply(request(configMap('a', { k: '2' })))).toMatchObject({
+      type: 'failed',
+      retryable: true,
+      reason: 'Unreachable',
+    });
+    expect(await cluster.remove({ key: keyOf(configMap('a', {})), fleet })).toMatchObject({ reason: 'Unreachable' });
+    await expect(world.open()).rejects.toThrow('127.0.0.1');
+    // What was seen is not gone because nobody answers.
+    expect((await cluster.list('hinted')).objects.has(keyOf(configMap('a', {})))).toBe(true);
+    await plane.startApiServer();
+    await plane.compact();
+    expect(await cluster.apply(request(configMap('a', { k: '2' })))).toMatchObject({ type: 'applied' });
+    await kubectl(account('after'));
+    await world.until(cluster, 'a change after the break', (objects) => objects.has(keyOf(account('after'))));
+    await plane.kubectl(['patch', 'configmap', 'a', '-n', world.web, '-p', '{"data":{"k":"drift"}}']);
+    const drifted = await world.seen(cluster, keyOf(configMap('a', {})), (object) =>
+      JSON.stringify(object?.value).includes('drift'),
+    );
+    expect(cluster.matches(request(configMap('a', { k: '2' })), drifted)).toBe(false);
+  });
+
+  test('what a first apply would do is asked of the server and not done', async () => {
+    const a = configMap('a', { k: '1' });
+    expect(await cluster.preview(request(a))).toEqual({ type: 'create' });
+    await plane.kubectl(['create', '-f', '-'], { input: manifest(configMap('a', { k: 'theirs', more: 'x' })) });
+    const preview = await cluster.preview(request(a));
+    expect(preview).toMatchObject({
+      type: 'change',
+      adopts: '"kubectl-create"',
+      conflicts: [{ manager: 'kubectl-create', field: '.data.k' }],
+    });
+    expect(preview).toMatchObject({ changes: [{ field: '.data.k', before: 'theirs', after: '1' }] });
+    expect(await plane.get('configmap', 'a', '-n', world.web)).toMatchObject({ data: { k: 'theirs', more: 'x' } });
+    const b = configMap('b', { k: '1' });
+    await cluster.apply(request(b));
+    expect(await cluster.preview(request(b))).toEqual({ type: 'unchanged' });
+  });
+});
