@@ -29,9 +29,14 @@ import { configMap, keyOf } from './agent-world.ts';
 
 const theirs = (name: Name): JsonObject => configMap(name, 'theirs');
 
-/** In memory; what a person renames or copies is theirs from then on. */
-export function createMemoryHome(): HistoryHome {
+/**
+ * In memory; what a person renames or copies is theirs from then on. `view`: its looks hand out one view that goes on
+ * changing and say what did, and its objects have ids, as with an API server.
+ */
+export function createMemoryHome(options: { readonly view: boolean } = { view: false }): HistoryHome {
   const memory = createMemoryCluster();
+  if (options.view) memory.view();
+  memory.identify = options.view;
   const disk = createMemoryDisk();
   const foreign = new Map<ObjectKey, JsonObject>();
   return {

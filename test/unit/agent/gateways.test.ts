@@ -90,10 +90,10 @@ function createWorld() {
 describe('addresses of gateways', () => {
   test('a LoadBalancer has its IPs, else its host names, else its own externalIPs, else says so', () => {
     const { see } = createWorld();
-    const addresses = (value: JsonObject | undefined) =>
-      ((value ?? {}).spec as { externalAddresses: { address: string }[] }).externalAddresses.map(
-        ({ address }) => address,
-      );
+    const addresses = (value: JsonObject = {}) => {
+      const { externalAddresses } = value.spec as { externalAddresses: { address: string }[] };
+      return externalAddresses.map(({ address }) => address);
+    };
     const both = { ingress: [{ ip: '2.2.2.2', hostname: 'b.example' }, { ip: '1.1.1.1' }] };
     const own = { externalIPs: ['9.9.9.9'] };
     expect(addresses(see([service('LoadBalancer', own, both)]))).toEqual(['1.1.1.1', '2.2.2.2']);
