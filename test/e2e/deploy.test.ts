@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { agentManifests } from '../../src/compose/agent-manifests.ts';
 import { AGENT_ACCESS } from '../../src/compose/agent-manifests-rbac.ts';
-import { findKubernetesPrograms } from '../../src/compose/demo/kubernetes-programs.ts';
 import { AGENT_RELEASES, CA, SERVER_RELEASES } from '../contract/deploy/releases.ts';
 import {
   type Manifest,
@@ -86,6 +83,19 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
     expect(names(before.volumes).filter((name) => !names(after.volumes).includes(name))).toEqual(['ca']);
     const [args, fewer] = [before.containers[0].args, after.containers[0].args];
     expect(args.filter((arg: string) => !fewer.includes(arg))).toEqual(['--ca-file=/etc/fleetrelay/ca/ca.crt']);
+  });
+
+  test('the overlays of the document', async () => {
+    const blocks = readFileSync(join(PROJECT, 'deploy', 'README.md'), 'utf8').matchAll(
+      /apiVersion: kustomize\.config\.k8s\.io\/v1beta1\n.*?(?=\nEOF|\n```)/gs,
+    );
+    const overlays = [...blocks].map(([text]) => text.replaceAll('../deploy/', '../../../../deploy/'));
+    expect(overlays).toHaveLength(2);
+    const config = readFileSync(join(KUSTOMIZE, 'management-server', 'relay-config.yaml'), 'utf8');
+    for (const text of overlays) {
+      const files = { 'kustomization.yaml': text, 'relay-config.yaml': config, 'ca.crt': CA, token: 'frt1_x' };
+      await accepted(await renderOverlay(files));
+    }
   });
 
   test('what `cluster register` applies, with every access', async () => {
@@ -223,27 +233,6 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
     await runHelm(['upgrade', ...releaseArguments(folder, 'fleetrelay', release)], env);
     expect(await token()).toBe(first);
     expect(Buffer.from(first, 'base64').toString()).toMatch(/^[A-Za-z0-9]{48}$/);
-  });
-
-  test('the script removes what is of the fleet, and not while an agent would put it back', async () => {
-    await fleetObjects('by-script');
-    const script = async (...args: string[]): Promise<string> => {
-      const env = {
-        KUBECONFIG: plane.kubeconfig(),
-        PATH: `${dirname(findKubernetesPrograms(process.env)?.kubectl ?? '')}:${process.env.PATH}`,
-      };
-      const path = join(PROJECT, 'deploy', 'uninstall', 'remove-objects.sh');
-      return (await promisify(execFile)(path, args, { env, timeout: 60_000 })).stdout;
-    };
-    const objects = await renderKustomization(join(KUSTOMIZE, 'agent'));
-    await apply(objects.filter(({ kind }) => kind === 'Deployment'));
-    await expect(script('test')).rejects.toThrow(/would put everything back/);
-    await plane.kubectl(['delete', 'deployment', 'fleetrelay-agent', '--namespace', 'fleetrelay']);
-    await expect(script('te*st')).rejects.toThrow(/no name of a fleet/);
-    expect(await script('test', '--dry-run=server')).toContain('configmap "ours" deleted');
-    await expectThere('by-script', ['ours', 'theirs']);
-    await script('test');
-    await expectThere('by-script', ['theirs']);
   });
 
   /** A namespace of the fleet with one object of it and one of somebody else. */
