@@ -148,6 +148,21 @@ describe('what the image holds, as an unprivileged user who may write nowhere in
     expect(execFileSync(command, [...rest, ...places], { encoding: 'utf8' }).trim()).toBe(join(work, 'x'));
   });
 
+  test.for([
+    ['serve', 'kustomize/management-server/deployment.yaml'],
+    ['agent', 'kustomize/agent/deployment.yaml'],
+    ['serve', 'helm/fleetrelay/templates/deployment.yaml'],
+    ['agent', 'helm/fleetrelay-agent/templates/deployment.yaml'],
+  ] as const)('it knows every argument of %s in %s', async ([command, path]) => {
+    const help = start([command, '--help']);
+    expect(await help.ended).toBe(0);
+    const known = new Set(help.output().match(/--[a-z][a-z-]+/g));
+    const manifest = readFileSync(join(PROJECT, 'deploy', path), 'utf8');
+    const given = [...manifest.matchAll(/^ +- (--[a-z][a-z-]+)/gm)].map(([, flag]) => flag);
+    expect(given.length).toBeGreaterThan(1);
+    expect(given.filter((flag) => flag === undefined || !known.has(flag))).toEqual([]);
+  });
+
   test('server and agent start, are healthy, and end on SIGTERM', async () => {
     for (const folder of ['desired', 'cluster']) {
       mkdirSync(join(work, folder));
