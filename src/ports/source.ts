@@ -50,8 +50,11 @@ export interface Source {
   readonly name: SourceName;
   /** Kind and address without credentials, for people. */
   readonly address: string;
-  /** Starts following. `admitted`: the revision that the ledger says was admitted last, for telling a rewritten history. */
-  start(listener: SourceListener, admitted: string | undefined): void;
+  /**
+   * Starts following. `admitted`: the revision that the ledger says was admitted last, for telling a rewritten history.
+   * `remembered`: paths of the declarations that it remembers from this source.
+   */
+  start(listener: SourceListener, admitted: string | undefined, remembered: readonly string[]): void;
   /** Look now (a hook fired, a person asked). */
   trigger(): void;
   /** Admits a refused revision; false if that revision does not wait. */

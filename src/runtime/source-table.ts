@@ -79,7 +79,8 @@ export function createSourceTable(deps: {
       loop.transact(() => undefined);
       loop.settle();
       for (const [order, source] of sources.entries()) {
-        source.start(listenerFor(source, order), ledger.admittedRevision(source.name));
+        const remembered = rememberedPaths(engine, source.name);
+        source.start(listenerFor(source, order), ledger.admittedRevision(source.name), remembered);
       }
     },
     get: (name) => states.get(name),
@@ -100,6 +101,13 @@ export function createSourceTable(deps: {
 /** It has synced or failed once. */
 export function hasSpoken({ condition, admitted }: SourceState): boolean {
   return condition.state !== 'pending' || admitted !== undefined;
+}
+
+function rememberedPaths({ inputs }: Engine, source: string): readonly string[] {
+  const all = [inputs.lastReadClusters, inputs.lastReadPlacements, inputs.lastReadPolicy];
+  return all.flatMap((lastRead) =>
+    [...lastRead.entries('')].flatMap(({ value: { origin } }) => (origin.source === source ? [origin.path] : [])),
+  );
 }
 
 function stageFile(engine: Engine, source: string, path: string, file: FileReading | null): void {

@@ -2,12 +2,11 @@ import { sha256, snapshotDigest } from '../../model/digest.ts';
 import { errorText } from '../../model/error-text.ts';
 import type { Digest, SourceName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CustomResource, CustomResourceState, CustomResources } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Source } from '../../ports/source.ts';
-import { type Admission, createAdmission } from '../tree/admission.ts';
+import { type Admission, createAdmission, type Refusal } from '../tree/admission.ts';
 import {
   createTreeReader,
   type DecodeFile,
@@ -17,7 +16,7 @@ import {
 } from '../tree/tree-reader.ts';
 import { createGatherer, type Gatherer } from './gatherer.ts';
 import { createMassDeletionWatch, type MassDeletionWatch } from './mass-deletion.ts';
-import { displayKind, kindPath, resourcePath } from './resource-path.ts';
+import { displayKind, kindPath, resourceOfPath, resourcePath } from './resource-path.ts';
 import { resourceText } from './resource-text.ts';
 
 /** A source whose files are custom resources. */
@@ -99,8 +98,9 @@ export function createKubernetesSource(deps: SourceDeps, options: KubernetesSour
   return {
     name,
     address,
-    start: (listener, admitted) => {
+    start: (listener, admitted, remembered) => {
       admission.start(listener, admitted);
+      following.watch.recall(remembered.flatMap((path) => resourceOfPath(path) ?? []));
       deps.resources.start(gatherer.changed);
     },
     trigger: gatherer.changed,
@@ -164,8 +164,8 @@ async function takeIn(following: Following, tree: Tree): Promise<'entered' | 're
   const candidate = { revision: tree.revision, prepared };
   const refusal = refusalOf(following, tree);
   if (refusal !== undefined) {
-    if (admission.waiting() === tree.revision) admission.stillRefused();
-    else admission.refuse(candidate, refusal);
+    // Also if this revision waits already: kinds may have come back since.
+    admission.refuse(candidate, refusal);
     return 'refused';
   }
   admission.enter(candidate);
@@ -179,19 +179,15 @@ function haveEntered(following: Following, tree: Tree): void {
   following.watch.entered(tree.state);
 }
 
-function refusalOf({ entered, admission, watch }: Following, tree: Tree) {
-  const after = keysOf(tree);
-  if (entered !== undefined) return watch.judge(keysOf(entered), after);
+function refusalOf({ entered, admission, watch }: Following, { state, revision, unknown }: Tree): Refusal | undefined {
+  const judged = watch.judge(new Set(entered?.state.objects.keys()), state);
+  if (judged !== undefined || entered !== undefined) return judged;
   const admitted = admission.admitted();
-  const wasThere = admitted !== undefined && admitted !== tree.revision;
-  // An earlier process has seen resources, unless what it admitted was this very nothing.
-  return wasThere && after.size === 0 && tree.unknown.size === 0
+  // An earlier process has seen something, unless what it admitted was this very nothing.
+  const hadAny = admitted !== undefined && admitted !== revision;
+  return hadAny && state.objects.size === 0 && unknown.size === 0
     ? { reason: 'AllDeleted', message: 'all custom resources are gone' }
     : undefined;
-}
-
-function keysOf({ resources }: Tree): ReadonlySet<ObjectKey> {
-  return new Set([...resources.values()].map(({ key }) => key));
 }
 
 function treeOf(state: CustomResourceState): Tree {

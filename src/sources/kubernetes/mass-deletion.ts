@@ -5,11 +5,13 @@ import { displayKind } from './resource-path.ts';
 
 /** Tells deletions that a person means from those that befall a kind as a whole. */
 export interface MassDeletionWatch {
+  /** Resources that an earlier process has seen, before anything is looked at. */
+  recall(resources: readonly ObjectKey[]): void;
   /** Notes which kinds are unknown: what they come back with is looked at twice. */
   note(state: CustomResourceState): void;
   /** Why the step from one set of resources to another must not happen by itself. */
-  judge(before: ReadonlySet<ObjectKey>, after: ReadonlySet<ObjectKey>): Refusal | undefined;
-  /** A set of resources has entered: what was lost is lost. */
+  judge(before: ReadonlySet<ObjectKey>, state: CustomResourceState): Refusal | undefined;
+  /** A set of resources has entered: what was lost of kinds that are known is lost. */
   entered(state: CustomResourceState): void;
 }
 
@@ -19,37 +21,61 @@ export interface MassDeletionWatch {
  */
 export function createMassDeletionWatch(): MassDeletionWatch {
   const wereUnknown = new Set<string>();
+  /** Of kinds that have not been listed since. */
+  const recalled = new Set<ObjectKey>();
   return {
+    recall: (resources) => {
+      for (const key of resources) recalled.add(key);
+    },
     note: ({ kinds }) => {
       for (const { kind, state } of kinds) if (state === 'unknown') wereUnknown.add(kind);
     },
-    judge: (before, after) => {
-      if (before.size > 0 && after.size === 0) {
-        return { reason: 'AllDeleted', message: 'all custom resources are gone' };
-      }
-      const had = countByKind(before);
-      const left = countByKind(new Set([...before].filter((key) => after.has(key))));
-      for (const [kind, count] of had) {
-        const lost = count - (left.get(kind) ?? 0);
-        const allOfSeveral = lost === count && count > 1;
-        const cameBackSmaller = wereUnknown.has(kind) && lost * 2 > count;
-        if (!allOfSeveral && !cameBackSmaller) continue;
-        const message = `${lost} of ${count} custom resources of ${displayKind(kind)} are gone at once`;
-        return { reason: 'KindDeleted', message };
-      }
-      return undefined;
+    judge: (entered, state) => {
+      const complete = completeKinds(state);
+      const stillUnknown = [...recalled].filter((key) => !complete.has(kindOf(key)));
+      return judge(
+        new Set([...entered, ...recalled]),
+        new Set([...state.objects.keys(), ...stillUnknown]),
+        wereUnknown,
+      );
     },
-    entered: ({ kinds }) => {
-      for (const { kind, state } of kinds) if (state === 'complete') wereUnknown.delete(kind);
+    entered: (state) => {
+      const complete = completeKinds(state);
+      for (const kind of complete) wereUnknown.delete(kind);
+      for (const key of recalled) if (complete.has(kindOf(key))) recalled.delete(key);
     },
   };
 }
 
-function countByKind(keys: ReadonlySet<ObjectKey>): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const key of keys) {
-    const { group, kind } = objectRefOf(key);
-    counts.set(`${group}/${kind}`, (counts.get(`${group}/${kind}`) ?? 0) + 1);
+function judge(
+  before: ReadonlySet<ObjectKey>,
+  after: ReadonlySet<ObjectKey>,
+  wereUnknown: ReadonlySet<string>,
+): Refusal | undefined {
+  if (before.size > 0 && after.size === 0) return { reason: 'AllDeleted', message: 'all custom resources are gone' };
+  const left = countByKind([...before].filter((key) => after.has(key)));
+  for (const [kind, count] of countByKind([...before])) {
+    const lost = count - (left.get(kind) ?? 0);
+    const allOfSeveral = lost === count && count > 1;
+    const cameBackSmaller = wereUnknown.has(kind) && lost * 2 > count;
+    if (!allOfSeveral && !cameBackSmaller) continue;
+    const message = `${lost} of ${count} custom resources of ${displayKind(kind)} are gone at once`;
+    return { reason: 'KindDeleted', message };
   }
+  return undefined;
+}
+
+function completeKinds({ kinds }: CustomResourceState): ReadonlySet<string> {
+  return new Set(kinds.filter(({ state }) => state === 'complete').map(({ kind }) => kind));
+}
+
+function kindOf(key: ObjectKey): string {
+  const { group, kind } = objectRefOf(key);
+  return `${group}/${kind}`;
+}
+
+function countByKind(keys: readonly ObjectKey[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const kind of keys.map(kindOf)) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   return counts;
 }

@@ -111,7 +111,7 @@ test('the files source over a real folder notices changes by events', async () =
     { name: must(parseSourceName('folder')), rescanSeconds: 3600, settleMs: 30 },
   );
   const told = createSourceRecorder();
-  source.start(told, undefined);
+  source.start(told, undefined, []);
   const until = (check: () => boolean): Promise<void> =>
     expect.poll(check, { timeout: 20_000, interval: 10 }).toBe(true);
   await until(() => told.files.has('a.yaml'));

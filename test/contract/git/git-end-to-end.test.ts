@@ -53,7 +53,7 @@ function follow(directory: string, admitted?: string): SourceRecorder {
     { name: must(parseSourceName('fleet')), pollIntervalSeconds: 3600 },
   );
   const told = createSourceRecorder();
-  source.start(told, admitted);
+  source.start(told, admitted, []);
   return told;
 }
 

@@ -17,7 +17,7 @@ async function follow(tree: FakeFileTree, admitted?: string) {
     { name: must(parseSourceName('folder')), rescanSeconds: 30, settleMs, maxFileBytes: 100 },
   );
   const told = createSourceRecorder();
-  source.start(told, admitted);
+  source.start(told, admitted, []);
   await clock.advance(settleMs);
   const settled = (): Promise<void> => clock.advance(settleMs * 2);
   return { clock, source, told, decoded, settled };

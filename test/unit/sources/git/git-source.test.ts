@@ -29,7 +29,7 @@ async function follow({ remote = createFakeGitRemote(), repo, admitted, options 
     { name: must(parseSourceName('fleet')), pollIntervalSeconds: 60, ...options },
   );
   const told = createSourceRecorder();
-  source.start(told, admitted);
+  source.start(told, admitted, []);
   await clock.settle();
   const look = async (): Promise<void> => {
     source.trigger();
@@ -219,7 +219,7 @@ describe('partial', () => {
       },
       { name: must(parseSourceName('fleet')), pollIntervalSeconds: 60 },
     );
-    source.start(told, undefined);
+    source.start(told, undefined, []);
     await clock.settle();
     expect(told.observations[0]).toMatchObject({ state: 'partial', diagnostics: [{ reason: 'DecoderFailed' }] });
   });

@@ -19,14 +19,14 @@ const east = 'admin.gloo.solo.io/KubernetesCluster/fleet/east';
 const eastPath = 'KubernetesCluster.admin.gloo.solo.io/fleet/east.yaml';
 const appsPath = 'Placement.fleetrelay.dev/fleet/apps.yaml';
 
-function follow(fake: FakeCustomResources, admitted?: string) {
+function follow(fake: FakeCustomResources, admitted?: string, remembered: readonly string[] = []) {
   const clock = createVirtualClock();
   const source = createKubernetesSource(
     { resources: fake.resources, decode: decodeFile, clock, log: silentLog },
     { name: must(parseSourceName('custom')), address: 'https://127.0.0.1:6443' },
   );
   const recorder = createSourceRecorder();
-  source.start(recorder, admitted);
+  source.start(recorder, admitted, remembered);
   return { source, recorder, clock, later: () => clock.advance(3_000) };
 }
 
@@ -218,6 +218,23 @@ describe('custom resources as a source', () => {
     await later();
     expect(recorder.lastCondition()).toMatchObject({ state: 'synced' });
     expect(recorder.files.has('Placement.fleetrelay.dev/fleet/most.yaml')).toBe(false);
+  });
+
+  it('are remembered over a restart in which their kinds come back one by one, and empty', async () => {
+    const fake = createFakeCustomResources();
+    const kinds = fake.resources.state().kinds.map(({ kind }) => kind);
+    for (const kind of kinds) fake.kind(kind, 'unknown', 'it is not installed');
+    const { source, recorder, later } = follow(fake, 'an earlier revision', [eastPath, appsPath]);
+    await later();
+    for (const kind of kinds) {
+      fake.kind(kind, 'complete');
+      await later();
+    }
+    expect(recorder.observations.every(({ state }) => state === 'partial')).toBe(true);
+    const { state, refusedRevision = '' } = recorder.lastCondition() ?? {};
+    expect(state).toBe('refused');
+    expect(source.accept(refusedRevision)).toBe(true);
+    expect(recorder.observations.at(-1)?.state).toBe('whole');
   });
 
   it('can be none from the start', async () => {
