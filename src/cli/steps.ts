@@ -10,6 +10,7 @@ const TONES: Readonly<Record<Step['outcome'], Tone>> = {
   removed: 'warn',
   absent: 'faint',
   left: 'warn',
+  failed: 'bad',
 };
 
 /** One line for each step, as kubectl would say it. */

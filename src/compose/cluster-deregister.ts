@@ -37,6 +37,8 @@ export interface DeregisterReport {
   readonly notes: readonly string[];
 }
 
+const SETTINGS = 'fleetrelay-agent-settings';
+
 /**
  * Takes a cluster out of the fleet. What the fleet has made in it stays, unless its removal is asked for. Works without
  * the server. Rejects with a text for a person; what was done before that stays done, and doing it again goes on.
@@ -95,7 +97,7 @@ async function undeclare(
 /** A wrong context must not cost another cluster its agent: the agent's own settings say which cluster this is. */
 async function checkCluster({ client, namespace }: Kube, cluster: ClusterName): Promise<void> {
   const resource = { group: '', version: 'v1', resource: 'configmaps' };
-  const path = resourcePath({ resource, namespace, name: 'fleetrelay-agent' });
+  const path = resourcePath({ resource, namespace, name: SETTINGS });
   const answer = await client.request({ method: 'GET', path });
   if (answer.type === 'refused' && answer.status === 404) return;
   if (answer.type !== 'ok') throw new Error(`${client.server}: ${refusalOf(answer)}`);
@@ -105,7 +107,10 @@ async function checkCluster({ client, namespace }: Kube, cluster: ClusterName): 
   throw new Error(`the agent in namespace ${namespace} of ${client.server} is that of ${found}, not of ${cluster}`);
 }
 
-/** Everything but the namespace, in which the inventory is: a later agent finds what it owns. The Deployment goes first. */
+/**
+ * Everything but the namespace with the inventory, by which a later agent finds what it owns, and the settings, which say
+ * whose inventory it is. The Deployment goes first.
+ */
 async function uninstallAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): Promise<readonly Step[]> {
   const { namespace } = kube;
   const manifests = agentManifests({
@@ -116,7 +121,7 @@ async function uninstallAgent(kube: Kube, cluster: ClusterName, dryRun: boolean)
     token: '',
     ca: '',
     access: AGENT_ACCESS,
-  }).filter(({ kind }) => kind !== 'Namespace');
+  }).filter(({ kind, metadata }) => kind !== 'Namespace' && !(isJsonObject(metadata) && metadata.name === SETTINGS));
   const first = ({ kind }: JsonObject): number => (kind === 'Deployment' ? 0 : 1);
   const steps: Step[] = [];
   for (const manifest of manifests.toSorted((a, b) => first(a) - first(b))) {
@@ -153,7 +158,9 @@ function notesOf({ cluster, from, inside, dryRun }: DeregisterRequest, holds: nu
           `to remove them as well: fleetrelay cluster deregister ${cluster} --agent-context CONTEXT --uninstall-agent --remove-objects --confirm ${cluster}`,
         ]),
     ...(inside?.uninstallAgent === true
-      ? ['the namespace of the agent stays, with the inventory in it; kubectl delete namespace removes both']
+      ? [
+          'the namespace of the agent stays, with its settings and the inventory in it; kubectl delete namespace removes them',
+        ]
       : []),
   ];
 }

@@ -152,7 +152,7 @@ function isEnd({ type }: RemoveOutcome): boolean {
 function toStep(kube: Kube, record: InventoryRecord, outcome: RemoveOutcome): Step {
   if (outcome.type === 'gone') return stepOf(kube, record, 'removed');
   const message = outcome.type === 'paused' ? 'the stop button is on' : outcome.message;
-  return { ...stepOf(kube, record, 'left'), message };
+  return { ...stepOf(kube, record, isEnd(outcome) ? 'left' : 'failed'), message };
 }
 
 function leftStep(kube: Kube, record: InventoryRecord): Step {

@@ -2,8 +2,8 @@
 export interface Step {
   /** Kind and name, for people: `KubernetesCluster east`, `Deployment.apps/fleetrelay/fleetrelay-agent`. */
   readonly what: string;
-  /** `absent`: it was not there to be removed. `left`: it stays on purpose. */
-  readonly outcome: 'created' | 'changed' | 'unchanged' | 'removed' | 'absent' | 'left';
+  /** `absent`: it was not there to be removed. `left`: it stays on purpose. `failed`: it should go, and did not. */
+  readonly outcome: 'created' | 'changed' | 'unchanged' | 'removed' | 'absent' | 'left' | 'failed';
   /** A path, or the address of an API server. */
   readonly where: string;
   /** Why, where that is not plain. */

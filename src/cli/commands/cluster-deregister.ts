@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { DeregisterReport, DeregisterRequest } from '../../compose/cluster-deregister.ts';
+import type { DeregisterRequest } from '../../compose/cluster-deregister.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { clusterName } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
@@ -73,7 +73,7 @@ export function deregisterCommand(parent: Command, context: CliContext): void {
         writeSteps(out, report.steps);
         for (const note of report.notes) out.write(`${note}\n`);
       });
-      context.exit(isDone(report, flags) ? EXIT.ok : EXIT.notWell);
+      context.exit(report.steps.some(({ outcome }) => outcome === 'failed') ? EXIT.notWell : EXIT.ok);
     });
 }
 
@@ -123,9 +123,4 @@ function fromOf(flags: Flags): DeregisterRequest['from'] {
   }
   if (file !== undefined) return { type: 'file', path: file };
   return directory === undefined ? { type: 'none' } : { type: 'checkout', folder: directory };
-}
-
-/** What was left of what should go asks for a person. */
-function isDone({ steps }: DeregisterReport, { removeObjects }: Flags): boolean {
-  return removeObjects === undefined || steps.every(({ outcome }) => outcome !== 'left');
 }
