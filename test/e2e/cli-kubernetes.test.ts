@@ -338,6 +338,23 @@ describe.skipIf(noKubernetes)('commands on a real API server', () => {
     });
   });
 
+  it('a cluster is registered and deregistered as a custom resource', async () => {
+    const crd = fileURLToPath(new URL('../../deploy/crds/admin.gloo.solo.io_kubernetesclusters.yaml', import.meta.url));
+    await kubectl('apply', '--server-side', '-f', crd);
+    await kubectl('wait', '--for=condition=Established', 'crd', 'kubernetesclusters.admin.gloo.solo.io');
+    const apply = (...more: string[]): Promise<Run> => run('cluster', 'register', 'west', '--apply', ...kube, ...more);
+    await until('the kind is offered', async () => (await apply('--label', 'env=prod')).out.includes('created'));
+    expect((await apply('--label', 'env=prod')).out).toContain('west unchanged');
+    await kubectl('label', 'kubernetescluster', '-n', 'fleetrelay', 'west', 'env=dev', '--overwrite');
+    const taken = await apply('--label', 'env=prod');
+    expect([taken.code, taken.err]).toEqual([1, expect.stringContaining('--force takes the fields over')]);
+    expect((await apply('--label', 'env=prod', '--force')).out).toContain('west changed');
+    const gone = await run('cluster', 'deregister', 'west', '--delete', ...kube);
+    expect([gone.code, gone.out]).toEqual([0, expect.stringContaining('west removed')]);
+    const again = await run('cluster', 'deregister', 'west', '--delete', ...kube);
+    expect([again.code, again.out]).toEqual([0, expect.stringContaining('west absent')]);
+  });
+
   describe('deregister', () => {
     const deregister = (...more: string[]): Promise<Run> =>
       run('cluster', 'deregister', 'east', '--agent-kubeconfig', plane.kubeconfig(), ...more);

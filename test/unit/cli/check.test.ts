@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import { fleetFindings } from '../../../src/compose/check-fleet.ts';
+import type { Finding } from '../../../src/compose/finding.ts';
+import type { ClusterView, FleetView, OutputView } from '../../../src/server/api.ts';
+import { recordingRoots, runCli } from '../../support/cli.ts';
+import { runServer } from '../../support/running-server.ts';
+import { clusterView, fakeApi, fleetView } from '../../support/server-api.ts';
+
+const source = fleetView().sources[0];
+const well = fleetView({
+  clusters: [clusterView('east')],
+  heldRemovals: [],
+  diagnostics: [],
+});
+
+function findings(fleet: FleetView, outputs: readonly OutputView[] = []): readonly Finding[] {
+  return fleetFindings(fleet, outputs, { version: '0.0.1', api: 'http://127.0.0.1:9980' });
+}
+
+function troubles(fleet: FleetView, outputs?: readonly OutputView[]): readonly Finding[] {
+  return findings(fleet, outputs).filter(({ severity }) => severity !== 'ok');
+}
+
+function output(over: Partial<OutputView>): OutputView {
+  const object = 'ConfigMap/web/settings';
+  return {
+    cluster: 'east',
+    object,
+    state: 'applied',
+    digest: null,
+    origins: [],
+    reason: '',
+    message: '',
+    health: null,
+    ...over,
+  };
+}
+
+function east(over: Partial<ClusterView>): FleetView {
+  return { ...well, clusters: [clusterView('east', over)] };
+}
+
+test('a fleet that is well has nothing wrong, and says what was looked at', () => {
+  expect(troubles(well)).toEqual([]);
+  expect(findings(well).map(({ reason }) => reason)).toEqual([
+    'ServerReachable',
+    'ServerReady',
+    'SourceSynced',
+    'ClusterInSync',
+  ]);
+});
+
+describe('what is wrong is named with a way out:', () => {
+  const bound =
+    'refused: the name east belongs to cluster id a, not b; if the cluster was replaced, run: fleetrelay cluster replace east';
+  const condition = (type: string, reason: string, message = 'm') => ({
+    type,
+    status: 'False' as const,
+    reason,
+    message,
+  });
+  const cases: readonly (readonly [name: string, fleet: FleetView, reason: string, fix: RegExp])[] = [
+    ['not ready', { ...well, ready: false }, 'ServerNotReady', /readyz/],
+    ['another version', { ...well, version: '0.9.0' }, 'VersionSkew', /minor version/],
+    ['no clusters', { ...well, clusters: [] }, 'NoClusters', /cluster register/],
+    [
+      'never connected',
+      east({ connected: false, connectionSince: null }),
+      'NeverConnected',
+      /cluster register east --install/,
+    ],
+    ['disconnected', east({ connected: false }), 'AgentDisconnected', /fleetrelay check --context/],
+    ['another id', east({ connected: false, trouble: bound }), 'AgentRefused', /^fleetrelay cluster replace east$/],
+    ['a delta that is not taken', east({ trouble: 'too large' }), 'DeltaRejected', /log of the agent of east/],
+    ['not warm', east({ warm: false }), 'NotWarm', /^$/],
+    ['unknown kinds', east({ conditions: [condition('Discovered', 'KindsUnknown')] }), 'KindsUnknown', /excludedKinds/],
+    [
+      'a cluster that does not answer',
+      east({ conditions: [condition('InSync', 'ClusterUnreadable')] }),
+      'ClusterUnreadable',
+      /log/,
+    ],
+    ['a declaration as last read', east({ conditions: [condition('Declared', 'AsLastRead')] }), 'AsLastRead', /mend/],
+    ['an agent of another version', east({ agentVersion: '0.9.0' }), 'VersionSkew', /upgrade/],
+    [
+      'a status branch that fails',
+      { ...well, statusBranch: { state: 'failing', message: 'denied', commit: null } },
+      'StatusBranchFailing',
+      /write access/,
+    ],
+    ['held removals', { ...well, heldRemovals: fleetView().heldRemovals }, 'RemovalsHeld', /fleetrelay approve a{12}$/],
+    ['a bad file', { ...well, diagnostics: fleetView().diagnostics }, 'YamlSyntax', /^$/],
+  ];
+  test.each(cases)('%s', (_name, fleet, reason, fix) => {
+    const found = troubles(fleet);
+    expect(found.map((each) => each.reason)).toContain(reason);
+    expect(found.find((each) => each.reason === reason)?.fix ?? '').toMatch(fix);
+  });
+
+  test.each([
+    ['failing', 'SourceFailing', /mend the access/],
+    ['refused', 'SourceRefused', /fleetrelay source accept main 222222222222$/],
+  ] as const)('a source that is %s', (state, reason, fix) => {
+    if (source === undefined) throw new Error('there is no source');
+    const sources = [{ ...source, state, message: 'm', refusedRevision: '2'.repeat(40) }];
+    expect(troubles({ ...well, sources }).find((each) => each.reason === reason)?.fix).toMatch(fix);
+  });
+
+  test.each([
+    [output({ state: 'failed', reason: 'NoSuchKind', message: 'no' }), 'NoSuchKind', /CustomResourceDefinition/],
+    [output({ state: 'failed', message: 'no' }), 'ObjectFailed', /fleetrelay explain east ConfigMap\/web\/settings/],
+    [output({ state: 'conflict', message: 'kubectl has it' }), 'ObjectConflict', /cluster adopt east --dry-run/],
+    [output({ state: 'held', reason: 'KindUnknown' }), 'KindUnknown', /namespace/],
+    [output({ state: 'paused' }), 'ClusterPaused', /fleetrelay.dev\/paused-/],
+  ])('an object that is %o', (each, reason, fix) => {
+    expect(troubles(well, [each]).find((found) => found.reason === reason)?.fix).toMatch(fix);
+  });
+
+  test('hundreds of objects are not hundreds of findings', () => {
+    const many = Array.from({ length: 300 }, (_, index) =>
+      output({ state: 'failed', object: `ConfigMap/web/c${index}` }),
+    );
+    const found = troubles(well, many);
+    expect(found).toHaveLength(11);
+    expect(found.at(-1)?.what).toBe('290 more objects are not as they should be');
+  });
+
+  test('what ends by itself is no finding', () => {
+    const states = ['pending', 'removing', 'kept', 'unreachable', 'applied'] as const;
+    expect(
+      troubles(
+        well,
+        states.map((state) => output({ state })),
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('fleetrelay check', () => {
+  test('prints findings by area, without colours as words, and exits with 1 for an error', async () => {
+    const server = await runServer({ api: fakeApi() });
+    try {
+      const { code, out } = await runCli(['check', '--api', server.url]);
+      expect(code).toBe(1);
+      expect(out).toMatch(/^server\n {2}ok {6}http/);
+      expect(out).toContain('error   clusters/east/web.yaml:3:5: bad indentation [YamlSyntax]');
+      expect(out).toContain('do: look at them with `fleetrelay approve --list`');
+      expect(out).not.toContain('\u001b');
+      const json = JSON.parse((await runCli(['check', '--api', server.url, '-o', 'json'])).out);
+      expect(json).toMatchObject({ errors: 2, findings: expect.any(Array) });
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('looks at a cluster and a checkout although the server is away', async () => {
+    const roots = recordingRoots();
+    const { code, out } = await runCli(['check', '--api', 'http://127.0.0.1:1', '--directory', 'd', '-n', 'x'], {
+      roots,
+    });
+    expect(code).toBe(1);
+    expect(out).toContain('[ServerUnreachable]');
+    expect(roots.calls).toEqual([
+      ['checkRepository', 'd'],
+      ['checkKubernetes', { namespace: 'x' }],
+    ]);
+  });
+
+  test('has to have something to look at', async () => {
+    expect(await runCli(['check', '--no-server'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('nothing to look at'),
+    });
+  });
+});

@@ -1,0 +1,180 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { compositionRoots } from '../../../src/cli/roots.ts';
+import { type CliRun, recordingRoots, runCli } from '../../support/cli.ts';
+import { runServer } from '../../support/running-server.ts';
+import { fakeApi } from '../../support/server-api.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'fleetrelay-cluster-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const put = (path: string, text: string): void => {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+};
+const cluster = (...args: string[]): Promise<CliRun> =>
+  runCli(['cluster', ...args], { roots: compositionRoots, cwd: folder });
+const EAST =
+  'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata:\n  name: east\n  labels:\n    env: prod\n';
+
+describe('a wrong command line exits with 2 and', () => {
+  test.each([
+    [['register', 'East'], 'lower-case'],
+    [['register', 'east', '--label', 'x'], 'KEY=VALUE'],
+    [['register', 'east', '--context', 'x'], '--agent-context'],
+    [['register', 'east', '--file', 'a', '--directory', 'b'], 'cannot be used with'],
+    [['register', 'east', '--install'], '--server HOST:PORT'],
+    [['register', 'east', '--server', 'a:1'], '--install or --agent-manifests'],
+    [['register', 'east', '--install', '--agent-manifests', '--server', 'a:1'], 'cannot be used with'],
+    [['register', 'east', '--install', '--server', 'a:1', '--allow', 'everything'], 'Allowed choices are secrets'],
+    [['deregister', 'east'], '--directory CHECKOUT'],
+    [['deregister', 'east', '--remove-objects'], '--confirm east'],
+    [['deregister', 'east', '--remove-objects', '--confirm', 'west'], '--confirm east'],
+    [['deregister', 'east', '--directory', '.', '--context', 'x'], '--delete'],
+    [['adopt', 'east', '--directory', '.'], '--fleet'],
+    [['list', '--watch', '-o', 'json'], '--watch prints a table'],
+  ])('%j says: %s', async (args, said) => {
+    const { code, out, err } = await runCli(['cluster', ...args]);
+    expect(err).toContain(said);
+    expect([code, out]).toEqual([2, '']);
+  });
+});
+
+describe('cluster register', () => {
+  test('prints the KubernetesCluster alone on stdout', async () => {
+    const { code, out } = await cluster('register', 'east', '--label', 'env=prod');
+    expect([code, out]).toEqual([0, EAST]);
+  });
+
+  test('writes it into a checkout, once', async () => {
+    const first = await cluster('register', 'east', '--label', 'env=prod', '--directory', '.');
+    expect(first.out).toBe('KubernetesCluster east created in clusters/east/cluster.yaml\n');
+    expect(readFileSync(join(folder, 'clusters/east/cluster.yaml'), 'utf8')).toBe(EAST);
+    expect((await cluster('register', 'east', '--label', 'env=prod', '--directory', '.')).out).toContain('unchanged');
+  });
+
+  test('finds where it is declared already, whatever words say the same', async () => {
+    put('elsewhere.yaml', `# by hand\n${EAST}`);
+    const same = await cluster('register', 'east', '--label', 'env=prod', '--directory', '.');
+    expect(same.out).toBe('KubernetesCluster east unchanged in elsewhere.yaml\n');
+    const other = await cluster('register', 'east', '--label', 'env=dev', '--directory', '.');
+    expect([other.code, other.err]).toEqual([1, expect.stringContaining('says something else')]);
+    expect(readFileSync(join(folder, 'elsewhere.yaml'), 'utf8')).toContain('# by hand');
+    const forced = await cluster('register', 'east', '--label', 'env=dev', '--directory', '.', '--force');
+    expect(forced.out).toContain('changed in elsewhere.yaml');
+    expect(existsSync(join(folder, 'clusters'))).toBe(false);
+  });
+
+  test('never touches a file that holds more', async () => {
+    put('all.yaml', `${EAST}---\n${EAST.replace('name: east', 'name: west')}`);
+    const { code, err } = await cluster('register', 'east', '--directory', '.', '--force');
+    expect([code, err]).toEqual([1, expect.stringContaining('change it there by hand')]);
+  });
+
+  test('writes nothing in a dry run, nor when the agent’s part cannot be done', async () => {
+    expect((await cluster('register', 'east', '--file', 'e.yaml', '--dry-run')).out).toContain('created (dry run)');
+    const missing = ['--agent-manifests', 'm.yaml', '--server', 'a:1', '--token-file', 'none'];
+    expect(await cluster('register', 'east', '--file', 'e.yaml', ...missing)).toMatchObject({ code: 1 });
+    expect(existsSync(join(folder, 'e.yaml'))).toBe(false);
+  });
+
+  test('refuses what a server would refuse', async () => {
+    const { code, err } = await cluster('register', 'east', '--label', 'env=-x-');
+    expect([code, err]).toEqual([1, expect.stringContaining('"-x-"')]);
+  });
+
+  test('writes manifests with a token for their owner alone', async () => {
+    put('token', 'frt1_abc\n');
+    const args = ['--agent-manifests', 'm.yaml', '--server', 'a:1', '--token-file', 'token'];
+    const { code, out, err } = await cluster('register', 'east', '--file', 'e.yaml', ...args);
+    expect([code, out + err]).toEqual([0, expect.not.stringContaining('frt1_abc')]);
+    expect(readFileSync(join(folder, 'm.yaml'), 'utf8')).toContain('frt1_abc');
+    expect(statSync(join(folder, 'm.yaml')).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('cluster deregister', () => {
+  test('removes the file that declares it, and says what stays', async () => {
+    put('elsewhere.yaml', EAST);
+    expect((await cluster('deregister', 'east', '--directory', '.', '--dry-run')).out).toContain('removed (dry run)');
+    const { code, out } = await cluster('deregister', 'east', '--directory', '.');
+    expect([code, out]).toEqual([0, expect.stringContaining('what the fleet has made in east stays as it is')]);
+    expect(existsSync(join(folder, 'elsewhere.yaml'))).toBe(false);
+    expect((await cluster('deregister', 'east', '--directory', '.')).out).toContain('absent');
+  });
+
+  test('never removes a file that holds more, or another cluster', async () => {
+    put('all.yaml', `${EAST}---\n${EAST.replace('name: east', 'name: west')}`);
+    put('west.yaml', EAST.replace('name: east', 'name: west'));
+    expect((await cluster('deregister', 'east', '--directory', '.')).err).toMatch(/all\.yaml:\d+.*by hand/);
+    expect((await cluster('deregister', 'east', '--file', 'west.yaml')).err).toContain(
+      'declares no KubernetesCluster east',
+    );
+    expect(existsSync(join(folder, 'all.yaml')) && existsSync(join(folder, 'west.yaml'))).toBe(true);
+  });
+});
+
+describe('cluster list', () => {
+  test('shows agents and labels, and goes on with --watch until it is stopped', async () => {
+    const server = await runServer({ api: fakeApi() });
+    try {
+      const { out } = await runCli(['cluster', 'list', '--api', server.url]);
+      expect(out).toMatch(/east +yes .* 0\.0\.0 +region=eu/);
+      const stop = new AbortController();
+      const texts: string[] = [];
+      const stdout = {
+        colour: false,
+        columns: 80,
+        write: (text: string) => {
+          texts.push(text);
+          if (text.startsWith('west')) stop.abort();
+        },
+      };
+      const untilStopped = (): AbortSignal => stop.signal;
+      const watched = await runCli(['cluster', 'list', '--watch', '--api', server.url], { stdout, untilStopped });
+      expect(watched.code).toBe(0);
+      expect(texts.join('')).toMatch(/^CLUSTER .*\neast .*\nwest .*\n$/);
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+test('adopt hands on what the server says, and exits with 1 if something needs a person', async () => {
+  const server = await runServer({ api: fakeApi() });
+  const seen: unknown[] = [];
+  const counts = { create: 1, unchanged: 0, change: 0, adopt: 0, refused: 1, conflict: 0, failed: 0, hidden: 0 };
+  const refused = {
+    object: 'ConfigMap/web/x',
+    verdict: 'refused' as const,
+    owner: '"kubectl"',
+    changes: [{ field: '.data.a', before: 'x\u001b[31m', after: undefined }],
+    conflicts: [{ manager: 'argo', field: '.spec' }],
+    message: '"kubectl" has it',
+    files: ['a.yaml'],
+  };
+  const roots = recordingRoots({
+    clusterAdopt: async (request) => {
+      seen.push(request);
+      return { cluster: 'east', server: 'https://x', objects: [refused], counts };
+    },
+  });
+  try {
+    const args = ['cluster', 'adopt', 'east', '--api', server.url, '--context', 'east'];
+    const dry = await runCli([...args, '--dry-run'], { roots });
+    expect(dry.code).toBe(1);
+    expect(dry.out).not.toContain('\u001b');
+    expect(dry.out).toContain('refused ConfigMap/web/x: "kubectl" has it  (a.yaml)');
+    expect(dry.out).toContain('.spec is held by argo');
+    expect(dry.out).not.toContain('fleetrelay.dev/adopt');
+    expect((await runCli(args, { roots })).out).toContain('fleetrelay.dev/adopt: "true"\n  a.yaml: ConfigMap/web/x');
+    expect(seen[0]).toMatchObject({ fleet: 'shop', kube: { context: 'east' }, desired: { type: 'server' } });
+  } finally {
+    await server.stop();
+  }
+});
