@@ -66,15 +66,18 @@ describe.skipIf(noKubernetes)('what an agent on Kubernetes survives', () => {
 
   it('a history that is compacted away while nobody looked, again and again: what was missed is found', async () => {
     const { plane, edit, remove } = await start();
-    for (let storm = 0; storm < STORMS; storm++) {
+    const names = Array.from({ length: STORMS }, (_, storm) => `storm-${storm}`);
+    fleet.push(Object.fromEntries(names.map((name) => [`apps/${name}.yaml`, configMapYaml(name, 'one')])));
+    for (const name of names) await holds('east', `ConfigMap/web/${name}`, 'one');
+    for (const name of names) {
       fleet.agent('east').signal('SIGSTOP');
-      await edit('ConfigMap/web/a', 'one', `edited in storm ${storm}`);
+      await edit(`ConfigMap/web/${name}`, 'one', 'edited');
       await remove('ConfigMap/web/b');
       await plane.compact();
       await plane.killApiServer();
       await plane.startApiServer();
       fleet.agent('east').signal('SIGCONT');
-      await holds('east', 'ConfigMap/web/a', 'value: one');
+      await holds('east', `ConfigMap/web/${name}`, 'value: one');
       await holds('east', 'ConfigMap/web/b', 'value: one');
     }
     fleet.push({ 'apps/b.yaml': null });

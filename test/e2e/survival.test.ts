@@ -94,12 +94,12 @@ describeOnClusters('what a fleet survives', (clusters, { capabilities }) => {
     await start();
     const bringBack = await (await fleet.cluster('east')).takeAway();
     const east = async () => (await fleet.status()).clusters.find(({ name }) => name === 'east');
-    await until('east is not in sync', async () => (await east())?.inSync === false);
+    await until('east is not in sync', async () => (await east())?.inSync === false, 100_000);
     expect((await east())?.message).toMatch(capabilities.cannotLook);
     await bringBack();
     await until('east is in sync again', async () => (await east())?.inSync, 60_000);
     expect(await fleet.live('east', live('a'))).toContain('one');
-  });
+  }, 200_000);
 
   it('a server that is killed: it goes on from its store and sends nothing', async () => {
     await start();

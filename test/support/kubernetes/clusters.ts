@@ -58,7 +58,7 @@ export function openKubernetesPool(options: ControlPlaneOptions = {}): Kubernete
       const used = all[at];
       all[at] ??= start();
       const pooled = await all[at];
-      if (used !== undefined) await empty(pooled.api);
+      if (used !== undefined) await makeUsable(pooled);
       return createKubernetesTestCluster(pooled, folder);
     },
     release: () => {
@@ -135,6 +135,16 @@ function createKubernetesTestCluster({ plane, api, agentConfig }: Pooled, folder
 function printLive(object: Record<string, unknown>): string {
   const { managedFields: _, ...metadata } = object.metadata as Record<string, unknown>;
   return dump({ ...object, metadata }, { lineWidth: -1 });
+}
+
+async function makeUsable({ plane, api }: Pooled): Promise<void> {
+  // A test that failed may have left it without its API server.
+  const answers = await api.send('GET', '/readyz').catch(() => undefined);
+  if (answers?.status !== 200) {
+    await plane.killApiServer();
+    await plane.startApiServer();
+  }
+  await empty(api);
 }
 
 async function empty(api: ApiRequests): Promise<void> {
