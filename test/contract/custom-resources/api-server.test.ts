@@ -92,7 +92,16 @@ describe.skipIf(noKubernetes)('on an API server', () => {
       for (const name of ['apps', 'web', 'info']) await world.apply(placementResource(name, ['apps/**']));
       await until('all are there', async () => (world.resources.state().objects.size === 3 ? true : undefined));
       atSome = 3;
-      await plane.kubectl(['delete', ...CRDS, '--timeout=60s']);
+      // Keeps the definition in deletion while the others are gone already.
+      const patchInfo = (finalizers: readonly string[]): Promise<string> => {
+        const patch = JSON.stringify({ metadata: { finalizers } });
+        return plane.kubectl(['patch', 'placement', '-n', 'fleet', 'info', '--type=merge', '-p', patch]);
+      };
+      await patchInfo(['fleetrelay.dev/test']);
+      await plane.kubectl(['delete', ...CRDS, '--wait=false']);
+      await comesTo(world, 'unknown', 'is being deleted');
+      expect(world.resources.state().objects.size).toBe(3);
+      await patchInfo([]);
       await comesTo(world, 'unknown', 'install the CustomResourceDefinitions');
       expect(world.resources.state().objects.size).toBe(3);
       expect(atSome).toBe(3);
