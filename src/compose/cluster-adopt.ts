@@ -1,9 +1,7 @@
 import { resolve } from 'node:path';
-import { createFights } from '../adapters/kubernetes/cluster/fights.ts';
-import { createLive } from '../adapters/kubernetes/cluster/live/live.ts';
 import { claimOf } from '../adapters/kubernetes/cluster/ownership.ts';
-import { type Preview, previewApply } from '../adapters/kubernetes/cluster/preview.ts';
-import { findResource, pathOf, type Writing } from '../adapters/kubernetes/cluster/writing.ts';
+import { openLooking, type Preview, previewApply } from '../adapters/kubernetes/cluster/preview.ts';
+import { findResource, type Looking, pathOf } from '../adapters/kubernetes/cluster/writing.ts';
 import { createGraph } from '../engine/collections/graph.ts';
 import { createEngine } from '../engine/graph.ts';
 import { NO_SETTINGS } from '../model/agent-settings.ts';
@@ -31,15 +29,11 @@ export async function previewAdoption(
   io: Pick<RunIo, 'cwd' | 'env' | 'version'>,
 ): Promise<AdoptReport> {
   const kube = await openKube(request.kube, io);
-  const deps = { ...systemDeps(), client: kube.client };
-  const live = createLive(deps, { namespace: kube.namespace, catalog: kube.catalog });
   try {
     const items = await desiredItems(request, kube, io.cwd);
     // What autoscalers scale is left to them, also by a first sync.
-    await live.list('whole');
-    const fights = createFights(deps.clock);
-    const writing: Writing = { ...deps, live, fights, mayWrite: () => false, settings: () => NO_SETTINGS };
-    const judging: Judging = { writing, request, wanted: new Set(items.map(({ key }) => key)) };
+    const looking = await openLooking(kube.client, kube.catalog, NO_SETTINGS);
+    const judging: Judging = { looking, request, wanted: new Set(items.map(({ key }) => key)) };
     const objects: AdoptedObject[] = [];
     for (let start = 0; start < items.length; start += AT_ONCE) {
       objects.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map((item) => judge(judging, item)))));
@@ -49,13 +43,12 @@ export async function previewAdoption(
     ) as Record<AdoptVerdict, number>;
     return { cluster: request.cluster, server: kube.client.server, objects, counts };
   } finally {
-    await live.close();
     await kube.client.close();
   }
 }
 
 interface Judging {
-  readonly writing: Writing;
+  readonly looking: Looking;
   readonly request: AdoptRequest;
   readonly wanted: ReadonlySet<string>;
 }
@@ -103,7 +96,7 @@ async function judge(judging: Judging, item: DesiredView): Promise<AdoptedObject
   }
   const { fleet } = judging.request;
   const stamp = { fleet, key, origins: item.origins as readonly Origin[], scope: [] };
-  const preview = await previewApply(judging.writing, { key, value: item.value, stamp });
+  const preview = await previewApply(judging.looking, { key, value: item.value, stamp });
   return { ...object, ...verdictOf(judging, key, item.value, preview) };
 }
 
@@ -156,11 +149,11 @@ function says(value: JsonObject, annotation: string): boolean {
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** A Secret whose content is not known here: whose is it? Nor is the content of the live one asked for. */
-async function judgeHidden({ writing, request, wanted }: Judging, key: ObjectKey): Promise<Judged> {
-  const resource = await findResource(writing, key);
+async function judgeHidden({ looking, request, wanted }: Judging, key: ObjectKey): Promise<Judged> {
+  const resource = await findResource(looking, key);
   if ('type' in resource) return { verdict: 'failed', message: resource.message };
   const path = pathOf(resource, key);
-  const answer = await writing.client.request({ method: 'GET', path, accept: METADATA_ONLY });
+  const answer = await looking.client.request({ method: 'GET', path, accept: METADATA_ONLY });
   if (answer.type === 'refused' && answer.status === 404) {
     const later = wanted.has(`/Namespace//${objectRefOf(key).namespace}`) ? 'after its namespace, if that is new' : '';
     return { verdict: 'create', message: later };

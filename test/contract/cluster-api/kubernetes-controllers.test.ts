@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { KubernetesCluster } from '../../../src/adapters/kubernetes/cluster/cluster.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
-import type { ObservedObject } from '../../../src/ports/cluster-api.ts';
+import type { ClusterApi, ObservedObject } from '../../../src/ports/cluster-api.ts';
 import { noControllers } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createKubernetesWorld, type KubernetesWorld } from './kubernetes-harness.ts';
@@ -11,7 +10,7 @@ import { fleet, keyOf, request } from './suite.ts';
 describe.skipIf(noControllers)('a Kubernetes cluster whose controllers run', () => {
   let plane: ControlPlane;
   let world: KubernetesWorld;
-  let cluster: KubernetesCluster;
+  let cluster: ClusterApi;
   beforeAll(async () => {
     plane = await startControlPlane({ controllers: true });
     world = await createKubernetesWorld(plane);

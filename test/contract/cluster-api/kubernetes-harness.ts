@@ -1,13 +1,16 @@
+import { loadCatalog } from '../../../src/adapters/kubernetes/api/catalog.ts';
 import { connectKube } from '../../../src/adapters/kubernetes/api/connect.ts';
 import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
-import { createKubernetesCluster, type KubernetesCluster } from '../../../src/adapters/kubernetes/cluster/cluster.ts';
+import { createKubernetesCluster } from '../../../src/adapters/kubernetes/cluster/cluster.ts';
+import { openLooking, type Preview, previewApply } from '../../../src/adapters/kubernetes/cluster/preview.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
+import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import { must } from '../../../src/model/result.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
-import type { ObservedObject } from '../../../src/ports/cluster-api.ts';
+import type { ApplyRequest, ClusterApi, ObservedObject } from '../../../src/ports/cluster-api.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import type { ControlPlane } from '../../support/kubernetes/control-plane.ts';
 
@@ -18,12 +21,14 @@ export interface KubernetesWorld {
   readonly log: ReturnType<typeof createRecordingLog>;
   /** Every request that was sent by the clusters that were opened here, `METHOD path?query`. */
   readonly sent: string[];
-  open(options?: OpenOptions): Promise<KubernetesCluster>;
+  open(options?: OpenOptions): Promise<ClusterApi>;
+  /** What an apply would do, without an agent. */
+  preview(request: ApplyRequest): Promise<Preview>;
   /** Polls the live state until it is so. */
-  until(cluster: KubernetesCluster, what: string, look: (objects: Objects) => boolean): Promise<void>;
+  until(cluster: ClusterApi, what: string, look: (objects: Objects) => boolean): Promise<void>;
   /** Waits until the cluster has seen the object as kubectl shows it now; undefined: gone. */
   seen(
-    cluster: KubernetesCluster,
+    cluster: ClusterApi,
     key: ObjectKey,
     look: (object: ObservedObject | undefined) => boolean,
   ): Promise<ObservedObject>;
@@ -52,10 +57,10 @@ export async function createKubernetesWorld(plane: ControlPlane, web?: string): 
   const log = createRecordingLog();
   const deps = { clock: createSystemClock(), random: createSystemRandom(), log };
   const sent: string[] = [];
-  const opened: { readonly cluster: KubernetesCluster; readonly client: KubeClient }[] = [];
-  return { ...names, log, sent, open, until, seen, close };
+  const opened: { readonly cluster: ClusterApi; readonly client: KubeClient }[] = [];
+  return { ...names, log, sent, open, preview, until, seen, close };
 
-  async function open({ user, mayWrite = () => true, clock, overtaken }: OpenOptions = {}): Promise<KubernetesCluster> {
+  async function open({ user, mayWrite = () => true, clock, overtaken }: OpenOptions = {}): Promise<ClusterApi> {
     const connection = await connectKube(deps, { kubeconfig: plane.kubeconfig(user), userAgent: 'test' });
     const client = recording(must(connection).client, sent);
     const options = { namespace: names.own, mayWrite, ...(overtaken === undefined ? {} : { overtaken }) };
@@ -65,6 +70,15 @@ export async function createKubernetesWorld(plane: ControlPlane, web?: string): 
     );
     opened.push({ cluster, client });
     return cluster;
+  }
+
+  async function preview(request: ApplyRequest): Promise<Preview> {
+    const connection = await connectKube(deps, { kubeconfig: plane.kubeconfig(), userAgent: 'test' });
+    const { client } = must(connection);
+    const catalog = must(await loadCatalog(client));
+    const outcome = await previewApply(await openLooking(client, catalog, NO_SETTINGS), request);
+    await client.close();
+    return outcome;
   }
 
   async function close(): Promise<void> {
@@ -85,7 +99,7 @@ function recording(client: KubeClient, sent: string[]): KubeClient {
   };
 }
 
-async function until(cluster: KubernetesCluster, what: string, look: (objects: Objects) => boolean): Promise<void> {
+async function until(cluster: ClusterApi, what: string, look: (objects: Objects) => boolean): Promise<void> {
   const deadline = performance.now() + 45_000;
   while (performance.now() < deadline) {
     if (look((await cluster.list('hinted')).objects)) return;
@@ -95,7 +109,7 @@ async function until(cluster: KubernetesCluster, what: string, look: (objects: O
 }
 
 async function seen(
-  cluster: KubernetesCluster,
+  cluster: ClusterApi,
   key: ObjectKey,
   look: (object: ObservedObject | undefined) => boolean,
 ): Promise<ObservedObject> {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { KubernetesCluster } from '../../../src/adapters/kubernetes/cluster/cluster.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
+import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
@@ -9,7 +9,7 @@ import { fleet, inventoryChange, keyOf, configMap as mapIn, request } from './su
 describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
   let plane: ControlPlane;
   let world: KubernetesWorld;
-  let cluster: KubernetesCluster;
+  let cluster: ClusterApi;
   beforeAll(async () => {
     plane = await startControlPlane();
   });
@@ -105,9 +105,9 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
 
   test('what a first apply would do is asked of the server and not done', async () => {
     const a = configMap('a', { k: '1' });
-    expect(await cluster.preview(request(a))).toEqual({ type: 'create' });
+    expect(await world.preview(request(a))).toEqual({ type: 'create' });
     await plane.kubectl(['create', '-f', '-'], { input: manifest(configMap('a', { k: 'theirs', more: 'x' })) });
-    const preview = await cluster.preview(request(a));
+    const preview = await world.preview(request(a));
     expect(preview).toMatchObject({
       type: 'change',
       adopts: '"kubectl-create"',
@@ -117,6 +117,6 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
     expect(await plane.get('configmap', 'a', '-n', world.web)).toMatchObject({ data: { k: 'theirs', more: 'x' } });
     const b = configMap('b', { k: '1' });
     await cluster.apply(request(b));
-    expect(await cluster.preview(request(b))).toEqual({ type: 'unchanged' });
+    expect(await world.preview(request(b))).toEqual({ type: 'unchanged' });
   });
 });

@@ -2,7 +2,7 @@ import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.t
 import { type ClusterId, parseClusterId } from '../../../model/ids.ts';
 import { objectRefOf } from '../../../model/object-key.ts';
 import { must } from '../../../model/result.ts';
-import type { ApplyRequest, ClusterApi, InventoryChange, LoadedInventory } from '../../../ports/cluster-api.ts';
+import type { ClusterApi, InventoryChange, LoadedInventory } from '../../../ports/cluster-api.ts';
 import { loadCatalog } from '../api/catalog.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ReflectorDeps } from '../api/reflector.ts';
@@ -13,7 +13,6 @@ import { uidOf } from './apply-body.ts';
 import { createFights } from './fights.ts';
 import { createLive, type Live, nameOfKind } from './live/live.ts';
 import { ownedKinds } from './owned-kinds.ts';
-import { type Preview, previewApply } from './preview.ts';
 import { removeObject } from './remove.ts';
 import type { Writing } from './writing.ts';
 
@@ -28,12 +27,6 @@ export interface KubernetesClusterOptions {
   readonly overtaken?: () => void;
 }
 
-/** A Kubernetes cluster as its agent uses it. */
-export interface KubernetesCluster extends ClusterApi {
-  /** What applying would do, by the server's own word; nothing is written. */
-  preview(request: ApplyRequest): Promise<Preview>;
-}
-
 /**
  * Opens a cluster by its API server, and takes its inventory over from any earlier process. Rejects if the server cannot
  * be asked, or does not let this user read what it needs.
@@ -41,7 +34,7 @@ export interface KubernetesCluster extends ClusterApi {
 export async function createKubernetesCluster(
   deps: ReflectorDeps,
   options: KubernetesClusterOptions,
-): Promise<KubernetesCluster> {
+): Promise<ClusterApi> {
   const { client } = deps;
   const id = await readIdentity(client);
   const catalog = await loadCatalog(client);
@@ -59,7 +52,6 @@ export async function createKubernetesCluster(
     apply: (request) => applyObject(writing, request),
     matches: (request, observed) => matches(writing, request, observed),
     remove: (request) => removeObject(writing, request),
-    preview: (request) => previewApply(writing, request),
     configure: (next) => {
       settings = next;
       live.configure(next);

@@ -1,15 +1,20 @@
+import type { AgentSettings } from '../../../model/agent-settings.ts';
 import type { JsonObject } from '../../../model/json.ts';
 import { isJsonObject, type JsonValue, jsonEquals } from '../../../model/json.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
-import { textOf } from './annotations.ts';
+import { resourcePath } from '../api/paths.ts';
+import type { ApiCatalog, KubeClient } from '../api/types.ts';
+import { objectsOf, textOf } from './annotations.ts';
 import { applyBody, asNew, asOf } from './apply-body.ts';
 import { conflictsOf, type FieldConflict } from './conflicts.ts';
 import { fieldHolders } from './field-ownership.ts';
 import { handOver, ignoredFields } from './ignored-fields.ts';
+import { type Autoscaled, createAutoscaled } from './live/autoscaled.ts';
+import { keyOfLive } from './live/entry.ts';
 import { trimObject } from './live/trim.ts';
 import { claimOf } from './ownership.ts';
 import { type Failure, failureOf, isFieldConflict } from './refusals.ts';
-import { applyRequestOf, findResource, isSecret, readLive, type Writing } from './writing.ts';
+import { applyRequestOf, findResource, isSecret, type Looking, readLive } from './writing.ts';
 
 /** A field that would change; values of Secrets are never told. */
 export interface FieldChange {
@@ -33,13 +38,31 @@ export type Preview =
   | { readonly type: 'conflict'; readonly owner: string; readonly message: string }
   | Failure;
 
+/** What previews need, with one request: nothing is followed, and nothing is taken from an agent that runs. */
+export async function openLooking(client: KubeClient, catalog: ApiCatalog, settings: AgentSettings): Promise<Looking> {
+  const autoscaled = await loadAutoscaled(client, catalog);
+  const keeper = { current: () => catalog, refresh: async () => catalog };
+  return { client, live: { catalog: keeper, autoscaled }, settings: () => settings };
+}
+
+async function loadAutoscaled(client: KubeClient, catalog: ApiCatalog): Promise<Autoscaled> {
+  const autoscaled = createAutoscaled();
+  const resource = catalog.find('autoscaling', 'HorizontalPodAutoscaler');
+  if (resource === undefined) return autoscaled;
+  const answer = await client.request({ method: 'GET', path: resourcePath({ resource }) });
+  // Whoever may not read them is shown replicas as a change.
+  if (answer.type !== 'ok') return autoscaled;
+  for (const raw of objectsOf(answer.body.items)) autoscaled.note(keyOfLive(raw, resource), raw);
+  return autoscaled;
+}
+
 /** Asks the API server what applying would come to, as if the object were adopted. Writes nothing. */
-export async function previewApply(writing: Writing, request: ApplyRequest): Promise<Preview> {
-  const { client, live, settings } = writing;
+export async function previewApply(looking: Looking, request: ApplyRequest): Promise<Preview> {
+  const { client, live, settings } = looking;
   const { key, value, stamp } = request;
-  const resource = await findResource(writing, key, textOf(value.apiVersion));
+  const resource = await findResource(looking, key, textOf(value.apiVersion));
   if ('type' in resource) return resource;
-  const found = await readLive(writing, resource, key);
+  const found = await readLive(looking, resource, key);
   if (found.type === 'failed') return found;
   const body = applyBody(request, resource);
   const { raw } = found;

@@ -7,19 +7,29 @@ import { resourcePath } from '../api/paths.ts';
 import type { ApiResource, KubeAnswer, KubeClient, KubeRequest } from '../api/types.ts';
 import { FIELD_MANAGER } from './field-ownership.ts';
 import type { Fights } from './fights.ts';
+import type { Autoscaled } from './live/autoscaled.ts';
+import type { CatalogKeeper } from './live/catalog-keeper.ts';
 import type { Live } from './live/live.ts';
 import { type Failure, failed, failureOf } from './refusals.ts';
 
-/** What writes of objects share. */
-export interface Writing {
+/** What is needed to say what a write would be. */
+export interface Looking {
   readonly client: KubeClient;
+  readonly live: {
+    readonly catalog: Pick<CatalogKeeper, 'current' | 'refresh'>;
+    readonly autoscaled: Pick<Autoscaled, 'has'>;
+  };
+  readonly settings: () => AgentSettings;
+}
+
+/** What writes of objects share. */
+export interface Writing extends Looking {
   readonly clock: Clock;
   readonly log: Log;
   readonly live: Live;
   readonly fights: Fights;
   /** May a request be sent at this moment? */
   readonly mayWrite: () => boolean;
-  readonly settings: () => AgentSettings;
 }
 
 /** Why a write is not sent at this moment. */
@@ -34,7 +44,7 @@ export function hindrance({ live, mayWrite }: Writing): Hindered | undefined {
 
 /** The kind as this cluster offers it, in the version of the object; looked for anew if it is not known. */
 export async function findResource(
-  { live }: Writing,
+  { live }: Looking,
   key: ObjectKey,
   apiVersion?: string,
 ): Promise<ApiResource | Failure> {
@@ -51,8 +61,13 @@ export async function findResource(
   return failed(false, 'WrongScope', message);
 }
 
-function noSuchKind(live: Live, group: string, kind: string, version: string | undefined): Failure {
-  const catalog = live.catalog.current();
+function noSuchKind(
+  { catalog: keeper }: Looking['live'],
+  group: string,
+  kind: string,
+  version: string | undefined,
+): Failure {
+  const catalog = keeper.current();
   const name = group === '' ? kind : `${kind}.${group}`;
   const versions = catalog.resources
     .filter((resource) => resource.group === group && resource.kind === kind)
@@ -72,7 +87,7 @@ export function pathOf(resource: ApiResource, key: ObjectKey): string {
 
 /** The object as it is now; undefined: it is not there. */
 export async function readLive(
-  { client }: Writing,
+  { client }: Pick<Looking, 'client'>,
   resource: ApiResource,
   key: ObjectKey,
 ): Promise<{ readonly type: 'live'; readonly raw: JsonObject | undefined } | Failure> {
@@ -102,9 +117,13 @@ export function applyRequestOf(
   };
 }
 
-/** Sends a write unless something is against it at this moment. */
+/** Sends a write unless something is against it at this moment; it is asked again right before it leaves. */
 export async function send(writing: Writing, request: KubeRequest): Promise<KubeAnswer | Hindered> {
-  return hindrance(writing) ?? (await writing.client.request(request));
+  const hindered = hindrance(writing);
+  if (hindered !== undefined) return hindered;
+  const maySend = (): boolean => hindrance(writing) === undefined;
+  const answer = await writing.client.request({ ...request, maySend });
+  return answer.type === 'unreachable' ? (hindrance(writing) ?? answer) : answer;
 }
 
 export function isSecret(key: ObjectKey): boolean {
