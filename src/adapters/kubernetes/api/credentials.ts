@@ -111,7 +111,9 @@ function createPools(clock: Clock): {
  * the client. TCP keep-alive ends connections to a host that is gone.
  */
 async function createDispatcher(options: DispatcherOptions): Promise<Dispatcher> {
-  const { Agent, ProxyAgent, Socks5ProxyAgent } = await import('undici');
+  // The default export: a bundle of a CommonJS package that is imported later has no other.
+  const { default: undici } = await import('undici');
+  const { Agent, ProxyAgent, Socks5ProxyAgent } = undici;
   const common = { allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 };
   const tcp = { keepAlive: true, keepAliveInitialDelay: 30_000 };
   switch (options.type) {
