@@ -32,12 +32,9 @@ describe.skipIf(noKubernetes)('what an agent on Kubernetes survives', () => {
   afterEach(async () => fleet?.stop());
   afterAll(() => pool.stop());
 
-  /** Nothing else holds the lease of these agents, and they are killed often. */
-  const startAgent = (name = 'east', options = {}): Promise<void> =>
-    fleet.agent(name).start({ ...options, args: ['--no-leader-elect'] });
   const start = async (): Promise<KubernetesTestCluster> => {
     fleet = await startKubernetesFleet(pool, files);
-    await startAgent();
+    await fleet.agent('east').start();
     await summary(/^applied by 1 of 1 clusters$/);
     return fleet.cluster('east');
   };
@@ -87,7 +84,7 @@ describe.skipIf(noKubernetes)('what an agent on Kubernetes survives', () => {
   it('a cluster that is rebuilt under its old name is refused until somebody says that it takes the name', async () => {
     await start();
     await fleet.agent('east').kill('SIGKILL');
-    await startAgent('east-rebuilt', { token: 'east', cluster: 'east' });
+    await fleet.agent('east-rebuilt').start({ token: 'east', cluster: 'east' });
     await logged('east-rebuilt', /ClusterIdBound/);
     expect(await fleet.live('east-rebuilt', 'ConfigMap/web/a')).toBeUndefined();
     expect(await fleet.live('east', 'ConfigMap/web/a')).toContain('one');
@@ -103,7 +100,7 @@ describe.skipIf(noKubernetes)('what an agent on Kubernetes survives', () => {
     rmSync(join(fleet.sandbox.path, 'clusters', 'east', 'agent'), { recursive: true, force: true });
     await restore(cluster, 'web');
     await restore(cluster, AGENT_NAMESPACE);
-    await startAgent();
+    await fleet.agent('east').start();
     await summary(/^applied by 1 of 1 clusters$/);
     await cluster.edit('ConfigMap/web/a', 'one', 'edited');
     await holds('east', 'ConfigMap/web/a', 'value: one');
@@ -123,13 +120,13 @@ describe.skipIf(noKubernetes)('what an agent on Kubernetes survives', () => {
       const index = 3 * kill;
       await holds('east', `ConfigMap/web/many-${kill}-${index}`, 'one');
       await fleet.agent('east').kill('SIGKILL');
-      await startAgent();
+      await fleet.agent('east').start();
     }
     await summary(/^applied by 1 of 1 clusters$/);
     for (const name of names) expect(await fleet.live('east', `ConfigMap/web/${name}`)).toContain('one');
     await fleet.agent('east').kill('SIGKILL');
     fleet.push(Object.fromEntries(names.map((name) => [`apps/${name}.yaml`, null])));
-    await startAgent();
+    await fleet.agent('east').start();
     await connected('east');
     await until('all of them are gone', async () => (await ourConfigMaps(cluster)).length === 2, LONG_MS);
   }, 240_000);
