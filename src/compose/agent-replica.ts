@@ -123,12 +123,15 @@ async function lead(replica: Replica, turn: Turn): Promise<() => Promise<void>> 
     if (turn.over.aborted) throw new Error('the turn ended before the agent was up');
   };
   try {
-    const cluster = await createKubernetesCluster(deps, {
-      namespace,
-      holder: identity,
-      mayWrite: turn.mayWrite,
-      overtaken: () => turn.resign('another process has taken the inventory over'),
-    });
+    const cluster = await createKubernetesCluster(
+      { ...deps, client: clientOf(turn, deps.client) },
+      {
+        namespace,
+        holder: identity,
+        mayWrite: turn.mayWrite,
+        overtaken: () => turn.resign('another process has taken the inventory over'),
+      },
+    );
     closers.push(() => cluster.close());
     goOn();
     const folder = folderOf(await cluster.identity(), options, io);
@@ -147,6 +150,22 @@ async function lead(replica: Replica, turn: Turn): Promise<() => Promise<void>> 
     await stop();
     throw error;
   }
+}
+
+/** Nothing of a turn is sent after it, also not what was waiting for a connection then. */
+function clientOf({ mayWrite, over }: Turn, client: KubeClient): KubeClient {
+  const untilOver = (signal: AbortSignal | undefined): AbortSignal =>
+    signal === undefined ? over : AbortSignal.any([signal, over]);
+  return {
+    ...client,
+    request: (request) =>
+      client.request({
+        ...request,
+        signal: untilOver(request.signal),
+        ...(request.method === 'GET' ? {} : { maySend: mayWrite }),
+      }),
+    watch: (request, event) => client.watch({ ...request, signal: untilOver(request.signal) }, event),
+  };
 }
 
 /** Where the agent keeps what it was sent last, if it was not told. Two clusters never share a folder. */

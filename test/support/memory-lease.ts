@@ -11,7 +11,7 @@ export interface MemoryLease {
 /** `durationMs`: until others may take it. `termMs`: what its holder has of that. */
 export function createMemoryLease(
   clock: Clock,
-  { durationMs = 10_000, termMs = 7_000 }: { durationMs?: number; termMs?: number } = {},
+  { durationMs = 9_000, termMs = 6_000 }: { durationMs?: number; termMs?: number } = {},
 ): MemoryLease {
   let holder: { readonly identity: string; readonly renewed: number } | undefined;
   const lease: MemoryLease = { of, trouble: undefined };

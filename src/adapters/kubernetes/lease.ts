@@ -14,14 +14,14 @@ export interface LeaseOptions {
   readonly name: string;
   /** Of this process; no other one ever has it. */
   readonly identity: string;
-  /** Milliseconds after which others take a lease that was not renewed; whole seconds. Default 10 s. */
+  /** Milliseconds after which others take a lease that was not renewed; whole seconds. Default 9 s. */
   readonly durationMs?: number;
-  /** Milliseconds that a term lasts for its holder, less than the duration: clocks differ, and requests are under way. Default 7 s. */
+  /** Milliseconds that a term lasts for its holder, less than the duration: clocks differ, and requests are under way. Default 6 s. */
   readonly termMs?: number;
 }
 
-const DURATION_MS = 10_000;
-const TERM_MS = 7_000;
+const DURATION_MS = 9_000;
+const TERM_MS = 6_000;
 const LEASES = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
 
 /**

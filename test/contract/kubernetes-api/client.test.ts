@@ -54,6 +54,19 @@ describe('a request', () => {
     expect(api.requests[0]?.headers['accept-encoding']).toBeUndefined();
   });
 
+  it('is not sent, and not sent again, by who may not send at that moment', async () => {
+    api.always('other', refuse(429, 'TooManyRequests', { 'retry-after': '1' }));
+    let left = 2;
+    const maySend = () => left-- > 0;
+    expect(await client.request({ ...GET, maySend })).toMatchObject({ type: 'refused', status: 429 });
+    expect(api.requests).toHaveLength(1);
+    expect(await client.request({ ...GET, maySend: () => false })).toMatchObject({
+      type: 'unreachable',
+      message: expect.stringContaining('called off'),
+    });
+    expect(api.requests).toHaveLength(1);
+  });
+
   it('is tried again after 429 when the server wants it, a few times', async () => {
     api.next('other', refuse(429, 'TooManyRequests', { 'retry-after': '2' }), json({ kind: 'ConfigMap' }));
     expect(await client.request(GET)).toMatchObject({ type: 'ok' });

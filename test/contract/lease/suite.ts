@@ -3,7 +3,7 @@ import type { Lease } from '../../../src/ports/lease.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 /** Longer than what anybody's lease lasts without being renewed. */
-export const DURATION_MS = 10_000;
+export const DURATION_MS = 9_000;
 
 /** Makes processes that contend for one lease that nobody has yet; each has its own clock. */
 export type LeaseHome = () => Promise<(identity: string, clock: VirtualClock) => Lease>;

@@ -113,10 +113,10 @@ describe('leadership', () => {
     await clock.advance(2_500);
     lease.trouble = 'the API server is away';
     const first = a.turn();
-    await clock.advance(6_000);
+    await clock.advance(5_000);
     expect(a.leadership.standing()).toEqual({ type: 'leading' });
     expect(first.mayWrite()).toBe(true);
-    // Renewed last at 2 s, for 7 s.
+    // Renewed last at 2 s, for 6 s.
     await clock.advance(500);
     expect(first.mayWrite()).toBe(false);
     expect(first.over.aborted).toBe(true);
@@ -177,7 +177,7 @@ describe('leadership', () => {
     leadership.start();
     await clock.settle();
     expect(turns[0]?.mayWrite()).toBe(true);
-    skipped = 7_000;
+    skipped = 6_000;
     expect(turns[0]?.mayWrite()).toBe(false);
   });
 

@@ -47,7 +47,7 @@ export function createKubeClient(deps: KubeClientDeps, options: KubeClientOption
 async function requestWithRetries(
   { clock, random, credentials }: KubeClientDeps,
   once: (signal: AbortSignal) => Promise<KubeAnswer>,
-  { timeoutMs = REQUEST_MS, signal }: KubeRequest,
+  { timeoutMs = REQUEST_MS, signal, maySend }: KubeRequest,
 ): Promise<KubeAnswer> {
   const deadline = startDeadline(clock, timeoutMs, signal);
   try {
@@ -69,7 +69,7 @@ async function requestWithRetries(
       const wait = asked + (asked * random.next()) / 4;
       if (wait >= deadline.left()) return answer;
       await clock.sleep(wait, deadline.signal);
-      if (deadline.signal.aborted) return answer;
+      if (deadline.signal.aborted || maySend?.() === false) return answer;
     }
   } finally {
     deadline.end();
@@ -86,6 +86,7 @@ async function requestOnce(
   try {
     const access = await raceAbort(credentials.access(), signal);
     if (!access.ok) return unreachable(access.problem);
+    if (request.maySend?.() === false) return unreachable('called off before it was sent');
     const answer = await readAnswer(
       await send(server, access.value, request, userAgent, signal),
       request.accept?.startsWith(TEXT) === true,

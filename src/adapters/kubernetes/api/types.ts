@@ -30,6 +30,8 @@ export interface KubeRequest {
   readonly signal?: AbortSignal;
   /** Milliseconds until it is given up; default 30 s. */
   readonly timeoutMs?: number;
+  /** Asked at the last moment before it is sent, each time. False: it is not, and the answer is `unreachable` or the last one. */
+  readonly maySend?: () => boolean;
 }
 
 /** `refused` is the server's own word (a Status); `unreachable` means that nobody knows what became of the request. */

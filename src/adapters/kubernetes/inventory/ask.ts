@@ -18,17 +18,17 @@ const ATTEMPT_MS = 10_000;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 3_000;
 
-/** Begins one piece of work, with its own time. */
+/** Begins one piece of work, with its own time. `check` throws if this process may not speak any more. */
 export function startAsking(
   deps: { readonly client: KubeClient; readonly clock: Clock; readonly random: Random },
-  may: () => void,
+  check: () => void,
 ): Asking {
   const until = deps.clock.monotonic() + PATIENCE_MS;
   let pauses = 0;
   return { once, pause, patiently };
 
   function once(request: KubeRequest): Promise<KubeAnswer> {
-    may();
+    check();
     return deps.client.request({ timeoutMs: ATTEMPT_MS, ...request });
   }
 
