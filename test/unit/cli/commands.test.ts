@@ -6,6 +6,8 @@ import { COMMANDS } from '../../../src/cli/registry.ts';
 import type { ValidationReport } from '../../../src/compose/validate.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 
+const AGENT = ['--cluster', 'east', '--server', 'a:1', '--insecure'];
+
 describe('a wrong command line exits with 2 and', () => {
   test.each([
     [['statsu'], 'did you mean `fleetrelay status`?'],
@@ -30,6 +32,12 @@ describe('a wrong command line exits with 2 and', () => {
     [['agent', '--cluster', 'east', '--server', 'a:1', '--directory', 'd'], 'fleetrelay cluster token east'],
     [['agent', '--cluster', 'east', '--server', 'nowhere', '--directory', 'd'], 'HOST:PORT of the server'],
     [['agent'], "required option '--cluster <name>' not specified"],
+    [['agent', ...AGENT, '--directory', 'd', '--kubeconfig', 'f'], '--directory and --kubeconfig do not go together'],
+    [['agent', ...AGENT, '--directory', 'd', '--context', 'c'], '--directory and --context do not go together'],
+    [['agent', ...AGENT, '--directory', 'd', '-n', 'x'], '--directory and --namespace do not go together'],
+    [['agent', ...AGENT, '--directory', 'd', '--leader-elect'], '--directory and --leader-elect do not go together'],
+    [['agent', ...AGENT, '--directory', 'd', '--no-leader-elect'], '--directory and --no-leader-elect do not'],
+    [['agent', '--cluster', 'east', '--server', 'a:1', '--kubeconfig', 'f'], 'fleetrelay cluster token east'],
     [['explain', 'east'], "missing required argument 'object'"],
     [['explain', 'east', 'web'], 'KIND/NAMESPACE/NAME or KIND/NAME'],
     [['explain', 'east', 'apps/v1/Deployment/web/frontend'], 'KIND/NAMESPACE/NAME or KIND/NAME'],
@@ -126,6 +134,25 @@ describe('the long-running commands', () => {
           health: { host: '127.0.0.1', port: 9981 },
           insecure: true,
           logLevel: 'info',
+        },
+      ],
+    ]);
+  });
+
+  test('agent of a Kubernetes cluster: by the rules of kubectl, one of several replicas, unless it is told otherwise', async () => {
+    const roots = recordingRoots();
+    const common = { cluster: 'east', server: { host: 'a', port: 1 }, insecure: true, logLevel: 'info' };
+    await runCli(['agent', ...AGENT], { roots });
+    const target = ['--kubeconfig', 'f', '--context', 'c', '-n', 'own', '--no-leader-elect', '--data-dir', 'd'];
+    await runCli(['agent', ...AGENT, ...target], { roots });
+    expect(roots.calls).toEqual([
+      ['agent', { ...common, kubernetes: { leaderElect: true } }],
+      [
+        'agent',
+        {
+          ...common,
+          dataDir: 'd',
+          kubernetes: { kubeconfig: 'f', context: 'c', namespace: 'own', leaderElect: false },
         },
       ],
     ]);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Standing } from '../../../src/agent/leadership.ts';
 import { startAgentHealth } from '../../../src/compose/agent-health.ts';
 
 test('the metrics of an agent call what should be there wanted: held is what is deliberately not changed', async () => {
@@ -18,6 +19,34 @@ test('the metrics of an agent call what should be there wanted: held is what is 
     const text = await (await fetch(`${health.address}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
     expect(text).toContain('fleetrelay_agent_objects{state="wanted",cluster="east"} 4');
     expect(text).not.toContain('state="held"');
+    expect(text).toContain('fleetrelay_agent_leader{cluster="east"} 1');
+  } finally {
+    await health.stop();
+  }
+});
+
+test('a replica that stands by is ready and says who leads; one that knows nothing is not', async () => {
+  let standing: Standing = { type: 'unknown', message: 'the API server does not answer' };
+  const subject = { health: () => undefined, standing: () => standing };
+  const listen = { host: '127.0.0.1', port: 0 };
+  const health = await startAgentHealth(subject, listen, { version: '1.2.3', cluster: 'east' });
+  const ask = async (path: string) => {
+    const response = await fetch(`${health.address}${path}`, { signal: AbortSignal.timeout(5_000) });
+    return { status: response.status, text: await response.text() };
+  };
+  try {
+    expect(await ask('/readyz')).toEqual({
+      status: 503,
+      text: 'not ready\n- who leads is not known: the API server does not answer\n',
+    });
+    standing = { type: 'following', leader: 'pod-1_ab' };
+    expect(await ask('/readyz')).toEqual({ status: 200, text: 'standing by; pod-1_ab leads\n' });
+    expect((await ask('/metrics')).text).toContain('fleetrelay_agent_leader{cluster="east"} 0');
+    standing = { type: 'leading' };
+    expect(await ask('/readyz')).toEqual({ status: 503, text: 'not ready\n- the agent is starting\n' });
+    expect((await ask('/metrics')).text).toContain('fleetrelay_agent_leader{cluster="east"} 1');
+    expect((await ask('/metrics')).text).not.toMatch(/^fleetrelay_agent_(connected|objects)[{ ]/m);
+    expect(await ask('/healthz')).toEqual({ status: 200, text: 'ok\n' });
   } finally {
     await health.stop();
   }
