@@ -1,10 +1,6 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import process from 'node:process';
-import { promisify } from 'node:util';
 import { findKubernetesPrograms, howToGetKubernetesPrograms } from '../../src/compose/demo/kubernetes-programs.ts';
+import { installBundle } from '../../test/support/installed-bundle.ts';
 import { type KubernetesTestCluster, openKubernetesPool } from '../../test/support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../../test/support/kubernetes/fleet.ts';
 import { clusterYaml } from '../../test/support/manifests.ts';
@@ -19,8 +15,6 @@ export interface KubernetesWorld {
   stop(): Promise<void>;
 }
 
-const PROJECT = join(import.meta.dirname, '..', '..');
-
 /** Builds the bundle and starts everything but the agent, whose cluster is `east`. Rejects if programs are missing. */
 export async function startKubernetesWorld(): Promise<KubernetesWorld> {
   if (findKubernetesPrograms(process.env) === undefined) throw new Error(howToGetKubernetesPrograms(process.env));
@@ -28,7 +22,7 @@ export async function startKubernetesWorld(): Promise<KubernetesWorld> {
   const pool = openKubernetesPool();
   try {
     const files = { 'clusters/east/cluster.yaml': clusterYaml('east') };
-    const fleet = await startKubernetesFleet(pool, files, { program: join(installed, 'bin', 'fleetrelay.cjs') });
+    const fleet = await startKubernetesFleet(pool, files, { program: installed.program });
     const cluster = await fleet.cluster('east');
     return {
       fleet,
@@ -43,11 +37,12 @@ export async function startKubernetesWorld(): Promise<KubernetesWorld> {
       stop: async () => {
         await fleet.stop();
         await pool.stop();
-        await rm(installed, { recursive: true, force: true });
+        await installed.remove();
       },
     };
   } catch (error) {
     await pool.stop();
+    await installed.remove();
     throw error;
   }
 }
@@ -57,13 +52,4 @@ export async function applyNaively({ cluster }: KubernetesWorld, manifests: read
   const before = performance.now();
   await Promise.all(manifests.map((manifest) => cluster.api.apply(pathOf(manifest), manifest, 'naive')));
   return performance.now() - before;
-}
-
-/** Bundles fleetrelay and lays it out as an installed package. */
-async function installBundle(): Promise<string> {
-  await promisify(execFile)(process.execPath, [join(PROJECT, 'scripts', 'build.ts')]);
-  const installed = await mkdtemp(join(tmpdir(), 'fleetrelay-bench-'));
-  for (const part of ['bin', 'dist', 'package.json'])
-    await cp(join(PROJECT, part), join(installed, part), { recursive: true });
-  return installed;
 }

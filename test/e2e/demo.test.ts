@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { until } from '../support/fleet-processes.ts';
+import { installBundle } from '../support/installed-bundle.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** Fleetrelay as it ships: a bundle without sources, in a folder of its own. */
+export interface InstalledBundle {
+  /** The file that Node runs. */
+  readonly program: string;
+  remove(): Promise<void>;
+}
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+
+/** Builds the bundle (into `dist/` of the checkout) and lays it out as an installed package. */
+export async function installBundle(): Promise<InstalledBundle> {
+  await promisify(execFile)(process.execPath, [join(PROJECT, 'scripts', 'build.ts')]);
+  const folder = await mkdtemp(join(tmpdir(), 'fleetrelay-bundle-'));
+  for (const part of ['bin', 'dist', 'examples', 'package.json']) {
+    await cp(join(PROJECT, part), join(folder, part), { recursive: true });
+  }
+  return {
+    program: join(folder, 'bin', 'fleetrelay.cjs'),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
