@@ -85,10 +85,15 @@ test(
 test.skipIf(noKubernetes)('so it does on Kubernetes', () => followInvitation(['--kubernetes'], process.env), 180_000);
 
 test.skipIf(noKubernetes)(
-  'the whole story really happens on Kubernetes',
+  'the whole story really happens on Kubernetes, by what is shipped',
   async () => {
-    const said = await type(`${process.execPath} bin/fleetrelay.cjs demo --once --kubernetes -o json`, 0, process.env);
-    expect(JSON.parse(said)).toMatchObject({ ok: true });
+    const { program, remove } = await installBundle();
+    try {
+      const said = await type(`${process.execPath} ${program} demo --once --kubernetes -o json`, 0, process.env);
+      expect(JSON.parse(said)).toMatchObject({ ok: true });
+    } finally {
+      await remove();
+    }
   },
   180_000,
 );
