@@ -2,15 +2,20 @@ import { resourcePath } from '../adapters/kubernetes/api/paths.ts';
 import type { ApiCatalog } from '../adapters/kubernetes/api/types.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import type { Finding } from './finding.ts';
+import type { InstalledAgent } from './installed-agent.ts';
 import { type Kube, refusalOf } from './kube.ts';
 
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
-const NAME = 'fleetrelay-agent';
+const LEASE = 'fleetrelay-agent';
 const REINSTALL = 'fleetrelay cluster register NAME --install --server HOST:PORT --data-dir DIR';
 
 /** The agent's Deployment, pods, token and lease. `now`: by the clock of the API server. */
-export async function agentFindings(kube: Kube, now: number): Promise<readonly Finding[]> {
-  return [...(await deploymentFindings(kube)), await tokenFinding(kube), await leaseFinding(kube, now)];
+export async function agentFindings(kube: Kube, agent: InstalledAgent, now: number): Promise<readonly Finding[]> {
+  return [
+    ...(await deploymentFindings(kube, agent)),
+    await tokenFinding(kube, agent),
+    await leaseFinding(kube, agent, now),
+  ];
 }
 
 /** The kinds of fleetrelay that this API server has; a workload cluster needs none of them. */
@@ -42,10 +47,10 @@ export function crdFindings(catalog: ApiCatalog, where: string): readonly Findin
   ];
 }
 
-async function deploymentFindings(kube: Kube): Promise<readonly Finding[]> {
+async function deploymentFindings(kube: Kube, { deployment: name }: InstalledAgent): Promise<readonly Finding[]> {
   const { namespace } = kube;
-  const at = { area: 'kubernetes', where: `Deployment.apps/${namespace}/${NAME}` } as const;
-  const answer = await get(kube, { group: 'apps', version: 'v1', resource: 'deployments' }, NAME);
+  const at = { area: 'kubernetes', where: `Deployment.apps/${namespace}/${name}` } as const;
+  const answer = await get(kube, { group: 'apps', version: 'v1', resource: 'deployments' }, name);
   if (answer.type !== 'ok') {
     const isMissing = answer.type === 'refused' && answer.status === 404;
     return [
@@ -57,7 +62,7 @@ async function deploymentFindings(kube: Kube): Promise<readonly Finding[]> {
   const wanted = numberAt(answer.body, 'spec', 'replicas') ?? 1;
   const ready = numberAt(answer.body, 'status', 'readyReplicas') ?? 0;
   if (wanted === 0) {
-    const fix = `kubectl -n ${namespace} scale deployment ${NAME} --replicas=2`;
+    const fix = `kubectl -n ${namespace} scale deployment ${name} --replicas=2`;
     return [{ ...at, severity: 'error', reason: 'AgentScaledDown', what: 'it has no replicas', fix }];
   }
   const troubles = await podTroubles(kube);
@@ -73,7 +78,7 @@ async function deploymentFindings(kube: Kube): Promise<readonly Finding[]> {
       severity: ready === 0 ? 'error' : 'warning',
       reason: 'AgentNotReady',
       what: `${ready} of ${wanted} replicas are ready`,
-      fix: `kubectl -n ${namespace} describe deployment ${NAME}; kubectl -n ${namespace} logs deployment/${NAME}`,
+      fix: `kubectl -n ${namespace} describe deployment ${name}; kubectl -n ${namespace} logs deployment/${name}`,
     },
     ...troubles,
   ];
@@ -81,7 +86,7 @@ async function deploymentFindings(kube: Kube): Promise<readonly Finding[]> {
 
 async function podTroubles({ client, namespace }: Kube): Promise<readonly Finding[]> {
   const path = resourcePath({ resource: { group: '', version: 'v1', resource: 'pods' }, namespace });
-  const query = { labelSelector: `app.kubernetes.io/name=${NAME}` };
+  const query = { labelSelector: 'app.kubernetes.io/part-of=fleetrelay' };
   const answer = await client.request({ method: 'GET', path, query });
   if (answer.type !== 'ok') return [];
   return listOf(answer.body.items).flatMap((pod) => {
@@ -105,11 +110,11 @@ async function podTroubles({ client, namespace }: Kube): Promise<readonly Findin
 }
 
 /** Is it there? Its content is not asked for. */
-async function tokenFinding(kube: Kube): Promise<Finding> {
+async function tokenFinding(kube: Kube, { tokenSecret }: InstalledAgent): Promise<Finding> {
   const { namespace } = kube;
-  const at = { area: 'kubernetes', where: `Secret/${namespace}/fleetrelay-agent-token` } as const;
+  const at = { area: 'kubernetes', where: `Secret/${namespace}/${tokenSecret}` } as const;
   const resource = { group: '', version: 'v1', resource: 'secrets' };
-  const answer = await get(kube, resource, 'fleetrelay-agent-token', METADATA_ONLY);
+  const answer = await get(kube, resource, tokenSecret, METADATA_ONLY);
   if (answer.type === 'ok')
     return { ...at, severity: 'ok', reason: 'TokenThere', what: 'the token of the agent is there' };
   if (answer.type === 'refused' && answer.status === 404) {
@@ -118,17 +123,17 @@ async function tokenFinding(kube: Kube): Promise<Finding> {
       severity: 'error',
       reason: 'TokenMissing',
       what: 'the token of the agent is not there',
-      fix: `where the server is: fleetrelay cluster token NAME --data-dir DIR | kubectl -n ${namespace} create secret generic fleetrelay-agent-token --from-file=token=/dev/stdin`,
+      fix: `where the server is: fleetrelay cluster token NAME --data-dir DIR | kubectl -n ${namespace} create secret generic ${tokenSecret} --from-file=token=/dev/stdin`,
     };
   }
   return { ...at, severity: 'unknown', reason: 'TokenUnknown', what: String(refusalOf(answer)) };
 }
 
-async function leaseFinding(kube: Kube, now: number): Promise<Finding> {
+async function leaseFinding(kube: Kube, { deployment }: InstalledAgent, now: number): Promise<Finding> {
   const { namespace } = kube;
-  const at = { area: 'kubernetes', where: `Lease.coordination.k8s.io/${namespace}/${NAME}` } as const;
-  const answer = await get(kube, { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' }, NAME);
-  const fix = `kubectl -n ${namespace} logs deployment/${NAME}`;
+  const at = { area: 'kubernetes', where: `Lease.coordination.k8s.io/${namespace}/${LEASE}` } as const;
+  const answer = await get(kube, { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' }, LEASE);
+  const fix = `kubectl -n ${namespace} logs deployment/${deployment}`;
   if (answer.type === 'refused' && answer.status === 404) {
     return { ...at, severity: 'error', reason: 'NeverLed', what: 'no agent has ever led here', fix };
   }

@@ -7,6 +7,7 @@ import { certificateOf, dateFinding, shownCertificate } from './check-certificat
 import { agentFindings, crdFindings } from './check-deployment.ts';
 import { rightsFindings } from './check-rights.ts';
 import type { Finding } from './finding.ts';
+import { type InstalledAgent, installedAgent } from './installed-agent.ts';
 import { type Kube, type KubeTarget, openKube, refusalOf, systemDeps } from './kube.ts';
 import type { RunIo } from './options.ts';
 
@@ -64,12 +65,13 @@ async function insideFindings(kube: Kube, now: number): Promise<readonly Finding
       },
     ];
   }
+  const agent = await installedAgent(kube);
   return [
     ...namespaceFindings(answer.body, at),
-    ...(await agentFindings(kube, now)),
-    ...(await rightsFindings(kube)),
+    ...(await agentFindings(kube, agent, now)),
+    ...(await rightsFindings(kube, agent)),
     await inventoryFinding(kube),
-    ...(await relayFindings(kube, now)),
+    ...(await relayFindings(kube, agent, now)),
   ];
 }
 
@@ -177,14 +179,14 @@ async function inventoryFinding(kube: Kube): Promise<Finding> {
 }
 
 /** The relay as the agent is told to reach it, dialled from here. */
-async function relayFindings(kube: Kube, now: number): Promise<readonly Finding[]> {
-  const server = await settingOf(kube, 'fleetrelay-agent-settings', 'server');
+async function relayFindings(kube: Kube, agent: InstalledAgent, now: number): Promise<readonly Finding[]> {
+  const server = await settingOf(kube, agent.settings, 'server');
   if (server === undefined) return [];
-  const ca = await settingOf(kube, 'fleetrelay-relay-ca', 'ca.crt');
+  const ca = agent.authority && (await settingOf(kube, agent.authority.name, agent.authority.key));
   const found: Finding[] = [];
   const authority = ca === undefined ? undefined : certificateOf(ca);
   if (ca !== undefined) {
-    const where = `ConfigMap/${kube.namespace}/fleetrelay-relay-ca`;
+    const where = `ConfigMap/${kube.namespace}/${agent.authority?.name}`;
     found.push(
       authority === undefined
         ? {

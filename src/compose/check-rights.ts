@@ -2,6 +2,7 @@ import type { ApiCatalog } from '../adapters/kubernetes/api/types.ts';
 import { isJsonObject, type JsonObject } from '../model/json.ts';
 import { APPLIED, DISCOVERY, OWN_NAMESPACE, type Permission } from './agent-manifests-rbac.ts';
 import type { Finding } from './finding.ts';
+import type { InstalledAgent } from './installed-agent.ts';
 import { type Kube, refusalOf } from './kube.ts';
 
 const AT_ONCE = 8;
@@ -16,9 +17,9 @@ interface Right {
 }
 
 /** May the agent's ServiceAccount do what an agent has to? The API server itself is asked. */
-export async function rightsFindings(kube: Kube): Promise<readonly Finding[]> {
+export async function rightsFindings(kube: Kube, { serviceAccount }: InstalledAgent): Promise<readonly Finding[]> {
   const { namespace } = kube;
-  const user = `system:serviceaccount:${namespace}:fleetrelay-agent`;
+  const user = `system:serviceaccount:${namespace}:${serviceAccount}`;
   const at = { area: 'kubernetes', where: user } as const;
   const asked = [
     ...DISCOVERY.flatMap((permission) => rightsOf(permission, kube.catalog, ['list', 'watch'])),

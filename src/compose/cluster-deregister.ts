@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { resourcePath } from '../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../adapters/kubernetes/inventory/inventory.ts';
 import type { ClusterName } from '../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../model/json.ts';
@@ -7,7 +6,8 @@ import { agentManifests } from './agent-manifests.ts';
 import { AGENT_ACCESS } from './agent-manifests-rbac.ts';
 import { clusterManifest, removeClusterFile, removeFromCheckout } from './cluster-file.ts';
 import { removeObjects } from './cluster-remove-objects.ts';
-import { type Kube, type KubeTarget, openKube, refusalOf, systemDeps } from './kube.ts';
+import { installedAgent, installedClusterName } from './installed-agent.ts';
+import { type Kube, type KubeTarget, openKube, systemDeps } from './kube.ts';
 import { removeOne } from './kube-apply.ts';
 import type { RunIo } from './options.ts';
 import type { Step } from './step.ts';
@@ -37,8 +37,6 @@ export interface DeregisterReport {
   readonly notes: readonly string[];
 }
 
-const SETTINGS = 'fleetrelay-agent-settings';
-
 /**
  * Takes a cluster out of the fleet. What the fleet has made in it stays, unless its removal is asked for. Works without
  * the server. Rejects with a text for a person; what was done before that stays done, and doing it again goes on.
@@ -54,7 +52,7 @@ export async function deregisterCluster(
   }
   const kube = await openKube(inside.kube, io);
   try {
-    await checkCluster(kube, cluster);
+    await checkCluster(kube, cluster, inside.removeObjects);
     const declared = await undeclare(request, io);
     const agent = inside.uninstallAgent ? await uninstallAgent(kube, cluster, dryRun) : [];
     const objects = inside.removeObjects
@@ -94,17 +92,20 @@ async function undeclare(
   }
 }
 
-/** A wrong context must not cost another cluster its agent: the agent's own settings say which cluster this is. */
-async function checkCluster({ client, namespace }: Kube, cluster: ClusterName): Promise<void> {
-  const resource = { group: '', version: 'v1', resource: 'configmaps' };
-  const path = resourcePath({ resource, namespace, name: SETTINGS });
-  const answer = await client.request({ method: 'GET', path });
-  if (answer.type === 'refused' && answer.status === 404) return;
-  if (answer.type !== 'ok') throw new Error(`${client.server}: ${refusalOf(answer)}`);
-  const { data } = answer.body;
-  const found = isJsonObject(data) ? String(data.cluster) : '';
+/**
+ * A wrong context must not cost another cluster its agent, or its objects: the agent's own settings say which cluster this
+ * is.
+ */
+async function checkCluster(kube: Kube, cluster: ClusterName, removesObjects: boolean): Promise<void> {
+  const { client, namespace } = kube;
+  const found = await installedClusterName(kube);
   if (found === cluster) return;
-  throw new Error(`the agent in namespace ${namespace} of ${client.server} is that of ${found}, not of ${cluster}`);
+  const where = `namespace ${namespace} of ${client.server}`;
+  if (found !== undefined) throw new Error(`the agent in ${where} is that of ${found}, not of ${cluster}`);
+  if (!removesObjects || (await countHeld(kube)) === null) return;
+  throw new Error(
+    `there is an inventory in ${where}, and nothing that says whose: if it is that of ${cluster}, say so with: kubectl -n ${namespace} create configmap fleetrelay-agent-settings --from-literal=cluster=${cluster}`,
+  );
 }
 
 /**
@@ -113,6 +114,7 @@ async function checkCluster({ client, namespace }: Kube, cluster: ClusterName): 
  */
 async function uninstallAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): Promise<readonly Step[]> {
   const { namespace } = kube;
+  const { settings } = await installedAgent(kube);
   const manifests = agentManifests({
     cluster,
     namespace,
@@ -121,7 +123,7 @@ async function uninstallAgent(kube: Kube, cluster: ClusterName, dryRun: boolean)
     token: '',
     ca: '',
     access: AGENT_ACCESS,
-  }).filter(({ kind, metadata }) => kind !== 'Namespace' && !(isJsonObject(metadata) && metadata.name === SETTINGS));
+  }).filter(({ kind, metadata }) => kind !== 'Namespace' && !(isJsonObject(metadata) && metadata.name === settings));
   const first = ({ kind }: JsonObject): number => (kind === 'Deployment' ? 0 : 1);
   const steps: Step[] = [];
   for (const manifest of manifests.toSorted((a, b) => first(a) - first(b))) {

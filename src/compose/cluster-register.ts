@@ -12,7 +12,8 @@ import {
   writeIntoCheckout,
 } from './cluster-file.ts';
 import { clusterToken } from './cluster-token.ts';
-import { type KubeTarget, openKube, systemDeps } from './kube.ts';
+import { installedClusterName } from './installed-agent.ts';
+import { type KubeTarget, openClient, openKube, systemDeps } from './kube.ts';
 import { applyAll, type KubeApplying } from './kube-apply.ts';
 import type { RunIo } from './options.ts';
 import { trustFolder } from './serve-relay.ts';
@@ -74,6 +75,8 @@ export async function registerCluster(
   const { cluster, agent, destination } = request;
   const manifest = clusterManifest(cluster);
   const material = agent === undefined ? undefined : await agentMaterial(request, agent, io.cwd);
+  if (agent?.destination.type === 'install')
+    await checkPlace(cluster.name, agent.destination.kube, agent.namespace, io);
   const declared = await declare(request, manifest, io);
   const delivered =
     agent === undefined || material === undefined
@@ -87,6 +90,25 @@ export async function registerCluster(
       .join('---\n'),
     notes: [...(material?.notes ?? []), ...nextSteps(request)],
   };
+}
+
+/** A wrong context must not cost another cluster its agent. */
+async function checkPlace(
+  cluster: string,
+  target: KubeTarget,
+  namespace: string,
+  io: Pick<RunIo, 'cwd' | 'env' | 'version'>,
+): Promise<void> {
+  const { client } = await openClient(target, io);
+  try {
+    const found = await installedClusterName({ client, namespace });
+    if (found === undefined || found === cluster) return;
+    throw new Error(
+      `in namespace ${namespace} of ${client.server} is the agent of ${found}: look at the context; if this cluster is ${cluster} from now on, first: fleetrelay cluster deregister ${found} --uninstall-agent`,
+    );
+  } finally {
+    await client.close();
+  }
 }
 
 const noManifests = { steps: [], printed: '' };

@@ -4,6 +4,7 @@ import { errorText } from '../model/error-text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { kubernetesFindings } from './check-kubernetes.ts';
 import type { DebugPiece } from './debug-piece.ts';
+import { installedAgent } from './installed-agent.ts';
 import { type Kube, type KubeTarget, openKube, refusalOf, systemDeps } from './kube.ts';
 import type { RunIo } from './options.ts';
 
@@ -38,7 +39,7 @@ export async function kubernetesPieces(
       await one(
         kube,
         'kubernetes/settings.json',
-        pathOf(kube, { ...CORE, resource: 'configmaps' }, 'fleetrelay-agent-settings'),
+        pathOf(kube, { ...CORE, resource: 'configmaps' }, (await installedAgent(kube)).settings),
       ),
       ...(await Promise.all(
         LISTS.map((resource) => one(kube, `kubernetes/${resource.resource}.json`, pathOf(kube, resource))),

@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectKube } from '../../src/adapters/kubernetes/api/connect.ts';
+import { openInventory } from '../../src/adapters/kubernetes/inventory/inventory.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { createSystemRandom } from '../../src/adapters/system/random.ts';
+import { compositionRoots } from '../../src/cli/roots.ts';
+import type { Finding } from '../../src/compose/finding.ts';
+import { snapshotDigest } from '../../src/model/digest.ts';
+import { parseFleetName } from '../../src/model/ids.ts';
+import { must } from '../../src/model/result.ts';
+import { CA } from '../contract/deploy/releases.ts';
+import { type Manifest, noHelm, renderChart, renderOverlay } from '../contract/deploy/rendering.ts';
+import { type CliRun, runCli } from '../support/cli.ts';
+import { noKubernetes } from '../support/kubernetes/binaries.ts';
+import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
+import { silentLog } from '../support/silent-log.ts';
+
+const OVERLAY = `apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+namespace: fleetrelay
+resources: [../../../../deploy/kustomize/agent]
+configMapGenerator:
+  - name: fleetrelay-agent-settings
+    behavior: merge
+    literals: [cluster=east, 'server=127.0.0.1:1']
+  - name: fleetrelay-relay-ca
+    files: [ca.crt]
+secretGenerator:
+  - name: fleetrelay-agent-token
+    files: [token]
+`;
+
+const CHART = {
+  name: 'other',
+  namespace: 'agents',
+  values: { cluster: 'east', relay: { serverAddress: '127.0.0.1:1', token: 'frt1_x', rootCA: CA } },
+};
+
+describe.skipIf(noKubernetes)('commands and an agent that something else installed', () => {
+  let plane: ControlPlane;
+  let folder: string;
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    folder = mkdtempSync(join(tmpdir(), 'fleetrelay-installs-'));
+    await apply(await renderOverlay({ 'kustomization.yaml': OVERLAY, 'ca.crt': CA, token: 'frt1_x' }));
+  });
+  afterAll(async () => {
+    await plane?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const apply = (items: readonly unknown[]): Promise<string> =>
+    plane.kubectl(['apply', '--server-side', '-f', '-'], {
+      input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
+    });
+  const cli = (...args: string[]): Promise<CliRun> => runCli(args, { roots: compositionRoots, cwd: folder });
+  const check = async (namespace: string): Promise<ReadonlyMap<string, Finding>> => {
+    const { out } = await cli(
+      ...['check', '--api', 'http://127.0.0.1:1', '-o', 'json'],
+      ...['--kubeconfig', plane.kubeconfig(), '-n', namespace],
+    );
+    const { findings } = JSON.parse(out) as { readonly findings: readonly Finding[] };
+    return new Map(findings.map((finding) => [finding.reason, finding]));
+  };
+  const inCluster = (): readonly string[] => ['--agent-kubeconfig', plane.kubeconfig()];
+
+  it('check finds what kustomize has named', async () => {
+    const found = await check('fleetrelay');
+    expect(found.get('RelayUnreachableFromHere')?.where).toBe('127.0.0.1:1');
+    expect(found.get('TokenThere')?.where).toMatch(/fleetrelay-agent-token-\w+$/);
+    expect(found.get('AuthorityUnreadable')?.where).toMatch(/fleetrelay-relay-ca-\w+$/);
+    expect(found.get('RightsComplete')).toBeDefined();
+  });
+
+  it.skipIf(noHelm)('check finds what Helm has named', async () => {
+    await apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'agents' } }]);
+    await apply((await renderChart('fleetrelay-agent', CHART)) as readonly Manifest[]);
+    const found = await check('agents');
+    expect(found.get('AgentNotReady')?.where).toBe('Deployment.apps/agents/other-fleetrelay-agent');
+    expect(found.get('RelayUnreachableFromHere')?.where).toBe('127.0.0.1:1');
+    expect(found.get('TokenThere')).toBeDefined();
+    expect(found.get('RightsComplete')).toBeDefined();
+  });
+
+  it('neither registering nor deregistering touches the agent of another cluster', async () => {
+    const before = await plane.get('deployments,configmaps', '-n', 'fleetrelay');
+    const server = ['--server', 'relay.example.com:9900'];
+    for (const more of [[], ['--force'], ['--dry-run']]) {
+      const { code, err } = await cli('cluster', 'register', 'west', '--install', ...inCluster(), ...server, ...more);
+      expect([code, err]).toEqual([1, expect.stringContaining('is the agent of east')]);
+    }
+    const { code, err } = await cli('cluster', 'deregister', 'west', '--uninstall-agent', ...inCluster());
+    expect([code, err]).toEqual([1, expect.stringContaining('is that of east, not of west')]);
+    expect(await plane.get('deployments,configmaps', '-n', 'fleetrelay')).toEqual(before);
+  });
+
+  it('objects are not removed where nothing says which cluster this is', async () => {
+    await plane.kubectl(['delete', 'deployment', '-n', 'fleetrelay', 'fleetrelay-agent']);
+    await saveInventory(plane);
+    const { code, err } = await cli(
+      ...['cluster', 'deregister', 'west', '--remove-objects', '--confirm', 'west', ...inCluster()],
+    );
+    expect([code, err]).toEqual([1, expect.stringContaining('nothing that says whose')]);
+  });
+});
+
+async function saveInventory(plane: ControlPlane): Promise<void> {
+  const deps = { clock: createSystemClock(), random: createSystemRandom(), log: silentLog };
+  const { client } = must(await connectKube(deps, { kubeconfig: plane.kubeconfig(), userAgent: 'test' }));
+  const state = {
+    position: { epoch: 1, sequence: 1 },
+    digest: snapshotDigest([]),
+    revisions: [],
+    fleet: must(parseFleetName('test')),
+  };
+  const inventory = openInventory({ ...deps, client }, { namespace: 'fleetrelay' });
+  await inventory.fence();
+  await inventory.load();
+  await inventory.save({ state, put: [], drop: [] });
+  await client.close();
+}
