@@ -159,12 +159,15 @@ describe.skipIf(noKubernetes)('replicas of an agent', () => {
   test(
     'the leader is suspended in the middle of its work and wakes up: it changes nothing any more',
     async () => {
+      const startedAt = Date.now();
       const { a, b } = await start();
       await ready(b, /standing by/);
       const many = Array.from({ length: MANY }, (_, index) => `many-${index}`);
       fleet.push(Object.fromEntries(many.map((name) => [`apps/${name}.yaml`, configMapYaml(name, 'x')])));
       const applied = () =>
-        audited.audit().filter((request) => request.user === 'replica-a' && request.uri.includes('/many-'));
+        audited
+          .audit()
+          .filter(({ user, uri, at }) => user === 'replica-a' && at >= startedAt && uri.includes('/many-'));
       await until('it is in the middle of its work', () => applied().length > 0, 60_000);
       a.signal('SIGSTOP');
       await leads(b);
@@ -176,13 +179,17 @@ describe.skipIf(noKubernetes)('replicas of an agent', () => {
         },
         60_000,
       );
+      // The sleeper will find its own object changed, and has every reason to put it back.
+      fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
+      await until('the other one changes it', async () => (await values()).a === 'two', 60_000);
       const wokenAt = Date.now();
       a.signal('SIGCONT');
       await until('it knows', () => a.said('this replica does not lead any more').length > 0, 60_000);
       await ready(a, /standing by/);
-      fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
-      await until('the other one goes on', async () => (await values()).a === 'two', 60_000);
-      const writes = audited.audit().filter(isWrite);
+      fleet.push({ 'apps/b.yaml': configMapYaml('b', 'one') });
+      await until('the other one goes on', async () => (await values()).b === 'one', 60_000);
+      expect((await values()).a).toBe('two');
+      const writes = audited.audit().filter((request) => request.at >= startedAt && isWrite(request));
       const ofFirst = writes.filter(({ user }) => user === 'replica-a');
       const ofSecond = writes.filter(({ user }) => user === 'replica-b');
       expect(ofFirst.length).toBeGreaterThan(0);
