@@ -80,7 +80,10 @@ function withFlags(config: RelayConfig, options: ServeOptions, cwd: string, hasF
   };
 }
 
-/** What flags name takes the place of what the file names; custom resources come beside it, and last. */
+/**
+ * What flags name takes the place of what the file names; custom resources come beside it, and last. The flag for them
+ * alone says that there are some, not which: those in the file are as good.
+ */
 function flaggedSources(
   config: RelayConfig,
   options: ServeOptions,
@@ -91,6 +94,8 @@ function flaggedSources(
   const before = source !== undefined ? [source] : hasFile ? config.sources : [];
   if (options.customResources === undefined) return before;
   const { kubeconfig, context, namespace } = options.customResources;
+  const saysWhich = (kubeconfig ?? context ?? namespace) !== undefined;
+  if (!saysWhich && before.some(({ type }) => type === 'kubernetes')) return before;
   return [
     ...before.filter((each) => each.type !== 'kubernetes' && each.name !== CUSTOM_RESOURCES),
     {

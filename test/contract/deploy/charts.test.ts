@@ -4,7 +4,16 @@ import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { decodeRelayConfig } from '../../../src/manifest/relay-config.ts';
 import { AGENT_RELEASES, SERVER_RELEASES } from './releases.ts';
-import { lintChart, type Manifest, noHelm, noKubectl, PROJECT, renderChart, renderKustomization } from './rendering.ts';
+import {
+  lintChart,
+  type Manifest,
+  noHelm,
+  noKubectl,
+  PROJECT,
+  renderChart,
+  renderKustomization,
+  renderOverlay,
+} from './rendering.ts';
 
 type Schema = { readonly [key: string]: unknown };
 
@@ -28,7 +37,11 @@ describe.skipIf(noHelm)('charts', () => {
     const fields = fieldPaths(schema, schema).filter(([first]) => first !== 'apiVersion' && first !== 'kind');
     expect(fields.length).toBeGreaterThan(30);
     for (const path of fields) {
-      const values = { sources: [GIT], ...nested(path, sample(schema, path)) };
+      const values = {
+        sources: [GIT],
+        customResources: { enabled: path[2] === 'kubernetes' },
+        ...nested(path, sample(schema, path)),
+      };
       if (path[0] === 'sources') values.sources = mergedSource(values.sources);
       const rendered = await renderChart('fleetrelay', { name: 'fleetrelay', namespace: 'x', values }).catch(
         (error: Error) => error,
@@ -64,6 +77,7 @@ describe.skipIf(noHelm)('charts', () => {
     ['fleetrelay', { sources: [GIT], relay: { lissten: {} } }, /lissten/],
     ['fleetrelay', { sources: [GIT], persistance: {} }, /persistance/],
     ['fleetrelay', { sources: [] }, /sources/],
+    ['fleetrelay', { sources: [{ name: 'crs', kubernetes: {} }] }, /customResources\.enabled/],
     ['fleetrelay', { sources: [GIT], safeMode: { mode: 'stricter' } }, /safeMode/],
     ['fleetrelay', { sources: [GIT], policy: { guard: {} } }, /guard/],
     ['fleetrelay', { sources: [GIT], logLevel: 'loud' }, /logLevel/],
@@ -80,6 +94,37 @@ describe.skipIf(noHelm)('charts', () => {
     ['fleetrelay-agent', { ...agent(), relay: { ...agent().relay, token: 'x' } }, /say one/],
   ] as const)('%s refuses %j', async ([chart, values, complaint]) => {
     await expect(renderChart(chart, { name: 'x', namespace: 'x', values })).rejects.toThrow(complaint);
+  });
+
+  test('custom resources are read where they are enabled, as a source says or all of them', async () => {
+    const sourcesWith = async (sources: readonly object[], enabled: boolean) => {
+      const values = { sources, customResources: { enabled } };
+      const objects = await renderChart('fleetrelay', { name: 'fleetrelay', namespace: 'x', values });
+      return decodeRelayConfig('relay-config.yaml', configOf(objects)).config?.sources.map(({ type }) => type);
+    };
+    expect(await sourcesWith([GIT], false)).toEqual(['git']);
+    expect(await sourcesWith([GIT], true)).toEqual(['git', 'kubernetes']);
+    expect(await sourcesWith([{ name: 'crs', kubernetes: { namespaces: ['a'] } }, GIT], true)).toHaveLength(2);
+    const elsewhere = { name: 'crs', kubernetes: { kubeconfig: '/etc/fleetrelay/secrets/management/kubeconfig' } };
+    expect(await sourcesWith([elsewhere], false)).toEqual(['kubernetes']);
+  });
+
+  test.skipIf(noKubectl)('the component for custom resources turns them on', async () => {
+    const up = '../../../../deploy/kustomize';
+    const [server] = (
+      await renderOverlay({
+        'kustomization.yaml': [
+          'apiVersion: kustomize.config.k8s.io/v1beta1',
+          'kind: Kustomization',
+          `resources: [${up}/management-server]`,
+          `components: [${up}/components/server-custom-resources]`,
+        ].join('\n'),
+      })
+    ).filter(({ kind }) => kind === 'Deployment');
+    const { automountServiceAccountToken, containers } = server?.spec.template.spec ?? missing();
+    expect(automountServiceAccountToken).toBe(true);
+    expect(containers[0].args).toContain('--custom-resources');
+    expect(containers[0].args[0]).toBe('serve');
   });
 
   test('the token of the API is not made where there is one', async () => {

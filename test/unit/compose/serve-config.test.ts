@@ -49,9 +49,10 @@ describe('custom resources by flags', () => {
         files,
         { type: 'kubernetes', name: 'custom', kubeconfig: join(folder, 'k') },
       ]);
-      expect(await sourcesOf({ configFile: file, customResources: {} })).toEqual([
+      expect(await sourcesOf({ configFile: file, customResources: {} })).toEqual(await sourcesOf({ configFile: file }));
+      expect(await sourcesOf({ configFile: file, customResources: { namespace: 'fleet' } })).toEqual([
         files,
-        { type: 'kubernetes', name: 'custom-resources' },
+        { type: 'kubernetes', name: 'custom-resources', namespaces: ['fleet'] },
       ]);
     } finally {
       await rm(folder, { recursive: true });

@@ -71,6 +71,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- if include "fleetrelay.policySpec" . }}
 {{- $sources = prepend $sources (dict "name" "chart" "files" (dict "path" "/etc/fleetrelay/policy")) }}
 {{- end }}
+{{- $said := false }}
+{{- range $sources }}
+{{- if hasKey . "kubernetes" }}
+{{- $said = true }}
+{{- if not (or $.Values.customResources.enabled .kubernetes.kubeconfig) }}
+{{- fail (printf "the source %s reads custom resources of this cluster: set customResources.enabled, which gives the rights" .name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and .Values.customResources.enabled (not $said) }}
+{{- $sources = append $sources (dict "name" "custom-resources" "kubernetes" dict) }}
+{{- end }}
 {{- $config := dict "apiVersion" "fleetrelay.dev/v1alpha1" "kind" "RelayConfig" "sources" $sources "relay" $relay "http" $http }}
 {{- range $field := (.Files.Get "files/relay-config-fields.yaml" | fromYaml).fields }}
 {{- if and (not (hasKey $config $field)) (hasKey $.Values $field) }}
