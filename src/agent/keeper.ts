@@ -14,7 +14,7 @@ import { createDrift, type Drift } from './drift.ts';
 import { createDurable, type Durable } from './durable.ts';
 import { type Entry, isStillSo, withEntries } from './entries.ts';
 import { createHealthTeller, type HealthTeller } from './health.ts';
-import { type Holding, toldHolding } from './holding.ts';
+import { contentOf, type Holding, toldHolding } from './holding.ts';
 import { workRank } from './order.ts';
 import { PAUSED_REASON, reconcile, type Step } from './reconcile.ts';
 import type { Recovered } from './recover.ts';
@@ -215,12 +215,17 @@ function trust(state: KeeperState, queue: WorkQueue): void {
 
 function workOnAll(state: KeeperState, queue: WorkQueue): void {
   if (!state.trusted) return;
-  for (const { key, phase } of state.holding.records.values()) if (phase === 'held') queue.add(key);
+  for (const { key, phase } of state.holding.records.values()) {
+    if (phase === 'held' && contentOf(state.holding, key) !== undefined) queue.add(key);
+  }
 }
 
 function goOn(state: KeeperState, queue: WorkQueue): void {
   state.mayRemove = true;
-  for (const { key, phase } of state.holding.records.values()) if (phase === 'removing') queue.add(key);
+  for (const { key, phase } of state.holding.records.values()) {
+    // The server has had its time to say what was forgotten here.
+    if (phase === 'removing' || contentOf(state.holding, key) === undefined) queue.add(key);
+  }
   state.durable
     .serially(() => state.durable.whole(state.holding))
     .catch((error: unknown) => state.deps.log.error('what is held could not be made durable', { error }));

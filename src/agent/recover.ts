@@ -3,7 +3,7 @@ import { parseDigest } from '../model/ids.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 import { must } from '../model/result.ts';
 import type { AgentDisk, StoredObject, StoredOutput } from '../ports/agent-disk.ts';
-import type { InventoryRecord, LiveState, LoadedInventory } from '../ports/cluster-api.ts';
+import type { InventoryRecord, LiveState, LoadedInventory, ObservedObject } from '../ports/cluster-api.ts';
 import type { Log } from '../ports/log.ts';
 import { contentOf, digestOf, EMPTY_HOLDING, type Holding } from './holding.ts';
 
@@ -22,9 +22,9 @@ const UNKNOWN_DIGEST = must(parseDigest('0'.repeat(64)));
 
 /**
  * Finds out what this cluster's agent held: from the inventory in the cluster, with contents from the disk if the two
- * agree. Where they do not, the stored output is ignored and contents are taken from live objects with the right digest;
- * what is left gets the digest of what is really there, so that the server sees the truth. Without an inventory, live
- * objects with our stamp are entered again.
+ * agree. Where they do not, the stored output is ignored and contents are taken from live objects, where these say them
+ * whole; what is left gets a digest that nothing has, so that the server sends it again. Without an inventory, live objects
+ * with our stamp are entered again.
  */
 export async function recover(
   { disk, log }: { readonly disk: AgentDisk; readonly log: Log },
@@ -63,9 +63,9 @@ function restoreContents({ state, records }: Holding, live: LiveState): Holding 
       observed.stamp.fleet === state.fleet &&
       observed.stamp.key === key &&
       observed.stale !== true;
-    const digest = observed === undefined || !ours ? UNKNOWN_DIGEST : objectDigest(observed.value);
-    truth.set(key, { ...record, digest });
-    if (observed !== undefined && ours) contents.set(key, { digest, value: observed.value });
+    const content = observed === undefined || !ours ? undefined : declaredContent(observed);
+    truth.set(key, { ...record, digest: content?.digest ?? UNKNOWN_DIGEST });
+    if (content !== undefined) contents.set(key, content);
   }
   return { state: { ...state, digest: digestOf(truth.values()) }, records: truth, contents };
 }
@@ -82,13 +82,24 @@ function restoreFromStamps(log: Log, live: LiveState): Recovered {
   }
   const records = new Map<ObjectKey, InventoryRecord>();
   const contents = new Map<ObjectKey, StoredObject>();
-  for (const { key, value, stamp } of ours) {
+  for (const observed of ours) {
+    const { key, stamp } = observed;
     if (stamp === undefined) continue;
-    const digest = objectDigest(value);
+    const content = declaredContent(observed);
+    const digest = content?.digest ?? UNKNOWN_DIGEST;
     records.set(key, { key, digest, phase: 'held', origins: stamp.origins, scope: stamp.scope });
-    contents.set(key, { digest, value });
+    if (content !== undefined) contents.set(key, content);
   }
   log.warn('objects with our stamp are entered into the inventory again', { objects: records.size });
   const state = { ...EMPTY_HOLDING.state, digest: digestOf(records.values()), fleet };
   return { holding: { state, records, contents }, trusted: false };
+}
+
+/**
+ * What a live object says of what was declared; undefined if it does not say it whole. To apply what an API server has made
+ * of it would take fields from others, and empty Secrets, whose values are not kept.
+ */
+function declaredContent({ value, declared }: ObservedObject): StoredObject | undefined {
+  const digest = objectDigest(value);
+  return declared === undefined || declared === digest ? { digest, value } : undefined;
 }

@@ -1,7 +1,7 @@
 import type { AgentHolding, InventoryEntry, KindState } from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
-import type { ClusterId, FleetName } from '../model/ids.ts';
+import type { ClusterId, Digest, FleetName } from '../model/ids.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health.ts';
 import type { ObjectKey } from '../model/object-key.ts';
@@ -65,6 +65,11 @@ export interface ObservedObject {
   readonly value: JsonObject;
   /** What the object says of its owner; absent: nothing, or nothing that can be read. */
   readonly stamp?: Stamp;
+  /**
+   * Digest of what was declared when it was written, as its stamp says. Absent: the cluster keeps objects as they are
+   * written, and there is nothing else in `value` than that. An API server's objects have more in them, or less.
+   */
+  readonly declared?: Digest;
   /** Where it is, for people: a path, an address. */
   readonly where: string;
   /** By kstatus rules; absent: the cluster knows no such thing (a directory). */

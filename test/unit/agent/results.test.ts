@@ -108,6 +108,9 @@ test('an object whose content nobody knows any more is said to be so', async () 
   await world.restart();
   world.server.connect();
   await world.settle();
+  // The server is given time to send it again.
+  expect(world.server.lastResults()[keyA]).toBeUndefined();
+  await world.clock.advance(1_000);
   expect(world.server.lastResults()).toEqual({ [keyA]: 'failed ContentUnknown', [keyB]: 'applied Applied' });
 });
 

@@ -1,8 +1,9 @@
 import { objectDigest } from '../../../model/digest.ts';
-import { parseClusterName, parseFleetName, parseSourceName } from '../../../model/ids.ts';
+import { type Digest, parseClusterName, parseDigest, parseFleetName, parseSourceName } from '../../../model/ids.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
 import { parseObjectKey } from '../../../model/object-key.ts';
 import type { Origin } from '../../../model/output.ts';
+import { must } from '../../../model/result.ts';
 import type { ApplyRequest, Stamp } from '../../../ports/cluster-api.ts';
 import { metadataOf, textOf } from './annotations.ts';
 
@@ -79,6 +80,15 @@ export function parseStamp(text: StampText): Stamp | undefined {
       return parsed.ok ? [parsed.value] : [];
     });
   return { fleet: fleet.value, key: key.value, origins: originsOf(textOf(said[ORIGINS])), scope };
+}
+
+const NO_CONTENT = must(parseDigest('0'.repeat(64)));
+
+/** The digest of what was declared, as a stamp says it; one that no content has if it says none. */
+export function digestInStamp(text: StampText): Digest {
+  const said: JsonValue = JSON.parse(text);
+  const digest = parseDigest(isJsonObject(said) ? textOf(said[DIGEST]) : '');
+  return digest.ok ? digest.value : NO_CONTENT;
 }
 
 function declaredDigest(value: JsonObject): string {

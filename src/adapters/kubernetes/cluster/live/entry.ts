@@ -1,4 +1,5 @@
 import { sha256 } from '../../../../model/digest.ts';
+import type { Digest } from '../../../../model/ids.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../../../model/json.ts';
 import { type ObjectHealth, objectHealth } from '../../../../model/object-health.ts';
 import { type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
@@ -7,7 +8,7 @@ import { resourcePath } from '../../api/paths.ts';
 import type { ApiResource } from '../../api/types.ts';
 import { annotationOf, DISCOVERY, metadataOf, textOf } from '../annotations.ts';
 import { type FieldSet, fieldHolders, isOurs } from '../field-ownership.ts';
-import { parseStamp, readStampText, type StampText } from '../stamp.ts';
+import { digestInStamp, parseStamp, readStampText, type StampText } from '../stamp.ts';
 import { trimObject } from './trim.ts';
 
 /** A live object and what is needed to judge it. */
@@ -43,6 +44,7 @@ export function readEntry(raw: JsonObject, resource: ApiResource, settled = fals
     resourceVersion: textOf(metadata.resourceVersion),
     stampDigest: stampText === undefined ? '' : digestOfStamp(stampText),
     stamp: ours ? { ...stamp, key } : stamp,
+    declared: ours && stampText !== undefined ? digestInStamp(stampText) : undefined,
     fieldsText: mine === undefined ? '' : JSON.stringify(mine),
     settled,
     hidden: annotationOf(raw, DISCOVERY) === 'disabled',
@@ -79,6 +81,7 @@ type Parts = Pick<
   'uid' | 'resourceVersion' | 'stampDigest' | 'fieldsText' | 'settled' | 'hidden' | 'bytes'
 > & {
   readonly stamp: Stamp | undefined;
+  readonly declared: Digest | undefined;
   readonly health: ObjectHealth | undefined;
 };
 
@@ -93,6 +96,7 @@ class Entry implements LiveEntry {
   readonly hidden: boolean;
   readonly bytes: Uint8Array;
   declare readonly stamp?: Stamp;
+  declare readonly declared?: Digest;
   declare readonly health?: ObjectHealth;
   readonly #resource: ApiResource;
 
@@ -107,6 +111,7 @@ class Entry implements LiveEntry {
     this.bytes = parts.bytes;
     this.#resource = resource;
     if (parts.stamp !== undefined) this.stamp = parts.stamp;
+    if (parts.declared !== undefined) this.declared = parts.declared;
     if (parts.health !== undefined) this.health = parts.health;
   }
 
@@ -120,8 +125,8 @@ class Entry implements LiveEntry {
   }
 
   again(): LiveEntry {
-    const { health, stamp } = this;
-    return new Entry(this.key, this.#resource, { ...this, health, stamp, settled: false });
+    const { health, stamp, declared } = this;
+    return new Entry(this.key, this.#resource, { ...this, health, stamp, declared, settled: false });
   }
 
   fields(): FieldSet {

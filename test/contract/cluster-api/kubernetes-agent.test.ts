@@ -1,0 +1,114 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createSystemClock } from '../../../src/adapters/system/clock.ts';
+import { createSystemRandom } from '../../../src/adapters/system/random.ts';
+import { type Agent, createAgent } from '../../../src/agent/agent.ts';
+import type { Digest } from '../../../src/model/ids.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
+import { createMemoryDisk, type MemoryDisk } from '../../support/agent-disk.ts';
+import { createScriptedServer, type ScriptedServer } from '../../support/agent-world.ts';
+import { noKubernetes } from '../../support/kubernetes/binaries.ts';
+import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
+import { createKubernetesWorld, type KubernetesWorld } from './kubernetes-harness.ts';
+import { configMap, keyOf } from './suite.ts';
+
+describe.skipIf(noKubernetes)('an agent in a Kubernetes cluster', () => {
+  let plane: ControlPlane;
+  let world: KubernetesWorld;
+  let server: ScriptedServer;
+  let disk: MemoryDisk;
+  let expected: { held: Map<ObjectKey, Digest>; sequence: number };
+  let agent: Agent | undefined;
+  beforeAll(async () => {
+    plane = await startControlPlane({});
+  });
+  afterAll(() => plane?.stop());
+  beforeEach(async () => {
+    world = await createKubernetesWorld(plane);
+    disk = createMemoryDisk();
+    expected = { held: new Map(), sequence: 0 };
+  });
+  afterEach(async () => {
+    await agent?.stop();
+    await world.close();
+    // A next agent would find what bears the stamp of its fleet.
+    const all = 'configmap,secret,service,networkpolicy,deployment';
+    await plane.kubectl(['delete', all, '-l', 'fleetrelay.dev/fleet', '-n', world.web]);
+  });
+
+  async function startAgent(): Promise<void> {
+    await agent?.stop();
+    const scripted = createScriptedServer(expected);
+    server = scripted.server;
+    agent = createAgent({
+      cluster: await world.open(),
+      relay: scripted.client,
+      disk: disk.open(),
+      clock: createSystemClock(),
+      random: createSystemRandom(),
+      log: world.log,
+    });
+    await agent.start();
+    server.connect();
+  }
+
+  async function until(what: string, look: () => boolean | Promise<boolean>, seconds = 30): Promise<void> {
+    const deadline = performance.now() + seconds * 1_000;
+    while (!(await look())) {
+      if (performance.now() > deadline) throw new Error(`this was not seen: ${what}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  const hasWordOf = (value: JsonObject) => () => server.lastResults()[keyOf(value)] !== undefined;
+  const isSaid = (value: JsonObject, word: string) => () => server.lastResults()[keyOf(value)] === word;
+  const live = (kind: string, name: string) =>
+    plane.get<JsonObject>(kind, name, '-n', world.web, '--show-managed-fields');
+  const secret = (): JsonObject => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's', namespace: world.web },
+    data: { password: 'c2VjcmV0' },
+  });
+  const service = (): JsonObject => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: world.web },
+    spec: { ports: [{ port: 80 }], selector: { app: 'web' } },
+  });
+
+  const losses: readonly (readonly [string, () => Promise<void>])[] = [
+    [
+      'stored output',
+      async () => {
+        disk.stored = undefined;
+      },
+    ],
+    [
+      'inventory',
+      async () => {
+        await plane.kubectl(['delete', 'configmap', 'fleetrelay-inventory', '-n', world.own]);
+      },
+    ],
+  ];
+
+  test.each(losses)('what the %s held is not made up from live objects: they are left as they are', async (_, lose) => {
+    const values = [configMap('a', { k: '1' }, world.web), secret(), service()];
+    await startAgent();
+    await server.say({ upserts: values });
+    for (const value of values) await until('it is applied', isSaid(value, 'applied Applied'));
+    await agent?.stop();
+    const before = await Promise.all([live('configmap', 'a'), live('secret', 's'), live('service', 'web')]);
+    await lose();
+    await startAgent();
+    for (const value of values) await until('it has been looked at', hasWordOf(value));
+    expect(await Promise.all([live('configmap', 'a'), live('secret', 's'), live('service', 'web')])).toEqual(before);
+    // The server cannot take this for what it has declared, so it says it again.
+    const told = new Map(server.holding().entries.map(({ key, digest }) => [key, digest]));
+    for (const key of [keyOf(secret()), keyOf(service())]) expect(told.get(key)).not.toBe(expected.held.get(key));
+    const { digest: from } = server.holding();
+    expect(await server.say({ upserts: values, forged: { from } })).toEqual({ accepted: true });
+    for (const value of values) await until('it is applied', isSaid(value, 'applied Applied'));
+    expect(await Promise.all([live('configmap', 'a'), live('secret', 's'), live('service', 'web')])).toEqual(before);
+  });
+});
