@@ -257,7 +257,7 @@ describe.skipIf(noKubernetes)('commands on a real API server', () => {
 
   describe('with an agent at work', () => {
     beforeAll(async () => {
-      await fleet.agent('east').start();
+      await fleet.agent('east').start({ args: ['--leader-elect'] });
       await until('a and b are there', async () => (await fleet.live('east', 'ConfigMap/web/b')) !== undefined);
       await until(
         'the conflict is known',
