@@ -68,6 +68,8 @@ interface KeeperState {
   readonly health: HealthTeller;
   /** Keys that a look found being worked on: the next one looks at them too. */
   readonly passedOver: Set<ObjectKey>;
+  /** Keys whose removal was tried again because a look found nothing there. */
+  readonly seenGone: Set<ObjectKey>;
   /** Keys whose last word is that the stop button was on. */
   readonly stopped: Set<ObjectKey>;
   /** A state was not compared: the next one is, with everything that is held. */
@@ -97,6 +99,7 @@ export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered):
     paused: false,
     live: undefined,
     passedOver: new Set(),
+    seenGone: new Set(),
     stopped: new Set(),
     missed: true,
     drift: createDrift({ ...deps, queue: { isWaiting: (key) => queue.isWaiting(key) } }),
@@ -256,10 +259,21 @@ function keysToCompare({ missed, passedOver, holding }: KeeperState, { changed }
 
 function compare(state: KeeperState, queue: WorkQueue, live: LiveState, key: ObjectKey): void {
   state.passedOver.delete(key);
-  if (state.holding.records.get(key)?.phase !== 'held') return;
+  const record = state.holding.records.get(key);
+  if (record === undefined) return;
   if (queue.isActive(key)) state.passedOver.add(key);
+  else if (record.phase === 'removing') lookForEnd(state, queue, live, key);
   else if (state.drift.isWanting(state.holding, live, key)) queue.add(key);
   else state.health.look(key, live.objects.get(key));
+}
+
+/** What was waited for is not there any more. Once only: a cluster may not show what it still has. */
+function lookForEnd({ seenGone }: KeeperState, queue: WorkQueue, live: LiveState, key: ObjectKey): void {
+  if (live.objects.has(key)) seenGone.delete(key);
+  else if (queue.isWaiting(key) && !seenGone.has(key)) {
+    seenGone.add(key);
+    queue.add(key);
+  }
 }
 
 async function workOn(state: KeeperState, queue: WorkQueue, key: ObjectKey): Promise<WorkOutcome> {
@@ -347,6 +361,7 @@ function forget(state: KeeperState, queue: WorkQueue, key: ObjectKey): void {
   state.drift.forget(key);
   state.health.forget(key);
   state.passedOver.delete(key);
+  state.seenGone.delete(key);
   state.stopped.delete(key);
   // A Namespace or definition may have waited for this one.
   for (const { key: other } of state.holding.records.values()) {

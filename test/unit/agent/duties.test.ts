@@ -81,3 +81,18 @@ test('an agent whose cluster another agent has taken over stops, and writes noth
   await agent.stop();
   expect(takenOver).toHaveLength(1);
 });
+
+test('a removal that waits for a finalizer ends as soon as the object is seen to be gone', async () => {
+  const world = await createConnectedWorld();
+  await world.server.say({ upserts: [a] });
+  await world.settle();
+  world.cluster.fail(keyA, 'waiting');
+  await world.server.say({ removals: [keyA] });
+  // Long enough for the pauses between two tries to be long.
+  await world.clock.advance(600_000);
+  expect(world.server.lastResults()).toMatchObject({ [keyA]: 'removing Waiting' });
+  world.cluster.fail(keyA, undefined);
+  world.cluster.personRemoves(keyA);
+  await world.settle();
+  expect(world.server.lastResults()).toMatchObject({ [keyA]: 'removed Removed' });
+});
