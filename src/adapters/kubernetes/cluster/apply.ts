@@ -38,7 +38,7 @@ function lostFields(writing: Writing, request: ApplyRequest, entry: LiveEntry): 
   const resource = writing.live.catalog.current().find(group, kind);
   if (resource === undefined) return [''];
   const declared = withoutFields(applyBody(request, resource), ignoredOf(writing, request));
-  return judgeFields(declared, entry.fields()).missing;
+  return judgeFields(declared, entry.fields(), () => entry.value).missing;
 }
 
 function ignoredOf({ live, settings }: Writing, request: ApplyRequest) {
@@ -194,8 +194,11 @@ async function overwrite(applying: Applying, raw: JsonObject, { force, rivals }:
   const now = asOf(handOver(body, raw, holders, ignoredOf(applying, request)), raw);
   const answer = await send(applying, applyRequestOf(resource, key, now, { force }));
   if (answer.type === 'ok') {
-    if (rivals.length > 0) fights.reversed(key, managersOf(rivals));
-    return written(applying, answer.body, textOf(metadataOf(raw).resourceVersion));
+    const before = textOf(metadataOf(raw).resourceVersion);
+    // Nothing was put back if nothing was written.
+    if (rivals.length > 0 && textOf(metadataOf(answer.body).resourceVersion) !== before)
+      fights.reversed(key, managersOf(rivals));
+    return written(applying, answer.body, before);
   }
   if (answer.type !== 'refused' || force)
     return isStaleAnswer(answer) ? 'lookAgain' : refusedOver(applying, raw, answer);

@@ -41,15 +41,18 @@ export function isOurs({ manager, operation, subresource }: FieldHolder): boolea
 
 /**
  * Which fields that a declared value sets are in a field set? Values are not compared: who changes a field takes it over,
- * and an API server may write a value in its own way. Nulls and empty containers set nothing that can be told.
+ * and an API server may write a value in its own way. Nulls set nothing that can be told. An empty map is a field. An empty
+ * list is one only where a list is held as a whole; else it says nothing, so it counts as missing only if `live`, which is
+ * asked for the object as it is then, has something there.
  */
-export function judgeFields(declared: JsonObject, fields: FieldSet): FieldJudgement {
+export function judgeFields(declared: JsonObject, fields: FieldSet, live?: () => JsonObject): FieldJudgement {
   const held: string[] = [];
   const missing: string[] = [];
   const { apiVersion: _version, kind: _kind, metadata, ...rest } = declared;
   const { name: _name, namespace: _namespace, ...named } = isJsonObject(metadata) ? metadata : {};
   // An empty set is a whole field everywhere but here.
-  judge({ ...rest, metadata: named }, isLeaf(fields) ? undefined : fields, '', { held, missing });
+  const at: Place = { fields: isLeaf(fields) ? undefined : fields, path: '', live: live ?? (() => undefined) };
+  judge({ ...rest, ...(Object.keys(named).length === 0 ? {} : { metadata: named }) }, at, { held, missing });
   return { held, missing };
 }
 
@@ -58,71 +61,119 @@ interface Found {
   readonly missing: string[];
 }
 
-function judge(declared: JsonValue | undefined, fields: FieldSet | undefined, path: string, found: Found): void {
-  if (declared === undefined || declared === null || isEmpty(declared)) return;
+interface Place {
+  readonly fields: FieldSet | undefined;
+  readonly path: string;
+  readonly live: () => JsonValue | undefined;
+}
+
+function judge(declared: JsonValue | undefined, { fields, path, live }: Place, found: Found): void {
+  if (declared === undefined || declared === null) return;
   if (fields !== undefined && isLeaf(fields)) {
     found.held.push(path);
     return;
   }
-  if (isJsonObject(declared)) {
+  if (isEmptyList(declared) && fields === undefined) {
+    const there = live();
+    if (Array.isArray(there) && there.length > 0) found.missing.push(path);
+    return;
+  }
+  if (isJsonObject(declared) && Object.keys(declared).length > 0) {
     for (const [name, member] of Object.entries(declared)) {
-      judge(member, child(fields, `f:${name}`), `${path}.${name}`, found);
+      const inside = (): JsonValue | undefined => memberOf(live(), name);
+      judge(member, { fields: child(fields, `f:${name}`), path: `${path}.${name}`, live: inside }, found);
     }
     return;
   }
   if (Array.isArray(declared) && fields !== undefined) {
-    judgeItems(declared, fields, path, found);
+    judgeItems(declared, { fields, path, live }, found);
     return;
   }
   (fields === undefined ? found.missing : found.held).push(path);
 }
 
-function judgeItems(items: readonly JsonValue[], fields: FieldSet, path: string, found: Found): void {
-  const free = new Set(Object.keys(fields));
+function judgeItems(
+  items: readonly JsonValue[],
+  { fields, path, live }: Place & { readonly fields: FieldSet },
+  found: Found,
+): void {
+  const free = itemNames(fields);
   // Who names more of the keys chooses first: the others' keys are the server's defaults.
-  const order = [...items].sort((a, b) => namedKeys(b, fields) - namedKeys(a, fields));
-  for (const item of order) {
-    const name = itemName(item, free);
+  const keys = keysOfItems(free);
+  const named = items.map((item) => ({ item, count: countNamed(item, keys) }));
+  for (const { item } of named.sort((a, b) => b.count - a.count)) {
+    const name = itemName(item, free.values());
     if (name === undefined) {
       found.missing.push(`${path}[${isJsonObject(item) ? textOf(item.name) : JSON.stringify(item)}]`);
       continue;
     }
-    free.delete(name);
+    free.delete(name.text);
     const at = `${path}${displayItem(name)}`;
-    const inside = child(fields, name);
-    if (isJsonObject(item) && inside !== undefined && !isLeaf(inside)) judge(item, inside, at, found);
+    const inside = child(fields, name.text);
+    const itemLive = (): JsonValue | undefined => itemOf(live(), name);
+    if (isJsonObject(item) && inside !== undefined && !isLeaf(inside))
+      judge(item, { fields: inside, path: at, live: itemLive }, found);
     else found.held.push(at);
   }
 }
 
-/** The name in a field set (`k:{...}` or `v:...`) of a list's item; undefined if it has none among these. */
-export function itemName(item: JsonValue, names: Iterable<string>): string | undefined {
+/** How a field set names an item of a list: by the values of its keys (`k:{...}`), or by its value (`v:...`). */
+export interface ItemName {
+  readonly text: string;
+  readonly keys?: JsonObject;
+  readonly value?: JsonValue;
+}
+
+/** The names of items in a field set, in its order. */
+export function itemNames(fields: FieldSet): Map<string, ItemName> {
+  const names = new Map<string, ItemName>();
+  for (const text of Object.keys(fields)) {
+    const said = /^[kv]:/.test(text) ? parse(text.slice(2)) : undefined;
+    if (said === undefined) continue;
+    if (text.startsWith('v:')) names.set(text, { text, value: said });
+    else if (isJsonObject(said)) names.set(text, { text, keys: said });
+  }
+  return names;
+}
+
+/** The name among these of a list's item; undefined if it has none. */
+export function itemName(item: JsonValue, names: Iterable<ItemName>): ItemName | undefined {
   for (const name of names) {
-    if (name.startsWith('v:') && jsonEquals(parse(name.slice(2)), item)) return name;
-    if (!name.startsWith('k:') || !isJsonObject(item)) continue;
-    const keys = parse(name.slice(2));
-    if (isJsonObject(keys) && Object.entries(keys).every(([key, value]) => fits(item[key], value))) return name;
+    const { keys, value } = name;
+    if (value !== undefined && jsonEquals(value, item)) return name;
+    if (keys === undefined || !isJsonObject(item)) continue;
+    if (Object.keys(keys).every((key) => fits(item[key], keys[key]))) return name;
   }
   return undefined;
 }
 
 /** A key that an item does not name is the server's default. */
 function fits(declared: JsonValue | undefined, value: JsonValue | undefined): boolean {
-  return declared === undefined || jsonEquals(declared, value);
+  return declared === undefined || declared === value || jsonEquals(declared, value);
 }
 
-function namedKeys(item: JsonValue, fields: FieldSet): number {
-  if (!isJsonObject(item)) return 0;
-  const some = Object.keys(fields).find((name) => name.startsWith('k:'));
-  const keys = some === undefined ? undefined : parse(some.slice(2));
-  return isJsonObject(keys) ? Object.keys(keys).filter((key) => item[key] !== undefined).length : 0;
+function keysOfItems(names: ReadonlyMap<string, ItemName>): readonly string[] {
+  for (const { keys } of names.values()) if (keys !== undefined) return Object.keys(keys);
+  return [];
 }
 
-function displayItem(name: string): string {
-  if (name.startsWith('v:')) return `[=${name.slice(2)}]`;
-  const keys = parse(name.slice(2));
-  const parts = isJsonObject(keys) ? Object.entries(keys).map(([key, value]) => `${key}=${JSON.stringify(value)}`) : [];
-  return `[${parts.join(',')}]`;
+function countNamed(item: JsonValue, keys: readonly string[]): number {
+  return isJsonObject(item) ? keys.filter((key) => item[key] !== undefined).length : 0;
+}
+
+function displayItem({ text, keys }: ItemName): string {
+  if (keys === undefined) return `[=${text.slice(2)}]`;
+  return `[${Object.entries(keys)
+    .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    .join(',')}]`;
+}
+
+function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return isJsonObject(value) ? value[name] : undefined;
+}
+
+function itemOf(list: JsonValue | undefined, name: ItemName): JsonValue | undefined {
+  return Array.isArray(list) ? list.find((item) => itemName(item, [name]) !== undefined) : undefined;
 }
 
 /** The fields below; undefined if none of them is in the set. */
@@ -136,8 +187,8 @@ export function isLeaf(fields: FieldSet): boolean {
   return Object.keys(fields).length === 0;
 }
 
-function isEmpty(value: JsonValue): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+function isEmptyList(value: JsonValue): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 function parse(text: string): JsonValue | undefined {

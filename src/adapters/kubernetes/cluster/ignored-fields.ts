@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/js
 import { objectRefOf } from '../../../model/object-key.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { annotationOf, IGNORE_FIELDS } from './annotations.ts';
-import { child, type FieldHolder, type FieldSet, isOurs, itemName } from './field-ownership.ts';
+import { child, type FieldHolder, type FieldSet, isOurs, itemName, itemNames } from './field-ownership.ts';
 
 /** A field by the names that lead to it; through a list it means the field of each item. */
 export type FieldPath = readonly string[];
@@ -70,7 +70,10 @@ function edited(value: JsonObject, path: FieldPath, replace: (place: Place) => J
     const { [name]: member, ...others } = at;
     const here = [...place, name];
     const next = rest.length === 0 ? replace(here) : edit(member, rest, here);
-    return next === undefined ? others : { ...others, [name]: next };
+    if (next !== undefined) return { ...others, [name]: next };
+    // A map that is empty now was never declared as empty, which would be a field of its own.
+    const isBare = Object.keys(others).length === 0 && typeof place.at(-1) === 'string';
+    return isBare ? undefined : others;
   }
 }
 
@@ -79,7 +82,8 @@ function holds(sets: readonly FieldSet[], place: Place): boolean {
     let at: FieldSet | undefined = set;
     for (const step of place) {
       if (at === undefined) return false;
-      const name: string | undefined = typeof step === 'string' ? `f:${step}` : itemName(step.item, Object.keys(at));
+      const name: string | undefined =
+        typeof step === 'string' ? `f:${step}` : itemName(step.item, itemNames(at).values())?.text;
       at = name === undefined ? undefined : child(at, name);
     }
     return at !== undefined;

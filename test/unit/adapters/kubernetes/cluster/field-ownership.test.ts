@@ -16,7 +16,22 @@ test('a field that is in the set is held, another one is named as the API server
 });
 
 test('identity is nobody’s field, and what sets nothing is not asked for', () => {
-  expect(missing({ spec: { empty: {}, none: null, list: [] } }, { 'f:x': {} })).toEqual([]);
+  expect(missing({ spec: { none: null, list: [] } }, { 'f:x': {} })).toEqual([]);
+});
+
+test('an empty map is a field; an empty list is one that is held as a whole, or has items that are not ours', () => {
+  const value = about({ spec: { map: {}, list: [], items: [{ name: 'a', list: [] }] } });
+  const item = { 'k:{"name":"a"}': { 'f:name': {} } };
+  const judged = (fields: JsonObject, live: JsonObject) => judgeFields(value, { 'f:spec': fields }, () => live);
+  const whole = { 'f:map': {}, 'f:list': {}, 'f:items': item };
+  expect(judged(whole, {}).missing).toEqual([]);
+  expect(judged({ 'f:items': item }, {}).missing).toEqual(['.spec.map']);
+  const filled = { spec: { list: ['x'], items: [{ name: 'b' }, { name: 'a', list: ['x'] }] } };
+  expect(judged({ 'f:map': {}, 'f:items': item }, filled).missing).toEqual([
+    '.spec.list',
+    '.spec.items[name="a"].list',
+  ]);
+  expect(judged(whole, filled).missing).toEqual(['.spec.items[name="a"].list']);
 });
 
 test('who holds nothing at all holds no field', () => {

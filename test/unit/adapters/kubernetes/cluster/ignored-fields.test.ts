@@ -59,6 +59,11 @@ test('a field that nobody holds is left to the server', () => {
   expect(handOver(declared, live, [], [path])).toEqual({ spec: { paused: false } });
 });
 
+test('a map of which nothing is left goes as well, and one that was declared as empty stays', () => {
+  expect(withoutFields({ data: { k: '1' }, spec: {} }, [['data', 'k']])).toEqual({ spec: {} });
+  expect(withoutFields({ list: [{ a: 1 }, { b: 1 }] }, [['list', 'a']])).toEqual({ list: [{}, { b: 1 }] });
+});
+
 test('through a list it is the field of each item', () => {
   const value = { webhooks: [{ name: 'a', clientConfig: { caBundle: 'x', url: 'u' } }, { name: 'b' }] };
   expect(withoutFields(value, [['webhooks', 'clientConfig', 'caBundle']])).toEqual({
