@@ -1,13 +1,16 @@
 import { resolve } from 'node:path';
+import { resourcePath } from '../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../adapters/kubernetes/inventory/inventory.ts';
 import type { ClusterName } from '../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../model/json.ts';
+import { refOfObject } from '../model/object-key.ts';
+import { must } from '../model/result.ts';
 import { agentManifests } from './agent-manifests.ts';
 import { AGENT_ACCESS } from './agent-manifests-rbac.ts';
 import { clusterManifest, removeClusterFile, removeFromCheckout } from './cluster-file.ts';
 import { removeObjects } from './cluster-remove-objects.ts';
 import { installedAgent, installedClusterName } from './installed-agent.ts';
-import { type Kube, type KubeTarget, openKube, systemDeps } from './kube.ts';
+import { type Kube, type KubeTarget, openKube, resourceOf, systemDeps } from './kube.ts';
 import { removeOne } from './kube-apply.ts';
 import type { RunIo } from './options.ts';
 import type { Step } from './step.ts';
@@ -84,11 +87,28 @@ async function undeclare(
           ...rest,
           metadata: { ...(isJsonObject(metadata) ? metadata : {}), namespace: kube.namespace },
         };
-        return [await removeOne(kube, manifest, { dryRun, mayRemove: () => undefined })];
+        const step = await removeOne(kube, manifest, { dryRun, mayRemove: () => undefined });
+        if (step.outcome === 'absent') await checkElsewhere(kube, manifest);
+        return [step];
       } finally {
         await kube.client.close();
       }
     }
+  }
+}
+
+/** What is declared in another namespace is not undeclared because it is absent from this one. */
+async function checkElsewhere(kube: Kube, manifest: JsonObject): Promise<void> {
+  const path = resourcePath({ resource: resourceOf(kube, manifest) });
+  const answer = await kube.client.request({ method: 'GET', path });
+  const items = answer.type === 'ok' && Array.isArray(answer.body.items) ? answer.body.items : [];
+  const { name } = must(refOfObject(manifest));
+  for (const { metadata } of items.filter(isJsonObject)) {
+    if (!isJsonObject(metadata) || metadata.name !== name) continue;
+    const namespace = String(metadata.namespace);
+    throw new Error(
+      `there is no KubernetesCluster ${name} in the namespace ${kube.namespace} of ${kube.client.server}, but one in ${namespace}: name that with -n ${namespace}`,
+    );
   }
 }
 

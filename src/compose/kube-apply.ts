@@ -95,8 +95,14 @@ export async function removeOne(
   const answer = await kube.client.request({
     method: 'DELETE',
     path,
-    query: { propagationPolicy: 'Background', ...(dryRun ? { dryRun: 'All' } : {}) },
-    body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } },
+    // All of it here: where there is a body, an API server does not look at the query, not even for a dry run.
+    body: {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      preconditions: { uid },
+      propagationPolicy: 'Background',
+      ...(dryRun ? { dryRun: ['All'] } : {}),
+    },
   });
   if (answer.type === 'ok' || (answer.type === 'refused' && answer.status === 404)) {
     return { ...step, outcome: 'removed' };

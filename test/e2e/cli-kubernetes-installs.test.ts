@@ -14,6 +14,8 @@ import { must } from '../../src/model/result.ts';
 import { CA } from '../contract/deploy/releases.ts';
 import { type Manifest, noHelm, renderChart, renderOverlay } from '../contract/deploy/rendering.ts';
 import { type CliRun, runCli } from '../support/cli.ts';
+import { clusterResource } from '../support/fake-custom-resources.ts';
+import { until } from '../support/fleet-processes.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
 import { silentLog } from '../support/silent-log.ts';
@@ -66,6 +68,21 @@ describe.skipIf(noKubernetes)('commands and an agent that something else install
     const { findings } = JSON.parse(out) as { readonly findings: readonly Finding[] };
     return new Map(findings.map((finding) => [finding.reason, finding]));
   };
+  const deregister = (...more: string[]): Promise<CliRun> =>
+    cli('cluster', 'deregister', 'east', '--kubeconfig', plane.kubeconfig(), ...more);
+  const installClusters = async (namespace: string): Promise<void> => {
+    const crd = ['-f', 'deploy/crds/admin.gloo.solo.io_kubernetesclusters.yaml'];
+    await plane.kubectl(['apply', '--server-side', ...crd]);
+    await plane.kubectl(['wait', '--for=condition=Established', ...crd]);
+    await apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }]);
+    const east = { ...clusterResource('east', {}), metadata: { name: 'east', namespace } };
+    await until('the kind is offered', async () =>
+      apply([east]).then(
+        () => true,
+        () => false,
+      ),
+    );
+  };
   const inCluster = (): readonly string[] => ['--agent-kubeconfig', plane.kubeconfig()];
 
   it('check finds what kustomize has named', async () => {
@@ -96,6 +113,25 @@ describe.skipIf(noKubernetes)('commands and an agent that something else install
     const { code, err } = await cli('cluster', 'deregister', 'west', '--uninstall-agent', ...inCluster());
     expect([code, err]).toEqual([1, expect.stringContaining('is that of east, not of west')]);
     expect(await plane.get('deployments,configmaps', '-n', 'fleetrelay')).toEqual(before);
+  });
+
+  it('a dry run of deregistering changes nothing', async () => {
+    const everything = () => plane.get('deployments,configmaps,secrets,networkpolicies', '-n', 'fleetrelay');
+    const before = await everything();
+    const agent = await cli('cluster', 'deregister', 'east', '--uninstall-agent', '--dry-run', ...inCluster());
+    expect([agent.code, agent.out]).toEqual([0, expect.stringContaining('fleetrelay-agent removed (dry run)')]);
+    expect(await everything()).toEqual(before);
+    await installClusters('fleet');
+    const declared = await deregister('--delete', '--dry-run', '-n', 'fleet');
+    expect([declared.code, declared.out]).toEqual([0, expect.stringContaining('east removed (dry run)')]);
+    expect(await plane.kubectl(['get', 'kubernetesclusters', '-n', 'fleet', '-o', 'name'])).toContain('/east');
+  });
+
+  it('a cluster that is declared in another namespace is not said to be absent', async () => {
+    const elsewhere = await deregister('--delete', '-n', 'default');
+    expect([elsewhere.code, elsewhere.err]).toEqual([1, expect.stringContaining('-n fleet')]);
+    expect((await deregister('--delete', '-n', 'fleet')).out).toContain('east removed');
+    expect((await deregister('--delete', '-n', 'default')).out).toContain('east absent');
   });
 
   it('objects are not removed where nothing says which cluster this is', async () => {
