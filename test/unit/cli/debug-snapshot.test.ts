@@ -20,6 +20,18 @@ const PLACES: Readonly<Record<string, JsonValue>> = {
   env: { containers: [{ name: 'survives', env: [{ name: 'DB_PASSWORD', value: PLANTED }] }] },
   envUrl: { containers: [{ name: 'survives', env: [{ name: 'DB', value: `postgres://ann:${PLANTED}@db/x` }] }] },
   args: { args: ['--cluster=survives', `--api-token=${PLANTED}`, `--db-password ${PLANTED}`] },
+  argsInPairs: { command: ['survives', '--api-token', PLANTED, '-password', PLANTED, '--token-file', 'f'] },
+  envNames: {
+    survives: 1,
+    env: ['DB_PASS', 'MYSQL_PWD', 'SIGNING_KEY', 'BASIC_AUTH'].map((name) => ({ name, value: `a:${PLANTED}` })),
+  },
+  list: { survives: 1, tokens: [PLANTED, PLANTED] },
+  cookie: `survives\nCookie: a=1; session=${PLANTED}`,
+  curl: `survives curl -u ann:${PLANTED} https://x`,
+  assignment: `survives DB_PASS=${PLANTED}`,
+  stampedLine: `2026-01-01T00:00:00Z {"message":"survives","env":[{"name":"DB_PASSWORD","value":"${PLANTED}"}]}`,
+  escapedQuote: `survives {"password":"a\\"${PLANTED}"}`,
+  webhook: `survives https://hooks.slack.com/services/T0/B0/${PLANTED}`,
   header: { survives: 1, headers: { Authorization: `Bearer ${PLANTED}` } },
   headerInText: `survives: Authorization: Bearer ${PLANTED}`,
   basicInText: `survives basic ${Buffer.from(PLANTED).toString('base64')} ${PLANTED.slice(0, 0)}`,
@@ -61,7 +73,12 @@ describe('redaction', () => {
   test('leaves alone what only speaks of secrets', () => {
     const harmless: JsonValue = {
       args: ['--token-file=/etc/fleetrelay/token/token', '--ca-file=/ca.crt'],
-      env: [{ name: 'REPO_TOKEN_FILE', value: '/etc/token' }],
+      command: ['fleetrelay', '--token-file', '/etc/token', '--cluster', 'east'],
+      env: [
+        { name: 'REPO_TOKEN_FILE', value: '/etc/token' },
+        { name: 'HTTPS_PROXY', value: 'http://proxy:3128' },
+      ],
+      imagePullSecrets: [{ name: 'registry' }],
       volumes: [{ name: 'token', secret: { secretName: 'fleetrelay-agent-token', defaultMode: 288 } }],
       key: '/ConfigMap/web/settings',
       digest: 'a'.repeat(64),
