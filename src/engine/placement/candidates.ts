@@ -48,16 +48,21 @@ export function deriveCandidates(graph: Graph, inputs: CandidateInputs): Derived
           continue;
         }
         const known = scopeIn(cluster, ref, read, inputs);
-        const there =
-          known === undefined || known === 'AsWritten' ? { ref, value, digest } : settle(ref, value, digest, known);
-        emit(cluster, objectKey(there.ref), candidateOf({ ...claim, ...there }, known === undefined));
+        for (const scope of known === 'Both' ? EITHER : [known]) {
+          const there =
+            scope === undefined || scope === 'AsWritten' ? { ref, value, digest } : settle(ref, value, digest, scope);
+          const scopeUnknown = known === undefined || known === 'Both';
+          emit(cluster, objectKey(there.ref), candidateOf({ ...claim, ...there }, scopeUnknown));
+        }
       }
     },
   });
 }
 
+const EITHER = ['Namespaced', 'Cluster'] as const;
+
 /**
- * The scope of a kind in a cluster; `AsWritten` if the object has the key that its manifest says, undefined if nobody
+ * The scope of a kind in a cluster; `Both` if the object is held under either key; `AsWritten` if the object has the key that its manifest says, undefined if nobody
  * knows what its key is.
  */
 function scopeIn(
@@ -65,7 +70,7 @@ function scopeIn(
   ref: ObjectRef,
   read: Reader,
   { agents, doubts, kindScopes }: CandidateInputs,
-): KindScope | 'AsWritten' | undefined {
+): KindScope | 'Both' | 'AsWritten' | undefined {
   const listed = scopeListed(read, kindScopes, cluster, ref);
   if (listed !== undefined) return listed;
   const takesAsWritten = read.get(agents, '', cluster)?.kindsAsWritten === true;

@@ -71,17 +71,18 @@ export function scopeListed(read: Reader, { listed }: KindScopes, cluster: strin
 
 /**
  * The scope that an object's kind had when the cluster was given the object: while nobody else knows, its key must not
- * change. Undefined if the cluster holds it under neither key, or under both.
+ * change. `Both` if the cluster holds it under either key: then neither may go. Undefined if it holds it under none.
  */
 export function scopeAsHeld(
   read: Reader,
   { held }: KindScopes,
   cluster: string,
   ref: ObjectRef,
-): KindScope | undefined {
+): KindScope | 'Both' | undefined {
   const isHeld = (namespace: string): boolean => read.get(held, cluster, objectKey({ ...ref, namespace })) === true;
   const inside = isHeld(ref.namespace === '' ? 'default' : ref.namespace);
   const outside = isHeld('');
-  if (inside === outside) return undefined;
+  if (inside && outside) return 'Both';
+  if (!inside && !outside) return undefined;
   return inside ? 'Namespaced' : 'Cluster';
 }

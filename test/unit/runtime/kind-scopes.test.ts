@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KindState } from '../../../src/model/agent.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
+import { policyYaml } from '../../support/manifests.ts';
 import { base, names, restart, typo } from '../../support/started-world.ts';
 
 const thing = 'apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: t\n';
@@ -62,5 +63,26 @@ describe('an object without a namespace of a kind that only the cluster knows', 
     const status = world.server.api.clusters().find(({ name }) => name === 'east');
     expect(status?.conditions.filter(({ type }) => type === 'Discovered')).toEqual([]);
     expect(status?.inSync).toBe(true);
+  });
+
+  it('keeps both keys that its cluster holds it under while nobody can tell which one is right', async () => {
+    const written = thing.replace('name: t', 'name: t\n  namespace: web');
+    const first = await createFleetWorld();
+    first.source.push({ ...base, 'clusters/east/t.yaml': written, 'fleet/policy.yaml': policyYaml(0) });
+    first.agent('east').connect();
+    await first.settle();
+    expect(names(first, 'east')).toContain('example.com/Thing/web/t');
+    // It turns out to lie in no namespace; the removal of what was never there is held.
+    first.agent('east').lists([{ kind: 'example.com/Thing', state: 'offered', message: '', scope: 'Cluster' }]);
+    await first.settle();
+    const before = names(first, 'east');
+    expect(before).toEqual(expect.arrayContaining(['example.com/Thing/web/t', 'example.com/Thing//t']));
+    first.agent('east').abandon();
+    // Server and store are lost together.
+    const world = await createFleetWorld({ agents: first.agents });
+    world.source.push({ ...base, 'clusters/east/t.yaml': written });
+    world.agent('east').connect();
+    await world.settle();
+    expect(names(world, 'east')).toEqual(before);
   });
 });
