@@ -74,7 +74,8 @@ function createPullStream({ state, link, hello, peerLimits }: Greeted): PullStre
     settings(settings) {
       if (!hello.capabilities.includes(TAKES_SETTINGS)) return;
       const frame = settingsFrame(settings);
-      if (frame === undefined) state.deps.log.error('relay: the settings are too large', { cluster: hello.cluster });
+      if (frame === undefined)
+        state.deps.log.error('relay: the settings are nothing that an agent takes', { cluster: hello.cluster });
       else link.post(frame);
     },
     close(kind, reason, message) {

@@ -4,7 +4,7 @@ import type { FleetPolicy } from '../../model/desired.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
-import { MOST_SETTINGS_BYTES, settingsText } from '../../model/settings-text.ts';
+import { MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/settings-text.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
 import { check, type DocumentReading, isReadable } from './reading.ts';
 import { readSelector } from './selector.ts';
@@ -22,7 +22,12 @@ export function readPolicy(document: JsonObject): DocumentReading {
     discovery: readDiscovery(spec, problems),
     drift: { ignoredFields: readIgnoredFields(spec) },
   };
-  const bytes = Buffer.byteLength(settingsText(settingsOfPolicy(policy)));
+  const said = settingsText(settingsOfPolicy(policy));
+  const bytes = Buffer.byteLength(said);
+  const taken = parseSettings(said);
+  if (bytes <= MOST_SETTINGS_BYTES && !taken.ok) {
+    problems.push(fieldError('PolicyNotTaken', ['spec'], `no agent would take what it says: ${taken.problem}`));
+  }
   if (bytes > MOST_SETTINGS_BYTES) {
     const message = `what it says to agents has ${bytes} bytes, at most ${MOST_SETTINGS_BYTES} are allowed; shorten the lists`;
     problems.push(fieldError('PolicyTooLarge', ['spec'], message));

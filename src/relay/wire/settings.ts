@@ -4,10 +4,10 @@ import type { FrameInit } from './frame.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { checked } from './scalars.ts';
 
-/** The frame of settings; undefined if they are larger than any agent takes. */
+/** The frame of settings; undefined if no agent takes them: they are too large, or say what has no place in them. */
 export function settingsFrame(settings: AgentSettings): FrameInit | undefined {
   const content = settingsText(settings);
-  return Buffer.byteLength(content) > MOST_SETTINGS_BYTES ? undefined : { case: 'settings', value: { content } };
+  return parseSettings(content).ok ? { case: 'settings', value: { content } } : undefined;
 }
 
 /** Reads settings. */

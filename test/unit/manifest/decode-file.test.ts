@@ -192,6 +192,17 @@ spec:
     });
   });
 
+  it('a FleetPolicy says to agents nothing that they would refuse', () => {
+    const text = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: fleet}\nspec: SPEC\n';
+    const problem = (spec: string) => complaints(text.replace('SPEC', spec));
+    expect(problem('{discovery: {excludedKinds: [Lease.coordination.k8s.io.]}}')).toEqual([
+      'a.yaml:4:7: error: no agent would take what it says: settings: excludedKinds holds "coordination.k8s.io./Lease", which does not belong there',
+    ]);
+    const many = Array.from({ length: 1001 }, (_, index) => `v${index}`).join();
+    const selector = `{matchExpressions: [{key: a, operator: In, values: [${many}]}]}`;
+    expect(problem(`{discovery: {objectSelector: ${selector}}}`)).toHaveLength(1);
+  });
+
   it('two Dataplanes of one name in two meshes are two', () => {
     const text = 'type: Dataplane\nmesh: MESH\nname: web\nnetworking: {address: 10.0.0.1}\n';
     const both = `${text.replace('MESH', 'a')}---\n${text.replace('MESH', 'b')}`;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type AgentHello, type ObjectResult, TAKES_SETTINGS } from '../../../src/model/agent.ts';
-import type { AgentSettings } from '../../../src/model/agent-settings.ts';
+import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import { parseFleetName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
@@ -453,4 +453,15 @@ test('an agent leaves a server of another fleet before it says what it holds, an
     'warn: relay: no link to the server',
   ]);
   expect(said.every(({ data }) => /another.*the fleet fleet/.test(String(data.detail)))).toBe(true);
+});
+
+test('settings that no agent takes are not sent, and cost nobody the link', async () => {
+  const world = await createRelayHarness();
+  const { agent } = await world.connect({ capabilities: [TAKES_SETTINGS] });
+  const { discovery } = NO_SETTINGS;
+  sessionOf(world).settings({ ...NO_SETTINGS, discovery: { ...discovery, excludedKinds: ['example.com./Thing'] } });
+  await world.clock.settle();
+  sessionOf(world).settings(NO_SETTINGS);
+  await world.clock.settle();
+  expect(agent.settingsHeard).toEqual([NO_SETTINGS]);
 });
