@@ -41,23 +41,21 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
   let said: readonly KindState[] | undefined;
   let saidOfGateways: KindState['state'] | undefined;
   let published = false;
+  /** A state was not taken to its end: what is in `objects` was perhaps never published. */
+  let missed = false;
   let selection: Selection | undefined;
   let records: ReadonlyMap<ObjectKey, InventoryRecord> = new Map();
 
   return {
     take(live, now) {
-      const before = selection;
-      selection = before?.of === settings() ? before : createSelection(settings());
-      const isFirst = selection !== before;
-      const looked = selection.note(live, isFirst);
-      const keys = isFirst || looked === undefined ? everyKey(objects, live) : [...looked, ...rederived(records, now)];
-      const changed = new Set<ObjectKey>();
-      for (const key of keys) if (update(key, live.objects.get(key), now.get(key))) changed.add(key);
-      for (const service of gateways.note(live, keys)) {
-        if (updateGateway(service, live.objects.get(service))) changed.add(gatewayKey(service));
+      try {
+        takeState(live, now);
+      } catch (error) {
+        // Nobody will say again what changed in this state: the next one is compared whole.
+        selection = undefined;
+        missed = true;
+        throw error;
       }
-      records = now;
-      publish(changed, kindsOf(live.kinds, selection, isFirst));
     },
     unreadable(error) {
       if (!published) return;
@@ -65,6 +63,19 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
       publish(new Set(), kinds.map(unknownBecause(errorText(error))));
     },
   };
+
+  function takeState(live: LiveState, now: ReadonlyMap<ObjectKey, InventoryRecord>): void {
+    const before = selection;
+    selection = before?.of === settings() ? before : createSelection(settings());
+    const isFirst = selection !== before;
+    const looked = selection.note(live, isFirst);
+    const keys = isFirst || looked === undefined ? everyKey(objects, live) : [...looked, ...rederived(records, now)];
+    const changed = new Set<ObjectKey>();
+    for (const key of keys) if (update(key, live.objects.get(key), now.get(key))) changed.add(key);
+    for (const service of gateways.note(live, keys)) if (updateGateway(service)) changed.add(gatewayKey(service));
+    records = now;
+    publish(changed, kindsOf(live.kinds, selection, isFirst));
+  }
 
   /** The same list as before while the cluster says the same: it is long, and seldom new. */
   function kindsOf(now: readonly KindState[], by: Selection, anew: boolean): readonly KindState[] {
@@ -75,15 +86,12 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     return (worked === undefined ? now : [...now, worked]).map(by.kind);
   }
 
-  function updateGateway(service: ObjectKey, observed: ObservedObject | undefined): boolean {
+  /** What is worked out for a Service is in the snapshot only with it: a Service that we derived says nothing. */
+  function updateGateway(service: ObjectKey): boolean {
     const key = gatewayKey(service);
     const gateway = gateways.of(service);
-    const isTaken =
-      gateway !== undefined &&
-      observed !== undefined &&
-      selection?.takes(service, observed.value) === true &&
-      selection.takes(key, gateway.value);
-    if (!isTaken) return objects.delete(key);
+    if (gateway === undefined || !objects.has(service) || selection?.takes(key, gateway.value) !== true)
+      return objects.delete(key);
     const before = objects.get(key);
     objects.set(key, gateway);
     return before?.digest !== gateway.digest;
@@ -103,10 +111,11 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
 
   function publish(changed: ReadonlySet<ObjectKey>, now: readonly KindState[]): void {
     const sameKinds = now === kinds || JSON.stringify(now) === JSON.stringify(kinds);
-    if (published && changed.size === 0 && sameKinds) return;
+    if (published && !missed && changed.size === 0 && sameKinds) return;
     if (!sameKinds) kinds = now;
-    relay.publishInput({ objects, kinds }, published ? changed : undefined);
+    relay.publishInput({ objects, kinds }, published && !missed ? changed : undefined);
     published = true;
+    missed = false;
   }
 }
 

@@ -19,7 +19,7 @@ export interface Selection {
    */
   note(live: LiveState, anew: boolean): readonly ObjectKey[] | undefined;
   takes(key: ObjectKey, value: JsonObject): boolean;
-  /** A kind that is left out is offered, and not empty. */
+  /** A kind that is left out is offered, and not empty; one of which nobody knows what is to be left out is unknown. */
   kind(kind: KindState): KindState;
 }
 
@@ -32,17 +32,27 @@ export function createSelection(settings: AgentSettings): Selection {
   const outUnseen = namespaceSelector !== undefined && !matchesLabels(namespaceSelector, {});
   /** Whether Namespaces are left out by what they say of themselves. */
   const out = new Map<string, boolean>();
+  /** Why the labels of Namespaces are not known, where they matter: what lies in one that was never seen stays out. */
+  let blind: string | undefined;
 
   return {
     of: settings,
     note,
     takes,
-    kind: (kind) => (kindsOut.has(kind.kind) ? { ...kind, state: 'offered', message: '' } : kind),
+    kind,
   };
+
+  function kind(said: KindState): KindState {
+    if (kindsOut.has(said.kind)) return { ...said, state: 'offered', message: '' };
+    if (blind === undefined || said.state !== 'complete' || said.scope === 'Cluster') return said;
+    return { ...said, state: 'unknown', message: `Namespaces are selected by labels, and cannot be listed: ${blind}` };
+  }
 
   function note(live: LiveState, anew: boolean): readonly ObjectKey[] | undefined {
     const { changed } = live;
-    if (anew || changed === undefined) {
+    const wasBlind = blind !== undefined;
+    blind = namespaceSelector === undefined ? undefined : whyUnseen(live.kinds);
+    if (anew || changed === undefined || wasBlind !== (blind !== undefined)) {
       out.clear();
       for (const key of live.objects.keys()) if (kindOf(key) === '/Namespace') look(live, key);
       return undefined;
@@ -56,7 +66,7 @@ export function createSelection(settings: AgentSettings): Selection {
   }
 
   function isOut(namespace: string): boolean {
-    return namespacesOut.has(namespace) || (out.get(namespace) ?? outUnseen);
+    return namespacesOut.has(namespace) || (out.get(namespace) ?? (blind !== undefined || outUnseen));
   }
 
   /** True if a Namespace has come in or gone out. */
@@ -80,6 +90,11 @@ export function createSelection(settings: AgentSettings): Selection {
     if (around !== '' && isOut(around)) return false;
     return !isSwitchedOff(value) && (objectSelector === undefined || matchesLabels(objectSelector, labelsOf(value)));
   }
+}
+
+function whyUnseen(kinds: readonly KindState[]): string | undefined {
+  const namespaces = kinds.find(({ kind }) => kind === '/Namespace');
+  return namespaces?.state === 'unknown' ? namespaces.message : undefined;
 }
 
 function isSwitchedOff(value: JsonObject): boolean {

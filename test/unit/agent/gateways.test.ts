@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { createDiscovery } from '../../../src/agent/discovery.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
+import type { ClusterName } from '../../../src/model/ids.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
-import type { ObservedObject } from '../../../src/ports/cluster-api.ts';
+import type { ObservedObject, Stamp } from '../../../src/ports/cluster-api.ts';
 import type { InputSnapshot } from '../../../src/relay/session.ts';
-import { keyOf } from '../../support/agent-world.ts';
+import { fleet, keyOf } from '../../support/agent-world.ts';
 
 const key = 'internal.gloo.solo.io/DiscoveredGateway/istio/gw';
 
@@ -69,8 +70,15 @@ function createWorld() {
     set: (said: Partial<AgentSettings['discovery']>) => {
       settings = { ...NO_SETTINGS, discovery: { ...NO_SETTINGS.discovery, ...said } };
     },
-    see: (values: readonly JsonObject[], gone: readonly JsonObject[] = [], unknown: readonly string[] = []) => {
-      for (const value of values) objects.set(keyOf(value), { key: keyOf(value), value, where: '' });
+    latest: () => latest,
+    see: (
+      values: readonly JsonObject[],
+      gone: readonly JsonObject[] = [],
+      unknown: readonly string[] = [],
+      stamp?: Stamp,
+    ) => {
+      const stamped = stamp === undefined ? {} : { stamp };
+      for (const value of values) objects.set(keyOf(value), { key: keyOf(value), value, where: '', ...stamped });
       for (const value of gone) objects.delete(keyOf(value));
       for (const value of [...values, ...gone]) changed.add(keyOf(value));
       const since = new Set(changed);
@@ -104,6 +112,15 @@ describe('addresses of gateways', () => {
     const none = see([service('LoadBalancer')]);
     expect(addresses(none)).toEqual([]);
     expect(none?.status).toEqual({ error: 'the load balancer has been given no address' });
+  });
+
+  test('a Service that we derived from other clusters is none', () => {
+    const { see, latest } = createWorld();
+    const gateway = service('LoadBalancer', {}, { ingress: [{ ip: '1.1.1.1' }] });
+    const stamp = { fleet, key: keyOf(gateway), origins: [], scope: ['west' as ClusterName] };
+    see([pod('p', 'a')]);
+    expect(see([gateway], [], [], stamp)).toBeUndefined();
+    expect([...(latest()?.objects.keys() ?? [])]).toEqual([keyOf(pod('p', 'a'))]);
   });
 
   test('a NodePort has the nodes of its ready endpoints, with their localities', () => {

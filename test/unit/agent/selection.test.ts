@@ -34,6 +34,7 @@ function createWorld(view: boolean) {
   const objects = new Map<ObjectKey, ObservedObject>();
   const changed = new Set<ObjectKey>();
   let settings: AgentSettings = NO_SETTINGS;
+  let kinds = KINDS;
   let latest: InputSnapshot | undefined;
   const hints: (ReadonlySet<string> | undefined)[] = [];
   const discovery = createDiscovery(
@@ -67,11 +68,14 @@ function createWorld(view: boolean) {
     set: (said: Partial<AgentSettings['discovery']>) => {
       settings = { ...NO_SETTINGS, discovery: { ...NO_SETTINGS.discovery, ...said } };
     },
+    lists: (said: readonly KindState[]) => {
+      kinds = said;
+    },
     look: (): readonly string[] => {
       const since = new Set(changed);
       changed.clear();
       const shown = view ? { objects, changed: since } : { objects: new Map(objects) };
-      discovery.take({ ...shown, kinds: KINDS, diagnostics: [], paused: false }, new Map());
+      discovery.take({ ...shown, kinds, diagnostics: [], paused: false }, new Map());
       return [...(latest?.objects.keys() ?? [])].sort();
     },
     latest: () => latest,
@@ -122,6 +126,23 @@ describe.each([true, false])('what stays out of the input snapshot (a view that 
     expect(world.look()).toEqual([]);
   });
 
+  test('while the Namespaces cannot be listed, what a selector of them leaves out is not gone', () => {
+    const world = createWorld(view);
+    const unseen: KindState = { kind: '/Namespace', state: 'unknown', message: 'not allowed', scope: 'Cluster' };
+    const services: KindState = { kind: '/Service', state: 'complete', message: '', scope: 'Namespaced' };
+    const nodes: KindState = { kind: '/Node', state: 'complete', message: '', scope: 'Cluster' };
+    world.set({ namespaceSelector: { matchLabels: { team: 'a' }, matchExpressions: [] } });
+    world.put(service('a', 'web'));
+    world.lists([unseen, services, nodes]);
+    world.look();
+    const message = 'Namespaces are selected by labels, and cannot be listed: not allowed';
+    expect(world.latest()?.kinds).toEqual([unseen, { ...services, state: 'unknown', message }, nodes]);
+    world.put(namespace('web', { labels: { team: 'a' } }));
+    world.lists([{ ...unseen, state: 'complete', message: '' }, services, nodes]);
+    expect(world.look()).toEqual(['/Namespace//web', web]);
+    expect(world.latest()?.kinds).toContainEqual(services);
+  });
+
   test('by labels of the object', () => {
     const world = createWorld(view);
     const selector = {
@@ -147,6 +168,27 @@ test('one changed object is looked at alone, and what does not change is not sai
     objectDigest(service('s1', 'web', { labels: { a: 'b' } })),
   );
 });
+
+test('what a look that failed has missed is made up for by the next one', () => {
+  const world = createWorld(true);
+  world.put(service('a', 'web'));
+  world.look();
+  world.put(service('b', 'web'), broken('c'));
+  expect(() => world.look()).toThrow('broken');
+  world.remove(broken('c'));
+  expect(world.look()).toEqual([web, '/Service/web/b']);
+  expect(world.hints).toEqual([undefined, undefined]);
+});
+
+/** A service that cannot be read. */
+function broken(name: string): JsonObject {
+  return Object.defineProperty(service(name, 'web'), 'spec', {
+    enumerable: true,
+    get: () => {
+      throw new Error('broken');
+    },
+  });
+}
 
 const step = fc.record({
   what: fc.constantFrom('namespace', 'service', 'settings', 'remove') as fc.Arbitrary<
