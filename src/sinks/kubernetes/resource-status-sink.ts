@@ -6,6 +6,7 @@ import type { CustomResource } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { ResourceStatus, StatusTarget } from '../../ports/resource-status.ts';
+import { createReversals, type Reversals } from './reversals.ts';
 import { type StatusContent, saysAlready, statusOf } from './status-content.ts';
 import { eventsBetween } from './status-events.ts';
 
@@ -51,11 +52,14 @@ interface Tried {
 interface State {
   readonly deps: SinkDeps;
   readonly tried: Map<ObjectKey, Tried>;
+  readonly reversals: Reversals;
   cancel: (() => void) | undefined;
   /** Monotonic milliseconds of what is scheduled. */
   due: number;
   running: Promise<void> | undefined;
   again: boolean;
+  /** What there was at the last run. */
+  known: ReadonlySet<ObjectKey>;
   stopped: boolean;
 }
 
@@ -69,10 +73,12 @@ export function createResourceStatusSink(deps: SinkDeps): ResourceStatusSink {
   const state: State = {
     deps,
     tried: new Map(),
+    reversals: createReversals(() => deps.clock.monotonic()),
     cancel: undefined,
     due: Number.POSITIVE_INFINITY,
     running: undefined,
     again: false,
+    known: new Set(),
     stopped: false,
   };
   return {
@@ -125,7 +131,12 @@ async function run(state: State): Promise<void> {
     const write = writeOf(state, subject);
     if (write !== undefined) due.push(write);
   }
-  for (const key of state.tried.keys()) if (!seen.has(key)) state.tried.delete(key);
+  for (const key of state.known) {
+    if (seen.has(key)) continue;
+    state.tried.delete(key);
+    state.reversals.forget(key);
+  }
+  state.known = seen;
   const workers = Array.from({ length: Math.min(AT_ONCE, due.length) }, async () => {
     for (let write = due.shift(); write !== undefined && !state.stopped; write = due.shift()) await write();
   });
@@ -150,13 +161,20 @@ function writeOf(state: State, { resource, generation, content }: StatusSubject)
   }
   if (isSame && last.outcome === 'refused' && canonicalJson(last.status) === canonicalJson(status)) return undefined;
   if (isSame && last.outcome === 'retry' && deps.clock.monotonic() < last.notBefore) return undefined;
+  const wait = isSame && last.outcome === 'retry' ? 0 : state.reversals.waitFor(key, uid, status);
+  if (wait > 0) {
+    deps.log.warn('a status is undone again and again; it waits', { object: key, seconds: wait / 1000 });
+    const notBefore = deps.clock.monotonic() + wait;
+    tried.set(key, { uid, resourceVersion, status, outcome: 'retry', failures: 0, notBefore });
+    return undefined;
+  }
   const { apiVersion } = resource.value;
   const target = { key, uid, resourceVersion, apiVersion: String(apiVersion) };
   return () => writeOne(state, target, before, status, isSame ? last.failures : 0);
 }
 
 async function writeOne(
-  { deps, tried }: State,
+  { deps, tried, reversals }: State,
   target: StatusTarget,
   before: JsonObject | undefined,
   status: JsonObject,
@@ -169,6 +187,7 @@ async function writeOne(
   switch (writing.type) {
     case 'written':
       tried.set(key, { ...same, outcome: 'written', failures: 0, notBefore: 0 });
+      reversals.written(key, uid, status);
       for (const event of eventsBetween(before, status)) await deps.status.event(target, event);
       return;
     case 'gone':

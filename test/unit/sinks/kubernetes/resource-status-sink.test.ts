@@ -107,6 +107,26 @@ describe('status of custom resources', () => {
     expect(conditionsIn(fake.get(apps)?.status).Ready?.status).toBe('True');
   });
 
+  it('is not fought over with one who goes on undoing it', async () => {
+    const { fake, clock } = begin();
+    fake.apply(placementResource('apps', ['apps/**']));
+    let undoes = true;
+    const write = fake.status.write;
+    fake.status.write = async (target, status) => {
+      const outcome = await write(target, status);
+      if (undoes) fake.putStatus(apps, { conditions: [{ ...ready('False', 'theirs') }] });
+      return outcome;
+    };
+    await clock.advance(60_000);
+    expect(fake.writes.length).toBeGreaterThan(3);
+    expect(fake.writes.length).toBeLessThan(8);
+    await clock.advance(60 * 60_000);
+    expect(fake.writes.length).toBeLessThan(40);
+    undoes = false;
+    await clock.advance(10 * 60_000);
+    expect(conditionsIn(fake.get(apps)?.status).Ready?.status).toBe('True');
+  });
+
   it('is not written twice while the object that was written has not come back', async () => {
     const fake = createFakeCustomResources();
     let writes = 0;
