@@ -3,8 +3,8 @@ import type { JsonObject } from '../../../src/model/json.ts';
 import type { ApplyRequest, ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
-import { createKubernetesWorld, type KubernetesWorld } from './kubernetes-harness.ts';
-import { keyOf, configMap as mapIn, request } from './suite.ts';
+import { createKubernetesWorld, type KubernetesWorld, manifest } from './kubernetes-harness.ts';
+import { fleet, keyOf, configMap as mapIn, request } from './suite.ts';
 
 describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
   let plane: ControlPlane;
@@ -115,4 +115,218 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
       expect([key, fresh.matches(request(value), objects.get(key)!)]).toEqual([key, true]);
     }
   });
+
+  /** Policies and webhooks are in force a moment after they were made. */
+  async function comesTo(wanted: (n: number) => ApplyRequest, reason: string): Promise<unknown> {
+    const deadline = performance.now() + 30_000;
+    for (let n = 0; ; n += 1) {
+      const outcome = await cluster.apply(wanted(n));
+      if (('reason' in outcome && outcome.reason === reason) || performance.now() > deadline) return outcome;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  test('what a policy, a quota or a webhook refuses is told apart, and is tried again', async () => {
+    await plane.kubectl(['label', 'namespace', world.web, `test=${world.web}`]);
+    const inNamespace = { matchLabels: { test: world.web } };
+    const rules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'DELETE'], resources: ['secrets'] }];
+    const created = [
+      {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'ValidatingAdmissionPolicy',
+        metadata: { name: world.web },
+        spec: {
+          matchConstraints: {
+            namespaceSelector: inNamespace,
+            resourceRules: [
+              { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] },
+            ],
+          },
+          validations: [{ expression: 'false', message: 'not today' }],
+        },
+      },
+      {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'ValidatingAdmissionPolicyBinding',
+        metadata: { name: world.web },
+        spec: { policyName: world.web, validationActions: ['Deny'] },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'ResourceQuota',
+        metadata: { name: 'q', namespace: world.web },
+        spec: { hard: { services: '0' } },
+      },
+      {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'ValidatingWebhookConfiguration',
+        metadata: { name: world.web },
+        webhooks: [
+          {
+            name: 'away.example.com',
+            clientConfig: { url: 'https://127.0.0.1:1/' },
+            rules,
+            namespaceSelector: inNamespace,
+            sideEffects: 'None',
+            admissionReviewVersions: ['v1'],
+            timeoutSeconds: 1,
+          },
+        ],
+      },
+    ];
+    const secret = (n: number): JsonObject => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: `s-${n}`, namespace: world.web },
+      data: { password: 'c2VjcmV0' },
+    });
+    await cluster.apply(request(secret(0)));
+    await plane.kubectl(['apply', '-f', '-'], { input: manifest(...created) });
+    // What a controller would work out.
+    const status = JSON.stringify({ status: { hard: { services: '0' }, used: { services: '0' } } });
+    await plane.kubectl(['patch', 'resourcequota', 'q', '-n', world.web, '--subresource=status', '-p', status]);
+    const denied = await comesTo((n) => request(configMap(`a-${n}`, {})), 'DeniedByPolicy');
+    expect(denied).toMatchObject({ type: 'failed', retryable: true, message: expect.stringContaining('not today') });
+    const service = (n: number): JsonObject => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: `web-${n}`, namespace: world.web },
+      spec: { ports: [{ port: 80 }] },
+    });
+    const exceeded = await comesTo((n) => request(service(n)), 'QuotaExceeded');
+    expect(exceeded).toMatchObject({ type: 'failed', retryable: true });
+    const away = await comesTo((n) => request(secret(n + 1)), 'WebhookUnavailable');
+    expect(away).toMatchObject({ type: 'failed', retryable: true });
+    expect(JSON.stringify(away)).not.toContain('c2VjcmV0');
+    expect(await cluster.remove({ key: keyOf(secret(0)), fleet })).toMatchObject({
+      type: 'failed',
+      retryable: true,
+      reason: 'WebhookUnavailable',
+    });
+    const made = ['validatingadmissionpolicy', 'validatingadmissionpolicybinding', 'validatingwebhookconfiguration'];
+    for (const kind of made) await plane.kubectl(['delete', kind, world.web]);
+  });
+
+  test('meshes and gateways are discovered where their kinds are installed', async () => {
+    const kinds = [
+      ['networking.istio.io', 'VirtualService', 'virtualservices'],
+      ['security.istio.io', 'AuthorizationPolicy', 'authorizationpolicies'],
+      ['gateway.networking.k8s.io', 'HTTPRoute', 'httproutes'],
+      ['cilium.io', 'CiliumNetworkPolicy', 'ciliumnetworkpolicies'],
+    ] as const;
+    for (const [group, kind, plural] of kinds) {
+      // Names below k8s.io are kept for those who have them approved.
+      const annotations = { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/enhancements/pull/1111' };
+      const definition = definitionOf(group, kind, plural, ['v1']);
+      const metadata = { ...(definition.metadata as JsonObject), annotations };
+      await plane.kubectl(['apply', '-f', '-'], { input: manifest({ ...definition, metadata }) });
+    }
+    for (const [group, kind, plural] of kinds) {
+      const value = {
+        apiVersion: `${group}/v1`,
+        kind,
+        metadata: { name: 'x', namespace: world.web },
+        spec: { a: '1' },
+      };
+      await plane.kubectl(['wait', '--for=condition=Established', `crd/${plural}.${group}`]);
+      await plane.kubectl(['apply', '-f', '-'], { input: manifest(value) });
+      const seen = await world.seen(cluster, keyOf(value), (object) => object !== undefined);
+      expect(seen.value).toMatchObject({ spec: { a: '1' } });
+    }
+    const { kinds: states } = await cluster.list('hinted');
+    for (const [group, kind] of kinds) {
+      expect(states).toContainEqual({ kind: `${group}/${kind}`, state: 'complete', message: '', scope: 'Namespaced' });
+    }
+  });
+
+  test('a field of what has no schema is taken or removed: that is drift', async () => {
+    await cluster.apply(request(definitionOf('loose.example.com', 'Loose', 'looses', ['v1'])));
+    const value = {
+      apiVersion: 'loose.example.com/v1',
+      kind: 'Loose',
+      metadata: { name: 'p', namespace: world.web },
+      spec: { only: { a: '1' } },
+    };
+    expect(await isPutBack(request(value), { spec: { only: { a: '2' } } })).toMatchObject({ spec: value.spec });
+    expect(await isPutBack(request(value), { spec: { only: { a: null } } })).toMatchObject({ spec: value.spec });
+  });
+
+  test('a kind whose preferred version changes goes on being followed, changed and removed', async () => {
+    const [group, plural] = ['moves.example.com', 'things'];
+    const value = {
+      apiVersion: `${group}/v1beta1`,
+      kind: 'Thing',
+      metadata: { name: 'x', namespace: world.web },
+      spec: { a: '1' },
+    };
+    const newer = { ...value, apiVersion: `${group}/v1` };
+    const key = keyOf(value);
+    expect(await cluster.apply(request(definitionOf(group, 'Thing', plural, ['v1beta1'])))).toMatchObject({
+      type: 'applied',
+    });
+    expect(await cluster.apply(request(value))).toMatchObject({ type: 'applied' });
+    expect(await cluster.apply(request(definitionOf(group, 'Thing', plural, ['v1', 'v1beta1'])))).toMatchObject({
+      type: 'applied',
+    });
+    const seen = await world.seen(cluster, key, (object) => object?.value.apiVersion === newer.apiVersion);
+    expect(cluster.matches(request(value), seen)).toBe(true);
+    expect(await cluster.apply(request(value))).toMatchObject({ type: 'unchanged' });
+    await plane.kubectl([
+      'patch',
+      `${plural}.${group}`,
+      'x',
+      '-n',
+      world.web,
+      '--type=merge',
+      '-p',
+      '{"spec":{"a":"2"}}',
+    ]);
+    const drifted = await world.seen(cluster, key, (object) => JSON.stringify(object?.value).includes('"2"'));
+    expect(cluster.matches(request(value), drifted)).toBe(false);
+    expect(await cluster.apply(request(value))).toMatchObject({ type: 'applied' });
+    expect(await cluster.apply(request(newer))).toMatchObject({ type: 'applied' });
+    const fresh = await world.open();
+    await fresh.loadInventory();
+    const { objects } = await fresh.list('whole');
+    expect(fresh.matches(request(newer), objects.get(key)!)).toBe(true);
+    expect(await fresh.remove({ key, fleet })).toEqual({ type: 'gone' });
+  });
+
+  test('names with colons, and origins without end', async () => {
+    const role: JsonObject = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: `system:odd:${world.web}` },
+      rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
+    };
+    const [origin] = request(role).stamp.origins;
+    const origins = Array.from({ length: 5_000 }, (_, n) => ({ ...origin!, path: `${'folder/'.repeat(10)}${n}.yaml` }));
+    const wanted = request(role, { origins });
+    expect(await cluster.apply(wanted)).toMatchObject({ type: 'applied' });
+    const fresh = await world.open();
+    await fresh.loadInventory();
+    const { objects } = await fresh.list('whole');
+    expect(fresh.matches(wanted, objects.get(wanted.key)!)).toBe(true);
+    expect(await fresh.remove({ key: wanted.key, fleet })).toEqual({ type: 'gone' });
+  });
 });
+
+function definitionOf(group: string, kind: string, plural: string, versions: readonly string[]): JsonObject {
+  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind, plural, singular: kind.toLowerCase() },
+      versions: versions.map((name, index) => ({
+        name,
+        served: true,
+        storage: index === 0,
+        schema: { openAPIV3Schema },
+      })),
+    },
+  };
+}

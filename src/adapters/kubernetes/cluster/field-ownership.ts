@@ -40,6 +40,31 @@ export function isOurs({ manager, operation, subresource }: FieldHolder): boolea
 }
 
 /**
+ * The fields of a live object that we hold; undefined if none. An API server writes a map that is held as a whole and one
+ * of which every member was taken from us in the same way: the latter is told apart here, as `{".": {}}`.
+ */
+export function ourFields(live: JsonObject): FieldSet | undefined {
+  const holders = fieldHolders(live);
+  const ours = holders.find(isOurs)?.fields;
+  const others = holders.filter((holder) => !isOurs(holder)).map(({ fields }) => fields);
+  return ours && withBareMaps(ours, others, live);
+}
+
+function withBareMaps(fields: FieldSet, others: readonly FieldSet[], live: JsonValue | undefined): FieldSet {
+  const names = itemNames(fields);
+  const told = Object.entries(fields).map(([name, inside]): [string, JsonValue | undefined] => {
+    if (name === '.' || !isJsonObject(inside)) return [name, inside];
+    const theirs = others.map((set) => child(set, name)).filter((set) => set !== undefined);
+    const item = names.get(name);
+    const there = item === undefined ? memberOf(live, name.slice(2)) : itemOf(live, item);
+    if (!isLeaf(inside)) return [name, withBareMaps(inside, theirs, there)];
+    const isBare = isEmptyMap(there) || theirs.some((set) => Object.keys(set).some((key) => key.startsWith('f:')));
+    return [name, isBare ? { '.': {} } : inside];
+  });
+  return Object.fromEntries(told);
+}
+
+/**
  * Which fields that a declared value sets are in a field set? Values are not compared: who changes a field takes it over,
  * and an API server may write a value in its own way. Nulls set nothing that can be told. An empty map is a field. An empty
  * list is one only where a list is held as a whole; else it says nothing, so it counts as missing only if `live`, which is
@@ -185,6 +210,10 @@ export function child(fields: FieldSet | undefined, name: string): FieldSet | un
 /** The field itself is in the set, and with it everything below: a value, or what is held as a whole. */
 export function isLeaf(fields: FieldSet): boolean {
   return Object.keys(fields).length === 0;
+}
+
+function isEmptyMap(value: JsonValue | undefined): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
 function isEmptyList(value: JsonValue): boolean {

@@ -103,10 +103,24 @@ function stampAnnotations(stamp: Stamp, digest: string): JsonObject {
   return {
     [FLEET]: stamp.fleet,
     [OBJECT]: stamp.key,
-    [ORIGINS]: stamp.origins.map(({ source, path }) => `${source}:${toItem(path)}`).join(','),
-    ...(stamp.scope.length === 0 ? {} : { [SCOPE]: stamp.scope.join(',') }),
+    [ORIGINS]: listed(stamp.origins.map(({ source, path }) => `${source}:${toItem(path)}`)),
+    ...(stamp.scope.length === 0 ? {} : { [SCOPE]: listed(stamp.scope) }),
     [DIGEST]: digest,
   };
+}
+
+/** An API server takes 256 KiB of annotations in all, and people want some of it. */
+const LIST_BYTES = 48 * 1024;
+
+/** As many as there is room for; the inventory has them all. How many were left out is no item to whoever reads it. */
+function listed(items: readonly string[]): string {
+  let bytes = 0;
+  const fitting = items.findIndex((item) => {
+    bytes += Buffer.byteLength(item) + 1;
+    return bytes > LIST_BYTES;
+  });
+  if (fitting < 0) return items.join(',');
+  return [...items.slice(0, fitting), `+${items.length - fitting} more`].join(',');
 }
 
 function originsOf(text: string): readonly Origin[] {

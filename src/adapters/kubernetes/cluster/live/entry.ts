@@ -7,7 +7,7 @@ import type { ObservedObject, Stamp } from '../../../../ports/cluster-api.ts';
 import { resourcePath } from '../../api/paths.ts';
 import type { ApiResource } from '../../api/types.ts';
 import { annotationOf, DISCOVERY, metadataOf, textOf } from '../annotations.ts';
-import { type FieldSet, fieldHolders, isOurs } from '../field-ownership.ts';
+import { type FieldSet, ourFields } from '../field-ownership.ts';
 import { digestInStamp, parseStamp, readStampText, type StampText } from '../stamp.ts';
 import { trimObject } from './trim.ts';
 
@@ -38,7 +38,7 @@ export function readEntry(raw: JsonObject, resource: ApiResource, settled = fals
   const stamp = stampText === undefined ? undefined : parseStamp(stampText);
   const ours = stamp?.key === key;
   const metadata = metadataOf(raw);
-  const mine = ours ? fieldHolders(raw).find(isOurs)?.fields : undefined;
+  const mine = ours ? ourFields(raw) : undefined;
   return new Entry(key, resource, {
     uid: textOf(metadata.uid),
     resourceVersion: textOf(metadata.resourceVersion),

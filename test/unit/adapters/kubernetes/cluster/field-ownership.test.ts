@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { judgeFields } from '../../../../../src/adapters/kubernetes/cluster/field-ownership.ts';
+import { judgeFields, ourFields } from '../../../../../src/adapters/kubernetes/cluster/field-ownership.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
 
 const about = (value: JsonObject): JsonObject => ({
@@ -71,4 +71,21 @@ test('members of a set are held one by one', () => {
 
 test('a list of which only the list itself is held has lost its items', () => {
   expect(missing({ ports: [{ port: 80 }] }, { 'f:ports': { '.': {} } })).toEqual(['.ports[]']);
+});
+
+test('a map of which everything was taken is told from one that is held as a whole', () => {
+  const entry = (manager: string, operation: string, fieldsV1: JsonObject) => ({ manager, operation, fieldsV1 });
+  const held = (spec: JsonObject, ours: JsonObject, theirs: JsonObject) =>
+    ourFields({
+      metadata: {
+        managedFields: [entry('fleetrelay', 'Apply', { 'f:spec': ours }), entry('x', 'Update', { 'f:spec': theirs })],
+      },
+      spec,
+    });
+  const bare = { 'f:spec': { 'f:a': { '.': {} } } };
+  expect(held({ a: { b: '2' } }, { 'f:a': {} }, { 'f:a': { 'f:b': {} } })).toEqual(bare);
+  expect(held({ a: {} }, { 'f:a': {} }, {})).toEqual(bare);
+  expect(judgeFields(about({ spec: { a: { b: '1' } } }), bare).missing).toEqual(['.spec.a.b']);
+  expect(judgeFields(about({ spec: { a: {} } }), bare).missing).toEqual([]);
+  expect(held({ a: { b: '1' } }, { 'f:a': {} }, { 'f:c': {} })).toEqual({ 'f:spec': { 'f:a': {} } });
 });

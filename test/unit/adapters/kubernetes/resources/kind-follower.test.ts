@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import type { WatchEvent } from '../../../../../src/adapters/kubernetes/api/types.ts';
+import { createKindFollower } from '../../../../../src/adapters/kubernetes/resources/kind-follower.ts';
+import type { JsonObject } from '../../../../../src/model/json.ts';
+import { silentLog } from '../../../../support/silent-log.ts';
+import { createVirtualClock } from '../../../../support/virtual-clock.ts';
+
+const KIND = { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'Placement' };
+const OFFERED = { name: 'placements', kind: 'Placement', namespaced: true, verbs: ['create', 'list', 'watch'] };
+
+function placement(name: string): JsonObject {
+  const metadata = { name, namespace: 'fleet', uid: name, resourceVersion: '1' };
+  return { apiVersion: 'fleetrelay.dev/v1alpha1', kind: 'Placement', metadata };
+}
+
+/** Follows so many Placements in virtual time; `remove` is the API server's word that one is gone. */
+async function follow(count: number) {
+  const clock = createVirtualClock();
+  const items = Array.from({ length: count }, (_, index) => placement(`p${index}`));
+  let tell: (event: WatchEvent) => void = () => undefined;
+  const sizes: number[] = [];
+  const follower = createKindFollower(
+    {
+      client: {
+        server: 'memory',
+        request: async ({ path }) => ({
+          ...{ type: 'ok', status: 200 },
+          body: path.endsWith('/v1alpha1') ? { resources: [OFFERED] } : { metadata: { resourceVersion: '9' }, items },
+        }),
+        watch: async ({ query, opened }, event) => {
+          if (query.sendInitialEvents !== undefined) {
+            const refusal = { reason: 'Invalid', message: '', causes: [] };
+            return { type: 'refused', status: 422, refusal };
+          }
+          opened?.();
+          tell = event;
+          return await new Promise(() => undefined);
+        },
+        close: async () => undefined,
+      },
+      clock,
+      random: { next: () => 0.5, id: () => '0' },
+      log: silentLog,
+    },
+    { kind: KIND, namespaces: undefined },
+    () => {
+      if (sizes.at(-1) !== follower.objects.size) sizes.push(follower.objects.size);
+    },
+  );
+  follower.start();
+  await clock.advance(1_000);
+  expect([follower.state().state, follower.objects.size]).toEqual(['complete', count]);
+  const remove = (index: number): void => tell({ type: 'DELETED', object: placement(`p${index}`) });
+  return { clock, follower, remove, sizes };
+}
+
+it('takes deletions for one that come within a second of each other, as those of kubectl do over a slow line', async () => {
+  const { clock, follower, remove, sizes } = await follow(10);
+  for (let index = 0; index < 10; index += 1) {
+    remove(index);
+    await clock.advance(800);
+  }
+  await clock.advance(2_000);
+  expect(follower.objects.size).toBe(0);
+  expect(sizes).toEqual([10, 0]);
+});
+
+it('believes deletions that never cease', async () => {
+  const { clock, follower, remove } = await follow(1_000);
+  for (let index = 0; index < 600; index += 1) {
+    remove(index);
+    await clock.advance(100);
+  }
+  expect(follower.objects.size).toBeLessThan(750);
+});
