@@ -7,14 +7,14 @@ import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
-import { createDiscovery } from './discovery.ts';
+import { createDiscovery, type Discovery } from './discovery.ts';
 import { fleetOf } from './holding.ts';
 import { createKeeper, type Keeper } from './keeper.ts';
 import { createLookout, type Lookout } from './lookout.ts';
 import { recover } from './recover.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
 import { createSettingsInForce } from './settings.ts';
-import { createTroubles } from './troubles.ts';
+import { createTroubles, type Troubles } from './troubles.ts';
 
 export interface AgentDeps {
   readonly cluster: ClusterApi;
@@ -87,7 +87,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
     const lookout = createLookout(
       deps,
       { everyMs },
-      { looked: (next) => looked(keeper, next), unreadable: discovery.unreadable },
+      { looked: (next) => looked({ troubles, keeper, discovery }, next), unreadable: discovery.unreadable },
     );
     running = { keeper, lookout };
     discovery.take(live, keeper.holding().records);
@@ -120,12 +120,6 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
     void stop().then(() => options.takenOver?.(error));
   }
 
-  function looked(keeper: Keeper, live: LiveState): void {
-    troubles.note(live.diagnostics);
-    keeper.see(live);
-    discovery.take(live, keeper.holding().records);
-  }
-
   function connectionChanged(keeper: Keeper, state: ConnectionState): void {
     if (state.type === connection.type && state.type === 'connected') return;
     connection = state;
@@ -141,6 +135,22 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
     running?.lookout.stop();
     // Together: nothing more is begun while the server is told.
     await Promise.all([running?.keeper.stop(), relay.stop()]);
+  }
+}
+
+interface Onlookers {
+  readonly troubles: Troubles;
+  readonly keeper: Keeper;
+  readonly discovery: Discovery;
+}
+
+/** Hands a state to each, also if another one fails over it: what changed in it is not said again. */
+function looked({ troubles, keeper, discovery }: Onlookers, live: LiveState): void {
+  troubles.note(live.diagnostics);
+  try {
+    keeper.see(live);
+  } finally {
+    discovery.take(live, keeper.holding().records);
   }
 }
 

@@ -41,7 +41,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
   let said: readonly KindState[] | undefined;
   let saidOfGateways: KindState['state'] | undefined;
   let published = false;
-  /** A state was not taken to its end: what is in `objects` was perhaps never published. */
+  /** A state was not taken to its end, and nobody says again what changed in it: everything is compared once. */
   let missed = false;
   let selection: Selection | undefined;
   let records: ReadonlyMap<ObjectKey, InventoryRecord> = new Map();
@@ -51,9 +51,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
       try {
         takeState(live, now);
       } catch (error) {
-        // Nobody will say again what changed in this state: the next one is compared whole.
-        selection = undefined;
-        missed = true;
+        [selection, missed] = [undefined, true];
         throw error;
       }
     },
@@ -90,8 +88,8 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
   function updateGateway(service: ObjectKey): boolean {
     const key = gatewayKey(service);
     const gateway = gateways.of(service);
-    if (gateway === undefined || !objects.has(service) || selection?.takes(key, gateway.value) !== true)
-      return objects.delete(key);
+    const isTaken = objects.has(service) && gateway !== undefined && selection?.takes(key, gateway.value) === true;
+    if (!isTaken) return objects.delete(key);
     const before = objects.get(key);
     objects.set(key, gateway);
     return before?.digest !== gateway.digest;

@@ -19,13 +19,16 @@ export function withEntries(
   holding: Holding,
   entries: readonly Entry[],
 ): { readonly change: InventoryChange; readonly next: Holding } | undefined {
-  const valid = entries.filter(({ record }) => isStillSo(holding, record));
-  if (valid.length === 0) return undefined;
-  const drop = valid.flatMap(({ record, became }) => (became.type === 'gone' ? [record.key] : []));
-  const put = valid.flatMap(({ record, became }): InventoryRecord[] => {
-    const now = holding.records.get(record.key);
+  const drop = entries.flatMap(({ record, became }) =>
+    became.type === 'gone' && isStillSo(holding, record) ? [record.key] : [],
+  );
+  const dropped = new Set(drop);
+  // An object is what it is, whatever it is to become by now.
+  const put = entries.flatMap(({ record, became }): InventoryRecord[] => {
+    const now = dropped.has(record.key) ? undefined : holding.records.get(record.key);
     return became.type === 'gone' || now === undefined ? [] : [{ ...now, identity: became.identity }];
   });
+  if (drop.length === 0 && put.length === 0) return undefined;
   const records = new Map(holding.records);
   const contents = new Map(holding.contents);
   for (const key of drop) {

@@ -77,6 +77,10 @@ interface KeeperState {
   readonly durable: Durable;
   /** What the next write of the inventory takes along, and that write. */
   readonly toEnter: Entry[];
+  /** Ids of new objects that are not in the inventory yet. */
+  readonly newIds: Map<ObjectKey, string>;
+  /** Settings that wait for their turn to be written: only the newest count. */
+  settings: AgentSettings | undefined;
   entering: Promise<void> | undefined;
   /** What ends the wait for more ids to enter at once. */
   cancelGathering: (() => void) | undefined;
@@ -106,6 +110,8 @@ export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered):
     health: createHealthTeller(deps),
     durable: createDurable(deps, holding, trusted),
     toEnter: [],
+    newIds: new Map(),
+    settings: undefined,
     entering: undefined,
     cancelGathering: undefined,
     stopping: false,
@@ -184,8 +190,13 @@ async function accept(
 
 function remember(state: KeeperState, settings: AgentSettings): void {
   const { durable, deps } = state;
+  const isWaiting = state.settings !== undefined;
+  state.settings = settings;
+  if (isWaiting) return;
   void durable.serially(async () => {
-    const next = { ...state.holding.state, settings };
+    const newest = state.settings ?? settings;
+    state.settings = undefined;
+    const next = { ...state.holding.state, settings: newest };
     state.holding = { ...state.holding, state: next };
     // Should this fail, the next write takes it along.
     await durable.state(next).catch((error: unknown) => {
@@ -247,8 +258,10 @@ function see(state: KeeperState, queue: WorkQueue, live: LiveState): void {
   }
   if (!live.paused) for (const key of state.stopped) if (!queue.isActive(key)) queue.add(key);
   const keys = keysToCompare(state, live);
-  state.missed = false;
+  // Should this fail half-way, nobody says again what changed.
+  state.missed = true;
   for (const key of keys) compare(state, queue, live, key);
+  state.missed = false;
 }
 
 /** Whatever may differ since the state before; a list of its own, for comparing adds to what was passed over. */
@@ -282,7 +295,8 @@ async function workOn(state: KeeperState, queue: WorkQueue, key: ObjectKey): Pro
   if (record === undefined) return 'done';
   const before = state.live?.objects.get(key);
   try {
-    const step = await reconcile(deps.cluster, holding, key, state.mayRemove);
+    const step = await reconcile(deps.cluster, holding, key, state.mayRemove, state.newIds.get(key));
+    if (step?.identity !== undefined) gatherId(state, record, step.identity);
     // Something newer was accepted meanwhile: the key is in the queue again, and this word is stale.
     if (step === undefined || !isStillSo(state.holding, record)) return 'done';
     if (!(await enter(state, queue, record, step))) return 'done';
@@ -307,16 +321,9 @@ function healthy({ result, written }: Step, seen: ObservedObject | undefined): S
   return { ...result, health: seen.health };
 }
 
-/**
- * What has to be in the inventory before it is said; whoever waits for the same write shares it. An id of a new object
- * follows later: its key is entered, so it is known to be ours whatever happens. False: it is stale.
- */
+/** What has to be in the inventory before it is said; whoever waits for the same write shares it. False: it is stale. */
 async function enter(state: KeeperState, queue: WorkQueue, record: InventoryRecord, step: Step): Promise<boolean> {
-  const { identity, result } = step;
-  if (result.state !== 'removed') {
-    if (identity !== undefined && identity !== record.identity) gatherId(state, record, identity);
-    return true;
-  }
+  if (step.result.state !== 'removed') return true;
   state.toEnter.push({ record, became: { type: 'gone' } });
   state.entering ??= state.durable.serially(() => enterAll(state));
   await state.entering;
@@ -325,7 +332,10 @@ async function enter(state: KeeperState, queue: WorkQueue, record: InventoryReco
   return true;
 }
 
+/** The id of a new object is entered later: its key is entered, so it is known to be ours whatever happens. */
 function gatherId(state: KeeperState, record: InventoryRecord, identity: string): void {
+  if (identity === (state.newIds.get(record.key) ?? record.identity)) return;
+  state.newIds.set(record.key, identity);
   state.toEnter.push({ record, became: { type: 'identified', identity } });
   state.cancelGathering ??= state.deps.clock.schedule(GATHER_IDS_MS, () => enterGathered(state));
 }
@@ -355,6 +365,7 @@ async function enterAll(state: KeeperState): Promise<void> {
     throw error;
   }
   state.holding = entered.next;
+  for (const { key, identity } of entered.change.put) if (state.newIds.get(key) === identity) state.newIds.delete(key);
 }
 
 function forget(state: KeeperState, queue: WorkQueue, key: ObjectKey): void {
@@ -362,6 +373,7 @@ function forget(state: KeeperState, queue: WorkQueue, key: ObjectKey): void {
   state.health.forget(key);
   state.passedOver.delete(key);
   state.seenGone.delete(key);
+  state.newIds.delete(key);
   state.stopped.delete(key);
   // A Namespace or definition may have waited for this one.
   for (const { key: other } of state.holding.records.values()) {

@@ -25,18 +25,20 @@ export function applyRequest(fleet: FleetName, record: InventoryRecord, { value 
 }
 
 /**
- * Makes one object be as it is held; undefined if it is not held. Without a server nothing is removed.
+ * Makes one object be as it is held; undefined if it is not held. Without a server nothing is removed. `newId`: the id of
+ * the object, where the inventory does not know it yet.
  */
 export async function reconcile(
   cluster: ClusterApi,
   holding: Holding,
   key: ObjectKey,
   mayRemove: boolean,
+  newId?: string,
 ): Promise<Step | undefined> {
   const record = holding.records.get(key);
   const fleet = fleetOf(holding);
   if (record === undefined || fleet === undefined) return undefined;
-  if (record.phase === 'removing') return mayRemove ? removeOne(cluster, fleet, holding, record) : SERVER_AWAY;
+  if (record.phase === 'removing') return mayRemove ? removeOne(cluster, fleet, holding, record, newId) : SERVER_AWAY;
   const content = contentOf(holding, key);
   return content === undefined ? CONTENT_UNKNOWN : applyOne(cluster, applyRequest(fleet, record, content));
 }
@@ -82,8 +84,10 @@ async function removeOne(
   fleet: FleetName,
   holding: Holding,
   record: InventoryRecord,
+  newId: string | undefined,
 ): Promise<Step> {
-  const { key, identity } = record;
+  const { key } = record;
+  const identity = newId ?? record.identity;
   const occupant = occupantOf(record, holding.contents.get(key)?.value, holding.records.values());
   if (occupant !== undefined) return removing('Occupied', `${displayKey(occupant)} is still in it`, false);
   const outcome = await cluster.remove({ key, fleet, ...(identity === undefined ? {} : { identity }) });

@@ -62,6 +62,7 @@ export interface MemoryCluster {
 export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
   const objects = new Map<ObjectKey, ObservedObject>();
   const faults = new Map<ObjectKey, Extract<ApplyOutcome, { type: 'failed' | 'exempt' }> | 'waiting'>();
+  const ids = new Map<ObjectKey, string>();
   const hints = new Set<() => void>();
   const calls: string[] = [];
   const configured: AgentSettings[] = [];
@@ -193,17 +194,22 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     }
     calls.push(`apply ${key}`);
     put({ key, value, stamp, where: 'memory' });
-    return { type: 'applied', ...(memory.identify ? { identity: `id-${calls.length}` } : {}) };
+    if (!memory.identify) return { type: 'applied' };
+    // An object keeps its id for as long as it is there.
+    const identity = (live === undefined ? undefined : ids.get(key)) ?? `id-${calls.length}`;
+    ids.set(key, identity);
+    return { type: 'applied', identity };
   }
 
-  function remove({ key, fleet }: RemoveRequest): RemoveOutcome {
+  function remove({ key, fleet, identity }: RemoveRequest): RemoveOutcome {
     if (paused) return { type: 'paused' };
     const fault = faults.get(key);
     if (fault === 'waiting') return { type: 'waiting', message: 'a finalizer holds it' };
     if (fault !== undefined) return fault;
     const live = objects.get(key);
     if (live === undefined) return { type: 'gone' };
-    if (!owns(live, fleet)) return { ...theirs(key), type: 'notOwned' };
+    const isOther = identity !== undefined && identity !== ids.get(key);
+    if (isOther || !owns(live, fleet)) return { ...theirs(key), type: 'notOwned' };
     calls.push(`remove ${key}`);
     objects.delete(key);
     changed.add(key);

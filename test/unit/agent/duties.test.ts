@@ -96,3 +96,45 @@ test('a removal that waits for a finalizer ends as soon as the object is seen to
   await world.settle();
   expect(world.server.lastResults()).toMatchObject({ [keyA]: 'removed Removed' });
 });
+
+test.each(['done', 'under way'])('an object that was made anew is removed, its making %s', async (making) => {
+  const { cluster, clock, server, settle } = await createConnectedWorld();
+  cluster.identify = true;
+  await server.say({ upserts: [a] });
+  await clock.advance(1_000);
+  const gate = Promise.withResolvers<void>();
+  if (making === 'under way') cluster.writeGate = gate.promise;
+  cluster.personRemoves(keyA);
+  await settle();
+  expect(cluster.objects.has(keyA)).toBe(true);
+  // Its new id has not been entered.
+  await server.say({ removals: [keyA] });
+  cluster.writeGate = undefined;
+  gate.resolve();
+  await settle();
+  expect(cluster.objects.has(keyA)).toBe(false);
+  expect(server.lastResults()).toEqual({ [keyA]: 'removed Removed' });
+  await clock.advance(10_000);
+  expect(cluster.inventory.current?.records.size).toBe(0);
+});
+
+test('what a look that failed has missed is made up for by the next one', async () => {
+  const { cluster, server, settle } = await createConnectedWorld();
+  cluster.view();
+  await server.say({ upserts: [a, b] });
+  await settle();
+  const broken = Object.defineProperty({ ...a }, 'data', {
+    enumerable: true,
+    get: () => {
+      throw new Error('broken');
+    },
+  });
+  // The first look sees this one alone, the second one both of the others.
+  cluster.personPuts(keyOf(configMap('c', '1')), configMap('c', '1'));
+  cluster.personPuts(keyA, broken);
+  cluster.personPuts(keyB, configMap('b', 'drift'));
+  await settle();
+  cluster.personPuts(keyA, a);
+  await settle();
+  expect(cluster.objects.get(keyB)?.value).toEqual(b);
+});

@@ -52,3 +52,18 @@ test('settings make nothing durable that was found without proof', async () => {
   expect(world.cluster.configured).toEqual([settings]);
   expect(world.cluster.inventory.current).toBeUndefined();
 });
+
+test('settings that come faster than they can be written are written once', async () => {
+  const world = await createConnectedWorld();
+  const gate = Promise.withResolvers<void>();
+  world.cluster.inventoryGate = gate.promise;
+  const said = (index: number): AgentSettings => ({
+    ...settings,
+    discovery: { excludedNamespaces: [`n${index}`], excludedKinds: [] },
+  });
+  for (let index = 0; index < 1000; index += 1) world.server.settings(said(index));
+  gate.resolve();
+  await world.settle();
+  expect(world.cluster.inventory.current?.state.settings).toEqual(said(999));
+  expect(world.cluster.calls.filter((call) => call === 'inventory').length).toBeLessThan(4);
+});
