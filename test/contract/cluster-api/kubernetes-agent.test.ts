@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { type Agent, createAgent } from '../../../src/agent/agent.ts';
@@ -9,7 +10,8 @@ import { createMemoryDisk, type MemoryDisk } from '../../support/agent-disk.ts';
 import { createScriptedServer, type ScriptedServer } from '../../support/agent-world.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
-import { createKubernetesWorld, type KubernetesWorld } from './kubernetes-harness.ts';
+import { createFaultyClient, type FaultyClient } from '../../support/kubernetes/faulty-client.ts';
+import { createKubernetesWorld, type KubernetesWorld, type OpenOptions } from './kubernetes-harness.ts';
 import { configMap, keyOf } from './suite.ts';
 
 describe.skipIf(noKubernetes)('an agent in a Kubernetes cluster', () => {
@@ -36,12 +38,12 @@ describe.skipIf(noKubernetes)('an agent in a Kubernetes cluster', () => {
     await plane.kubectl(['delete', all, '-l', 'fleetrelay.dev/fleet', '-n', world.web]);
   });
 
-  async function startAgent(): Promise<void> {
+  async function startAgent(options: OpenOptions = {}): Promise<void> {
     await agent?.stop();
     const scripted = createScriptedServer(expected);
     server = scripted.server;
     agent = createAgent({
-      cluster: await world.open(),
+      cluster: await world.open(options),
       relay: scripted.client,
       disk: disk.open(),
       clock: createSystemClock(),
@@ -111,4 +113,69 @@ describe.skipIf(noKubernetes)('an agent in a Kubernetes cluster', () => {
     for (const value of values) await until('it is applied', isSaid(value, 'applied Applied'));
     expect(await Promise.all([live('configmap', 'a'), live('secret', 's'), live('service', 'web')])).toEqual(before);
   });
+
+  /** An agent whose process ends before or after one of its writes; which, counts from 0. False: it came to its end. */
+  async function endsAt(write: number, fault: 'crash' | 'crashAfter', work: () => Promise<unknown>): Promise<boolean> {
+    let faulty: FaultyClient | undefined;
+    const through = (client: KubeClient): KubeClient => {
+      const dying = createFaultyClient(client);
+      faulty = dying;
+      // What a dead process would look at is answered by nobody.
+      const away = { type: 'unreachable', message: 'the process is gone' } as const;
+      const request: KubeClient['request'] = async (asked) =>
+        dying.crashed() && asked.method === 'GET' ? away : dying.request(asked);
+      return { ...dying, request };
+    };
+    await startAgent({ through });
+    let writes = 0;
+    faulty?.fail(({ method }) => (method !== 'GET' && writes++ === write ? fault : 'none'));
+    const ended = until('the process ends', () => faulty?.crashed() === true).catch(() => undefined);
+    await Promise.race([ended, work().catch(async () => ended)]);
+    return faulty?.crashed() === true;
+  }
+
+  test('an agent that ends before or after any write leaves nothing behind that is not known to be ours', async () => {
+    const values = [configMap('a', { k: '1' }, world.web), secret(), service()];
+    const keys = values.map(keyOf);
+    const isThere = async (value: JsonObject): Promise<boolean> => {
+      const name = String((value.metadata as JsonObject).name);
+      return (await plane.kubectl(['get', String(value.kind), name, '-n', world.web, '--ignore-not-found'])) !== '';
+    };
+    const applied = async (): Promise<void> => {
+      for (const value of values) await until('it is applied', isSaid(value, 'applied Applied'));
+    };
+    const removed = async (): Promise<void> => {
+      for (const value of values) await until('it is gone', async () => !(await isThere(value)));
+      await until('nothing is held', () => server.holding().entries.length === 0);
+    };
+    for (const fault of ['crash', 'crashAfter'] as const) {
+      for (let write = 0; ; write += 1) {
+        const ended = await endsAt(write, fault, async () => {
+          await sayAnew({ upserts: values });
+          await applied();
+          await sayAnew({ removals: keys });
+          await removed();
+        });
+        await startAgent();
+        // Whatever has become of it: what is there of ours is in the inventory, and goes when the server says so.
+        const held = new Set(server.holding().entries.map(({ key }) => key));
+        for (const value of values) if (await isThere(value)) expect([...held]).toContain(keyOf(value));
+        await sayAnew({ upserts: values });
+        await applied();
+        await sayAnew({ removals: keys });
+        await removed();
+        if (ended) continue;
+        expect(write).toBeGreaterThan(8);
+        break;
+      }
+    }
+  }, 180_000);
+
+  /** As a server that has learned what the agent holds. */
+  async function sayAnew(said: Parameters<ScriptedServer['say']>[0]): Promise<void> {
+    const { entries, digest, position } = server.holding();
+    expected.held = new Map(entries.flatMap((entry) => (entry.phase === 'held' ? [[entry.key, entry.digest]] : [])));
+    expected.sequence = Math.max(expected.sequence, position.sequence);
+    expect(await server.say({ ...said, forged: { from: digest } })).toEqual({ accepted: true });
+  }
 });

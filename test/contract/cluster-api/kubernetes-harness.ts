@@ -42,6 +42,8 @@ export interface OpenOptions {
   readonly mayWrite?: () => boolean;
   readonly clock?: Clock;
   readonly overtaken?: () => void;
+  /** What stands between the cluster and its API server. */
+  readonly through?: (client: KubeClient) => KubeClient;
 }
 
 let count = 0;
@@ -60,9 +62,10 @@ export async function createKubernetesWorld(plane: ControlPlane, web?: string): 
   const opened: { readonly cluster: ClusterApi; readonly client: KubeClient }[] = [];
   return { ...names, log, sent, open, preview, until, seen, close };
 
-  async function open({ user, mayWrite = () => true, clock, overtaken }: OpenOptions = {}): Promise<ClusterApi> {
+  async function open(given: OpenOptions = {}): Promise<ClusterApi> {
+    const { user, mayWrite = () => true, clock, overtaken, through = (client) => client } = given;
     const connection = await connectKube(deps, { kubeconfig: plane.kubeconfig(user), userAgent: 'test' });
-    const client = recording(must(connection).client, sent);
+    const client = through(recording(must(connection).client, sent));
     const options = { namespace: names.own, mayWrite, ...(overtaken === undefined ? {} : { overtaken }) };
     const cluster = await createKubernetesCluster(
       { ...deps, client, ...(clock === undefined ? {} : { clock }) },
