@@ -64,6 +64,19 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
     expect(JSON.stringify([...objects.values()].map(({ value }) => value))).not.toContain('managedFields');
   });
 
+  test('a Namespace that says what is not to be discovered in it is seen, whatever is excluded', async () => {
+    const space = keyOf({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: world.web } });
+    await plane.kubectl(['annotate', 'namespace', world.web, 'fleetrelay.dev/discovery=disabled']);
+    await kubectl(account('after'));
+    await world.until(cluster, 'the account', (objects) => objects.has(keyOf(account('after'))));
+    const says = (object: { readonly value: JsonObject } | undefined): boolean =>
+      JSON.stringify(object?.value ?? {}).includes('"fleetrelay.dev/discovery":"disabled"');
+    await world.seen(cluster, space, says);
+    cluster.configure({ discovery: { excludedNamespaces: [], excludedKinds: ['/Namespace'] }, ignoredFields: [] });
+    await cluster.list('whole');
+    await world.seen(cluster, space, says);
+  });
+
   test('what is owned is found by its label when the inventory is gone, and by the inventory when it is there', async () => {
     await cluster.apply(request(configMap('a', { k: '1' })));
     const key = keyOf(configMap('a', {}));

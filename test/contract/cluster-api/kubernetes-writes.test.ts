@@ -397,6 +397,21 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     expect(await cluster.apply(request(configMap('fine', {})))).toMatchObject({ type: 'applied' });
   });
 
+  test('a key that turned out to have the wrong scope ends, and what the right one made stays', async () => {
+    const role = (metadata: JsonObject): JsonObject => ({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: `scoped-${world.web}`, ...metadata },
+      rules: [],
+    });
+    const written = role({ namespace: world.web });
+    expect(await cluster.apply(request(written))).toMatchObject({ reason: 'WrongScope' });
+    expect(await cluster.apply(request(role({})))).toMatchObject({ type: 'applied' });
+    expect(await cluster.remove({ key: keyOf(written), fleet })).toEqual({ type: 'gone' });
+    expect(await plane.get('clusterrole', `scoped-${world.web}`)).toBeDefined();
+    expect(await cluster.remove({ key: keyOf(role({})), fleet })).toEqual({ type: 'gone' });
+  });
+
   test('kinds and namespaces that the policy excludes are not there, and come back', async () => {
     await plane.kubectl(['create', 'serviceaccount', 'visible', '-n', world.web]);
     const key = keyOf({

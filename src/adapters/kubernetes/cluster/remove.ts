@@ -7,7 +7,7 @@ import { uidOf } from './apply-body.ts';
 import { isBeingDeleted, whatHolds } from './deletion.ts';
 import { readEntry } from './live/entry.ts';
 import { claimOf } from './ownership.ts';
-import { failed, failureOf, isStaleWrite } from './refusals.ts';
+import { type Failure, failed, failureOf, isStaleWrite } from './refusals.ts';
 import { findResource, hindrance, isSecret, pathOf, readLive, send, type Writing } from './writing.ts';
 
 const ATTEMPTS = 5;
@@ -18,9 +18,7 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
   const hindered = hindrance(writing);
   if (hindered !== undefined) return hindered;
   const resource = await findResource(writing, key);
-  // With its kind, every object of it went.
-  if ('type' in resource)
-    return isUnreadable(writing, key) || resource.reason !== 'NoSuchKind' ? resource : { type: 'gone' };
+  if ('type' in resource) return canBeThere(writing, key, resource) ? resource : { type: 'gone' };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const live = await readLive(writing, resource, key);
     if (live.type === 'failed') return live;
@@ -35,8 +33,10 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
   return failed(true, 'ChangedMeanwhile', `${displayKey(key)} was changed by others while it was being removed`);
 }
 
-function isUnreadable({ live }: Writing, key: ObjectKey): boolean {
-  return live.catalog.current().unreadableGroups.has(key.slice(0, key.indexOf('/')));
+/** With its kind, every object of it went; and no object has a namespace that its kind does not have, or lacks one. */
+function canBeThere({ live }: Writing, key: ObjectKey, { reason }: Failure): boolean {
+  if (reason === 'WrongScope') return false;
+  return reason !== 'NoSuchKind' || live.catalog.current().unreadableGroups.has(key.slice(0, key.indexOf('/')));
 }
 
 function forgotten({ live, fights }: Writing, key: ObjectKey): RemoveOutcome {

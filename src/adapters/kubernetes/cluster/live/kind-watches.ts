@@ -10,6 +10,8 @@ import { createKindView, type KindView } from './kind-view.ts';
 
 import type { LiveStore } from './store.ts';
 
+const NAMESPACE = '/Namespace';
+
 /** What is followed of a kind: all its objects, or only what bears the label of a fleet. */
 type Extent = 'all' | 'labelled';
 
@@ -60,6 +62,8 @@ interface Following extends KindWatchesOptions {
   readonly waiting: Set<() => void>;
   catalog: ApiCatalog | undefined;
   settings: AgentSettings;
+  /** What is learned after that starts nothing. */
+  closed: boolean;
 }
 
 export function createKindWatches(deps: ReflectorDeps, options: KindWatchesOptions): KindWatches {
@@ -72,6 +76,7 @@ export function createKindWatches(deps: ReflectorDeps, options: KindWatchesOptio
     waiting: new Set(),
     catalog: undefined,
     settings: NO_SETTINGS,
+    closed: false,
   };
   return {
     start: (first) => void follow(following, first),
@@ -93,6 +98,7 @@ export function createKindWatches(deps: ReflectorDeps, options: KindWatchesOptio
       else watch.view.removed(key, uid);
     },
     close: async () => {
+      following.closed = true;
       await Promise.all([...running.values()].map(({ reflector }) => reflector.stop()));
       running.clear();
       for (const resolve of following.waiting) resolve();
@@ -114,6 +120,7 @@ function follow(following: Following, next: ApiCatalog): boolean {
 
 /** Makes a kind be followed as it is to be; answers whether that was a change. */
 function adjust(following: Following, resource: ApiResource): boolean {
+  if (following.closed) return false;
   const name = nameOf(resource);
   const wanted = extentOf(following, resource);
   const now = following.running.get(name);
@@ -138,8 +145,10 @@ function extentOf(following: Following, resource: ApiResource): Extent | undefin
   return following.owned.has(nameOf(resource)) ? 'labelled' : undefined;
 }
 
+/** Namespaces in any case: what they say decides about all that lies in them. */
 function isShown({ settings }: Following, resource: ApiResource): boolean {
   const { group, kind } = resource;
+  if (nameOf(resource) === NAMESPACE) return true;
   return isDiscovered(group, kind) && !settings.discovery.excludedKinds.includes(nameOf(resource));
 }
 
@@ -168,7 +177,7 @@ function keeps({ settings }: Following, entry: LiveEntry, shown: boolean): boole
   if (entry.stamp?.key === entry.key) return true;
   const { namespace } = objectRefOf(entry.key);
   if (!shown || settings.discovery.excludedNamespaces.includes(namespace)) return false;
-  return !entry.hidden;
+  return !entry.hidden || kindOfKey(entry.key) === NAMESPACE;
 }
 
 async function settled({ running, waiting }: Following): Promise<void> {
