@@ -37,9 +37,7 @@ export function createKindView(store: LiveStore, options: KindViewOptions): Kind
   let seen: Set<ObjectKey> | undefined;
   /** Written by us since the list began: the list may be from before. */
   const ownWrites = new Set<ObjectKey>();
-  /** Removed by us, and not heard of since; those from before the list that runs now. */
-  const removedUids = new Set<string>();
-  let removedBefore: ReadonlySet<string> = new Set();
+  const ownRemovals = createOwnRemovals();
 
   const listener: ReflectorListener = { listing, upsert, listed, removed: watchRemoved, listFailed, state: setState };
   return { listener, state: () => current, wrote, removed, sift };
@@ -47,12 +45,12 @@ export function createKindView(store: LiveStore, options: KindViewOptions): Kind
   function listing(): void {
     seen = new Set();
     ownWrites.clear();
-    removedBefore = new Set(removedUids);
+    ownRemovals.listing();
   }
 
   function upsert(raw: JsonObject): void {
     const uid = textOf(metadataOf(raw).uid);
-    if (removedUids.has(uid)) return;
+    if (ownRemovals.hides(uid, () => readEntry(raw, resource))) return;
     const key = keyOfLive(raw, resource);
     seen?.add(key);
     const version = textOf(metadataOf(raw).resourceVersion);
@@ -67,7 +65,7 @@ export function createKindView(store: LiveStore, options: KindViewOptions): Kind
 
   function watchRemoved(raw: JsonObject): void {
     const { uid } = metadataOf(raw);
-    removedUids.delete(textOf(uid));
+    ownRemovals.heardOf(textOf(uid));
     const key = keyOfLive(raw, resource);
     if (store.objects.get(key)?.uid !== uid) return;
     // It may have lost the label by which it is found; whoever asks for it anew sees that.
@@ -75,13 +73,16 @@ export function createKindView(store: LiveStore, options: KindViewOptions): Kind
   }
 
   function listed(): void {
-    let gone = false;
+    let changed = false;
+    for (const entry of ownRemovals.listed()) {
+      seen?.add(entry.key);
+      if (keeps(entry) && !ownWrites.has(entry.key)) changed = store.put(entry) || changed;
+    }
     for (const key of keysOfKind(store, resource)) {
-      if (!seen?.has(key) && !ownWrites.has(key)) gone = store.drop(key) || gone;
+      if (!seen?.has(key) && !ownWrites.has(key)) changed = store.drop(key) || changed;
     }
     seen = undefined;
-    for (const uid of removedBefore) removedUids.delete(uid);
-    if (gone && current.state !== 'pending') news();
+    if (changed && current.state !== 'pending') news();
   }
 
   function listFailed(): void {
@@ -104,7 +105,7 @@ export function createKindView(store: LiveStore, options: KindViewOptions): Kind
   }
 
   function removed(key: ObjectKey, uid: string): void {
-    removedUids.add(uid);
+    ownRemovals.add(uid);
     if (store.objects.get(key)?.uid === uid) store.drop(key);
   }
 
@@ -114,6 +115,40 @@ export function createKindView(store: LiveStore, options: KindViewOptions): Kind
       if (entry !== undefined && !keeps(entry)) store.drop(key);
     }
   }
+}
+
+/** What we have removed ourselves, until the cluster has told it. */
+function createOwnRemovals() {
+  const unheard = new Set<string>();
+  /** Those from before the list that began last. */
+  let before: ReadonlySet<string> = new Set();
+  /** In that list all the same: there again (a cluster was set back), unless the list takes it back. */
+  const restored = new Map<string, LiveEntry>();
+  return {
+    add: (uid: string): void => void unheard.add(uid),
+    heardOf(uid: string): void {
+      unheard.delete(uid);
+      restored.delete(uid);
+    },
+    /** Is what is told of this object older than its removal? */
+    hides(uid: string, entry: () => LiveEntry): boolean {
+      if (!unheard.has(uid)) return false;
+      if (before.has(uid)) restored.set(uid, entry());
+      return true;
+    },
+    listing(): void {
+      before = new Set(unheard);
+      restored.clear();
+    },
+    /** Answers what is there again. */
+    listed(): readonly LiveEntry[] {
+      const again = [...restored.values()];
+      for (const uid of before) unheard.delete(uid);
+      before = new Set();
+      restored.clear();
+      return again;
+    },
+  };
 }
 
 function keysOfKind(store: LiveStore, { group, kind }: ApiResource): readonly ObjectKey[] {
