@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import type { KubeConfig } from '@kubernetes/client-node';
 import { ok, problem, type Result } from '../../../model/result.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
@@ -58,7 +57,7 @@ export async function connectKube(deps: ConnectKubeDeps, options: ConnectKubeOpt
     if (!again.ok) return again;
     if (again.value.server !== server)
       return problem(`the kubeconfig now names another server (${again.value.server})`);
-    return ok(await loadLibrary(again.value));
+    return again;
   });
   const client = createKubeClient({ ...deps, credentials }, { server, userAgent: options.userAgent });
   return ok({ client, namespace });
@@ -92,21 +91,4 @@ async function findServiceAccount(options: ConnectKubeOptions): Promise<Result<K
     user: { 'auth-provider': { name: 'tokenFile', config: { tokenFile } } },
     namespace: namespace.trim() === '' ? undefined : namespace.trim(),
   });
-}
-
-/** Importing the library takes a third of a second: whoever never sends a request does not pay for it. */
-async function loadLibrary({ cluster, user, server }: KubeconfigContext): Promise<KubeConfig> {
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
-  // The library refuses http:// without this; that it is loopback has been checked.
-  const plain = server.startsWith('http:') ? { 'insecure-skip-tls-verify': true } : {};
-  config.loadFromString(
-    JSON.stringify({
-      clusters: [{ name: 'cluster', cluster: { ...cluster, ...plain } }],
-      users: [{ name: 'user', user }],
-      contexts: [{ name: 'context', context: { cluster: 'cluster', user: 'user' } }],
-      'current-context': 'context',
-    }),
-  );
-  return config;
 }

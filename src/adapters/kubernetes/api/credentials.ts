@@ -1,15 +1,18 @@
-import type { RequestOptions } from 'node:https';
-import type { DispatcherOptions, KubeConfig } from '@kubernetes/client-node';
-import type { Dispatcher } from 'undici';
+import { createHash } from 'node:crypto';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { ok, problem, type Result } from '../../../model/result.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import { CREDENTIALS_MS } from './limits.ts';
+import { identityOf, type ReadIdentity, type TlsIdentity } from './identity.ts';
+import type { KubeconfigContext } from './kubeconfig.ts';
+import { CREDENTIALS_MS, IDLE_CONNECTION_MS } from './limits.ts';
 import { networkErrorText } from './network-error.ts';
 
 /** What a request needs to be let in. */
 export interface Access {
   readonly headers: Readonly<Record<string, string>>;
-  readonly dispatcher: Dispatcher;
+  /** Its connections are kept and used again. */
+  readonly agent: HttpAgent;
 }
 
 /** The user of one API server. Tokens and certificates are read again while the process runs. */
@@ -22,22 +25,20 @@ export interface Credentials {
 }
 
 /** `load` reads the kubeconfig; the problem is a sentence for people. */
-export function createCredentials(clock: Clock, load: () => Promise<Result<KubeConfig>>): Credentials {
+export function createCredentials(clock: Clock, load: () => Promise<Result<KubeconfigContext>>): Credentials {
   const pools = createPools(clock);
-  let config: KubeConfig | undefined;
+  let source: { readonly identity: ReadIdentity; readonly plain: boolean } | undefined;
   let current: { readonly access: Access; readonly readAt: number } | undefined;
   let reading: Promise<Result<Access>> | undefined;
 
   async function read(): Promise<Result<Access>> {
-    if (config === undefined) {
+    if (source === undefined) {
       const loaded = await load();
       if (!loaded.ok) return loaded;
-      config = loaded.value;
+      source = { identity: identityOf(loaded.value), plain: loaded.value.server.startsWith('http:') };
     }
-    const options: RequestOptions = {};
-    await config.applyToHTTPSOptions(options);
-    const dispatcher = await pools.get(config.createDispatcherOptions(config.getCurrentCluster(), definedOf(options)));
-    const access = { headers: headersOf(options), dispatcher };
+    const { headers, tls, proxy } = await source.identity();
+    const access = { headers, agent: proxy ?? pools.get(source.plain ? undefined : tls) };
     current = { access, readAt: clock.monotonic() };
     return ok(access);
   }
@@ -55,52 +56,42 @@ export function createCredentials(clock: Clock, load: () => Promise<Result<KubeC
       return reading;
     },
     forget() {
-      config = undefined;
+      source = undefined;
       current = undefined;
     },
-    close: pools.close,
+    close: async () => {
+      current?.access.agent.destroy();
+      pools.close();
+    },
   };
 }
 
-function headersOf({ headers, auth }: RequestOptions): Readonly<Record<string, string>> {
-  const result: Record<string, string> = {};
-  if (typeof auth === 'string') result.authorization = `Basic ${Buffer.from(auth).toString('base64')}`;
-  for (const [name, value] of Object.entries(headers ?? {})) {
-    if (value !== undefined) result[name.toLowerCase()] = String(value).trim();
-  }
-  return result;
-}
-
 /** One pool of connections; another one when certificates change, while what runs on the old one goes on to its end. */
-function createPools(clock: Clock): {
-  get(options: DispatcherOptions): Promise<Dispatcher>;
-  close(): Promise<void>;
-} {
-  const open = new Set<Dispatcher>();
-  let current: { readonly text: string; readonly dispatcher: Dispatcher } | undefined;
+function createPools(clock: Clock): { get(tls: TlsIdentity | undefined): HttpAgent; close(): void } {
+  const open = new Set<HttpAgent>();
+  let current: { readonly digest: string; readonly agent: HttpAgent } | undefined;
 
-  function retire(old: Dispatcher): void {
+  function retire(old: HttpAgent): void {
     clock.schedule(CREDENTIALS_MS, () => {
-      old.close().then(
-        () => open.delete(old),
-        () => open.delete(old),
-      );
+      // What is idle goes now, what is under way when it has ended: nothing new is asked of it.
+      for (const sockets of Object.values(old.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+      open.delete(old);
     });
   }
 
   return {
-    async get(options) {
-      const text = JSON.stringify(options);
-      if (current?.text === text) return current.dispatcher;
-      const dispatcher = await createDispatcher(options);
-      open.add(dispatcher);
-      if (current !== undefined) retire(current.dispatcher);
-      current = { text, dispatcher };
-      return dispatcher;
+    get(tls) {
+      const digest = digestOf(tls);
+      if (current?.digest === digest) return current.agent;
+      const agent = createAgent(tls);
+      open.add(agent);
+      if (current !== undefined) retire(current.agent);
+      current = { digest, agent };
+      return agent;
     },
-    async close() {
+    close() {
       current = undefined;
-      await Promise.allSettled([...open].map((dispatcher) => dispatcher.destroy()));
+      for (const agent of open) agent.destroy();
       open.clear();
     },
   };
@@ -108,27 +99,16 @@ function createPools(clock: Clock): {
 
 /**
  * HTTP/1.1 with as many connections as there are requests: one stuck connection is one stuck request. Times are kept by
- * the client. TCP keep-alive ends connections to a host that is gone.
+ * the client; only an idle connection ends by itself.
  */
-async function createDispatcher(options: DispatcherOptions): Promise<Dispatcher> {
-  // The default export: a bundle of a CommonJS package that is imported later has no other.
-  const { default: undici } = await import('undici');
-  const { Agent, ProxyAgent, Socks5ProxyAgent } = undici;
-  const common = { allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 };
-  const tcp = { keepAlive: true, keepAliveInitialDelay: 30_000 };
-  switch (options.type) {
-    case 'agent':
-      return new Agent({ ...common, connect: { ...definedOf(options.connect), ...tcp } });
-    case 'none':
-      return new Agent({ ...common, connect: tcp });
-    case 'proxy':
-      return new ProxyAgent({ ...common, uri: options.uri, requestTls: definedOf(options.requestTls), connect: tcp });
-    case 'socks':
-      return new Socks5ProxyAgent(options.uri, { ...common, requestTls: definedOf(options.requestTls) });
-  }
+function createAgent(tls: TlsIdentity | undefined): HttpAgent {
+  const common = { keepAlive: true, timeout: IDLE_CONNECTION_MS };
+  return tls === undefined ? new HttpAgent(common) : new HttpsAgent({ ...common, ...tls });
 }
 
-/** Two libraries disagree on whether a member that is not there may be named. */
-function definedOf(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+/** Of secrets too: never shown. */
+function digestOf(tls: TlsIdentity | undefined): string {
+  const hash = createHash('sha256');
+  for (const [name, value] of Object.entries(tls ?? { plain: '' })) hash.update(`${name}\0`).update(String(value));
+  return hash.digest('hex');
 }

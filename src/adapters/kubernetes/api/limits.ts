@@ -23,6 +23,10 @@ export const THROTTLED_RETRIES = 4;
 export const THROTTLED_LONGEST_MS = 30_000;
 /** Credentials are read again after this time: tokens in files are replaced while a process runs. */
 export const CREDENTIALS_MS = 10_000;
+/** A connection that nobody uses is closed before a server or a balancer does it, in the middle of the next request. */
+export const IDLE_CONNECTION_MS = 30_000;
+/** Between two probes of TCP on a connection that is in use: a host that is gone is noticed. */
+export const TCP_KEEP_ALIVE_MS = 30_000;
 
 /** A request for a page of a list. */
 export const PAGE_MS = 60_000;

@@ -11,8 +11,7 @@ export function networkErrorText(error: unknown): string {
 const MEANINGS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused: nothing listens there',
   ECONNRESET: 'the connection was reset',
-  UND_ERR_SOCKET: 'the connection was closed',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection within 10 s',
+  EPIPE: 'the connection was closed',
   ENOTFOUND: 'the host name is not known',
   EAI_AGAIN: 'the host name cannot be looked up now',
   EHOSTUNREACH: 'no way to the host',

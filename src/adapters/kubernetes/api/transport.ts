@@ -1,12 +1,18 @@
-import type { Dispatcher } from 'undici';
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
 import { problem, type Result } from '../../../model/result.ts';
 import type { Access } from './credentials.ts';
-import { MAX_BODY_BYTES } from './limits.ts';
+import { MAX_BODY_BYTES, TCP_KEEP_ALIVE_MS } from './limits.ts';
 import { readStatus, refusalOfText } from './refusals.ts';
 import type { KubeAnswer, KubeRequest } from './types.ts';
 
-export type Response = Dispatcher.ResponseData;
+/** The head of an answer, and its body to be read. */
+export interface Response {
+  readonly statusCode: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: IncomingMessage;
+}
 
 /** Where an API server is: its origin, and the path before `/api` if it stands behind something. */
 export interface ServerAddress {
@@ -17,26 +23,34 @@ export interface ServerAddress {
 /** Sends one request; resolves with the head of the answer. Rejects as the network does. */
 export function send(
   server: ServerAddress,
-  { headers, dispatcher }: Access,
+  { headers, agent }: Access,
   request: Pick<KubeRequest, 'method' | 'path' | 'query' | 'body' | 'contentType' | 'accept'>,
   userAgent: string,
   signal: AbortSignal,
 ): Promise<Response> {
   const { method, path, query = {}, body, contentType = 'application/json', accept = 'application/json' } = request;
   const search = new URLSearchParams(query).toString();
-  return dispatcher.request({
-    origin: server.origin,
-    path: `${server.prefix}${path}${search === '' ? '' : `?${search}`}`,
+  const url = `${server.origin}${server.prefix}${path}${search === '' ? '' : `?${search}`}`;
+  const content = body === undefined ? undefined : Buffer.from(bodyText(body));
+  const options = {
     method,
+    agent,
+    signal,
     headers: {
       ...headers,
       accept,
       'user-agent': userAgent,
-      ...(body === undefined ? {} : { 'content-type': contentType }),
+      ...(content === undefined ? {} : { 'content-type': contentType, 'content-length': content.length }),
     },
-    body: body === undefined ? null : bodyText(body),
-    signal,
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const sent = (url.startsWith('https:') ? requestHttps : requestHttp)(url, options, (answer) => {
+    resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: answer });
   });
+  sent.on('error', reject);
+  sent.once('socket', (socket) => socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS));
+  sent.end(content);
+  return promise;
 }
 
 /**
