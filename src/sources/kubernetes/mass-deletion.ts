@@ -17,10 +17,12 @@ export interface MassDeletionWatch {
 
 /**
  * A kind whose definition was deleted and installed again comes back empty, or half restored: it may have lost no more
- * than half of its resources. A kind that was there all the time may not lose all of several at once.
+ * than half of its resources. A kind that was there all the time may not lose all of several at once. What was refused once
+ * stays so until all is back, or a person accepts it: what is played back one by one must not let the rest go on the way.
  */
 export function createMassDeletionWatch(): MassDeletionWatch {
   const wereUnknown = new Set<string>();
+  const refused = new Set<string>();
   /** Of kinds that have not been listed since. */
   const recalled = new Set<ObjectKey>();
   return {
@@ -33,36 +35,42 @@ export function createMassDeletionWatch(): MassDeletionWatch {
     judge: (entered, state) => {
       const complete = completeKinds(state);
       const stillUnknown = [...recalled].filter((key) => !complete.has(kindOf(key)));
-      return judge(
-        new Set([...entered, ...recalled]),
-        new Set([...state.objects.keys(), ...stillUnknown]),
+      return judge(new Set([...entered, ...recalled]), new Set([...state.objects.keys(), ...stillUnknown]), {
         wereUnknown,
-      );
+        refused,
+      });
     },
     entered: (state) => {
       const complete = completeKinds(state);
-      for (const kind of complete) wereUnknown.delete(kind);
+      for (const kind of complete) {
+        wereUnknown.delete(kind);
+        refused.delete(kind);
+      }
       for (const key of recalled) if (complete.has(kindOf(key))) recalled.delete(key);
     },
   };
 }
 
+/** Adds to `refused` what it refuses. */
 function judge(
   before: ReadonlySet<ObjectKey>,
   after: ReadonlySet<ObjectKey>,
-  wereUnknown: ReadonlySet<string>,
+  { wereUnknown, refused }: { readonly wereUnknown: ReadonlySet<string>; readonly refused: Set<string> },
 ): Refusal | undefined {
-  if (before.size > 0 && after.size === 0) return { reason: 'AllDeleted', message: 'all custom resources are gone' };
   const left = countByKind([...before].filter((key) => after.has(key)));
+  const allGone = before.size > 0 && after.size === 0;
+  const said: string[] = [];
   for (const [kind, count] of countByKind([...before])) {
     const lost = count - (left.get(kind) ?? 0);
     const allOfSeveral = lost === count && count > 1;
     const cameBackSmaller = wereUnknown.has(kind) && lost * 2 > count;
-    if (!allOfSeveral && !cameBackSmaller) continue;
-    const message = `${lost} of ${count} custom resources of ${displayKind(kind)} are gone at once`;
-    return { reason: 'KindDeleted', message };
+    const notAllBack = refused.has(kind) && lost > 0;
+    if (!allGone && !allOfSeveral && !cameBackSmaller && !notAllBack) continue;
+    refused.add(kind);
+    said.push(`${lost} of ${count} custom resources of ${displayKind(kind)} are gone at once`);
   }
-  return undefined;
+  if (allGone) return { reason: 'AllDeleted', message: 'all custom resources are gone' };
+  return said.length === 0 ? undefined : { reason: 'KindDeleted', message: said.join(', ') };
 }
 
 function completeKinds({ kinds }: CustomResourceState): ReadonlySet<string> {

@@ -180,6 +180,50 @@ describe('custom resources as a source', () => {
     expect(recorder.lastCondition()).toMatchObject({ state: 'synced' });
   });
 
+  it.each([
+    ['a kind', ['apps', 'web', 'info'], []],
+    ['all', ['apps', 'web', 'info'], ['east', 'west']],
+  ])(
+    'wait until all are back after %s went at once: a part of them does not let the rest go',
+    async (_, names, clusters) => {
+      const fake = threeResources();
+      for (const name of names) fake.apply(placementResource(name, [`${name}/**`]));
+      const { source, recorder, later } = follow(fake);
+      await later();
+      for (const name of names) fake.remove(`fleetrelay.dev/Placement/fleet/${name}`);
+      for (const name of clusters) fake.remove(`admin.gloo.solo.io/KubernetesCluster/fleet/${name}`);
+      await later();
+      expect(recorder.lastCondition()?.state).toBe('refused');
+      for (const name of clusters) fake.apply(clusterResource(name));
+      for (const name of names.slice(0, 2)) {
+        fake.apply(placementResource(name, [`${name}/**`]));
+        await later();
+        expect(recorder.lastCondition()?.state).toBe('refused');
+      }
+      expect(recorder.files.size).toBe(5);
+      fake.apply(placementResource('info', ['info/**']));
+      await later();
+      expect(recorder.lastCondition()?.state).toBe('synced');
+      fake.remove('fleetrelay.dev/Placement/fleet/info');
+      await later();
+      expect([recorder.lastCondition()?.state, recorder.files.size]).toEqual(['synced', 4]);
+      await source.stop();
+    },
+  );
+
+  it('let the rest go when a person accepts what came back', async () => {
+    const fake = threeResources();
+    for (const name of ['web', 'info']) fake.apply(placementResource(name, [`${name}/**`]));
+    const { source, recorder, later } = follow(fake);
+    await later();
+    for (const name of ['apps', 'web', 'info']) fake.remove(`fleetrelay.dev/Placement/fleet/${name}`);
+    await later();
+    fake.apply(placementResource('apps', ['apps/**']));
+    await later();
+    expect(source.accept(recorder.lastCondition()?.refusedRevision ?? '')).toBe(true);
+    expect([recorder.lastCondition()?.state, recorder.files.size]).toEqual(['synced', 3]);
+  });
+
   it('wait for a person when all are gone, also after a restart', async () => {
     const fake = createFakeCustomResources();
     fake.apply(clusterResource('east'));
@@ -216,8 +260,11 @@ describe('custom resources as a source', () => {
     // As a backup is played back, and before anybody had to accept anything.
     fake.apply(placementResource('more', ['more/**']));
     await later();
+    expect(recorder.lastCondition()).toMatchObject({ state: 'refused', reason: 'KindDeleted' });
+    fake.apply(placementResource('most', ['most/**']));
+    await later();
     expect(recorder.lastCondition()).toMatchObject({ state: 'synced' });
-    expect(recorder.files.has('Placement.fleetrelay.dev/fleet/most.yaml')).toBe(false);
+    expect(recorder.files.get('Placement.fleetrelay.dev/fleet/most.yaml')).toBe('whole');
   });
 
   it('are remembered over a restart in which their kinds come back one by one, and empty', async () => {
