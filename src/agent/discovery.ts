@@ -81,7 +81,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     if (now === said && worked?.state === saidOfGateways && !anew) return kinds;
     said = now;
     saidOfGateways = worked?.state;
-    return (worked === undefined ? now : [...now, worked]).map(by.kind);
+    return withGateways(now, worked).map(by.kind);
   }
 
   /** What is worked out for a Service is in the snapshot only with it: a Service that we derived says nothing. */
@@ -124,6 +124,11 @@ function everyKey(
 ): readonly ObjectKey[] {
   const gone = [...before].flatMap(([key, { observed }]) => (observed === undefined || objects.has(key) ? [] : [key]));
   return [...new Set([...objects.keys(), ...gone, ...changed])];
+}
+
+/** A cluster may have the kind itself, of another maker: a kind is named once. */
+function withGateways(kinds: readonly KindState[], gateways: KindState | undefined): readonly KindState[] {
+  return gateways === undefined ? kinds : [...kinds.filter(({ kind }) => kind !== gateways.kind), gateways];
 }
 
 function unknownBecause(message: string): (kind: KindState) => KindState {

@@ -58,7 +58,10 @@ export function createGatewayWatch(): GatewayWatch {
     const before = serviceOf.get(key);
     const value = live.objects.get(key)?.value;
     const now = value === undefined ? undefined : serviceOfSlice(key, value);
-    if (before !== undefined && before !== now) slices.get(before)?.delete(key);
+    if (before !== undefined && before !== now) {
+      slices.get(before)?.delete(key);
+      if (slices.get(before)?.size === 0) slices.delete(before);
+    }
     if (now === undefined) serviceOf.delete(key);
     else {
       serviceOf.set(key, now);

@@ -76,6 +76,7 @@ function createWorld() {
       gone: readonly JsonObject[] = [],
       unknown: readonly string[] = [],
       stamp?: Stamp,
+      others: readonly string[] = [],
     ) => {
       const stamped = stamp === undefined ? {} : { stamp };
       for (const value of values) objects.set(keyOf(value), { key: keyOf(value), value, where: '', ...stamped });
@@ -83,7 +84,7 @@ function createWorld() {
       for (const value of [...values, ...gone]) changed.add(keyOf(value));
       const since = new Set(changed);
       changed.clear();
-      const kinds = ['/Service', '/Node'].map((kind) => ({
+      const kinds = ['/Service', '/Node', ...others].map((kind) => ({
         kind,
         state: unknown.includes(kind) ? ('unknown' as const) : ('complete' as const),
         message: '',
@@ -112,6 +113,14 @@ describe('addresses of gateways', () => {
     const none = see([service('LoadBalancer')]);
     expect(addresses(none)).toEqual([]);
     expect(none?.status).toEqual({ error: 'the load balancer has been given no address' });
+  });
+
+  test('where the cluster itself has the kind, it is named once', () => {
+    const { see, latest } = createWorld();
+    see([service('ClusterIP')], [], [], undefined, ['internal.gloo.solo.io/DiscoveredGateway']);
+    const named = latest()?.kinds.filter(({ kind }) => kind.startsWith('internal'));
+    expect(named).toEqual([{ kind: 'internal.gloo.solo.io/DiscoveredGateway', state: 'complete', message: '' }]);
+    expect(latest()?.objects.get(key)).toBeDefined();
   });
 
   test('a Service that we derived from other clusters is none', () => {
