@@ -292,6 +292,39 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
     expect(await fresh.remove({ key, fleet })).toEqual({ type: 'gone' });
   });
 
+  test('what is of a kind that is not served now is not gone', async () => {
+    const definition = definitionOf('rests.example.com', 'Rest', 'rests', ['v1']);
+    await cluster.apply(request(definition));
+    const value = { apiVersion: 'rests.example.com/v1', kind: 'Rest', metadata: { name: 'x', namespace: world.web } };
+    const key = keyOf(value);
+    await cluster.apply(request(value));
+    const serve = async (served: boolean): Promise<void> => {
+      const patch = [{ op: 'replace', path: '/spec/versions/0/served', value: served }];
+      const name = ['crd', 'rests.rests.example.com'];
+      await plane.kubectl(['patch', ...name, '--type=json', '-p', JSON.stringify(patch)]);
+      const deadline = performance.now() + 30_000;
+      const isOffered = async () =>
+        (await cluster.list('hinted')).kinds.some(
+          ({ kind, state }) => kind === 'rests.example.com/Rest' && state === 'offered',
+        );
+      while ((await isOffered()) !== served && performance.now() < deadline) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      expect(await isOffered()).toBe(served);
+    };
+    await serve(false);
+    expect(await cluster.remove({ key, fleet })).toMatchObject({
+      type: 'failed',
+      retryable: true,
+      reason: 'NoSuchKind',
+    });
+    await serve(true);
+    await plane.get('rest', 'x', '-n', world.web);
+    expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
+    await plane.kubectl(['delete', 'crd', 'rests.rests.example.com']);
+    expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
+  });
+
   test('names with colons, and origins without end', async () => {
     const role: JsonObject = {
       apiVersion: 'rbac.authorization.k8s.io/v1',

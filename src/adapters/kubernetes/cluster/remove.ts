@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../../model/json.ts';
-import { displayKey, type ObjectKey } from '../../../model/object-key.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import type { RemoveOutcome, RemoveRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
 import { annotationOf, metadataOf, PRUNE } from './annotations.ts';
 import { uidOf } from './apply-body.ts';
+import { isDefined } from './definitions.ts';
 import { isBeingDeleted, whatHolds } from './deletion.ts';
 import { readEntry } from './live/entry.ts';
 import { claimOf } from './ownership.ts';
@@ -18,7 +19,7 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
   const hindered = hindrance(writing);
   if (hindered !== undefined) return hindered;
   const resource = await findResource(writing, key);
-  if ('type' in resource) return canBeThere(writing, key, resource) ? resource : { type: 'gone' };
+  if ('type' in resource) return withoutKind(writing, key, resource);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const live = await readLive(writing, resource, key);
     if (live.type === 'failed') return live;
@@ -34,9 +35,13 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
 }
 
 /** With its kind, every object of it went; and no object has a namespace that its kind does not have, or lacks one. */
-function canBeThere({ live }: Writing, key: ObjectKey, { reason }: Failure): boolean {
-  if (reason === 'WrongScope') return false;
-  return reason !== 'NoSuchKind' || live.catalog.current().unreadableGroups.has(key.slice(0, key.indexOf('/')));
+async function withoutKind({ live, client }: Writing, key: ObjectKey, why: Failure): Promise<RemoveOutcome> {
+  if (why.reason === 'WrongScope') return { type: 'gone' };
+  const { group, kind } = objectRefOf(key);
+  if (why.reason !== 'NoSuchKind' || live.catalog.current().unreadableGroups.has(group)) return why;
+  const defined = await isDefined(client, group, kind);
+  if (defined === false) return { type: 'gone' };
+  return defined === true ? why : defined;
 }
 
 function forgotten({ live, fights }: Writing, key: ObjectKey): RemoveOutcome {
