@@ -56,6 +56,7 @@ export async function deregisterCluster(
   const kube = await openKube(inside.kube, io);
   try {
     await checkCluster(kube, cluster, inside.removeObjects);
+    if (inside.uninstallAgent) await checkInstallation(kube);
     const declared = await undeclare(request, io);
     const agent = inside.uninstallAgent ? await uninstallAgent(kube, cluster, dryRun) : [];
     const objects = inside.removeObjects
@@ -125,6 +126,15 @@ async function checkCluster(kube: Kube, cluster: ClusterName, removesObjects: bo
   if (!removesObjects || (await countHeld(kube)) === null) return;
   throw new Error(
     `there is an inventory in ${where}, and nothing that says whose: if it is that of ${cluster}, say so with: kubectl -n ${namespace} create configmap fleetrelay-agent-settings --from-literal=cluster=${cluster}`,
+  );
+}
+
+/** Under other names than ours it is the release of a chart: to be removed by what keeps the books of it. */
+async function checkInstallation(kube: Kube): Promise<void> {
+  const { deployment, release } = await installedAgent(kube);
+  if (release === undefined || deployment === 'fleetrelay-agent') return;
+  throw new Error(
+    `the agent ${deployment} in namespace ${kube.namespace} of ${kube.client.server} was installed by Helm; remove it with: helm uninstall ${release} --namespace ${kube.namespace}`,
   );
 }
 

@@ -5,6 +5,8 @@ import { type Kube, refusalOf } from './kube.ts';
 /** The names of what an agent in a cluster consists of, however it was installed. */
 export interface InstalledAgent {
   readonly deployment: string;
+  /** Of Helm; undefined if something else has installed it. */
+  readonly release: string | undefined;
   readonly serviceAccount: string;
   /** ConfigMap with the name of the cluster and the address of the server. */
   readonly settings: string;
@@ -16,6 +18,7 @@ export interface InstalledAgent {
 /** The names in the manifests of `cluster register`. Kustomize adds a digest to some, Helm the name of a release. */
 const USUAL: InstalledAgent = {
   deployment: 'fleetrelay-agent',
+  release: undefined,
   serviceAccount: 'fleetrelay-agent',
   settings: 'fleetrelay-agent-settings',
   tokenSecret: 'fleetrelay-agent-token',
@@ -52,8 +55,11 @@ function agentOf({ metadata, spec }: JsonObject): InstalledAgent | undefined {
   const volumes = new Map(objectsIn(pod.volumes).map((volume) => [volume.name, volume]));
   const ca = objectAt(volumes.get('ca'), 'configMap');
   const [item] = objectsIn(ca.items);
+  const labels = objectAt(metadata, 'labels');
+  const isRelease = labels['app.kubernetes.io/managed-by'] === 'Helm';
   return {
     deployment: textAt(metadata, 'name') ?? USUAL.deployment,
+    release: isRelease ? textAt(labels, 'app.kubernetes.io/instance') : undefined,
     serviceAccount: textAt(pod, 'serviceAccountName') ?? 'default',
     settings: textAt(objectAt(objectAt(cluster, 'valueFrom'), 'configMapKeyRef'), 'name') ?? USUAL.settings,
     tokenSecret: textAt(objectAt(volumes.get('token'), 'secret'), 'secretName') ?? USUAL.tokenSecret,

@@ -68,8 +68,8 @@ describe.skipIf(noKubernetes)('commands and an agent that something else install
     const { findings } = JSON.parse(out) as { readonly findings: readonly Finding[] };
     return new Map(findings.map((finding) => [finding.reason, finding]));
   };
-  const deregister = (...more: string[]): Promise<CliRun> =>
-    cli('cluster', 'deregister', 'east', '--kubeconfig', plane.kubeconfig(), ...more);
+  const deregister = (...more: string[]): Promise<CliRun> => cli('cluster', 'deregister', 'east', ...more);
+  const management = (namespace: string) => ['--kubeconfig', plane.kubeconfig(), '-n', namespace];
   const installClusters = async (namespace: string): Promise<void> => {
     const crd = ['-f', 'deploy/crds/admin.gloo.solo.io_kubernetesclusters.yaml'];
     await plane.kubectl(['apply', '--server-side', ...crd]);
@@ -103,6 +103,11 @@ describe.skipIf(noKubernetes)('commands and an agent that something else install
     expect(found.get('RightsComplete')).toBeDefined();
   });
 
+  it.skipIf(noHelm)('an agent under the names of a release is left to Helm, and said to be', async () => {
+    const { code, err } = await deregister('--uninstall-agent', '--agent-namespace', 'agents', ...inCluster());
+    expect([code, err]).toEqual([1, expect.stringContaining('helm uninstall other')]);
+  });
+
   it('neither registering nor deregistering touches the agent of another cluster', async () => {
     const before = await plane.get('deployments,configmaps', '-n', 'fleetrelay');
     const server = ['--server', 'relay.example.com:9900'];
@@ -122,16 +127,16 @@ describe.skipIf(noKubernetes)('commands and an agent that something else install
     expect([agent.code, agent.out]).toEqual([0, expect.stringContaining('fleetrelay-agent removed (dry run)')]);
     expect(await everything()).toEqual(before);
     await installClusters('fleet');
-    const declared = await deregister('--delete', '--dry-run', '-n', 'fleet');
+    const declared = await deregister('--delete', '--dry-run', ...management('fleet'));
     expect([declared.code, declared.out]).toEqual([0, expect.stringContaining('east removed (dry run)')]);
     expect(await plane.kubectl(['get', 'kubernetesclusters', '-n', 'fleet', '-o', 'name'])).toContain('/east');
   });
 
   it('a cluster that is declared in another namespace is not said to be absent', async () => {
-    const elsewhere = await deregister('--delete', '-n', 'default');
+    const elsewhere = await deregister('--delete', ...management('default'));
     expect([elsewhere.code, elsewhere.err]).toEqual([1, expect.stringContaining('-n fleet')]);
-    expect((await deregister('--delete', '-n', 'fleet')).out).toContain('east removed');
-    expect((await deregister('--delete', '-n', 'default')).out).toContain('east absent');
+    expect((await deregister('--delete', ...management('fleet'))).out).toContain('east removed');
+    expect((await deregister('--delete', ...management('default'))).out).toContain('east absent');
   });
 
   it('objects are not removed where nothing says which cluster this is', async () => {
