@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createCatalog } from '../../../../../../src/adapters/kubernetes/api/catalog.ts';
 import type { ApiResource, KubeClient } from '../../../../../../src/adapters/kubernetes/api/types.ts';
 import { createAutoscaled } from '../../../../../../src/adapters/kubernetes/cluster/live/autoscaled.ts';
+import { readEntry } from '../../../../../../src/adapters/kubernetes/cluster/live/entry.ts';
 import { createKindView } from '../../../../../../src/adapters/kubernetes/cluster/live/kind-view.ts';
 import { createKindWatches } from '../../../../../../src/adapters/kubernetes/cluster/live/kind-watches.ts';
 import { createLiveStore } from '../../../../../../src/adapters/kubernetes/cluster/live/store.ts';
@@ -78,4 +79,20 @@ test('what was removed and is in a later list was restored', () => {
   listener.upsert(service('1', '10'));
   listener.listed('11');
   expect(keys()).toEqual([key]);
+});
+
+test('a list of a cluster that was set back to an older state is the truth', () => {
+  const store = createLiveStore();
+  const options = { resource: kind('Service'), keeps: () => true, news: ignore, stateChanged: ignore };
+  const { listener, wrote } = createKindView(store, options);
+  const written = readEntry(service('1', '5000'), kind('Service'));
+  listener.listing();
+  listener.listed('1');
+  wrote(written);
+  listener.listing();
+  listener.upsert({ ...service('1', '300'), spec: { type: 'ClusterIP' } });
+  listener.listed('310');
+  expect([...store.objects.values()].map(({ value }) => value.spec)).toEqual([{ type: 'ClusterIP' }]);
+  listener.upsert({ ...service('1', '311'), spec: { type: 'NodePort' } });
+  expect([...store.objects.values()].map(({ value }) => value.spec)).toEqual([{ type: 'NodePort' }]);
 });
