@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.ts';
+import { parseObjectKey } from '../../../src/model/object-key.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
@@ -75,6 +76,38 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
     cluster.configure({ discovery: { excludedNamespaces: [], excludedKinds: ['/Namespace'] }, ignoredFields: [] });
     await cluster.list('whole');
     await world.seen(cluster, space, says);
+  });
+
+  test('a kind whose name is no part of any key is left out, and cuts nobody off', async () => {
+    const kinds = { odds: 'Odd-Kind', evens: 'Even' };
+    for (const [plural, kind] of Object.entries(kinds)) {
+      await kubectl({
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: `${plural}.security.istio.io` },
+        spec: {
+          group: 'security.istio.io',
+          scope: 'Namespaced',
+          names: { kind, plural },
+          versions: [
+            {
+              name: 'v1',
+              served: true,
+              storage: true,
+              schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+            },
+          ],
+        },
+      });
+      await plane.kubectl(['wait', '--for=condition=Established', `crd/${plural}.security.istio.io`]);
+      await kubectl({ apiVersion: 'security.istio.io/v1', kind, metadata: { name: 'a', namespace: world.web } });
+    }
+    const even = `security.istio.io/Even/${world.web}/a`;
+    await world.until(cluster, 'the even one', (objects) => [...objects.keys()].some((key) => key === even));
+    const live = await cluster.list('whole');
+    const names = [...live.kinds.map(({ kind }) => `${kind}//a`), ...live.objects.keys()];
+    expect(names.filter((key) => !parseObjectKey(key).ok)).toEqual([]);
+    await plane.kubectl(['delete', 'crd', ...Object.keys(kinds).map((plural) => `${plural}.security.istio.io`)]);
   });
 
   test('what is owned is found by its label when the inventory is gone, and by the inventory when it is there', async () => {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../model/json.ts';
+import { parseObjectRef } from '../../../model/object-key.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
 import { objectOf, objectsOf, textOf, textsOf } from './json-fields.ts';
 import { type ApiGroup, loadLegacyGroups } from './legacy-discovery.ts';
@@ -28,7 +29,7 @@ export async function loadCatalog(client: KubeClient, before?: ApiCatalog): Prom
   return ok(createCatalog(resources, unreadable));
 }
 
-/** A catalog of these kinds; of several versions of a kind, the one that comes first is preferred. */
+/** A catalog of these kinds, as far as keys can name them; of several versions, the one that comes first is preferred. */
 export function createCatalog(
   offered: readonly ApiResource[],
   unreadableGroups: ReadonlySet<string> = new Set(),
@@ -39,7 +40,7 @@ export function createCatalog(
   for (const resource of offered) {
     const { group, kind, version } = resource;
     const key = `${group}/${version}/${kind}`;
-    if (byVersion.has(key)) continue;
+    if (byVersion.has(key) || !canBeNamed(group, kind)) continue;
     byVersion.set(key, resource);
     resources.push(resource);
     if (!byKind.has(`${group}/${kind}`)) byKind.set(`${group}/${kind}`, resource);
@@ -51,6 +52,11 @@ export function createCatalog(
     preferred: [...byKind.values()],
     unreadableGroups,
   };
+}
+
+/** An API server takes kinds like `Odd-Kind` too; whoever reads keys refuses them, together with everything beside them. */
+function canBeNamed(group: string, kind: string): boolean {
+  return parseObjectRef({ group, kind, namespace: '', name: 'any' }).ok;
 }
 
 function missingFrom(group: ApiGroup, before: ApiCatalog | undefined): readonly ApiResource[] {
