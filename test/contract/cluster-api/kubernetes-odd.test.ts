@@ -325,6 +325,62 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
     expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
   });
 
+  test('what an admission policy sets otherwise than declared is not fought over', async () => {
+    await plane.kubectl(['label', 'namespace', world.web, `test=${world.web}`]);
+    const created = [
+      {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'MutatingAdmissionPolicy',
+        metadata: { name: world.web },
+        spec: {
+          matchConstraints: {
+            namespaceSelector: { matchLabels: { test: world.web } },
+            resourceRules: [
+              { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] },
+            ],
+          },
+          failurePolicy: 'Fail',
+          reinvocationPolicy: 'Never',
+          mutations: [
+            {
+              patchType: 'ApplyConfiguration',
+              applyConfiguration: { expression: 'Object{data: {"k": "by policy", "added": "by policy"}}' },
+            },
+          ],
+        },
+      },
+      {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'MutatingAdmissionPolicyBinding',
+        metadata: { name: world.web },
+        spec: { policyName: world.web },
+      },
+    ];
+    await plane.kubectl(['apply', '-f', '-'], { input: manifest(...created) });
+    const deadline = performance.now() + 30_000;
+    let name = '';
+    for (let n = 0; performance.now() < deadline; n += 1) {
+      name = `a-${n}`;
+      await cluster.apply(request(configMap(name, { k: '1' })));
+      const { data } = await live('configmap', name);
+      if ((data as JsonObject).added === 'by policy') break;
+    }
+    const a = configMap(name, { k: '1' });
+    const before = await live('configmap', name);
+    expect(before).toMatchObject({ data: { k: 'by policy' } });
+    for (let restart = 0; restart < 2; restart += 1) {
+      const fresh = await world.open();
+      await fresh.loadInventory();
+      const { objects } = await fresh.list('whole');
+      expect(fresh.matches(request(a), objects.get(keyOf(a))!)).toBe(true);
+      expect(await fresh.apply(request(a))).toMatchObject({ type: 'unchanged' });
+    }
+    expect(await cluster.apply(request(a))).toMatchObject({ type: 'unchanged' });
+    expect(await live('configmap', name)).toEqual(before);
+    for (const kind of ['mutatingadmissionpolicy', 'mutatingadmissionpolicybinding'])
+      await plane.kubectl(['delete', kind, world.web]);
+  });
+
   test('names with colons, and origins without end', async () => {
     const role: JsonObject = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
