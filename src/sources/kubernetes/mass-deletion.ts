@@ -17,7 +17,8 @@ export interface MassDeletionWatch {
 
 /**
  * A kind whose definition was deleted and installed again comes back empty, or half restored: it may have lost no more
- * than half of its resources. A kind that was there all the time may not lose all of several at once. What was refused once
+ * than half of its resources. So may one that nobody has watched for a while, unless others have come in their place. A kind
+ * that was there all the time may not lose all of several at once. What was refused once
  * stays so until all is back, or a person accepts it: what is played back one by one must not let the rest go on the way.
  */
 export function createMassDeletionWatch(): MassDeletionWatch {
@@ -37,6 +38,7 @@ export function createMassDeletionWatch(): MassDeletionWatch {
       const stillUnknown = [...recalled].filter((key) => !complete.has(kindOf(key)));
       return judge(new Set([...entered, ...recalled]), new Set([...state.objects.keys(), ...stillUnknown]), {
         wereUnknown,
+        unwatched: new Set([...recalled].map(kindOf)),
         refused,
       });
     },
@@ -51,12 +53,21 @@ export function createMassDeletionWatch(): MassDeletionWatch {
   };
 }
 
+/** Kinds, each as `group/Kind`, that are looked at twice. */
+interface Suspects {
+  readonly wereUnknown: ReadonlySet<string>;
+  /** An earlier process has seen something of them, and this one has not yet. */
+  readonly unwatched: ReadonlySet<string>;
+  readonly refused: Set<string>;
+}
+
 /** Adds to `refused` what it refuses. */
 function judge(
   before: ReadonlySet<ObjectKey>,
   after: ReadonlySet<ObjectKey>,
-  { wereUnknown, refused }: { readonly wereUnknown: ReadonlySet<string>; readonly refused: Set<string> },
+  { wereUnknown, unwatched, refused }: Suspects,
 ): Refusal | undefined {
+  const now = countByKind([...after]);
   const left = countByKind([...before].filter((key) => after.has(key)));
   const allGone = before.size > 0 && after.size === 0;
   const said: string[] = [];
@@ -64,8 +75,9 @@ function judge(
     const lost = count - (left.get(kind) ?? 0);
     const allOfSeveral = lost === count && count > 1;
     const cameBackSmaller = wereUnknown.has(kind) && lost * 2 > count;
+    const shrunk = unwatched.has(kind) && lost * 2 > count && (now.get(kind) ?? 0) * 2 < count && count > 1;
     const notAllBack = refused.has(kind) && lost > 0;
-    if (!allGone && !allOfSeveral && !cameBackSmaller && !notAllBack) continue;
+    if (!allGone && !allOfSeveral && !cameBackSmaller && !shrunk && !notAllBack) continue;
     refused.add(kind);
     said.push(`${lost} of ${count} custom resources of ${displayKind(kind)} are gone at once`);
   }

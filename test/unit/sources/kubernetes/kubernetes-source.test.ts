@@ -211,6 +211,19 @@ describe('custom resources as a source', () => {
     },
   );
 
+  it('wait for a person when a kind has shrunk by more than half while nobody looked', async () => {
+    const pathOf = (name: string): string => appsPath.replace('apps', name);
+    const remembered = [eastPath, ...['apps', 'web', 'info'].map(pathOf)];
+    const { recorder, later, source } = follow(threeResources(), 'an earlier revision', remembered);
+    await later();
+    expect(recorder.lastCondition()).toMatchObject({ state: 'refused', reason: 'KindDeleted' });
+    expect(source.accept(recorder.lastCondition()?.refusedRevision ?? '')).toBe(true);
+    // As many as there were, under other names: those of pods change.
+    const replaced = follow(threeResources(), 'an earlier revision', [eastPath, pathOf('web'), appsPath]);
+    await replaced.later();
+    expect(replaced.recorder.lastCondition()?.state).toBe('synced');
+  });
+
   it('let the rest go when a person accepts what came back', async () => {
     const fake = threeResources();
     for (const name of ['web', 'info']) fake.apply(placementResource(name, [`${name}/**`]));
