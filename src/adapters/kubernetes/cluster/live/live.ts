@@ -3,6 +3,7 @@ import type { AgentSettings } from '../../../../model/agent-settings.ts';
 import type { Diagnostic } from '../../../../model/diagnostic.ts';
 import { compareText } from '../../../../model/json.ts';
 import type { ObjectKey } from '../../../../model/object-key.ts';
+import type { Clock } from '../../../../ports/clock.ts';
 import type { LiveState } from '../../../../ports/cluster-api.ts';
 import type { ReflectorDeps } from '../../api/reflector.ts';
 import type { ApiCatalog, ApiResource, KubeClient } from '../../api/types.ts';
@@ -35,6 +36,7 @@ export interface Live {
 /** Several events are one hint. */
 const SETTLE_MS = 4;
 const PROBE_MS = 5_000;
+const SETTLED_MS = 5_000;
 
 export function createLive(
   deps: ReflectorDeps,
@@ -85,7 +87,8 @@ export function createLive(
       catalog.start();
       button.start();
     }
-    if (depth === 'whole') await Promise.all([kinds.settled(), button.look()]);
+    if (depth === 'whole')
+      await Promise.all([state === undefined ? kinds.settled() : settledSoon(kinds, clock), button.look()]);
     if (kinds.allUnknown()) await probe(client);
     return current();
   }
@@ -116,6 +119,13 @@ export function createLive(
     hints.clear();
     await Promise.all([kinds.close(), catalog.stop(), button.stop()]);
   }
+}
+
+/** What is followed only from now on says by itself when it is known: a look at all the rest does not wait for it. */
+async function settledSoon(kinds: KindWatches, clock: Clock): Promise<void> {
+  const timeUp = new AbortController();
+  await Promise.race([kinds.settled(), clock.sleep(SETTLED_MS, timeUp.signal)]);
+  timeUp.abort();
 }
 
 /** Throws if the API server does not answer at all. */

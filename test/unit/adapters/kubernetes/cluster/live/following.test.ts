@@ -5,6 +5,7 @@ import { createAutoscaled } from '../../../../../../src/adapters/kubernetes/clus
 import { readEntry } from '../../../../../../src/adapters/kubernetes/cluster/live/entry.ts';
 import { createKindView } from '../../../../../../src/adapters/kubernetes/cluster/live/kind-view.ts';
 import { createKindWatches } from '../../../../../../src/adapters/kubernetes/cluster/live/kind-watches.ts';
+import { createLive } from '../../../../../../src/adapters/kubernetes/cluster/live/live.ts';
 import { createLiveStore } from '../../../../../../src/adapters/kubernetes/cluster/live/store.ts';
 import type { JsonObject } from '../../../../../../src/model/json.ts';
 import { silentLog } from '../../../../../support/silent-log.ts';
@@ -95,4 +96,39 @@ test('a list of a cluster that was set back to an older state is the truth', () 
   expect([...store.objects.values()].map(({ value }) => value.spec)).toEqual([{ type: 'ClusterIP' }]);
   listener.upsert({ ...service('1', '311'), spec: { type: 'NodePort' } });
   expect([...store.objects.values()].map(({ value }) => value.spec)).toEqual([{ type: 'NodePort' }]);
+});
+
+test('a kind that is followed from now on and does not answer holds up no look for long', async () => {
+  const answers = new Set(['/api/v1/pods']);
+  const version = (resourceVersion: string) => ({ metadata: { resourceVersion } });
+  const client: KubeClient = {
+    server: 'https://test',
+    request: async () => ({ type: 'ok', status: 200, body: { apiVersion: 'v1', kind: 'Namespace', ...version('1') } }),
+    watch: ({ path, opened, signal }, event) => {
+      if (answers.has(path)) {
+        opened?.();
+        const annotations = { 'k8s.io/initial-events-end': 'true' };
+        event({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '1', annotations } } });
+      }
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve({ type: 'closed' })));
+    },
+    close: async () => {},
+  };
+  const clock = createVirtualClock();
+  const deps = { client, clock, random: { next: () => 0.5, id: () => 'id' }, log: silentLog };
+  const catalog = createCatalog([kind('Pod'), kind('Secret')]);
+  const live = createLive(deps, { namespace: 'ns', catalog });
+  await live.list('whole');
+  live.owns(['/Secret']);
+  let looked = false;
+  const look = live.list('whole').then((state) => {
+    looked = true;
+    return state;
+  });
+  await clock.advance(1_000);
+  expect(looked).toBe(false);
+  await clock.advance(6_000);
+  expect(looked).toBe(true);
+  expect((await look).kinds).toContainEqual(expect.objectContaining({ kind: '/Pod', state: 'complete' }));
+  await live.close();
 });
