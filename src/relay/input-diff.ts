@@ -63,7 +63,7 @@ function withoutTooLarge(
     const { group, kind, namespace, name } = objectRefOf(object.key);
     unknown.set(
       `${group}/${kind}`,
-      `${namespace === '' ? name : `${namespace}/${name}`} is larger than the server takes`,
+      `${namespace === '' ? name : `${namespace}/${name}`} is larger or deeper than the server takes`,
     );
   }
   if (unknown.size === 0) return kinds;

@@ -41,6 +41,17 @@ function parseJson(key: string, bytes: Uint8Array): JsonValue {
   }
 }
 
+/** Why whoever reads this content would refuse it, together with everything beside it; undefined: it would not. */
+export function unfitShape(key: string, value: JsonObject): string | undefined {
+  try {
+    checkShape(key, value);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ProtocolError) return error.message;
+    throw error;
+  }
+}
+
 /** Bounds the depth, without recursion, and refuses the one member name that means something to JavaScript. */
 function checkShape(key: string, value: JsonObject): void {
   let level: JsonValue[] = [value];

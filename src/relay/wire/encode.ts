@@ -3,7 +3,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin, RevisionRef } from '../../model/output.ts';
 import type { RecordInit } from './chunks.ts';
-import { contentPieces } from './content.ts';
+import { contentPieces, unfitShape } from './content.ts';
 import { digestBytes } from './scalars.ts';
 
 /** Text bytes of origins or cluster names in one record. */
@@ -42,20 +42,27 @@ export class ObjectTooLargeError extends Error {
   override readonly name = 'ObjectTooLargeError';
   readonly key: ObjectKey;
 
-  constructor(key: ObjectKey, size: number, limit: number) {
-    super(`${displayKey(key)} has ${size} bytes; the other end takes ${limit}`);
+  constructor(key: ObjectKey, message: string) {
+    super(message);
     this.key = key;
   }
 }
 
-/** The records of one object; `meta` for outputs. Throws an {@link ObjectTooLargeError} above `limit` bytes. */
+/** The records of one object; `meta` for outputs. Throws an {@link ObjectTooLargeError} above `limit` bytes or depth. */
 export function* objectRecords(
   object: { readonly key: ObjectKey; readonly digest: Digest; readonly value: JsonObject },
   limit: number,
   meta?: { readonly origins: readonly Origin[]; readonly scope: number },
 ): Generator<RecordInit, void, void> {
   const { size, pieces } = contentPieces(object.value);
-  if (size > limit) throw new ObjectTooLargeError(object.key, size, limit);
+  if (size > limit) {
+    throw new ObjectTooLargeError(
+      object.key,
+      `${displayKey(object.key)} has ${size} bytes; the other end takes ${limit}`,
+    );
+  }
+  const unfit = unfitShape(object.key, object.value);
+  if (unfit !== undefined) throw new ObjectTooLargeError(object.key, unfit);
   const [content = new Uint8Array(0), ...rest] = pieces;
   const [origins = [], ...moreOrigins] = originBatches(meta?.origins ?? []);
   const scope = meta?.scope ?? 0;

@@ -326,6 +326,21 @@ test('an input object that the server does not take makes its kind unknown, and 
   expect(world.owner.inputs.at(-1)?.delta.kinds?.[0]).toMatchObject({ kind: '/ConfigMap', state: 'unknown' });
 });
 
+test.each([
+  ['is too deep', JSON.parse(`${'{"a":'.repeat(300)}1${'}'.repeat(300)}`)],
+  ['has a member of a name that is refused', JSON.parse('{"__proto__":1}')],
+])('an input object that %s is left out, and the rest arrives', async (_what, spec) => {
+  const world = await createRelayHarness();
+  const { client } = await world.connect();
+  const { objects, kinds } = inputOf({ odd: '1', small: '1' });
+  const key = configMapKey('odd');
+  const value = { ...configMap('odd', '1'), spec };
+  client.publishInput({ objects: new Map([...objects, [key, { key, value, digest: objectDigest(value) }]]), kinds });
+  await world.clock.advance(2_000);
+  expect([...(world.owner.held.get(EAST)?.keys() ?? [])]).toEqual([configMapKey('small')]);
+  expect(world.owner.inputs.at(-1)?.delta.kinds?.[0]).toMatchObject({ kind: '/ConfigMap', state: 'unknown' });
+});
+
 test('an output object that the agent does not take is rejected with that reason', async () => {
   const world = await createRelayHarness();
   await world.connect({ limits: { objectBytes: 10_000 } });
