@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AGENT_MEMORY_SETTINGS } from '../../src/compose/agent-manifests-pod.ts';
 import { until } from '../../test/support/fleet-processes.ts';
 import { placementYaml } from '../../test/support/manifests.ts';
 import { asFiles, deployments, servicesWithEndpoints } from './objects.ts';
@@ -22,13 +23,13 @@ export async function run(args: readonly string[]): Promise<void> {
   try {
     await fill(world);
     const agent = world.fleet.agent('east');
-    const quiet = ['--log-level', 'info'];
-    await agent.start({ args: quiet });
+    const asShipped = { args: ['--log-level', 'info'], env: AGENT_MEMORY_SETTINGS };
+    await agent.start(asShipped);
     await untilAtRest(world);
     // What it took to apply everything is another question than what it takes to start and to be there.
     await agent.kill('SIGTERM');
     const started = performance.now();
-    await agent.start({ args: quiet });
+    await agent.start(asShipped);
     await untilAtRest(world);
     const startMillis = Math.round(performance.now() - started);
     await sleep(SETTLE_MS);

@@ -1,5 +1,6 @@
 /** 1,000 Services and 1,000 EndpointSlices into a real API server: the agent against a client that does nothing else. */
 import process from 'node:process';
+import { AGENT_MEMORY_SETTINGS } from '../../src/compose/agent-manifests-pod.ts';
 import { until } from '../../test/support/fleet-processes.ts';
 import { placementYaml } from '../../test/support/manifests.ts';
 import { asFiles, servicesWithEndpoints } from './objects.ts';
@@ -23,14 +24,14 @@ export async function run(args: readonly string[]): Promise<void> {
     await world.namespace('warm');
     await applyNaively(world, servicesWithEndpoints(100, 'warm'));
     const agent = world.fleet.agent('east');
-    const quiet = ['--log-level', 'info'];
-    await agent.start({ args: quiet });
+    const asShipped = { args: ['--log-level', 'info'], env: AGENT_MEMORY_SETTINGS };
+    await agent.start(asShipped);
     world.fleet.push({ 'placement.yaml': placementYaml('apps', 'apps/**') });
     const rounds: Round[] = [];
     for (let round = 0; round < ROUNDS; round++) rounds.push(await measure(world, round));
     const before = await countWrites(world.cluster.api);
     await agent.kill('SIGTERM');
-    await agent.start({ args: quiet });
+    await agent.start(asShipped);
     await untilInSync(world, ROUNDS * SERVICES * 2);
     const unchangedWrites = (await countWrites(world.cluster.api)) - before;
     report(rounds, unchangedWrites, args.includes('--json'));

@@ -60,6 +60,8 @@ export interface AgentProcess {
     readonly token?: string;
     readonly cluster?: string;
     readonly args?: readonly string[];
+    /** Beside this process's own environment. */
+    readonly env?: Readonly<Record<string, string>>;
   }): Promise<void>;
   /** Of the process that was started last; undefined before. */
   pid(): number | undefined;
@@ -222,13 +224,13 @@ function createAgentProcess(
   let child: ChildProcess | undefined;
   return {
     logs,
-    start: async ({ token = name, cluster = name, args: more = [] } = {}) => {
+    start: async ({ token = name, cluster = name, args: more = [], env = {} } = {}) => {
       const { agentArgs } = await home();
       const tokenFile = join(root, `${name}.token`);
       writeFileSync(tokenFile, tokenFor(token, dataDir));
       const trust = ['--token-file', tokenFile, '--ca-file', join(dataDir, 'trust', 'ca.crt')];
       const args = ['agent', '--cluster', cluster, '--server', server.relay(), ...trust, ...agentArgs];
-      child = startLogged(program, [...args, '--log-level', 'debug', ...more], logs);
+      child = startLogged(program, [...args, '--log-level', 'debug', ...more], logs, env);
     },
     pid: () => child?.pid,
     kill: (signal) => endChild(child, signal),
@@ -253,8 +255,12 @@ function startLogged(
   program: string,
   args: readonly string[],
   logs: Readonly<Record<string, unknown>>[],
+  env: Readonly<Record<string, string>> = {},
 ): ChildProcess {
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...env },
+  });
   if (child.stderr === null) throw new Error('the process has no error output');
   createInterface({ input: child.stderr }).on('line', (line) => {
     try {
