@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AGENT_MEMORY_SETTINGS } from '../../src/compose/agent-manifests-pod.ts';
+import { AGENT_MEMORY_SETTINGS } from '../../src/compose/manifests/agent-pod.ts';
 import { until } from '../../test/support/fleet-processes.ts';
 import { placementYaml } from '../../test/support/manifests.ts';
 import { asFiles, deployments, servicesWithEndpoints } from './objects.ts';

@@ -1,6 +1,6 @@
 /** 1,000 Services and 1,000 EndpointSlices into a real API server: the agent against a client that does nothing else. */
 import process from 'node:process';
-import { AGENT_MEMORY_SETTINGS } from '../../src/compose/agent-manifests-pod.ts';
+import { AGENT_MEMORY_SETTINGS } from '../../src/compose/manifests/agent-pod.ts';
 import { until } from '../../test/support/fleet-processes.ts';
 import { placementYaml } from '../../test/support/manifests.ts';
 import { asFiles, servicesWithEndpoints } from './objects.ts';

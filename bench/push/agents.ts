@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { createPinoLog } from '../../src/adapters/system/pino-log.ts';
-import { type RunningAgent, startAgent } from '../../src/compose/agent.ts';
+import { type RunningAgent, startAgent } from '../../src/compose/agent/agent.ts';
 import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
 import type { ListenAddress } from '../../src/server/listen-address.ts';

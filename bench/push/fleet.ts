@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { createSmartHttpServer } from '../../src/adapters/git/smart-http-server.ts';
-import { clusterToken } from '../../src/compose/cluster-token.ts';
+import { clusterToken } from '../../src/compose/cluster/token.ts';
 import { startChild } from '../../src/compose/demo/child.ts';
 import { openWorkTree } from '../../src/compose/demo/work-tree.ts';
 import { parseClusterName } from '../../src/model/ids.ts';

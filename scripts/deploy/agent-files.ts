@@ -4,8 +4,8 @@ import {
   agentNetworkPolicies,
   agentRights,
   furtherAgentRights,
-} from '../../src/compose/agent-manifests.ts';
-import { agentArguments, agentDeployment } from '../../src/compose/agent-manifests-pod.ts';
+} from '../../src/compose/manifests/agent-manifests.ts';
+import { agentArguments, agentDeployment } from '../../src/compose/manifests/agent-pod.ts';
 import {
   AGENT_ACCESS,
   APPLIED,
@@ -13,14 +13,14 @@ import {
   FURTHER,
   OWN_NAMESPACE,
   policyRule,
-} from '../../src/compose/agent-manifests-rbac.ts';
+} from '../../src/compose/manifests/agent-rights.ts';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 
 const NAMESPACE = 'fleetrelay';
 const BASE = 'deploy/kustomize/agent';
 const COMPONENTS = 'deploy/kustomize/components';
-const HEADER = '# Generated from src/compose/agent-manifests*.ts. Do not edit; run "npm run generate".\n';
+const HEADER = '# Generated from src/compose/manifests/. Do not edit; run "npm run generate".\n';
 
 /** Path below the project → text, of everything that is made from the agent's manifests. */
 export function agentFiles(): ReadonlyMap<string, string> {

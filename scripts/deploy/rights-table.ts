@@ -1,4 +1,10 @@
-import { APPLIED, DISCOVERY, FURTHER, OWN_NAMESPACE, type Permission } from '../../src/compose/agent-manifests-rbac.ts';
+import {
+  APPLIED,
+  DISCOVERY,
+  FURTHER,
+  OWN_NAMESPACE,
+  type Permission,
+} from '../../src/compose/manifests/agent-rights.ts';
 import { SERVER_CUSTOM_RESOURCES } from './server-permissions.ts';
 
 const BEGIN = '<!-- rights: generated, "npm run generate" -->';

@@ -1,4 +1,4 @@
-import type { Permission } from '../../src/compose/agent-manifests-rbac.ts';
+import type { Permission } from '../../src/compose/manifests/agent-rights.ts';
 
 const ENGINE_KINDS: readonly Pick<Permission, 'apiGroups' | 'resources'>[] = [
   { apiGroups: ['admin.gloo.solo.io'], resources: ['kubernetesclusters'] },

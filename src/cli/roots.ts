@@ -1,8 +1,8 @@
-import type { AdoptReport, AdoptRequest } from '../compose/adopt-verdict.ts';
-import type { DeregisterReport, DeregisterRequest } from '../compose/cluster-deregister.ts';
-import type { RegisterReport, RegisterRequest } from '../compose/cluster-register.ts';
-import type { DebugManifest, DebugSnapshotRequest } from '../compose/debug-snapshot.ts';
-import type { Finding } from '../compose/finding.ts';
+import type { Finding } from '../compose/check/finding.ts';
+import type { AdoptReport, AdoptRequest } from '../compose/cluster/adopt-verdict.ts';
+import type { DeregisterReport, DeregisterRequest } from '../compose/cluster/deregister.ts';
+import type { RegisterReport, RegisterRequest } from '../compose/cluster/register.ts';
+import type { DebugManifest, DebugSnapshotRequest } from '../compose/debug/snapshot.ts';
 import type { KubeTarget } from '../compose/kube.ts';
 import type { AgentOptions, ClusterTokenRequest, DemoOptions, RunIo, ServeOptions } from '../compose/options.ts';
 import type { ValidationReport, ValidationRequest } from '../compose/validate.ts';
@@ -30,16 +30,16 @@ export interface Roots {
 
 /** The real ones, each loaded when it is first called: no command pays for what another one needs. */
 export const compositionRoots: Roots = {
-  serve: async (...args) => (await import('../compose/serve.ts')).runServe(...args),
-  agent: async (...args) => (await import('../compose/agent.ts')).runAgent(...args),
-  demo: async (...args) => (await import('../compose/demo.ts')).runDemo(...args),
+  serve: async (...args) => (await import('../compose/serve/serve.ts')).runServe(...args),
+  agent: async (...args) => (await import('../compose/agent/agent.ts')).runAgent(...args),
+  demo: async (...args) => (await import('../compose/demo/demo.ts')).runDemo(...args),
   validate: async (request) => (await import('../compose/validate.ts')).validatePaths(request),
-  clusterToken: async (request) => (await import('../compose/cluster-token.ts')).clusterToken(request),
-  clusterRegister: async (...args) => (await import('../compose/cluster-register.ts')).registerCluster(...args),
-  clusterDeregister: async (...args) => (await import('../compose/cluster-deregister.ts')).deregisterCluster(...args),
-  clusterAdopt: async (...args) => (await import('../compose/cluster-adopt.ts')).previewAdoption(...args),
-  checkFleet: async (...args) => (await import('../compose/check-fleet.ts')).fleetFindings(...args),
-  checkRepository: async (...args) => (await import('../compose/check-repository.ts')).repositoryFindings(...args),
-  checkKubernetes: async (...args) => (await import('../compose/check-kubernetes.ts')).kubernetesFindings(...args),
-  debugSnapshot: async (...args) => (await import('../compose/debug-snapshot.ts')).takeDebugSnapshot(...args),
+  clusterToken: async (request) => (await import('../compose/cluster/token.ts')).clusterToken(request),
+  clusterRegister: async (...args) => (await import('../compose/cluster/register.ts')).registerCluster(...args),
+  clusterDeregister: async (...args) => (await import('../compose/cluster/deregister.ts')).deregisterCluster(...args),
+  clusterAdopt: async (...args) => (await import('../compose/cluster/adopt.ts')).previewAdoption(...args),
+  checkFleet: async (...args) => (await import('../compose/check/fleet.ts')).fleetFindings(...args),
+  checkRepository: async (...args) => (await import('../compose/check/repository.ts')).repositoryFindings(...args),
+  checkKubernetes: async (...args) => (await import('../compose/check/kubernetes.ts')).kubernetesFindings(...args),
+  debugSnapshot: async (...args) => (await import('../compose/debug/snapshot.ts')).takeDebugSnapshot(...args),
 };

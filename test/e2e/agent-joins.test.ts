@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type RunningAgent, startAgent } from '../../src/compose/agent.ts';
+import { type RunningAgent, startAgent } from '../../src/compose/agent/agent.ts';
 import type { AgentOptions } from '../../src/compose/options.ts';
 import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';

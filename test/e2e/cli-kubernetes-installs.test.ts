@@ -7,7 +7,7 @@ import { openInventory } from '../../src/adapters/kubernetes/inventory/inventory
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../src/adapters/system/random.ts';
 import { compositionRoots } from '../../src/cli/roots.ts';
-import type { Finding } from '../../src/compose/finding.ts';
+import type { Finding } from '../../src/compose/check/finding.ts';
 import { snapshotDigest } from '../../src/model/digest.ts';
 import { parseFleetName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';

@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { agentManifests } from '../../src/compose/agent-manifests.ts';
-import { AGENT_ACCESS } from '../../src/compose/agent-manifests-rbac.ts';
+import { agentManifests } from '../../src/compose/manifests/agent-manifests.ts';
+import { AGENT_ACCESS } from '../../src/compose/manifests/agent-rights.ts';
 import { AGENT_RELEASES, CA, SERVER_RELEASES } from '../contract/deploy/releases.ts';
 import {
   type Manifest,

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type AgentReplica, startAgentReplica } from '../../src/compose/agent-replica.ts';
+import { type AgentReplica, startAgentReplica } from '../../src/compose/agent/agent-replica.ts';
 import type { KubernetesAgentOptions } from '../../src/compose/options.ts';
 import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';

@@ -1,7 +1,7 @@
 import type { CliContext, TextOutput } from '../../src/cli/command.ts';
 import { type MainContext, main } from '../../src/cli/main.ts';
 import type { Roots } from '../../src/cli/roots.ts';
-import { fleetFindings } from '../../src/compose/check-fleet.ts';
+import { fleetFindings } from '../../src/compose/check/fleet.ts';
 
 /** What a command line did. */
 export interface CliRun {

@@ -1,6 +1,6 @@
 import { load } from 'js-yaml';
 import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
-import { createManagementServer, type ManagementServer } from '../../src/compose/management-server.ts';
+import { createManagementServer, type ManagementServer } from '../../src/compose/serve/management-server.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { AgentHello, AgentHolding, InventoryEntry, KindState, ObjectResult } from '../../src/model/agent.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Finding } from '../../compose/finding.ts';
+import type { Finding } from '../../compose/check/finding.ts';
 import { CliError } from '../cli-error.ts';
 import { type ApiOptions, connect, serverOf, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';

@@ -5,7 +5,7 @@ import {
   type AdoptRequest,
   type AdoptVerdict,
   NEEDS_PERSON,
-} from '../../compose/adopt-verdict.ts';
+} from '../../compose/cluster/adopt-verdict.ts';
 import { type ClusterName, type FleetName, parseFleetName } from '../../model/ids.ts';
 import { must } from '../../model/result.ts';
 import { clusterName, fleetName } from '../arguments.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { DeregisterRequest } from '../../compose/cluster-deregister.ts';
+import type { DeregisterRequest } from '../../compose/cluster/deregister.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { clusterName } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { AGENT_ACCESS, type AgentAccess } from '../../compose/agent-manifests-rbac.ts';
-import type { AgentDescription, AgentDestination, ClusterDestination } from '../../compose/cluster-register.ts';
+import type { AgentDescription, AgentDestination, ClusterDestination } from '../../compose/cluster/register.ts';
+import { AGENT_ACCESS, type AgentAccess } from '../../compose/manifests/agent-rights.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { displayAddress, type ListenAddress } from '../../server/listen-address.ts';
 import { clusterName, serverAddress } from '../arguments.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { DebugPiece } from '../../compose/debug-piece.ts';
+import type { DebugPiece } from '../../compose/debug/piece.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { collected, wholeNumber } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { agentNamespace, agentRights, furtherAgentRights } from '../agent-manifests.ts';
-import type { AgentAccess } from '../agent-manifests-rbac.ts';
+import { agentNamespace, agentRights, furtherAgentRights } from '../manifests/agent-manifests.ts';
+import type { AgentAccess } from '../manifests/agent-rights.ts';
 import type { ControlPlane } from './control-plane.ts';
 
 /**

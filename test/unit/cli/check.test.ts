@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fleetFindings } from '../../../src/compose/check-fleet.ts';
-import type { Finding } from '../../../src/compose/finding.ts';
+import type { Finding } from '../../../src/compose/check/finding.ts';
+import { fleetFindings } from '../../../src/compose/check/fleet.ts';
 import type { ClusterView, FleetView, OutputView } from '../../../src/server/api.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 import { runServer } from '../../support/running-server.ts';

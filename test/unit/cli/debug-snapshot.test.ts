@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseTarGzip } from 'nanotar';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { redacted, withoutSecrets } from '../../../src/compose/debug-redact.ts';
-import { takeDebugSnapshot } from '../../../src/compose/debug-snapshot.ts';
+import { redacted, withoutSecrets } from '../../../src/compose/debug/redact.ts';
+import { takeDebugSnapshot } from '../../../src/compose/debug/snapshot.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
 
 const PLANTED = 'sesame-1234567890';

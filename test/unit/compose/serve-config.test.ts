@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ServeOptions } from '../../../src/compose/options.ts';
-import { resolveServeConfig } from '../../../src/compose/serve-config.ts';
+import { resolveServeConfig } from '../../../src/compose/serve/config.ts';
 
 const plain: ServeOptions = { insecure: false, tlsNames: [], logLevel: 'info' };
 

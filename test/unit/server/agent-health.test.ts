@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Standing } from '../../../src/agent/leadership.ts';
-import { startAgentHealth } from '../../../src/compose/agent-health.ts';
+import { startAgentHealth } from '../../../src/compose/agent/agent-health.ts';
 
 test('the metrics of an agent call what should be there wanted: held is what is deliberately not changed', async () => {
   const agent = {

@@ -1,0 +1,172 @@
+import { resolve } from 'node:path';
+import { claimOf } from '../../adapters/kubernetes/cluster/ownership.ts';
+import { openLooking, type Preview, previewApply } from '../../adapters/kubernetes/cluster/preview.ts';
+import { findResource, type Looking, pathOf } from '../../adapters/kubernetes/cluster/writing.ts';
+import { createGraph } from '../../engine/collections/graph.ts';
+import { createEngine } from '../../engine/graph.ts';
+import { NO_SETTINGS } from '../../model/agent-settings.ts';
+import { parseSourceName } from '../../model/ids.ts';
+import { isJsonObject, type JsonObject } from '../../model/json.ts';
+import { displayKey, type ObjectKey, objectRefOf, parseObjectKey } from '../../model/object-key.ts';
+import type { Origin } from '../../model/output.ts';
+import { must } from '../../model/result.ts';
+import { desiredViews } from '../../runtime/api/views.ts';
+import type { DesiredView } from '../../server/api.ts';
+import { type Kube, openKube, refusalOf, systemDeps } from '../kube.ts';
+import type { RunIo } from '../options.ts';
+import { readCheckout } from '../read-checkout.ts';
+import type { AdoptedObject, AdoptReport, AdoptRequest, AdoptVerdict } from './adopt-verdict.ts';
+
+const VERDICTS: readonly AdoptVerdict[] = [
+  ...(['create', 'unchanged', 'change', 'adopt', 'refused', 'conflict', 'failed', 'hidden'] as const),
+];
+const AT_ONCE = 8;
+const SOURCE = must(parseSourceName('main'));
+
+/** Asks the cluster's API server what a first sync would change. Writes nothing. Rejects with a text for a person. */
+export async function previewAdoption(
+  request: AdoptRequest,
+  io: Pick<RunIo, 'cwd' | 'env' | 'version'>,
+): Promise<AdoptReport> {
+  const kube = await openKube(request.kube, io);
+  try {
+    const items = await desiredItems(request, kube, io.cwd);
+    // What autoscalers scale is left to them, also by a first sync.
+    const looking = await openLooking(kube.client, kube.catalog, NO_SETTINGS);
+    const judging: Judging = { looking, request, wanted: new Set(items.map(({ key }) => key)) };
+    const objects: AdoptedObject[] = [];
+    for (let start = 0; start < items.length; start += AT_ONCE) {
+      objects.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map((item) => judge(judging, item)))));
+    }
+    const counts = Object.fromEntries(
+      VERDICTS.map((verdict) => [verdict, objects.filter((object) => object.verdict === verdict).length]),
+    ) as Record<AdoptVerdict, number>;
+    return { cluster: request.cluster, server: kube.client.server, objects, counts };
+  } finally {
+    await kube.client.close();
+  }
+}
+
+interface Judging {
+  readonly looking: Looking;
+  readonly request: AdoptRequest;
+  readonly wanted: ReadonlySet<string>;
+}
+
+async function desiredItems(
+  { desired, cluster }: AdoptRequest,
+  kube: Kube,
+  cwd: string,
+): Promise<readonly DesiredView[]> {
+  if (desired.type === 'server') return desired.items;
+  const checkout = await readCheckout(systemDeps(), resolve(cwd, desired.folder));
+  const engine = createEngine(createGraph());
+  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] } });
+  engine.inputs.sources.set('', SOURCE, { order: 0, read: true });
+  for (const { group, kind, namespaced } of kube.catalog.preferred) {
+    const name = `${group}/${kind}`;
+    const scope = namespaced ? 'Namespaced' : 'Cluster';
+    engine.inputs.kinds.set(cluster, name, { kind: name, state: 'offered', message: '', scope });
+  }
+  for (const [path, { reading }] of checkout.files) {
+    const documents = reading.readable ? reading.documents.map(({ identity, content }) => ({ identity, content })) : [];
+    engine.inputs.files.set(SOURCE, path, reading.readable ? { readable: true, documents } : { readable: false });
+  }
+  engine.commit();
+  if (engine.clusters.get('', cluster) === undefined) {
+    throw new Error(`${checkout.folder} declares no KubernetesCluster ${cluster}`);
+  }
+  return desiredViews(engine, cluster, { withSecrets: true });
+}
+
+async function judge(judging: Judging, item: DesiredView): Promise<AdoptedObject> {
+  const key = must(parseObjectKey(item.key));
+  const object = {
+    object: displayKey(key),
+    owner: '',
+    changes: [],
+    conflicts: [],
+    message: item.message,
+    files: item.origins.map(({ path }) => path),
+  };
+  if (item.value === null) {
+    return objectRefOf(key).kind === 'Secret'
+      ? { ...object, ...(await judgeHidden(judging, key)) }
+      : { ...object, verdict: 'failed' };
+  }
+  const { fleet } = judging.request;
+  const stamp = { fleet, key, origins: item.origins as readonly Origin[], scope: [] };
+  const preview = await previewApply(judging.looking, { key, value: item.value, stamp });
+  return { ...object, ...verdictOf(judging, key, item.value, preview) };
+}
+
+type Judged = Partial<Pick<AdoptedObject, 'owner' | 'changes' | 'conflicts' | 'message'>> & {
+  readonly verdict: AdoptVerdict;
+};
+
+function verdictOf({ wanted }: Judging, key: ObjectKey, value: JsonObject, preview: Preview): Judged {
+  switch (preview.type) {
+    case 'create':
+    case 'unchanged':
+      return { verdict: preview.type };
+    case 'conflict':
+      return { verdict: 'conflict', owner: preview.owner, message: preview.message };
+    case 'failed':
+      return comesBefore(key, preview.reason, wanted)
+        ? { verdict: 'create', message: 'after its namespace or definition' }
+        : { verdict: 'failed', message: preview.message };
+    case 'change': {
+      const { adopts = '', changes } = preview;
+      const declared = preview.conflicts.filter(({ operation }) => operation === 'Apply');
+      const conflicts = declared.map(({ manager, field }) => ({ manager, field }));
+      const found = { owner: adopts, changes, conflicts };
+      if (adopts !== '' && !says(value, 'fleetrelay.dev/adopt')) {
+        return { ...found, verdict: 'refused', message: `${adopts} has it` };
+      }
+      if (conflicts.length > 0 && !says(value, 'fleetrelay.dev/force-conflicts')) {
+        const managers = [...new Set(conflicts.map(({ manager }) => manager))].join(', ');
+        return { ...found, verdict: 'conflict', message: `${managers} declares fields of it too` };
+      }
+      return { ...found, verdict: adopts === '' ? 'change' : 'adopt' };
+    }
+  }
+}
+
+/** It would fail now, and will not once what it needs has been made in the same sync. */
+function comesBefore(key: ObjectKey, reason: string, wanted: ReadonlySet<string>): boolean {
+  const { namespace, group } = objectRefOf(key);
+  if (reason === 'NoSuchKind') {
+    return [...wanted].some((other) => other.startsWith('apiextensions.k8s.io/') && other.endsWith(`.${group}`));
+  }
+  return reason === 'NamespaceNotFound' ? wanted.has(`/Namespace//${namespace}`) : false;
+}
+
+function says(value: JsonObject, annotation: string): boolean {
+  const { metadata } = value;
+  return isJsonObject(metadata) && isJsonObject(metadata.annotations) && metadata.annotations[annotation] === 'true';
+}
+
+const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+
+/** A Secret whose content is not known here: whose is it? Nor is the content of the live one asked for. */
+async function judgeHidden({ looking, request, wanted }: Judging, key: ObjectKey): Promise<Judged> {
+  const resource = await findResource(looking, key);
+  if ('type' in resource) return { verdict: 'failed', message: resource.message };
+  const path = pathOf(resource, key);
+  const answer = await looking.client.request({ method: 'GET', path, accept: METADATA_ONLY });
+  if (answer.type === 'refused' && answer.status === 404) {
+    const later = wanted.has(`/Namespace//${objectRefOf(key).namespace}`) ? 'after its namespace, if that is new' : '';
+    return { verdict: 'create', message: later };
+  }
+  if (answer.type !== 'ok') return { verdict: 'failed', message: refusalOf(answer) ?? '' };
+  const claim = claimOf(answer.body, request.fleet, key);
+  const note = 'the server does not tell what a Secret holds; compare with --directory CHECKOUT';
+  if (claim.type === 'ours') return { verdict: 'hidden', message: note };
+  return claim.adoptable
+    ? {
+        verdict: 'refused',
+        owner: claim.owner,
+        message: `${claim.owner} has it, unless its manifest says adopt; ${note}`,
+      }
+    : { verdict: 'conflict', owner: claim.owner, message: claim.message };
+}

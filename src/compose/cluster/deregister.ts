@@ -1,0 +1,198 @@
+import { resolve } from 'node:path';
+import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
+import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
+import type { ClusterName } from '../../model/ids.ts';
+import { isJsonObject, type JsonObject } from '../../model/json.ts';
+import { refOfObject } from '../../model/object-key.ts';
+import { must } from '../../model/result.ts';
+import { type Kube, type KubeTarget, openKube, resourceOf, systemDeps } from '../kube.ts';
+import { agentManifests } from '../manifests/agent-manifests.ts';
+import { AGENT_ACCESS } from '../manifests/agent-rights.ts';
+import { removeOne } from '../manifests/apply.ts';
+import { installedAgent, installedClusterName } from '../manifests/installed-agent.ts';
+import type { RunIo } from '../options.ts';
+import type { Step } from '../step.ts';
+import { clusterManifest, removeClusterFile, removeFromCheckout } from './cluster-file.ts';
+import { removeObjects } from './remove-objects.ts';
+
+export interface DeregisterRequest {
+  readonly cluster: ClusterName;
+  /** Where its KubernetesCluster is taken out; `none`: nowhere. */
+  readonly from:
+    | { readonly type: 'none' }
+    | { readonly type: 'file'; readonly path: string }
+    | { readonly type: 'checkout'; readonly folder: string }
+    | { readonly type: 'resource'; readonly kube: KubeTarget };
+  /** The cluster itself; only what is asked for is done there. */
+  readonly inside?: {
+    readonly kube: KubeTarget;
+    readonly uninstallAgent: boolean;
+    readonly removeObjects: boolean;
+  };
+  readonly dryRun: boolean;
+}
+
+export interface DeregisterReport {
+  readonly cluster: string;
+  readonly steps: readonly Step[];
+  /** What the cluster holds of the fleet at the end, by the inventory in it; null: it was not looked at, or there is none. */
+  readonly holds: number | null;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Takes a cluster out of the fleet. What the fleet has made in it stays, unless its removal is asked for. Works without
+ * the server. Rejects with a text for a person; what was done before that stays done, and doing it again goes on.
+ */
+export async function deregisterCluster(
+  request: DeregisterRequest,
+  io: Pick<RunIo, 'cwd' | 'env' | 'version' | 'err'>,
+): Promise<DeregisterReport> {
+  const { cluster, inside, dryRun } = request;
+  if (inside === undefined) {
+    const steps = await undeclare(request, io);
+    return { cluster, steps, holds: null, notes: notesOf(request, null) };
+  }
+  const kube = await openKube(inside.kube, io);
+  try {
+    await checkCluster(kube, cluster, inside.removeObjects);
+    if (inside.uninstallAgent) await checkInstallation(kube);
+    const declared = await undeclare(request, io);
+    const agent = inside.uninstallAgent ? await uninstallAgent(kube, cluster, dryRun) : [];
+    const objects = inside.removeObjects
+      ? await removeObjects(kube, { dryRun, progress: (line) => io.err(`${line}\n`) })
+      : [];
+    const holds = await countHeld(kube);
+    return { cluster, steps: [...declared, ...agent, ...objects], holds, notes: notesOf(request, holds) };
+  } finally {
+    await kube.client.close();
+  }
+}
+
+async function undeclare(
+  { cluster, from, dryRun }: DeregisterRequest,
+  io: Pick<RunIo, 'cwd' | 'env' | 'version'>,
+): Promise<readonly Step[]> {
+  switch (from.type) {
+    case 'none':
+      return [];
+    case 'file':
+      return [await removeClusterFile(resolve(io.cwd, from.path), cluster, dryRun)];
+    case 'checkout':
+      return removeFromCheckout(systemDeps(), resolve(io.cwd, from.folder), cluster, dryRun);
+    case 'resource': {
+      const kube = await openKube(from.kube, io);
+      try {
+        const { metadata, ...rest } = clusterManifest({ name: cluster, labels: {}, skipWarming: false });
+        const manifest = {
+          ...rest,
+          metadata: { ...(isJsonObject(metadata) ? metadata : {}), namespace: kube.namespace },
+        };
+        const step = await removeOne(kube, manifest, { dryRun, mayRemove: () => undefined });
+        if (step.outcome === 'absent') await checkElsewhere(kube, manifest);
+        return [step];
+      } finally {
+        await kube.client.close();
+      }
+    }
+  }
+}
+
+/** What is declared in another namespace is not undeclared because it is absent from this one. */
+async function checkElsewhere(kube: Kube, manifest: JsonObject): Promise<void> {
+  const path = resourcePath({ resource: resourceOf(kube, manifest) });
+  const answer = await kube.client.request({ method: 'GET', path });
+  const items = answer.type === 'ok' && Array.isArray(answer.body.items) ? answer.body.items : [];
+  const { name } = must(refOfObject(manifest));
+  for (const { metadata } of items.filter(isJsonObject)) {
+    if (!isJsonObject(metadata) || metadata.name !== name) continue;
+    const namespace = String(metadata.namespace);
+    throw new Error(
+      `there is no KubernetesCluster ${name} in the namespace ${kube.namespace} of ${kube.client.server}, but one in ${namespace}: name that with -n ${namespace}`,
+    );
+  }
+}
+
+/**
+ * A wrong context must not cost another cluster its agent, or its objects: the agent's own settings say which cluster this
+ * is.
+ */
+async function checkCluster(kube: Kube, cluster: ClusterName, removesObjects: boolean): Promise<void> {
+  const { client, namespace } = kube;
+  const found = await installedClusterName(kube);
+  if (found === cluster) return;
+  const where = `namespace ${namespace} of ${client.server}`;
+  if (found !== undefined) throw new Error(`the agent in ${where} is that of ${found}, not of ${cluster}`);
+  if (!removesObjects || (await countHeld(kube)) === null) return;
+  throw new Error(
+    `there is an inventory in ${where}, and nothing that says whose: if it is that of ${cluster}, say so with: kubectl -n ${namespace} create configmap fleetrelay-agent-settings --from-literal=cluster=${cluster}`,
+  );
+}
+
+/** Under other names than ours it is the release of a chart: to be removed by what keeps the books of it. */
+async function checkInstallation(kube: Kube): Promise<void> {
+  const { deployment, release } = await installedAgent(kube);
+  if (release === undefined || deployment === 'fleetrelay-agent') return;
+  throw new Error(
+    `the agent ${deployment} in namespace ${kube.namespace} of ${kube.client.server} was installed by Helm; remove it with: helm uninstall ${release} --namespace ${kube.namespace}`,
+  );
+}
+
+/**
+ * Everything but the namespace with the inventory, by which a later agent finds what it owns, and the settings, which say
+ * whose inventory it is. The Deployment goes first.
+ */
+async function uninstallAgent(kube: Kube, cluster: ClusterName, dryRun: boolean): Promise<readonly Step[]> {
+  const { namespace } = kube;
+  const { settings } = await installedAgent(kube);
+  const manifests = agentManifests({
+    cluster,
+    namespace,
+    server: 'none:1',
+    image: '',
+    token: '',
+    ca: '',
+    access: AGENT_ACCESS,
+  }).filter(({ kind, metadata }) => kind !== 'Namespace' && !(isJsonObject(metadata) && metadata.name === settings));
+  const first = ({ kind }: JsonObject): number => (kind === 'Deployment' ? 0 : 1);
+  const steps: Step[] = [];
+  for (const manifest of manifests.toSorted((a, b) => first(a) - first(b))) {
+    const step = await removeOne(kube, manifest, { dryRun, mayRemove: whyLeft });
+    if (step.outcome !== 'absent') steps.push(step);
+  }
+  return steps;
+}
+
+/** An object that merely has the name is somebody's. */
+function whyLeft({ metadata }: JsonObject): string | undefined {
+  const labels = isJsonObject(metadata) && isJsonObject(metadata.labels) ? metadata.labels : {};
+  return labels['app.kubernetes.io/part-of'] === 'fleetrelay' ? undefined : 'it is not labelled as part of fleetrelay';
+}
+
+async function countHeld({ client, namespace }: Kube): Promise<number | null> {
+  const loaded = await openInventory({ ...systemDeps(), client }, { namespace }).load();
+  return loaded.type === 'found' ? loaded.records.length : null;
+}
+
+function notesOf({ cluster, from, inside, dryRun }: DeregisterRequest, holds: number | null): readonly string[] {
+  if (dryRun) return ['nothing was changed (--dry-run)'];
+  const isFile = from.type === 'file' || from.type === 'checkout';
+  const stays =
+    holds === null
+      ? `what the fleet has made in ${cluster} stays as it is`
+      : `${holds} objects of the fleet stay in ${cluster} as they are`;
+  return [
+    ...(isFile ? ['commit and push: the server lets the agent go when it has read it'] : []),
+    ...(holds === 0 ? [`nothing of the fleet is left in ${cluster}`] : [stays]),
+    ...(holds === 0 || inside?.removeObjects === true
+      ? []
+      : [
+          `to remove them as well: fleetrelay cluster deregister ${cluster} --agent-context CONTEXT --uninstall-agent --remove-objects --confirm ${cluster}`,
+        ]),
+    ...(inside?.uninstallAgent === true
+      ? [
+          'the namespace of the agent stays, with its settings and the inventory in it; kubectl delete namespace removes them',
+        ]
+      : []),
+  ];
+}

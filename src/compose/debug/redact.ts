@@ -1,0 +1,138 @@
+import { redactText } from '../../adapters/system/redact.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+
+const MASK = '[redacted]';
+const DEEPEST = 40;
+const LONGEST_LINE = 8_000;
+
+/** Member names (lower-case, without `_`, `-` and `.`) whose value is a secret, or may be. */
+const SECRET_NAME =
+  /(password|passwd|passphrase|secret|token|credential|apikey|accesskey|privatekey|authorization|cookie|dsn|connectionstring)/;
+/** More of them, where a name is that of an environment variable. */
+const SECRET_VARIABLE = /(pass|pwd|auth|key|webhook|salt)/;
+/** Names that only speak of a secret: where it is, how long it lives. */
+const HARMLESS_NAME =
+  /(file|path|name|names|ref|refs|type|kind|reason|mountpath|seconds|serviceaccounttoken|secretkeyref|configmapkeyref|optional|audience|count)$/;
+/** Said of a secret on a command line or in a text: `--token=x`, `password: x`. */
+const SAID =
+  /((?:password|passwd|passphrase|[_-]pass|pwd|secret|token|credentials?|api[_-]?key|access[_-]?key|private[_-]?key)[\w-]*["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*("|$)|'[^']*('|$)|[^\s,;&}\]]+)/gi;
+/** `--token x`. */
+const FLAG = /(--[\w-]*(?:password|passphrase|secret|token|key))(\s+)(?!-)(\S+)/gi;
+/** `Cookie: ...`, `curl -u user:x`. */
+const COOKIE = /\b((?:set-)?cookie["']?\s*:\s*).+/gi;
+const USER = /(\s(?:-u|--user)[\s=]+[^\s:]+:)\S+/g;
+const OWN_TOKEN = /\bfrt1_[A-Za-z0-9_-]+/g;
+const WEB_TOKEN = /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*/g;
+const KNOWN_TOKENS =
+  /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16})\b|\bhooks\.slack\.com\/\S+/g;
+const FILE_FLAG = /-file$/i;
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
+
+/** A text without credentials: as in logs, and also what is said of secrets by name. A line may be an object as JSON. */
+export function withoutSecrets(text: string): string {
+  return text.replace(PRIVATE_KEY, MASK).split('\n').map(lineWithoutSecrets).join('\n');
+}
+
+function lineWithoutSecrets(whole: string): string {
+  // Lines of a pod's log begin with the time at which the node has read them.
+  const [, time = '', object] = /^(\d[\w:.+-]+ )?(\{.*)$/.exec(whole) ?? [];
+  const parsed = object === undefined ? undefined : parsedJson(object);
+  if (parsed !== undefined) return time + JSON.stringify(redacted(parsed));
+  return redactText(shortened(whole))
+    .replace(OWN_TOKEN, MASK)
+    .replace(WEB_TOKEN, MASK)
+    .replace(KNOWN_TOKENS, MASK)
+    .replace(COOKIE, (_, said: string) => `${said}${MASK}`)
+    .replace(USER, (_, said: string) => `${said}${MASK}`)
+    .replace(SAID, (whole, said: string) => (isFileFlag(said) ? whole : `${said}${MASK}`))
+    .replace(FLAG, (whole, flag: string, space: string) => (FILE_FLAG.test(flag) ? whole : `${flag}${space}${MASK}`));
+}
+
+/** A word that is cut in two could be half a secret that nobody recognises. */
+function shortened(line: string): string {
+  if (line.length <= LONGEST_LINE) return line;
+  return `${line.slice(0, LONGEST_LINE).replace(/\S+$/, '')}... (${line.length} characters)`;
+}
+
+function isFileFlag(said: string): boolean {
+  return /file["']?\s*[=:]\s*$/i.test(said);
+}
+
+/**
+ * A copy of anything that a server or a cluster says, without secrets: what a Secret holds, values of members and
+ * environment variables with telling names, credentials in texts, and texts that hold such objects as JSON.
+ */
+export function redacted(value: JsonValue, depth = 0): JsonValue {
+  if (typeof value === 'string') return redactedText(value, depth);
+  if (Array.isArray(value)) {
+    if (depth > DEEPEST) return '[too deep]';
+    return value.map((item, index) => (isFlagged(value[index - 1], item) ? MASK : redacted(item, depth + 1)));
+  }
+  if (!isJsonObject(value)) return value;
+  if (depth > DEEPEST) return '[too deep]';
+  const members = Object.entries(value).flatMap(([name, member]) =>
+    member === undefined ? [] : [[name, redactedMember(value, name, member, depth)] as const],
+  );
+  return Object.fromEntries(members);
+}
+
+function redactedMember(holder: JsonObject, name: string, member: JsonValue, depth: number): JsonValue {
+  if (isSecretContent(holder, name)) return maskAll(member);
+  if (name === 'value' && typeof holder.name === 'string' && isTellingVariable(holder.name)) return MASK;
+  if (isTelling(name)) {
+    if (typeof member === 'string' || typeof member === 'number') return MASK;
+    if (Array.isArray(member)) {
+      return member.map((item) => (typeof item === 'string' ? MASK : redacted(item, depth + 1)));
+    }
+  }
+  if (name === 'kubectl.kubernetes.io/last-applied-configuration') return MASK;
+  return redacted(member, depth + 1);
+}
+
+/** What a Secret holds, wherever the Secret itself is held. Its digest would let one try out values. */
+function isSecretContent({ kind, key, object }: JsonObject, name: string): boolean {
+  if (kind === 'Secret') return name === 'data' || name === 'stringData' || name === 'binaryData';
+  if (name !== 'digest' && name !== 'value') return false;
+  return (
+    (typeof key === 'string' && key.startsWith('/Secret/')) ||
+    (typeof object === 'string' && object.startsWith('Secret/'))
+  );
+}
+
+function maskAll(member: JsonValue): JsonValue {
+  return isJsonObject(member) ? Object.fromEntries(Object.keys(member).map((name) => [name, MASK])) : MASK;
+}
+
+function isTelling(name: string): boolean {
+  const plain = plainName(name);
+  return SECRET_NAME.test(plain) && !HARMLESS_NAME.test(plain);
+}
+
+function isTellingVariable(name: string): boolean {
+  const plain = plainName(name);
+  return isTelling(name) || (SECRET_VARIABLE.test(plain) && !HARMLESS_NAME.test(plain));
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[_.-]/g, '');
+}
+
+/** The second of `['--token', 'x']`. */
+function isFlagged(before: JsonValue | undefined, item: JsonValue): boolean {
+  if (typeof before !== 'string' || typeof item !== 'string') return false;
+  return /^--?[\w-]{1,80}$/.test(before) && isTelling(before) && !item.startsWith('-');
+}
+
+/** A text may hold an object as JSON (an annotation). */
+function redactedText(text: string, depth: number): string {
+  const parsed = /^\s*[{[]/.test(text) && depth <= DEEPEST ? parsedJson(text) : undefined;
+  return parsed === undefined ? withoutSecrets(text) : JSON.stringify(redacted(parsed, depth + 1));
+}
+
+function parsedJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}

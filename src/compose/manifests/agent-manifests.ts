@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../../model/json.ts';
+import { type AgentPodOptions, agentDeployment, agentTemplateLabels } from './agent-pod.ts';
+import {
+  type AgentAccess,
+  APPLIED,
+  DISCOVERY,
+  FURTHER,
+  OWN_NAMESPACE,
+  type Permission,
+  policyRule,
+  WIDEN_LABEL,
+} from './agent-rights.ts';
+
+/** What the manifests of one cluster's agent say. */
+export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDigest' | 'ca'> {
+  /** Name of the cluster, as its KubernetesCluster declares it. */
+  readonly cluster: string;
+  /** HOST:PORT at which the cluster reaches the management server. */
+  readonly server: string;
+  /** Token of the cluster; left out: a Secret `fleetrelay-agent-token` with the key `token` is made by somebody else. */
+  readonly token?: string;
+  /** Authority of the server's certificate (PEM); left out: those that the image trusts. */
+  readonly ca?: string;
+  /** More than the agent may do by itself. */
+  readonly access?: readonly AgentAccess[];
+}
+
+/**
+ * Everything that the agent of a cluster needs there, in the order in which it is to be applied: Namespace, rights,
+ * settings, Deployment, network rules, disruption budget. Applying it again is safe; a change of the settings replaces the pods.
+ */
+export function agentManifests(options: AgentManifestOptions): readonly JsonObject[] {
+  const { namespace, cluster, server, token, ca, access = [] } = options;
+  const settingsDigest = createHash('sha256')
+    .update(JSON.stringify([cluster, server, token, ca]))
+    .digest('hex');
+  return [
+    agentNamespace(namespace),
+    ...agentRights(namespace),
+    ...access.flatMap((each) => furtherAgentRights(namespace, each)),
+    settings(namespace, { cluster, server }),
+    ...(ca === undefined ? [] : [configMap(namespace, 'fleetrelay-relay-ca', { 'ca.crt': ca })]),
+    ...(token === undefined ? [] : [tokenSecret(namespace, token)]),
+    agentDeployment({ ...options, ca: ca !== undefined, settingsDigest }),
+    ...agentNetworkPolicies(namespace, portOf(server)),
+    agentDisruptionBudget(namespace),
+  ];
+}
+
+/** The agent's own namespace; it demands the tightest Pod Security level of whatever runs there. */
+export function agentNamespace(name: string): JsonObject {
+  const level = 'restricted';
+  const labels = {
+    ...AGENT_LABELS,
+    'pod-security.kubernetes.io/enforce': level,
+    'pod-security.kubernetes.io/warn': level,
+    'pod-security.kubernetes.io/audit': level,
+  };
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
+}
+
+/** ServiceAccount, roles and bindings of every agent. */
+export function agentRights(namespace: string): readonly JsonObject[] {
+  return [
+    { ...inNamespace('v1', 'ServiceAccount', namespace, 'fleetrelay-agent'), automountServiceAccountToken: false },
+    role('fleetrelay-agent-discovery', DISCOVERY),
+    bound(namespace, 'fleetrelay-agent-discovery'),
+    role('fleetrelay-agent-apply', APPLIED),
+    bound(namespace, 'fleetrelay-agent-apply'),
+    {
+      // No rules, not even none: they are the aggregating controller's, and a second apply would fight it for them.
+      ...clusterWide('ClusterRole', 'fleetrelay-agent-more'),
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [WIDEN_LABEL]: 'true' } }] },
+    },
+    bound(namespace, 'fleetrelay-agent-more'),
+    {
+      ...inNamespace(`${RBAC}/v1`, 'Role', namespace, 'fleetrelay-agent'),
+      rules: OWN_NAMESPACE.map(policyRule),
+    },
+    {
+      ...inNamespace(`${RBAC}/v1`, 'RoleBinding', namespace, 'fleetrelay-agent'),
+      roleRef: { apiGroup: RBAC, kind: 'Role', name: 'fleetrelay-agent' },
+      subjects: subjects(namespace),
+    },
+  ];
+}
+
+/** What one further access adds to them. */
+export function furtherAgentRights(namespace: string, access: AgentAccess): readonly JsonObject[] {
+  const name = `fleetrelay-agent-${access}`;
+  if (access === 'cluster-admin') return [bound(namespace, name, 'cluster-admin')];
+  return [role(name, FURTHER[access]), bound(namespace, name)];
+}
+
+/** Nothing comes in but the questions for health and metrics; out go DNS, the API server and the relay. */
+export function agentNetworkPolicies(namespace: string, relayPort: number): readonly JsonObject[] {
+  const tcp = (port: number): JsonObject => ({ protocol: 'TCP', port });
+  const policy = (name: string, spec: JsonObject): JsonObject => ({
+    ...inNamespace('networking.k8s.io/v1', 'NetworkPolicy', namespace, name),
+    spec,
+  });
+  return [
+    policy('fleetrelay-agent-default-deny', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] }),
+    policy('fleetrelay-agent', {
+      podSelector: { matchLabels: agentTemplateLabels },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ from: [{ namespaceSelector: {} }], ports: [tcp(9981)] }],
+      egress: [
+        { ports: [{ protocol: 'UDP', port: 53 }, tcp(53)] },
+        // The API server has no pod that a selector could name, and hides behind either port.
+        { ports: [...new Set([443, 6443, relayPort])].map(tcp) },
+      ],
+    }),
+  ];
+}
+
+/** At most one agent is taken by a drain at a time. */
+export function agentDisruptionBudget(namespace: string): JsonObject {
+  return {
+    ...inNamespace('policy/v1', 'PodDisruptionBudget', namespace, 'fleetrelay-agent'),
+    spec: {
+      maxUnavailable: 1,
+      selector: { matchLabels: agentTemplateLabels },
+      // An agent without its server is unready; that must not keep a node from being drained.
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+    },
+  };
+}
+
+const RBAC = 'rbac.authorization.k8s.io';
+const AGENT_LABELS = {
+  'app.kubernetes.io/name': 'fleetrelay-agent',
+  'app.kubernetes.io/part-of': 'fleetrelay',
+};
+
+function settings(namespace: string, data: { readonly cluster: string; readonly server: string }): JsonObject {
+  return configMap(namespace, 'fleetrelay-agent-settings', data);
+}
+
+function configMap(namespace: string, name: string, data: JsonObject): JsonObject {
+  return { ...inNamespace('v1', 'ConfigMap', namespace, name), data };
+}
+
+function tokenSecret(namespace: string, token: string): JsonObject {
+  return { ...inNamespace('v1', 'Secret', namespace, 'fleetrelay-agent-token'), stringData: { token } };
+}
+
+function role(name: string, permissions: readonly Permission[]): JsonObject {
+  return { ...clusterWide('ClusterRole', name), rules: permissions.map(policyRule) };
+}
+
+function bound(namespace: string, name: string, clusterRole = name): JsonObject {
+  return {
+    ...clusterWide('ClusterRoleBinding', name),
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: clusterRole },
+    subjects: subjects(namespace),
+  };
+}
+
+function subjects(namespace: string): readonly JsonObject[] {
+  return [{ kind: 'ServiceAccount', name: 'fleetrelay-agent', namespace }];
+}
+
+function clusterWide(kind: string, name: string): JsonObject {
+  return { apiVersion: `${RBAC}/v1`, kind, metadata: { name, labels: AGENT_LABELS } };
+}
+
+function inNamespace(apiVersion: string, kind: string, namespace: string, name: string): JsonObject {
+  return { apiVersion, kind, metadata: { name, namespace, labels: AGENT_LABELS } };
+}
+
+function portOf(server: string): number {
+  return Number(/:(\d+)$/.exec(server)?.[1] ?? 9900);
+}

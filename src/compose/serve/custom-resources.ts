@@ -1,0 +1,76 @@
+import { hostname } from 'node:os';
+import { connectKube } from '../../adapters/kubernetes/api/connect.ts';
+import { createCustomResources } from '../../adapters/kubernetes/resources/custom-resources.ts';
+import type { ResourceKind } from '../../adapters/kubernetes/resources/offered-kind.ts';
+import { createResourceStatus } from '../../adapters/kubernetes/resources/resource-status.ts';
+import { decodeFile } from '../../manifest/decode-file.ts';
+import type { CustomKindName, RelayConfig, SourceConfig } from '../../model/relay-config.ts';
+import type { CustomResources } from '../../ports/custom-resources.ts';
+import type { ResourceStatus } from '../../ports/resource-status.ts';
+import { createKubernetesSource, type KubernetesSource } from '../../sources/kubernetes/kubernetes-source.ts';
+import type { ProcessDeps } from './sources.ts';
+
+const KINDS: Readonly<Record<CustomKindName, ResourceKind>> = {
+  KubernetesCluster: { group: 'admin.gloo.solo.io', version: 'v2', kind: 'KubernetesCluster' },
+  Placement: { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'Placement' },
+  FleetPolicy: { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'FleetPolicy' },
+  Dataplane: { group: 'kuma.io', version: 'v1alpha1', kind: 'Dataplane' },
+  Shoot: { group: 'core.gardener.cloud', version: 'v1beta1', kind: 'Shoot' },
+};
+
+/** The custom resources of one cluster, as a source and as what status is written to. */
+export interface CustomResourceSource {
+  readonly source: KubernetesSource;
+  readonly resources: CustomResources;
+  /** Undefined: switched off. */
+  readonly status: ResourceStatus | undefined;
+  close(): Promise<void>;
+}
+
+/** Opens the configured sources of custom resources. Rejects if a cluster is not to be found, with a text for a person. */
+export async function openCustomResources(
+  config: RelayConfig,
+  version: string,
+  deps: ProcessDeps,
+): Promise<readonly CustomResourceSource[]> {
+  const opened: CustomResourceSource[] = [];
+  for (const source of config.sources) {
+    if (source.type === 'kubernetes')
+      opened.push(await openOne(source, config.statusKubernetes.enabled, version, deps));
+  }
+  return opened;
+}
+
+async function openOne(
+  { name, kubeconfig, context, namespaces, kinds }: Extract<SourceConfig, { readonly type: 'kubernetes' }>,
+  writesStatus: boolean,
+  version: string,
+  deps: ProcessDeps,
+): Promise<CustomResourceSource> {
+  const { env } = deps;
+  const inCluster = (kubeconfig ?? context) === undefined && (env.KUBERNETES_SERVICE_HOST ?? '') !== '';
+  const connected = await connectKube(deps, {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    inCluster,
+    userAgent: `fleetrelay-server/${version}`,
+    env,
+  });
+  if (!connected.ok) throw new Error(`the source ${name} cannot reach its cluster: ${connected.problem}`);
+  const { client } = connected.value;
+  const log = deps.log.child({ source: name });
+  const resources = createCustomResources(
+    { ...deps, log, client },
+    { kinds: kinds.map((kind) => KINDS[kind]), ...(namespaces === undefined ? {} : { namespaces }) },
+  );
+  const where = namespaces === undefined ? 'all namespaces' : namespaces.join(', ');
+  const source = createKubernetesSource(
+    { ...deps, resources, decode: decodeFile },
+    { name, address: `${client.server} (${where})` },
+  );
+  const status = createResourceStatus(
+    { ...deps, log, client, resourceOf: resources.resourceOf },
+    { instance: hostname() },
+  );
+  return { source, resources, status: writesStatus ? status : undefined, close: () => client.close() };
+}
