@@ -81,7 +81,7 @@ function podSpec(options: AgentPodOptions): JsonObject {
  * resident with 10,000 objects; `npm run bench -- agent` measures it.
  */
 export const AGENT_MEMORY_SETTINGS: Readonly<Record<string, string>> = {
-  NODE_OPTIONS: '--max-semi-space-size=1',
+  NODE_OPTIONS: '--max-semi-space-size=4',
   MALLOC_ARENA_MAX: '1',
   MALLOC_TRIM_THRESHOLD_: '131072',
 };
