@@ -187,8 +187,9 @@ function createServerProcess(program: string, following: readonly string[], data
   const args = (): string[] => [
     'serve',
     ...['--fleet', 'test', '--data-dir', dataDir],
-    ...following,
     ...['--listen', listening.relay, '--http', listening.http, '--log-level', 'debug'],
+    // Last, so that what a test says wins.
+    ...following,
   ];
   return {
     logs,
