@@ -1,6 +1,6 @@
 import type { KindState, LiveObject } from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
-import { objectDigest } from '../model/digest.ts';
+import { objectDigest, sha256 } from '../model/digest.ts';
 import { errorText } from '../model/error-text.ts';
 import type { Digest } from '../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../model/json.ts';
@@ -99,10 +99,10 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
   function update(key: ObjectKey, observed: ObservedObject | undefined, record: InventoryRecord | undefined): boolean {
     const before = objects.get(key);
     if (observed === undefined || isDerived(observed, record)) return objects.delete(key);
-    const { value } = observed;
+    const { value, content } = observed;
     if (selection?.takes(key, value) === false) return objects.delete(key);
     if (before?.observed === observed) return false;
-    const object = discovered(observed, objectDigest(trim(key, value)));
+    const object = discovered(observed, content === undefined ? objectDigest(trim(key, value)) : sha256(content));
     objects.set(key, object);
     return before?.digest !== object.digest;
   }
@@ -136,12 +136,14 @@ function unknownBecause(message: string): (kind: KindState) => KindState {
 }
 
 function discovered(observed: ObservedObject, digest: Digest): Discovered {
+  const { key, content } = observed;
   return {
-    key: observed.key,
+    key,
     digest,
     observed,
+    ...(content === undefined ? {} : { content }),
     get value() {
-      return trim(observed.key, observed.value);
+      return content === undefined ? trim(key, observed.value) : observed.value;
     },
   };
 }

@@ -66,6 +66,8 @@ export interface LiveObject {
   readonly key: ObjectKey;
   /** May be worked out at each reading: keep it. */
   readonly value: JsonObject;
+  /** Canonical bytes of `value`, where they are at hand. */
+  readonly content?: Uint8Array;
   readonly digest: Digest;
 }
 

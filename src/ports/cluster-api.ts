@@ -63,6 +63,11 @@ export interface ObservedObject {
   readonly key: ObjectKey;
   /** Without our stamp, and without what an API server keeps for itself. May be worked out at each reading: keep it. */
   readonly value: JsonObject;
+  /**
+   * Canonical bytes of `value`, where an adapter keeps these: then nothing is in them that has to stay in the cluster
+   * (the values of a Secret), and nobody needs to work them out again.
+   */
+  readonly content?: Uint8Array;
   /** What the object says of its owner; absent: nothing, or nothing that can be read. */
   readonly stamp?: Stamp;
   /**

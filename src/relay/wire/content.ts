@@ -8,13 +8,13 @@ export const PIECE_BYTES = 120 * 1024;
 /** Deeper content is refused: it would overflow the stack of whoever walks it. */
 const MAX_DEPTH = 200;
 
-/** The bytes of an object as they travel, cut into pieces; at least one. */
-export function contentPieces(value: JsonObject): {
-  readonly size: number;
-  readonly pieces: Uint8Array<ArrayBuffer>[];
-} {
-  const bytes = new TextEncoder().encode(canonicalJson(value));
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
+/** The bytes of an object as they travel, cut into pieces; at least one. `content`: they are at hand. */
+export function contentPieces(
+  value: JsonObject,
+  content?: Uint8Array,
+): { readonly size: number; readonly pieces: readonly Uint8Array[] } {
+  const bytes = content ?? new TextEncoder().encode(canonicalJson(value));
+  const pieces: Uint8Array[] = [];
   for (let start = 0; start === 0 || start < bytes.length; start += PIECE_BYTES) {
     pieces.push(bytes.subarray(start, start + PIECE_BYTES));
   }

@@ -1,5 +1,5 @@
-import type { ClusterName, Digest } from '../../model/ids.ts';
-import type { JsonObject } from '../../model/json.ts';
+import type { LiveObject } from '../../model/agent.ts';
+import type { ClusterName } from '../../model/ids.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin, RevisionRef } from '../../model/output.ts';
 import type { RecordInit } from './chunks.ts';
@@ -50,24 +50,26 @@ export class ObjectTooLargeError extends Error {
 
 /** The records of one object; `meta` for outputs. Throws an {@link ObjectTooLargeError} above `limit` bytes or depth. */
 export function* objectRecords(
-  object: { readonly key: ObjectKey; readonly digest: Digest; readonly value: JsonObject },
+  object: Pick<LiveObject, 'key' | 'digest' | 'value' | 'content'>,
   limit: number,
   meta?: { readonly origins: readonly Origin[]; readonly scope: number },
 ): Generator<RecordInit, void, void> {
-  const { size, pieces } = contentPieces(object.value);
+  // It may be worked out at each reading.
+  const { value } = object;
+  const { size, pieces } = contentPieces(value, object.content);
   if (size > limit) {
     throw new ObjectTooLargeError(
       object.key,
       `${displayKey(object.key)} has ${size} bytes; the other end takes ${limit}`,
     );
   }
-  const unfit = unfitShape(object.key, object.value);
+  const unfit = unfitShape(object.key, value);
   if (unfit !== undefined) throw new ObjectTooLargeError(object.key, unfit);
   const [content = new Uint8Array(0), ...rest] = pieces;
   const [origins = [], ...moreOrigins] = originBatches(meta?.origins ?? []);
   const scope = meta?.scope ?? 0;
-  const value = { key: object.key, digest: digestBytes(object.digest), size: BigInt(size), origins, scope, content };
-  yield { case: 'object', value };
+  const head = { key: object.key, digest: digestBytes(object.digest), size: BigInt(size), origins, scope, content };
+  yield { case: 'object', value: head };
   yield* moreOriginRecords(moreOrigins);
   for (const piece of rest) yield { case: 'more', value: { content: piece } };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
 import { parseFleetName, parseSourceName } from '../../../src/model/ids.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
+import { canonicalJson, type JsonObject } from '../../../src/model/json.ts';
 import { type ObjectKey, objectKey, refOfObject } from '../../../src/model/object-key.ts';
 import { must } from '../../../src/model/result.ts';
 import type { ApplyRequest, ClusterApi, InventoryChange, Stamp } from '../../../src/ports/cluster-api.ts';
@@ -172,6 +172,15 @@ export function clusterContract(
       await pause(false);
       expect((await cluster.list('hinted')).paused).toBe(false);
       expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
+    });
+
+    test('bytes of a live object, where they are kept, are those of its value', async () => {
+      const { cluster } = await make();
+      await cluster.apply(request(configMap('b', { z: '\u2028', a: 'ä' })));
+      await cluster.apply(request(a));
+      for (const { value, content } of (await cluster.list('whole')).objects.values()) {
+        if (content !== undefined) expect(Buffer.from(content).toString('utf8')).toBe(canonicalJson(value));
+      }
     });
 
     test('the inventory outlasts the agent, step by step', async () => {

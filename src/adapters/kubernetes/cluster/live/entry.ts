@@ -25,7 +25,7 @@ export interface LiveEntry extends ObservedObject {
   /** Somebody has said that it is not to be discovered. */
   readonly hidden: boolean;
   /** Equal texts are equal values. */
-  readonly bytes: Uint8Array;
+  readonly content: Uint8Array;
   fields(): FieldSet;
   /** The same, to be judged anew. */
   again(): LiveEntry;
@@ -48,7 +48,7 @@ export function readEntry(raw: JsonObject, resource: ApiResource, settled = fals
     fieldsText: mine === undefined ? '' : JSON.stringify(mine),
     settled,
     hidden: annotationOf(raw, DISCOVERY) === 'disabled',
-    bytes: new TextEncoder().encode(canonicalJson(trimObject(raw, ours))),
+    content: new TextEncoder().encode(canonicalJson(trimObject(raw, ours))),
     health: ours ? objectHealth(raw) : undefined,
   });
 }
@@ -72,13 +72,13 @@ export function sameEntry(a: LiveEntry, b: LiveEntry): boolean {
     a.fieldsText === b.fieldsText &&
     a.health?.state === b.health?.state &&
     a.health?.message === b.health?.message &&
-    Buffer.compare(a.bytes, b.bytes) === 0
+    Buffer.compare(a.content, b.content) === 0
   );
 }
 
 type Parts = Pick<
   LiveEntry,
-  'uid' | 'resourceVersion' | 'stampDigest' | 'fieldsText' | 'settled' | 'hidden' | 'bytes'
+  'uid' | 'resourceVersion' | 'stampDigest' | 'fieldsText' | 'settled' | 'hidden' | 'content'
 > & {
   readonly stamp: Stamp | undefined;
   readonly declared: Digest | undefined;
@@ -94,7 +94,7 @@ class Entry implements LiveEntry {
   readonly fieldsText: string;
   settled: boolean;
   readonly hidden: boolean;
-  readonly bytes: Uint8Array;
+  readonly content: Uint8Array;
   declare readonly stamp?: Stamp;
   declare readonly declared?: Digest;
   declare readonly health?: ObjectHealth;
@@ -108,7 +108,7 @@ class Entry implements LiveEntry {
     this.fieldsText = parts.fieldsText;
     this.settled = parts.settled;
     this.hidden = parts.hidden;
-    this.bytes = parts.bytes;
+    this.content = parts.content;
     this.#resource = resource;
     if (parts.stamp !== undefined) this.stamp = parts.stamp;
     if (parts.declared !== undefined) this.declared = parts.declared;
@@ -116,7 +116,7 @@ class Entry implements LiveEntry {
   }
 
   get value(): JsonObject {
-    return parseObject(new TextDecoder().decode(this.bytes));
+    return parseObject(new TextDecoder().decode(this.content));
   }
 
   get where(): string {
