@@ -10,13 +10,14 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { ServerListener } from '../relay/session.ts';
 import { type Acceptance, acceptDelta } from './accept.ts';
+import { type Awaited, createAwaited } from './awaited.ts';
 import { createDrift, type Drift } from './drift.ts';
 import { createDurable, type Durable } from './durable.ts';
 import { type Entry, isStillSo, withEntries } from './entries.ts';
 import { createHealthTeller, type HealthTeller } from './health.ts';
 import { contentOf, type Holding, toldHolding } from './holding.ts';
 import { workRank } from './order.ts';
-import { PAUSED_REASON, reconcile, type Step } from './reconcile.ts';
+import { reconcile, type Step } from './reconcile.ts';
 import type { Recovered } from './recover.ts';
 import type { ResultBook } from './result-book.ts';
 import { createWorkQueue, type WorkOutcome, type WorkQueue } from './work-queue.ts';
@@ -70,8 +71,7 @@ interface KeeperState {
   readonly passedOver: Set<ObjectKey>;
   /** Keys whose removal was tried again because a look found nothing there. */
   readonly seenGone: Set<ObjectKey>;
-  /** Keys whose last word is that the stop button was on. */
-  readonly stopped: Set<ObjectKey>;
+  readonly awaited: Awaited;
   /** A state was not compared: the next one is, with everything that is held. */
   missed: boolean;
   readonly durable: Durable;
@@ -104,7 +104,7 @@ export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered):
     live: undefined,
     passedOver: new Set(),
     seenGone: new Set(),
-    stopped: new Set(),
+    awaited: createAwaited(),
     missed: true,
     drift: createDrift({ ...deps, queue: { isWaiting: (key) => queue.isWaiting(key) } }),
     health: createHealthTeller(deps),
@@ -256,7 +256,7 @@ function see(state: KeeperState, queue: WorkQueue, live: LiveState): void {
     state.missed = true;
     return;
   }
-  if (!live.paused) for (const key of state.stopped) if (!queue.isActive(key)) queue.add(key);
+  for (const key of state.awaited.over(live)) if (!queue.isActive(key)) queue.add(key);
   const keys = keysToCompare(state, live);
   // Should this fail half-way, nobody says again what changed.
   state.missed = true;
@@ -374,7 +374,7 @@ function forget(state: KeeperState, queue: WorkQueue, key: ObjectKey): void {
   state.passedOver.delete(key);
   state.seenGone.delete(key);
   state.newIds.delete(key);
-  state.stopped.delete(key);
+  state.awaited.forget(key);
   // A Namespace or definition may have waited for this one.
   for (const { key: other } of state.holding.records.values()) {
     if (state.deps.results.get(other)?.reason === 'Occupied') queue.add(other);
@@ -383,10 +383,9 @@ function forget(state: KeeperState, queue: WorkQueue, key: ObjectKey): void {
 
 type Said = Step['result'] & Pick<ObjectResult, 'health'>;
 
-function note({ deps, stopped }: KeeperState, { key, digest }: InventoryRecord, said: Said): void {
+function note({ deps, awaited }: KeeperState, { key, digest }: InventoryRecord, said: Said): void {
   const { results, log } = deps;
-  if (said.reason === PAUSED_REASON) stopped.add(key);
-  else stopped.delete(key);
+  awaited.note(key, said.reason);
   const before = results.get(key);
   results.note({ key, digest, ...said });
   if (before?.state === said.state && before.message === said.message) return;

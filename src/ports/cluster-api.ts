@@ -107,6 +107,10 @@ export type ApplyOutcome =
   | { readonly type: 'exempt'; readonly reason: string; readonly message: string }
   | { readonly type: 'failed'; readonly retryable: boolean; readonly reason: string; readonly message: string };
 
+/** Reasons of a failure that ends when something comes into the cluster: the kind of the object, its Namespace. */
+export const NO_SUCH_KIND = 'NoSuchKind';
+export const NAMESPACE_NOT_FOUND = 'NamespaceNotFound';
+
 export interface RemoveRequest {
   readonly key: ObjectKey;
   readonly fleet: FleetName;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { configMap, createConnectedWorld, keyOf } from '../../support/agent-world.ts';
+import { configMap, createConnectedWorld, keyOf, namespace } from '../../support/agent-world.ts';
 
 const a = configMap('a', '1');
 const b = configMap('b', '1');
@@ -137,4 +137,25 @@ test('what a look that failed has missed is made up for by the next one', async 
   cluster.personPuts(keyA, a);
   await settle();
   expect(cluster.objects.get(keyB)?.value).toEqual(b);
+});
+
+test('an object whose kind or Namespace is missing is tried as soon as that is there', async () => {
+  const { cluster, server, settle } = await createConnectedWorld();
+  const gadget = { apiVersion: 'example.com/v1', kind: 'Gadget', metadata: { name: 'g', namespace: 'web' } };
+  const failed = { type: 'failed', retryable: true, message: 'missing' } as const;
+  cluster.fail(keyOf(gadget), { ...failed, reason: 'NoSuchKind' });
+  cluster.fail(keyA, { ...failed, reason: 'NamespaceNotFound' });
+  await server.say({ upserts: [gadget, a] });
+  await settle();
+  expect(server.lastResults()).toEqual({ [keyOf(gadget)]: 'failed NoSuchKind', [keyA]: 'failed NamespaceNotFound' });
+  cluster.fail(keyOf(gadget), undefined);
+  cluster.fail(keyA, undefined);
+  const other = { apiVersion: 'example.com/v1', kind: 'Gadget', metadata: { name: 'other', namespace: 'web' } };
+  cluster.personPuts(keyOf(other), other);
+  await settle();
+  expect(server.lastResults()).toMatchObject({ [keyOf(gadget)]: 'applied Applied' });
+  expect(server.lastResults()).not.toHaveProperty([keyA], 'applied Applied');
+  cluster.personPuts(keyOf(namespace('web')), namespace('web'));
+  await settle();
+  expect(server.lastResults()).toMatchObject({ [keyA]: 'applied Applied' });
 });

@@ -1,3 +1,4 @@
+import { NAMESPACE_NOT_FOUND } from '../../../ports/cluster-api.ts';
 import type { KubeAnswer, KubeRefusal } from '../api/types.ts';
 
 /** A request that came to nothing, as the outcome of a write. */
@@ -71,7 +72,7 @@ function byStatus(status: number, message: string): Judgement {
     case 403:
       return later('Forbidden');
     case 404:
-      return later(/namespaces? .* not found/i.test(message) ? 'NamespaceNotFound' : 'NotFound');
+      return later(/namespaces? .* not found/i.test(message) ? NAMESPACE_NOT_FOUND : 'NotFound');
     case 405:
     case 415:
       return never('NotSupported');

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
-import type { RemoveOutcome, RemoveRequest } from '../../../ports/cluster-api.ts';
+import { NO_SUCH_KIND, type RemoveOutcome, type RemoveRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
 import { annotationOf, metadataOf, PRUNE } from './annotations.ts';
 import { uidOf } from './apply-body.ts';
@@ -38,7 +38,7 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
 async function withoutKind({ live, client }: Writing, key: ObjectKey, why: Failure): Promise<RemoveOutcome> {
   if (why.reason === 'WrongScope') return { type: 'gone' };
   const { group, kind } = objectRefOf(key);
-  if (why.reason !== 'NoSuchKind' || live.catalog.current().unreadableGroups.has(group)) return why;
+  if (why.reason !== NO_SUCH_KIND || live.catalog.current().unreadableGroups.has(group)) return why;
   const defined = await isDefined(client, group, kind);
   if (defined === false) return { type: 'gone' };
   return defined === true ? why : defined;

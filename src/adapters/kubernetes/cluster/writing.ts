@@ -2,6 +2,7 @@ import type { AgentSettings } from '../../../model/agent-settings.ts';
 import type { JsonObject } from '../../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf, parseApiVersion } from '../../../model/object-key.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import { NO_SUCH_KIND } from '../../../ports/cluster-api.ts';
 import type { Log } from '../../../ports/log.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiResource, KubeAnswer, KubeClient, KubeRequest } from '../api/types.ts';
@@ -73,10 +74,10 @@ function noSuchKind(
     .filter((resource) => resource.group === group && resource.kind === kind)
     .map((resource) => resource.version);
   if (versions.length > 0) {
-    return failed(true, 'NoSuchKind', `the cluster offers ${name} as ${versions.join(', ')} and not as ${version}`);
+    return failed(true, NO_SUCH_KIND, `the cluster offers ${name} as ${versions.join(', ')} and not as ${version}`);
   }
   const unreadable = catalog.unreadableGroups.has(group) ? '; its API group cannot be read now' : '';
-  return failed(true, 'NoSuchKind', `the cluster has no kind ${name}${unreadable}; install its definition`);
+  return failed(true, NO_SUCH_KIND, `the cluster has no kind ${name}${unreadable}; install its definition`);
 }
 
 /** The path of one object. */
