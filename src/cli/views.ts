@@ -7,14 +7,19 @@ const SHORT_REVISION = 10;
 const SHORT_DIGEST = 12;
 
 /** As its condition `Healthy` says; a cluster whose objects have no health shows none. */
-function healthOfCluster({ conditions }: ClusterView): 'healthy' | 'not healthy' | 'unknown' | '-' {
+export function healthOfCluster({
+  conditions,
+}: Pick<ClusterView, 'conditions'>): 'healthy' | 'in progress' | 'not healthy' | 'unknown' | '-' {
   const healthy = conditions.find(({ type }) => type === 'Healthy');
   if (healthy === undefined) return '-';
-  return healthy.status === 'True' ? 'healthy' : healthy.status === 'False' ? 'not healthy' : 'unknown';
+  if (healthy.status === 'Unknown') return 'unknown';
+  if (healthy.status === 'True') return 'healthy';
+  return healthy.reason === 'ObjectsInProgress' ? 'in progress' : 'not healthy';
 }
 
 const CLUSTER_HEALTH_TONES: Readonly<Record<ReturnType<typeof healthOfCluster>, Tone>> = {
   healthy: 'good',
+  'in progress': 'faint',
   'not healthy': 'bad',
   unknown: 'faint',
   '-': 'faint',

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { counted } from '../../model/counted.ts';
 import type { HeldRemovalsView } from '../../server/api.ts';
 import { digestPrefix } from '../arguments.ts';
 import { callerName } from '../caller.ts';
@@ -46,7 +47,7 @@ export function approveCommand(context: CliContext): Command {
       }
       const approval = await client.approve(fullDigest(digest, held), callerName(context, as));
       return print(context, output, approval, (out) =>
-        out.write(`released ${approval.released} removals; the approval expires at ${approval.expiresAt}\n`),
+        out.write(`released ${counted(approval.released, 'removal')}; the approval expires at ${approval.expiresAt}\n`),
       );
     });
 }

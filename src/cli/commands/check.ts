@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Finding } from '../../compose/check/finding.ts';
+import { counted } from '../../model/counted.ts';
 import { CliError } from '../cli-error.ts';
 import { type ApiOptions, connect, serverOf, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
@@ -101,9 +102,9 @@ function writeFindings(
     for (const finding of found) writeFinding(out, finding);
     out.write('\n');
   }
-  const counted = `${errors} ${errors === 1 ? 'error' : 'errors'}, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
+  const summary = `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`;
   const more = unknown === 0 ? '' : `; ${unknown} could not be looked at`;
-  out.write(`${styled(out, errors > 0 ? 'bad' : warnings > 0 ? 'warn' : 'good', counted)}${more}\n`);
+  out.write(`${styled(out, errors > 0 ? 'bad' : warnings > 0 ? 'warn' : 'good', summary)}${more}\n`);
 }
 
 function writeFinding(out: TextOutput, { severity, reason, where, what, fix }: Finding): void {

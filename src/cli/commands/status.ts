@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
+import { counted } from '../../model/counted.ts';
 import type { FleetView } from '../../server/api.ts';
 import { type ApiOptions, connect, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type OutputFormat, outputOption, print, printable, writeTable } from '../output.ts';
 import { styled } from '../style.ts';
-import { CLUSTER_COLUMNS, DIAGNOSTIC_COLUMNS, SOURCE_COLUMNS } from '../views.ts';
+import { CLUSTER_COLUMNS, DIAGNOSTIC_COLUMNS, healthOfCluster, SOURCE_COLUMNS } from '../views.ts';
 
 const EXAMPLES = examples([
   ['fleetrelay status', 'one look at the whole fleet'],
@@ -17,7 +18,7 @@ export function statusCommand(context: CliContext): Command {
   return withApiOptions(newCommand('status', context))
     .summary('how far the fleet agrees with the repository')
     .description(
-      'Shows sources, clusters, held removals and diagnostics. Exits with 1 if the server is not ready, a source or cluster is behind, or a removal is held.',
+      'Shows sources, clusters, held removals and diagnostics. Exits with 1 if the server is not ready, a source or cluster is behind, a cluster holds something back (its stop button is on) or has objects that do not work, or a removal is held. A rollout that is under way is well.',
     )
     .addOption(outputOption())
     .addHelpText('after', EXAMPLES)
@@ -33,7 +34,9 @@ function isWell(fleet: FleetView): boolean {
     fleet.ready &&
     fleet.heldRemovals.length === 0 &&
     fleet.sources.every(({ state, partial }) => state === 'synced' && !partial) &&
-    fleet.clusters.every(({ inSync }) => inSync) &&
+    fleet.clusters.every(
+      (cluster) => cluster.inSync && cluster.counts.held === 0 && healthOfCluster(cluster) !== 'not healthy',
+    ) &&
     fleet.diagnostics.every(({ severity }) => severity !== 'error')
   );
 }
@@ -52,7 +55,7 @@ function writeFleet(out: TextOutput, fleet: FleetView): void {
     );
   }
   for (const { digest, message, removals } of fleet.heldRemovals) {
-    out.write(`\n${styled(out, 'warn', 'held')}: ${removals.length} removals; ${printable(message)}\n`);
+    out.write(`\n${styled(out, 'warn', 'held')}: ${counted(removals.length, 'removal')}; ${printable(message)}\n`);
     out.write(`  look: fleetrelay approve --list\n  release: fleetrelay approve ${digest.slice(0, 12)}\n`);
   }
   if (fleet.diagnostics.length > 0) {

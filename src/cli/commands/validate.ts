@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { ValidationReport } from '../../compose/validate.ts';
+import { counted } from '../../model/counted.ts';
 import { type Diagnostic, displayLocation } from '../../model/diagnostic.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -54,12 +55,8 @@ function writeReport(out: TextOutput, report: ValidationReport): void {
   }
   const [errors, warnings] = [count(report, 'error'), count(report, 'warning')];
   const tone = errors > 0 ? 'bad' : warnings > 0 ? 'warn' : 'good';
-  const summary = `${number(errors, 'error')}, ${number(warnings, 'warning')}`;
+  const summary = `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`;
   out.write(
-    `${styled(out, tone, summary)} in ${number(report.documents, 'document')} of ${number(report.files, 'file')}\n`,
+    `${styled(out, tone, summary)} in ${counted(report.documents, 'document')} of ${counted(report.files, 'file')}\n`,
   );
-}
-
-function number(amount: number, word: string): string {
-  return `${amount} ${word}${amount === 1 ? '' : 's'}`;
 }

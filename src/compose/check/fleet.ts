@@ -1,3 +1,4 @@
+import { counted } from '../../model/counted.ts';
 import { type Diagnostic, displayLocation } from '../../model/diagnostic.ts';
 import type { ClusterView, FleetView, OutputView, SourceView } from '../../server/api.ts';
 import type { Finding } from './finding.ts';
@@ -150,7 +151,7 @@ function heldFindings({ heldRemovals }: FleetView): readonly Finding[] {
     area: 'cluster',
     reason: 'RemovalsHeld',
     where: [...new Set(removals.map(({ cluster }) => cluster))].join(', '),
-    what: `${removals.length} removals are held: ${message}`,
+    what: `${counted(removals.length, 'removal')} held: ${message}`,
     fix: `look at them with \`fleetrelay approve --list\`, then: fleetrelay approve ${digest.slice(0, 12)}`,
   }));
 }
@@ -270,6 +271,9 @@ function objectFinding(cluster: string, output: OutputView): Finding {
 function objectFix(cluster: string, { state, reason, object }: OutputView): string {
   if (state === 'held') return 'name its namespace, or bring its CustomResourceDefinition';
   if (reason === 'NoSuchKind') return 'bring the CustomResourceDefinition of the kind, or correct its apiVersion';
+  if (reason === 'Forbidden') {
+    return `let the agent write the kind: fleetrelay cluster register ${cluster} --install --allow secrets|rbac|crds with the options of its installation, or a ClusterRole with the label rbac.fleetrelay.dev/aggregate-to-agent: "true"; it tries again by itself within five minutes`;
+  }
   if (state === 'conflict') {
     return `fleetrelay cluster adopt ${cluster} --dry-run says what taking it over would change`;
   }
@@ -293,7 +297,7 @@ function pausedFinding(cluster: string, objects: number): Finding {
     area: 'cluster',
     reason: 'ClusterPaused',
     where: cluster,
-    what: `the stop button in the cluster is on: ${objects} objects wait`,
+    what: `the stop button in the cluster is on: ${counted(objects, 'object')} waiting`,
     fix: 'kubectl annotate namespace fleetrelay fleetrelay.dev/paused- (in a directory cluster: remove the file that the message of the agent names)',
   };
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
+import { counted } from '../../model/counted.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { refOfObject } from '../../model/object-key.ts';
@@ -180,7 +181,7 @@ function notesOf({ cluster, from, inside, dryRun }: DeregisterRequest, holds: nu
   const stays =
     holds === null
       ? `what the fleet has made in ${cluster} stays as it is`
-      : `${holds} objects of the fleet stay in ${cluster} as they are`;
+      : `${cluster} still holds ${counted(holds, 'object')} of the fleet, as before`;
   return [
     ...(isFile ? ['commit and push: the server lets the agent go when it has read it'] : []),
     ...(holds === 0 ? [`nothing of the fleet is left in ${cluster}`] : [stays]),

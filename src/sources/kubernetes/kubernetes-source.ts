@@ -130,7 +130,7 @@ async function lookOnce(following: Following): Promise<void> {
   watch.note(state);
   if (state.kinds.some((kind) => kind.state === 'pending')) return;
   const unknown = state.kinds.filter((kind) => kind.state === 'unknown');
-  const trouble = unknown.map(({ kind, message }) => `${displayKind(kind)}: ${message}`).join('; ');
+  const trouble = troubleOf(unknown);
   if (unknown.length === state.kinds.length) {
     // As if the repository could not be reached: what has entered holds, and stays as whole as it was.
     admission.failing('CustomResourcesUnknown', trouble);
@@ -146,6 +146,15 @@ async function lookOnce(following: Following): Promise<void> {
     deps.log.error('custom resources could not be taken in', { detail: message });
     admission.failing('ReadFailed', message);
   }
+}
+
+/** Kinds with the same trouble share one sentence. */
+function troubleOf(unknown: CustomResourceState['kinds']): string {
+  const kindsOf = new Map<string, string[]>();
+  for (const { kind, message } of unknown) {
+    kindsOf.set(message, [...(kindsOf.get(message) ?? []), displayKind(kind)]);
+  }
+  return [...kindsOf].map(([message, kinds]) => `${kinds.join(', ')}: ${message}`).join('; ');
 }
 
 async function takeIn(following: Following, tree: Tree): Promise<'entered' | 'refused'> {

@@ -1,3 +1,4 @@
+import { counted } from '../../model/counted.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { canonicalJson } from '../../model/json.ts';
 import type { RevisionObservation, SourceCondition, SourceListener } from '../../ports/source.ts';
@@ -148,7 +149,7 @@ function enterRevision(
 
 function summaryOf(revision: string, { manifests, unreadable }: PreparedTree): State['summary'] {
   if (unreadable === 0) {
-    return { reason: 'Synced', message: `${revision}: ${manifests} ${manifests === 1 ? 'manifest' : 'manifests'}` };
+    return { reason: 'Synced', message: `${revision}: ${counted(manifests, 'manifest')}` };
   }
   const message = `${revision}: ${unreadable} of ${manifests} manifests cannot be read; what came from them is kept, and this source removes nothing until all can be read`;
   return { reason: 'Partial', message };

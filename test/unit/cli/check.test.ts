@@ -108,6 +108,7 @@ describe('what is wrong is named with a way out:', () => {
 
   test.each([
     [output({ state: 'failed', reason: 'NoSuchKind', message: 'no' }), 'NoSuchKind', /CustomResourceDefinition/],
+    [output({ state: 'failed', reason: 'Forbidden', message: 'no' }), 'Forbidden', /--allow .*aggregate-to-agent/],
     [output({ state: 'failed', message: 'no' }), 'ObjectFailed', /fleetrelay explain east ConfigMap\/web\/settings/],
     [output({ state: 'conflict', message: 'kubectl has it' }), 'ObjectConflict', /cluster adopt east --dry-run/],
     [output({ state: 'held', reason: 'KindUnknown' }), 'KindUnknown', /namespace/],

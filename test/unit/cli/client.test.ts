@@ -37,6 +37,21 @@ describe('status', () => {
     expect((await ask('status')).code).toBe(0);
   });
 
+  test.each([
+    ['in progress', 'ObjectsInProgress', 0, 0],
+    ['not healthy', 'ObjectsFailed', 0, 1],
+    ['in progress', 'ObjectsInProgress', 1, 1],
+  ])('a cluster in sync that is %s (%s) and holds %i back: exit code %i', async (health, reason, held, code) => {
+    const [east] = fleetView().clusters;
+    if (east === undefined) throw new Error('the fleet has no cluster');
+    const conditions = [{ type: 'Healthy', status: 'False', reason, message: '' }] as const;
+    const clusters = [{ ...east, inSync: true, counts: { ...east.counts, held }, conditions }];
+    const { ask } = await server(fakeApi(fleetView({ heldRemovals: [], diagnostics: [], clusters })));
+    const answer = await ask('status');
+    expect(answer.code).toBe(code);
+    expect(answer.out).toContain(` ${health} `);
+  });
+
   test('prints what the server said as JSON and YAML', async () => {
     const { ask } = await server();
     expect(JSON.parse((await ask('status -o json')).out)).toEqual(JSON.parse(JSON.stringify(fleetView())));
@@ -77,7 +92,7 @@ describe('approve', () => {
     const { ask, api } = await server();
     expect(await ask(`approve ${HELD_DIGEST.slice(0, 8)}`)).toMatchObject({
       code: 0,
-      out: expect.stringContaining('released 1 removals'),
+      out: expect.stringContaining('released 1 removal;'),
     });
     await ask(`approve ${HELD_DIGEST} --as bob`);
     expect(api.calls).toEqual([`approve ${HELD_DIGEST} by ann`, `approve ${HELD_DIGEST} by bob`]);

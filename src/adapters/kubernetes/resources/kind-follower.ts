@@ -142,7 +142,7 @@ async function actOn(following: Following, offered: OfferedKind, doubted: readon
       following.resource = undefined;
       following.doubted.clear();
       await stopReflectors(following);
-      tell(following, 'unknown', offered.type === 'missing' ? notInstalled(following.kind) : LEAVING);
+      tell(following, 'unknown', offered.type === 'missing' ? NOT_INSTALLED : LEAVING);
       examineIn(following, offered.type === 'missing' ? MISSING_MS : LEAVING_MS);
       return;
     }
@@ -161,9 +161,8 @@ async function actOn(following: Following, offered: OfferedKind, doubted: readon
 
 const LEAVING = 'its CustomResourceDefinition is being deleted; what it held stays as it was read last';
 
-function notInstalled({ group, kind }: ResourceKind): string {
-  return `${kind}.${group} is not installed; install the CustomResourceDefinitions (kubectl apply -f deploy/crds), or leave the kind out of the kinds of the source`;
-}
+const NOT_INSTALLED =
+  'not installed; install the CustomResourceDefinitions (kubectl apply --server-side -f deploy/crds), or leave the kind out of the kinds of the source';
 
 function retryMs({ failures, deps: { random } }: Following): number {
   return Math.min(MAX_RETRY_MS, 1_000 * 2 ** Math.min(failures - 1, 10)) * (0.5 + 0.5 * random.next());

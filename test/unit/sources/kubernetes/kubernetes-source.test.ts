@@ -131,6 +131,7 @@ describe('custom resources as a source', () => {
     await later();
     expect(recorder.observations).toEqual([]);
     expect(recorder.lastCondition()).toMatchObject({ state: 'failing', reason: 'CustomResourcesUnknown' });
+    expect(recorder.lastCondition()?.message.split('the API server does not answer')).toHaveLength(2);
     for (const kind of kinds) fake.kind(kind, 'complete');
     await later();
     for (const kind of kinds) fake.kind(kind, 'unknown', 'the API server does not answer');
