@@ -357,8 +357,8 @@ async function enterAll(state: KeeperState): Promise<void> {
   try {
     await state.durable.entries(entered.change, entered.next);
   } catch (error) {
-    // Whoever waits for an end of an object tries again by itself.
-    state.toEnter.push(...entries.filter(({ became }) => became.type === 'identified'));
+    // Whoever waits for an end of an object tries again by itself. In front: an id that came meanwhile is the newer one.
+    state.toEnter.unshift(...entries.filter(({ became }) => became.type === 'identified'));
     if (state.toEnter.length > 0 && !state.stopping) {
       state.cancelGathering ??= state.deps.clock.schedule(IDS_AGAIN_MS, () => enterGathered(state));
     }

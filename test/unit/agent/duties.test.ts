@@ -118,6 +118,25 @@ test.each(['done', 'under way'])('an object that was made anew is removed, its m
   expect(cluster.inventory.current?.records.size).toBe(0);
 });
 
+test('an id that could not be entered is not entered over a newer one: the object would never be removed', async () => {
+  const { cluster, clock, server, settle } = await createConnectedWorld();
+  cluster.identify = true;
+  await server.say({ upserts: [a] });
+  const gate = Promise.withResolvers<void>();
+  // The inventory does not answer for so long that the object is made anew meanwhile.
+  cluster.inventoryGate = gate.promise;
+  await clock.advance(1_000);
+  cluster.personRemoves(keyA);
+  await settle();
+  expect(cluster.objects.has(keyA)).toBe(true);
+  cluster.inventoryGate = undefined;
+  gate.reject(new Error('the API server does not answer'));
+  await clock.advance(10_000);
+  await server.say({ removals: [keyA] });
+  await settle();
+  expect(cluster.objects.has(keyA)).toBe(false);
+});
+
 test('what a look that failed has missed is made up for by the next one', async () => {
   const { cluster, server, settle } = await createConnectedWorld();
   cluster.view();
