@@ -31,6 +31,9 @@ export interface Leadership {
 
 const RETRY_MS = 1_000;
 
+/** Of a turn that is over and may still be ending, before the lease was asked for again. */
+const NOT_ANY_MORE: Standing = { type: 'unknown', message: 'the lease was not renewed in time' };
+
 export function createLeadership(deps: LeadershipDeps, lead: Lead, options: LeadershipOptions = {}): Leadership {
   const { lease, clock, log } = deps;
   const { retryMs = RETRY_MS } = options;
@@ -44,7 +47,7 @@ export function createLeadership(deps: LeadershipDeps, lead: Lead, options: Lead
     start: () => {
       contending = contend();
     },
-    standing: () => standing,
+    standing: () => (standing.type === 'leading' && !turns.isOn() ? NOT_ANY_MORE : standing),
     stop: async () => {
       stopping.abort();
       await contending;

@@ -156,9 +156,28 @@ describe('leadership', () => {
     leadership.start();
     await clock.advance(6_999);
     expect(turns[0]?.mayWrite()).toBe(true);
+    expect(leadership.standing()).toEqual({ type: 'leading' });
     await clock.advance(1);
     expect(turns[0]?.mayWrite()).toBe(false);
     expect(turns[0]?.over.aborted).toBe(true);
+    expect(leadership.standing()).toMatchObject({ type: 'unknown', message: 'the lease was not renewed in time' });
+  });
+
+  test('who has lost a turn does not call itself the leader while it is still ending it', async () => {
+    const { clock, lease, replica } = world();
+    const [a, b] = [replica('a'), replica('b')];
+    a.endMs = 20_000;
+    a.leadership.start();
+    await clock.advance(100);
+    lease.trouble = 'the API server is away';
+    await clock.advance(7_000);
+    expect(a.events).toEqual(['begins true', 'ends false']);
+    lease.trouble = undefined;
+    b.leadership.start();
+    await clock.advance(5_000);
+    expect(b.leadership.standing()).toEqual({ type: 'leading' });
+    expect(a.events).toEqual(['begins true', 'ends false']);
+    expect(a.leadership.standing()).toMatchObject({ type: 'unknown' });
   });
 
   test('who was asleep may not write when it wakes, before anybody has told it so', async () => {
