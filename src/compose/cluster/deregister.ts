@@ -130,10 +130,10 @@ async function checkCluster(kube: Kube, cluster: ClusterName, removesObjects: bo
   );
 }
 
-/** Under other names than ours it is the release of a chart: to be removed by what keeps the books of it. */
+/** The release of a chart is removed by what keeps the books of it. */
 async function checkInstallation(kube: Kube): Promise<void> {
   const { deployment, release } = await installedAgent(kube);
-  if (release === undefined || deployment === 'fleetrelay-agent') return;
+  if (release === undefined) return;
   throw new Error(
     `the agent ${deployment} in namespace ${kube.namespace} of ${kube.client.server} was installed by Helm; remove it with: helm uninstall ${release} --namespace ${kube.namespace}`,
   );

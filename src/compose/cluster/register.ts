@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { type KubeTarget, openClient, openKube, systemDeps } from '../kube.ts';
+import { type Kube, type KubeTarget, openClient, openKube, systemDeps } from '../kube.ts';
 import { agentManifests } from '../manifests/agent-manifests.ts';
 import type { AgentAccess } from '../manifests/agent-rights.ts';
 import { applyAll, type KubeApplying } from '../manifests/apply.ts';
-import { installedClusterName } from '../manifests/installed-agent.ts';
+import { installedAgent, installedClusterName } from '../manifests/installed-agent.ts';
 import type { RunIo } from '../options.ts';
 import { trustFolder } from '../serve/relay.ts';
 import type { Step } from '../step.ts';
@@ -221,12 +221,22 @@ async function deliver(
     case 'install': {
       const kube = await openKube(destination.kube, io);
       try {
+        if (!force) await checkNoRelease(kube);
         return { steps: await applyAll(kube, manifests, applyingOf({ force, dryRun }, io)), printed: '' };
       } finally {
         await kube.client.close();
       }
     }
   }
+}
+
+/** What Helm has installed is changed by Helm; else half of it would be ours before the first conflict. */
+async function checkNoRelease({ client, namespace }: Kube): Promise<void> {
+  const { deployment, release } = await installedAgent({ client, namespace });
+  if (release === undefined) return;
+  throw new Error(
+    `the agent ${deployment} in namespace ${namespace} of ${client.server} was installed by Helm; change it with: helm upgrade ${release} CHART --namespace ${namespace}`,
+  );
 }
 
 /** For the owner alone: a token may be among them. */

@@ -129,7 +129,7 @@ function invitation(stage: Stage, colour: boolean): string {
     '',
     '  Edit a file and push:',
     command(greet('Howdy')),
-    command(show),
+    command(`sleep 1; ${show}`),
     '  Edit a live object, and watch it being put back:',
     command(`${east.editCommand(liveSettings, 'greeting', 'Changed')}; sleep 1; ${show} | grep greeting`),
     '  Ask where an object comes from:',
