@@ -12,7 +12,7 @@ export interface GatewayWatch {
   note(live: LiveState, keys: Iterable<ObjectKey>): readonly ObjectKey[];
   /** What is known of a Service that is a gateway; undefined: it is none. */
   of(service: ObjectKey): LiveObject | undefined;
-  /** The state of the kind, if there was ever a gateway here. */
+  /** The state of the kind, if there was ever a gateway here, or there may be one that cannot be seen. */
   kind(kinds: readonly KindState[]): KindState | undefined;
 }
 
@@ -89,7 +89,8 @@ export function createGatewayWatch(): GatewayWatch {
   }
 
   function kind(kinds: readonly KindState[]): KindState | undefined {
-    if (!wereThere) return undefined;
+    const isUnseen = kinds.some(({ kind: name, state }) => name === '/Service' && state === 'unknown');
+    if (!wereThere && !isUnseen) return undefined;
     const unknown = kinds.find(({ kind: name, state }) => state === 'unknown' && MADE_OF.includes(name));
     return unknown === undefined
       ? { kind: GATEWAY_KIND, state: 'complete', message: '' }

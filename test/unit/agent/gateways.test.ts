@@ -223,4 +223,14 @@ describe('addresses of gateways', () => {
     set({});
     expect(see([])).toBeDefined();
   });
+
+  test('an agent that starts while Services cannot be listed does not say that there are no gateways', () => {
+    const { see, kind } = createWorld();
+    see([], [], ['/Service']);
+    expect(kind()).toMatchObject({ state: 'unknown' });
+    see([]);
+    expect(kind()).toBeUndefined();
+    see([], [], ['/Node']);
+    expect(kind()).toBeUndefined();
+  });
 });
