@@ -41,6 +41,8 @@ export interface AgentHealth {
   readonly objects: Readonly<Record<'held' | 'applied' | 'failed' | 'conflict' | 'paused' | 'removing', number>>;
   /** The cluster could be looked at, at the last attempt. */
   readonly clusterReadable: boolean;
+  /** Drift is put back. Not before a server was heard, where it is not known for certain what should be there. */
+  readonly repairs: boolean;
   /** What is wrong in the cluster itself, by the newest look: files that cannot be read, objects that are there twice. */
   readonly troubles: number;
 }
@@ -169,5 +171,6 @@ function health(
     position: holding?.state.position ?? { epoch: 0, sequence: 0 },
     objects: { held, applied, failed, conflict, paused, removing },
     clusterReadable: running?.lookout.readable() ?? false,
+    repairs: running?.keeper.repairs() ?? false,
   };
 }

@@ -52,6 +52,8 @@ export interface Keeper {
   goOn(): void;
   serverIs(where: 'there' | 'away'): void;
   isPaused(): boolean;
+  /** Is drift put back? Not before a server was heard, where it is not known for certain what should be there. */
+  repairs(): boolean;
   stop(): Promise<void>;
 }
 
@@ -146,6 +148,7 @@ export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered):
       state.partings += 1;
     },
     isPaused: () => state.paused,
+    repairs: () => state.trusted,
     stop: async () => {
       state.stopping = true;
       state.health.stop();

@@ -40,7 +40,11 @@ export async function recover(
   const stored = await disk.load(inventory.state.position);
   const held: Holding = { state: inventory.state, records, contents: stored?.objects ?? new Map() };
   if (agrees(held, stored)) return { holding: held, trusted: true };
-  log.warn('the stored output snapshot does not agree with the inventory and is ignored', { objects: records.size });
+  const why =
+    stored === undefined
+      ? 'the disk does not have what the inventory names'
+      : 'the stored output snapshot does not agree with the inventory and is ignored';
+  log.warn(`${why}; nothing is put back before the server was heard`, { objects: records.size });
   return { holding: restoreContents(held, live), trusted: false };
 }
 
@@ -90,7 +94,10 @@ function restoreFromStamps(log: Log, live: LiveState): Recovered {
     records.set(key, { key, digest, phase: 'held', origins: stamp.origins, scope: stamp.scope });
     if (content !== undefined) contents.set(key, content);
   }
-  log.warn('objects with our stamp are entered into the inventory again', { objects: records.size });
+  log.warn(
+    'objects with our stamp are entered into the inventory again; nothing is put back before the server was heard',
+    { objects: records.size },
+  );
   const state = { ...EMPTY_HOLDING.state, digest: digestOf(records.values()), fleet };
   return { holding: { state, records, contents }, trusted: false };
 }

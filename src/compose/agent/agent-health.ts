@@ -84,11 +84,15 @@ function readiness(agent: HealthSubject): { readonly ready: boolean; readonly li
 }
 
 /** An agent can do its work while it sees its cluster and hears its server. */
-function unreadiness({ connection, clusterReadable }: AgentHealth): readonly string[] {
+function unreadiness({ connection, clusterReadable, repairs }: AgentHealth): readonly string[] {
   const reasons: string[] = [];
   if (!clusterReadable) reasons.push('the cluster cannot be read');
   if (connection.type === 'connecting') reasons.push('connecting to the server');
   if (connection.type === 'waiting') reasons.push(`no connection to the server: ${connection.reason}`);
+  if (!repairs && clusterReadable)
+    reasons.push(
+      'drift is not put back before the server was heard: this process does not know for certain what should be there',
+    );
   return reasons;
 }
 

@@ -63,6 +63,18 @@ test.each(losses)(
   },
 );
 
+test.each(losses)(
+  'that drift is not put back after the %s was lost is said, until a server has been heard',
+  async (_, lose) => {
+    const world = await restartedOnDrift(lose);
+    expect(world.agent.health().repairs).toBe(false);
+    expect(world.log.lines.at(-1)?.text).toMatch(/^warn: .*nothing is put back before the server was heard$/);
+    world.server.connect();
+    await world.settle();
+    expect(world.agent.health().repairs).toBe(true);
+  },
+);
+
 test('the first delta after the stored output was lost makes all of it durable', async () => {
   const world = await restartedOnDrift((lost) => {
     lost.disk.stored = undefined;

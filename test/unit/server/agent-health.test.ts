@@ -51,3 +51,26 @@ test('a replica that stands by is ready and says who leads; one that knows nothi
     await health.stop();
   }
 });
+
+test('an agent that puts no drift back before it has heard its server says so', async () => {
+  const agent = {
+    health: () => ({
+      connection: { type: 'waiting' as const, reason: 'Unreachable', message: '', retryInMs: 1_000 },
+      clusterReadable: true,
+      repairs: false,
+    }),
+  };
+  const listen = { host: '127.0.0.1', port: 0 };
+  const health = await startAgentHealth(agent as never, listen, { version: '1.2.3', cluster: 'east' });
+  try {
+    const text = await (await fetch(`${health.address}/readyz`, { signal: AbortSignal.timeout(5_000) })).text();
+    expect(text.split('\n')).toEqual([
+      'not ready',
+      '- no connection to the server: Unreachable',
+      '- drift is not put back before the server was heard: this process does not know for certain what should be there',
+      '',
+    ]);
+  } finally {
+    await health.stop();
+  }
+});
