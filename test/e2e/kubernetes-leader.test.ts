@@ -139,6 +139,42 @@ describe.skipIf(noKubernetes)('replicas of an agent', () => {
   );
 
   test(
+    'the leader is killed while the server is away: the other one says what it cannot do, changes nothing, and goes on with the server',
+    async () => {
+      const startedAt = Date.now();
+      const { a, b } = await start();
+      await ready(b, /standing by/);
+      await fleet.server.kill('SIGKILL');
+      await a.kill('SIGKILL');
+      await leads(b);
+      // Its disk is its own, and empty.
+      await until(
+        'it says what it cannot do',
+        async () => /no connection to the server.*\n.*drift is not put back/.test((await b.health('/readyz')).text),
+        60_000,
+      );
+      await audited.plane.kubectl(['delete', 'configmap', 'a', '-n', 'web']);
+      fleet.push({ 'apps/b.yaml': configMapYaml('b', 'one') });
+      await fleet.server.start();
+      await until(
+        'it goes on',
+        async () => {
+          const now = await values();
+          return now.a === 'one' && now.b === 'one';
+        },
+        60_000,
+      );
+      await ready(b, /^ready\n$/);
+      fleet.push({ 'apps/a.yaml': null });
+      await until('it removes', async () => (await values()).a === undefined, 60_000);
+      const objects = audited.audit().filter((request) => request.uri.includes('/namespaces/web/') && isWrite(request));
+      const removals = objects.filter(({ at, verb }) => at >= startedAt && verb === 'delete');
+      expect(removals.map(({ uri }) => uri)).toEqual(['/api/v1/namespaces/web/configmaps/a']);
+    },
+    LONG_MS,
+  );
+
+  test(
     'the leader is stopped in order: it has given the lease back when it ends, and the other one takes it',
     async () => {
       const { a, b } = await start();
