@@ -23,6 +23,8 @@ export interface Turns {
   renew(deadline: number): void;
   lose(reason: string): void;
   isOn(): boolean;
+  /** Why the last turn was lost or given up, for people. */
+  whyOver(): string;
   /** Ends it in order: what it does may write until it has ended. */
   end(): Promise<void>;
   /** Resolves when no turn is ending: with the milliseconds to rest before the next one, 0 if there is no reason to. */
@@ -47,8 +49,10 @@ export function createTurns({ clock, log }: { readonly clock: Clock; readonly lo
   let cancelDeadline: (() => void) | undefined;
   let failures = 0;
   let rest = 0;
+  let why = 'it is stopping';
 
-  return { renew, lose, isOn: () => running !== undefined && !running.over.signal.aborted, end, settled };
+  const isOn = (): boolean => running?.over.signal.aborted === false;
+  return { renew, lose, isOn, whyOver: () => why, end, settled };
 
   function renew(deadline: number): void {
     const turn = running ?? start();
@@ -94,6 +98,7 @@ export function createTurns({ clock, log }: { readonly clock: Clock; readonly lo
 
   function loseTurn(turn: Running, reason: string): void {
     if (turn.over.signal.aborted) return;
+    why = reason;
     log.warn('this replica does not lead any more', { reason });
     turn.over.abort();
     turn.ended ??= finish(turn);

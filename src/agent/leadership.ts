@@ -31,9 +31,6 @@ export interface Leadership {
 
 const RETRY_MS = 1_000;
 
-/** Of a turn that is over and may still be ending, before the lease was asked for again. */
-const NOT_ANY_MORE: Standing = { type: 'unknown', message: 'the lease was not renewed in time' };
-
 export function createLeadership(deps: LeadershipDeps, lead: Lead, options: LeadershipOptions = {}): Leadership {
   const { lease, clock, log } = deps;
   const { retryMs = RETRY_MS } = options;
@@ -47,7 +44,8 @@ export function createLeadership(deps: LeadershipDeps, lead: Lead, options: Lead
     start: () => {
       contending = contend();
     },
-    standing: () => (standing.type === 'leading' && !turns.isOn() ? NOT_ANY_MORE : standing),
+    // A turn that is over may still be ending, and the lease was not asked for again.
+    standing: () => (standing.type === 'leading' && !turns.isOn() ? notAnyMore(turns.whyOver()) : standing),
     stop: async () => {
       stopping.abort();
       await contending;
@@ -88,6 +86,10 @@ export function createLeadership(deps: LeadershipDeps, lead: Lead, options: Lead
       log.warn('the lease could not be taken or renewed; it is tried again', { reason: message });
     trouble = message;
   }
+}
+
+function notAnyMore(reason: string): Standing {
+  return { type: 'unknown', message: `this replica leads no more: ${reason}` };
 }
 
 /** An older term still runs to its own deadline. */

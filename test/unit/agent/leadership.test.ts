@@ -160,7 +160,10 @@ describe('leadership', () => {
     await clock.advance(1);
     expect(turns[0]?.mayWrite()).toBe(false);
     expect(turns[0]?.over.aborted).toBe(true);
-    expect(leadership.standing()).toMatchObject({ type: 'unknown', message: 'the lease was not renewed in time' });
+    expect(leadership.standing()).toMatchObject({
+      type: 'unknown',
+      message: 'this replica leads no more: the lease was not renewed in time',
+    });
   });
 
   test('who has lost a turn does not call itself the leader while it is still ending it', async () => {
@@ -220,6 +223,10 @@ describe('leadership', () => {
     a.failing = true;
     a.leadership.start();
     await clock.settle();
+    expect(a.leadership.standing()).toEqual({
+      type: 'unknown',
+      message: 'this replica leads no more: it could not begin',
+    });
     b.leadership.start();
     await clock.advance(3_500);
     expect(b.leadership.standing()).toEqual({ type: 'leading' });
