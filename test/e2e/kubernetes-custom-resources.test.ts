@@ -123,7 +123,7 @@ describe.skipIf(noKubernetes)('a fleet with a repository and custom resources', 
         ? state
         : undefined;
     });
-    expect(failing.message).toContain('kubectl apply -f deploy/crds');
+    expect(failing.message).toContain('kubectl apply --server-side -f deploy/crds');
     await fleet.server.kill('SIGKILL');
     await fleet.server.start();
     await until('the agent is back', async () =>
