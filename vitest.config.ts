@@ -15,7 +15,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['test/{contract,e2e,static}/**/*.test.ts'],
+          include: ['test/{contract,e2e,sim,static}/**/*.test.ts'],
           pool: 'forks',
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,

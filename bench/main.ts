@@ -10,7 +10,9 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   agent: () => import('./kubernetes/agent.ts'),
   apply: () => import('./kubernetes/apply.ts'),
   engine: () => import('./engine/engine.ts'),
+  idle: () => import('./fleet/idle.ts'),
   push: () => import('./push/push.ts'),
+  restart: () => import('./fleet/restart.ts'),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

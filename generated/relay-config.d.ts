@@ -24,8 +24,11 @@ dataDirectory?: string
  */
 sources: Source[]
 store?: Store
+replicas?: Replicas
 relay?: Relay
 http?: Http
+metrics?: Metrics
+audit?: Audit
 status?: StatusSinks
 bounds?: Bounds
 }
@@ -153,20 +156,130 @@ namespaces?: string[]
  * @minItems 1
  * @maxItems 5
  */
-kinds?: ("KubernetesCluster" | "Placement" | "FleetPolicy" | "Dataplane" | "Shoot")[]
+kinds?: ("KubernetesCluster" | "Placement" | "ServiceMirror" | "FleetPolicy" | "Dataplane" | "Shoot")[]
 }
 /**
  * Where the ledger and the snapshots are kept.
  */
 export interface Store {
 /**
- * sqlite: a file. memory: nothing outlasts a restart; the ledger is rebuilt from the agents.
+ * sqlite: a file. memory: nothing outlasts a restart; the ledger is rebuilt from the agents. redis: shared by several replicas.
  */
-type?: ("sqlite" | "memory")
+type?: ("sqlite" | "memory" | "redis")
 /**
  * File of the sqlite store; store.db in the data directory if left out. Relative to the folder of this file.
  */
 path?: string
+redis?: RedisStore
+}
+/**
+ * The Redis server of a store of the type redis.
+ */
+export interface RedisStore {
+/**
+ * Host and port of the server; with sentinel: of every sentinel.
+ * 
+ * @minItems 1
+ * @maxItems 16
+ */
+nodes: string[]
+sentinel?: RedisSentinel
+/**
+ * User name at the server.
+ */
+username?: string
+/**
+ * Environment variable with the user name at the server.
+ */
+usernameEnv?: string
+/**
+ * File with the user name at the server. Relative to the folder of this file.
+ */
+usernameFile?: string
+/**
+ * Environment variable with the password at the server.
+ */
+passwordEnv?: string
+/**
+ * File with the password at the server. Relative to the folder of this file.
+ */
+passwordFile?: string
+/**
+ * Number of the database.
+ */
+database?: number
+/**
+ * What every key begins with: several fleets can share a server.
+ */
+prefix?: string
+tls?: RedisTls
+}
+/**
+ * The nodes are sentinels, which know where the master is.
+ */
+export interface RedisSentinel {
+/**
+ * Name that the sentinels know the master by.
+ */
+master: string
+/**
+ * User name at the sentinels.
+ */
+username?: string
+/**
+ * Environment variable with the user name at the sentinels.
+ */
+usernameEnv?: string
+/**
+ * File with the user name at the sentinels. Relative to the folder of this file.
+ */
+usernameFile?: string
+/**
+ * Environment variable with the password at the sentinels.
+ */
+passwordEnv?: string
+/**
+ * File with the password at the sentinels. Relative to the folder of this file.
+ */
+passwordFile?: string
+}
+/**
+ * The connection is encrypted if this is here, be it empty.
+ */
+export interface RedisTls {
+/**
+ * Certificates (PEM) to trust instead of the machine's. Relative to the folder of this file.
+ */
+caFile?: string
+/**
+ * Client certificate (PEM); needs keyFile. Relative to the folder of this file.
+ */
+certFile?: string
+/**
+ * Key (PEM) of the client certificate. Relative to the folder of this file.
+ */
+keyFile?: string
+/**
+ * Name that the certificate of the server must be for; the host that is dialled if left out.
+ */
+serverName?: string
+}
+/**
+ * Several servers that work as one; they share a store.
+ */
+export interface Replicas {
+/**
+ * several: other replicas may run beside this one; needs a store of the type redis, and is the default there. one: this is the only one.
+ */
+mode?: ("one" | "several")
+/**
+ * Where the leader is elected. kubernetes: a Lease of the cluster that the server runs in.
+ */
+lease?: ("store" | "kubernetes")
+/**
+ * HOST:PORT or URL at which clients reach the API of this replica; others name it when it leads.
+ */
+advertise?: string
 }
 /**
  * What agents connect to.
@@ -174,9 +287,13 @@ path?: string
 export interface Relay {
 listen?: RelayListen
 /**
- * File with the secret that the tokens of clusters are derived from; made on first start if left out. Relative to the folder of this file.
+ * The secrets that the tokens of clusters are derived from; one is made on first start if left out. Tokens of both are good, which is how a secret is replaced: the new one goes first, the old one stays until every agent has its new token.
+ * 
+ * @minItems 1
+ * @maxItems 2
  */
-secretFile?: string
+secrets?: RelaySecret[]
+sharedToken?: SharedToken
 tls?: RelayTls
 }
 /**
@@ -193,18 +310,49 @@ address?: string
 port?: number
 }
 /**
+ * A secret: at least 64 lower-case hex digits.
+ */
+export interface RelaySecret {
+/**
+ * Environment variable with the secret.
+ */
+secretEnv?: string
+/**
+ * File with the secret. Relative to the folder of this file.
+ */
+secretFile?: string
+}
+/**
+ * A token that any cluster may show which is not bound yet, as in the setups of Gloo; good for enrolling only.
+ */
+export interface SharedToken {
+/**
+ * Environment variable with the token.
+ */
+tokenEnv?: string
+/**
+ * File with the token. Relative to the folder of this file.
+ */
+tokenFile?: string
+}
+/**
  * How the connection is secured.
  */
 export interface RelayTls {
 /**
- * server: the server shows a certificate and an agent a token. none: plain text, on loopback only.
+ * mtls: server and agent show a certificate; a token is good for enrolling only. tls: the server shows a certificate, an agent its token. insecure: plain text, on loopback only.
  */
-mode?: ("server" | "none")
+mode?: ("mtls" | "tls" | "insecure")
 certificate?: ServerCertificate
 /**
  * Host names and IP addresses that a generated certificate is made for, beside the host's own.
  */
 names?: string[]
+clients?: ClientCertificates
+/**
+ * With mode insecure: plain text on other addresses than loopback, too.
+ */
+insecureListenAnywhere?: boolean
 }
 /**
  * The server's certificate: all three files, or none to have one made on first start.
@@ -224,17 +372,48 @@ keyFile?: string
 caFile?: string
 }
 /**
- * Health, metrics, hooks, and the API that the commands ask.
+ * The certificates of agents, with mode mtls.
+ */
+export interface ClientCertificates {
+/**
+ * CA certificate (PEM) of certificates that agents bring along; nobody enrols then. Relative to the folder of this file.
+ */
+caFile?: string
+signing?: SigningCertificate
+/**
+ * Seconds that a certificate of an agent is good for; it is renewed at two thirds of it.
+ */
+lifetimeSeconds?: number
+}
+/**
+ * The CA that certificates of agents are signed with; one is made on first start if left out.
+ */
+export interface SigningCertificate {
+/**
+ * Certificate (PEM) of the CA. Relative to the folder of this file.
+ */
+certFile: string
+/**
+ * Key (PEM) of the CA. Relative to the folder of this file.
+ */
+keyFile: string
+}
+/**
+ * The API that the commands ask, and hooks.
  */
 export interface Http {
 listen?: HttpListen
 /**
- * File with the token that the API demands. Relative to the folder of this file.
+ * Who may ask the API, each with a token. Without any, and without client certificates, everybody on this machine may.
+ * 
+ * @minItems 1
+ * @maxItems 1000
  */
-tokenFile?: string
+people?: Person[]
+tls?: HttpTls
 }
 /**
- * Where HTTP is listened for; another address than loopback demands tokenFile.
+ * Where HTTP is listened for; another address than loopback demands people or client certificates.
  */
 export interface HttpListen {
 /**
@@ -245,6 +424,72 @@ address?: string
  * Port; 0 lets the system choose.
  */
 port?: number
+}
+/**
+ * Somebody who shows a token.
+ */
+export interface Person {
+/**
+ * Name, as the audit log has it; unlike the others.
+ */
+name: string
+/**
+ * read: may ask. operate: may also approve, accept, replace and suspend.
+ */
+role: ("read" | "operate")
+/**
+ * Environment variable with the token.
+ */
+tokenEnv?: string
+/**
+ * File with the token. Relative to the folder of this file.
+ */
+tokenFile?: string
+}
+/**
+ * The API over TLS.
+ */
+export interface HttpTls {
+/**
+ * Certificate (PEM), with what is between it and the root. Relative to the folder of this file.
+ */
+certFile: string
+/**
+ * Key (PEM). Relative to the folder of this file.
+ */
+keyFile: string
+/**
+ * CA certificates (PEM) of people who show a certificate instead of a token: its CN is the name, its O fleetrelay:read or fleetrelay:operate. Relative to the folder of this file.
+ */
+clientCaFile?: string
+}
+/**
+ * Health (/healthz, /readyz) and metrics (/metrics), open to whoever can connect.
+ */
+export interface Metrics {
+listen?: MetricsListen
+}
+/**
+ * Where they are served.
+ */
+export interface MetricsListen {
+/**
+ * Host name or IP address to bind.
+ */
+address?: string
+/**
+ * Port; 0 lets the system choose.
+ */
+port?: number
+}
+/**
+ * The log of what people did.
+ */
+export interface Audit {
+/**
+ * File, a JSON document a line; audit.log in the data directory if left out. Relative to the folder of this file.
+ */
+file?: string
 }
 /**
  * Where status is written back to.

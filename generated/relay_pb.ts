@@ -7,7 +7,7 @@
 //
 //   stream  direction        frames, in order
 //   Pull    agent → server   Hello; Begin(holding); then any of Begin(results), Begin(holding) after a rejection
-//           server → agent   Welcome; then any of Begin(output), Settings; at last Drain
+//           server → agent   Welcome; then any of Begin(output), Settings, Roots; at last Drain
 //   Push    agent → server   Hello; HeldInputRequest if the digest in the Welcome is not known; then any of Begin(input)
 //           server → agent   Welcome; Begin(held_input) if it was asked for
 //   both    both             Chunk and ChunkAck of transfers, Verdict, Ping, Pong
@@ -16,8 +16,11 @@
 // A frame out of its order, an unknown name, or a digest that does not match ends the stream: the server's reason
 // travels as the status message and, as one constant word, in the trailer `fleetrelay-reason`; the agent's in Goodbye.
 //
-// The metadata of each stream holds `fleetrelay-cluster: NAME` and `authorization: Bearer TOKEN`; a server without TLS,
-// which listens on loopback only, also lets a caller without `authorization` in.
+// The metadata of each call holds `fleetrelay-cluster: NAME`, and `authorization: Bearer TOKEN` where a token is shown. What
+// opens a stream is the server's choice: a client certificate for that cluster and its id (mode mtls), the cluster's token
+// (tls), or nothing (insecure, where a token may be shown all the same). A certificate that is shown has to be right in
+// every mode. Reasons that send an agent to Register, all with the status UNAUTHENTICATED: `CertificateNeeded`,
+// `CertificateUnknown`, `CertificateExpired`, `CertificateNotYetValid`, `CertificateMismatch`, `CertificateRevoked`.
 //
 // Rules of change: fields are only added, never renumbered; a reader ignores fields that it does not know, and refuses
 // a frame or record of which it knows no field. What a reader must understand raises the protocol number in Hello.
@@ -34,7 +37,75 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relay.proto.
  */
 export const file_relay: GenFile = /*@__PURE__*/
-  fileDesc("CgtyZWxheS5wcm90bxITZmxlZXRyZWxheS52MWFscGhhMSLZBAoFRnJhbWUSKwoFaGVsbG8YASABKAsyGi5mbGVldHJlbGF5LnYxYWxwaGExLkhlbGxvSAASLwoHd2VsY29tZRgCIAEoCzIcLmZsZWV0cmVsYXkudjFhbHBoYTEuV2VsY29tZUgAEisKBWJlZ2luGAMgASgLMhouZmxlZXRyZWxheS52MWFscGhhMS5CZWdpbkgAEisKBWNodW5rGAQgASgLMhouZmxlZXRyZWxheS52MWFscGhhMS5DaHVua0gAEjIKCWNodW5rX2FjaxgFIAEoCzIdLmZsZWV0cmVsYXkudjFhbHBoYTEuQ2h1bmtBY2tIABIvCgd2ZXJkaWN0GAYgASgLMhwuZmxlZXRyZWxheS52MWFscGhhMS5WZXJkaWN0SAASQwoSaGVsZF9pbnB1dF9yZXF1ZXN0GAcgASgLMiUuZmxlZXRyZWxheS52MWFscGhhMS5IZWxkSW5wdXRSZXF1ZXN0SAASKQoEcGluZxgIIAEoCzIZLmZsZWV0cmVsYXkudjFhbHBoYTEuUGluZ0gAEikKBHBvbmcYCSABKAsyGS5mbGVldHJlbGF5LnYxYWxwaGExLlBvbmdIABIrCgVkcmFpbhgKIAEoCzIaLmZsZWV0cmVsYXkudjFhbHBoYTEuRHJhaW5IABIvCgdnb29kYnllGAsgASgLMhwuZmxlZXRyZWxheS52MWFscGhhMS5Hb29kYnllSAASMQoIc2V0dGluZ3MYDCABKAsyHS5mbGVldHJlbGF5LnYxYWxwaGExLlNldHRpbmdzSABCBwoFZnJhbWUizQEKBUhlbGxvEhQKDHByb3RvY29sX21pbhgBIAEoDRIUCgxwcm90b2NvbF9tYXgYAiABKA0SDwoHdmVyc2lvbhgDIAEoCRIUCgxjYXBhYmlsaXRpZXMYBCADKAkSDwoHY2x1c3RlchgFIAEoCRISCgpjbHVzdGVyX2lkGAYgASgJEhAKCGluc3RhbmNlGAcgASgJEisKBmxpbWl0cxgIIAEoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuTGltaXRzEg0KBWZsZWV0GAkgASgJIpQBCgdXZWxjb21lEhAKCHByb3RvY29sGAEgASgNEg8KB3ZlcnNpb24YAiABKAkSFAoMY2FwYWJpbGl0aWVzGAMgAygJEisKBmxpbWl0cxgEIAEoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuTGltaXRzEhQKDGlucHV0X2RpZ2VzdBgFIAEoDBINCgVmbGVldBgGIAEoCSIuCgZMaW1pdHMSFAoMb2JqZWN0X2J5dGVzGAEgASgEEg4KBndpbmRvdxgCIAEoDSKsAgoFQmVnaW4SEAoIdHJhbnNmZXIYASABKAQSMQoGb3V0cHV0GAIgASgLMh8uZmxlZXRyZWxheS52MWFscGhhMS5PdXRwdXRIZWFkSAASMwoHaG9sZGluZxgDIAEoCzIgLmZsZWV0cmVsYXkudjFhbHBoYTEuSG9sZGluZ0hlYWRIABIzCgdyZXN1bHRzGAQgASgLMiAuZmxlZXRyZWxheS52MWFscGhhMS5SZXN1bHRzSGVhZEgAEi8KBWlucHV0GAUgASgLMh4uZmxlZXRyZWxheS52MWFscGhhMS5JbnB1dEhlYWRIABI4CgpoZWxkX2lucHV0GAYgASgLMiIuZmxlZXRyZWxheS52MWFscGhhMS5IZWxkSW5wdXRIZWFkSABCCQoHc3ViamVjdCJXCgpPdXRwdXRIZWFkEgwKBGZyb20YASABKAwSCgoCdG8YAiABKAwSLwoIcG9zaXRpb24YAyABKAsyHS5mbGVldHJlbGF5LnYxYWxwaGExLlBvc2l0aW9uIk4KC0hvbGRpbmdIZWFkEi8KCHBvc2l0aW9uGAEgASgLMh0uZmxlZXRyZWxheS52MWFscGhhMS5Qb3NpdGlvbhIOCgZkaWdlc3QYAiABKAwiDQoLUmVzdWx0c0hlYWQiOQoJSW5wdXRIZWFkEgwKBGZyb20YASABKAwSCgoCdG8YAiABKAwSEgoKa2luZHNfa2VwdBgDIAEoCCIPCg1IZWxkSW5wdXRIZWFkIlgKBUNodW5rEhAKCHRyYW5zZmVyGAEgASgEEg0KBWluZGV4GAIgASgNEhIKCmNvbXByZXNzZWQYAyABKAgSDAoEZGF0YRgEIAEoDBIMCgRsYXN0GAUgASgIIi4KCENodW5rQWNrEhAKCHRyYW5zZmVyGAEgASgEEhAKCHJlY2VpdmVkGAIgASgNIk4KB1ZlcmRpY3QSEAoIdHJhbnNmZXIYASABKAQSEAoIYWNjZXB0ZWQYAiABKAgSDgoGcmVhc29uGAMgASgJEg8KB21lc3NhZ2UYBCABKAkiEgoQSGVsZElucHV0UmVxdWVzdCIWCgRQaW5nEg4KBm51bWJlchgBIAEoBCIWCgRQb25nEg4KBm51bWJlchgBIAEoBCIYCgVEcmFpbhIPCgdtZXNzYWdlGAEgASgJIioKB0dvb2RieWUSDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkiGwoIU2V0dGluZ3MSDwoHY29udGVudBgBIAEoCSIrCghQb3NpdGlvbhINCgVlcG9jaBgBIAEoBBIQCghzZXF1ZW5jZRgCIAEoBCI0CgRQYXJ0EiwKB3JlY29yZHMYASADKAsyGy5mbGVldHJlbGF5LnYxYWxwaGExLlJlY29yZCLJBAoGUmVjb3JkEjEKBXNjb3BlGAEgASgLMiAuZmxlZXRyZWxheS52MWFscGhhMS5TY29wZVJlY29yZEgAEjMKBm9iamVjdBgCIAEoCzIhLmZsZWV0cmVsYXkudjFhbHBoYTEuT2JqZWN0UmVjb3JkSAASLwoEbW9yZRgDIAEoCzIfLmZsZWV0cmVsYXkudjFhbHBoYTEuTW9yZVJlY29yZEgAEjEKBXRvdWNoGAQgASgLMiAuZmxlZXRyZWxheS52MWFscGhhMS5Ub3VjaFJlY29yZEgAEjUKB3JlbW92YWwYBSABKAsyIi5mbGVldHJlbGF5LnYxYWxwaGExLlJlbW92YWxSZWNvcmRIABIvCgRrZWVwGAYgASgLMh8uZmxlZXRyZWxheS52MWFscGhhMS5LZWVwUmVjb3JkSAASNwoIcmV2aXNpb24YByABKAsyIy5mbGVldHJlbGF5LnYxYWxwaGExLlJldmlzaW9uUmVjb3JkSAASMQoFZW50cnkYCCABKAsyIC5mbGVldHJlbGF5LnYxYWxwaGExLkVudHJ5UmVjb3JkSAASMwoGcmVzdWx0GAkgASgLMiEuZmxlZXRyZWxheS52MWFscGhhMS5SZXN1bHRSZWNvcmRIABIvCgRraW5kGAogASgLMh8uZmxlZXRyZWxheS52MWFscGhhMS5LaW5kUmVjb3JkSAASLwoEaGVsZBgLIAEoCzIfLmZsZWV0cmVsYXkudjFhbHBoYTEuSGVsZFJlY29yZEgAQggKBnJlY29yZCIvCgtTY29wZVJlY29yZBIOCgZudW1iZXIYASABKA0SEAoIY2x1c3RlcnMYAiADKAkiJgoGT3JpZ2luEg4KBnNvdXJjZRgBIAEoCRIMCgRwYXRoGAIgASgJIocBCgxPYmplY3RSZWNvcmQSCwoDa2V5GAEgASgJEg4KBmRpZ2VzdBgCIAEoDBIMCgRzaXplGAMgASgEEiwKB29yaWdpbnMYBCADKAsyGy5mbGVldHJlbGF5LnYxYWxwaGExLk9yaWdpbhINCgVzY29wZRgFIAEoDRIPCgdjb250ZW50GAYgASgMIksKCk1vcmVSZWNvcmQSLAoHb3JpZ2lucxgBIAMoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuT3JpZ2luEg8KB2NvbnRlbnQYAiABKAwiVwoLVG91Y2hSZWNvcmQSCwoDa2V5GAEgASgJEiwKB29yaWdpbnMYAiADKAsyGy5mbGVldHJlbGF5LnYxYWxwaGExLk9yaWdpbhINCgVzY29wZRgDIAEoDSIcCg1SZW1vdmFsUmVjb3JkEgsKA2tleRgBIAEoCSIpCgpLZWVwUmVjb3JkEgsKA2tleRgBIAEoCRIOCgZyZWFzb24YAiABKAkiMgoOUmV2aXNpb25SZWNvcmQSDgoGc291cmNlGAEgASgJEhAKCHJldmlzaW9uGAIgASgJInYKC0VudHJ5UmVjb3JkEgsKA2tleRgBIAEoCRIOCgZkaWdlc3QYAiABKAwSDQoFcGhhc2UYAyABKAkSLAoHb3JpZ2lucxgEIAMoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuT3JpZ2luEg0KBXNjb3BlGAUgASgNIoMBCgxSZXN1bHRSZWNvcmQSCwoDa2V5GAEgASgJEg4KBmRpZ2VzdBgCIAEoDBINCgVzdGF0ZRgDIAEoCRIOCgZyZWFzb24YBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIOCgZoZWFsdGgYBiABKAkSFgoOaGVhbHRoX21lc3NhZ2UYByABKAkiSQoKS2luZFJlY29yZBIMCgRraW5kGAEgASgJEg0KBXN0YXRlGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSDQoFc2NvcGUYBCABKAkiKQoKSGVsZFJlY29yZBILCgNrZXkYASABKAkSDgoGZGlnZXN0GAIgASgMMo8BCgVSZWxheRJCCgRQdXNoEhouZmxlZXRyZWxheS52MWFscGhhMS5GcmFtZRoaLmZsZWV0cmVsYXkudjFhbHBoYTEuRnJhbWUoATABEkIKBFB1bGwSGi5mbGVldHJlbGF5LnYxYWxwaGExLkZyYW1lGhouZmxlZXRyZWxheS52MWFscGhhMS5GcmFtZSgBMAFiBnByb3RvMw");
+  fileDesc("CgtyZWxheS5wcm90bxITZmxlZXRyZWxheS52MWFscGhhMSJkCg9SZWdpc3RlclJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRISCgpjbHVzdGVyX2lkGAIgASgJEg8KB3ZlcnNpb24YAyABKAkSGwoTY2VydGlmaWNhdGVfcmVxdWVzdBgEIAEoDCI2ChBSZWdpc3RlclJlc3BvbnNlEhMKC2NlcnRpZmljYXRlGAEgASgJEg0KBXJvb3RzGAIgASgJIoYFCgVGcmFtZRIrCgVoZWxsbxgBIAEoCzIaLmZsZWV0cmVsYXkudjFhbHBoYTEuSGVsbG9IABIvCgd3ZWxjb21lGAIgASgLMhwuZmxlZXRyZWxheS52MWFscGhhMS5XZWxjb21lSAASKwoFYmVnaW4YAyABKAsyGi5mbGVldHJlbGF5LnYxYWxwaGExLkJlZ2luSAASKwoFY2h1bmsYBCABKAsyGi5mbGVldHJlbGF5LnYxYWxwaGExLkNodW5rSAASMgoJY2h1bmtfYWNrGAUgASgLMh0uZmxlZXRyZWxheS52MWFscGhhMS5DaHVua0Fja0gAEi8KB3ZlcmRpY3QYBiABKAsyHC5mbGVldHJlbGF5LnYxYWxwaGExLlZlcmRpY3RIABJDChJoZWxkX2lucHV0X3JlcXVlc3QYByABKAsyJS5mbGVldHJlbGF5LnYxYWxwaGExLkhlbGRJbnB1dFJlcXVlc3RIABIpCgRwaW5nGAggASgLMhkuZmxlZXRyZWxheS52MWFscGhhMS5QaW5nSAASKQoEcG9uZxgJIAEoCzIZLmZsZWV0cmVsYXkudjFhbHBoYTEuUG9uZ0gAEisKBWRyYWluGAogASgLMhouZmxlZXRyZWxheS52MWFscGhhMS5EcmFpbkgAEi8KB2dvb2RieWUYCyABKAsyHC5mbGVldHJlbGF5LnYxYWxwaGExLkdvb2RieWVIABIxCghzZXR0aW5ncxgMIAEoCzIdLmZsZWV0cmVsYXkudjFhbHBoYTEuU2V0dGluZ3NIABIrCgVyb290cxgNIAEoCzIaLmZsZWV0cmVsYXkudjFhbHBoYTEuUm9vdHNIAEIHCgVmcmFtZSLNAQoFSGVsbG8SFAoMcHJvdG9jb2xfbWluGAEgASgNEhQKDHByb3RvY29sX21heBgCIAEoDRIPCgd2ZXJzaW9uGAMgASgJEhQKDGNhcGFiaWxpdGllcxgEIAMoCRIPCgdjbHVzdGVyGAUgASgJEhIKCmNsdXN0ZXJfaWQYBiABKAkSEAoIaW5zdGFuY2UYByABKAkSKwoGbGltaXRzGAggASgLMhsuZmxlZXRyZWxheS52MWFscGhhMS5MaW1pdHMSDQoFZmxlZXQYCSABKAkilAEKB1dlbGNvbWUSEAoIcHJvdG9jb2wYASABKA0SDwoHdmVyc2lvbhgCIAEoCRIUCgxjYXBhYmlsaXRpZXMYAyADKAkSKwoGbGltaXRzGAQgASgLMhsuZmxlZXRyZWxheS52MWFscGhhMS5MaW1pdHMSFAoMaW5wdXRfZGlnZXN0GAUgASgMEg0KBWZsZWV0GAYgASgJIi4KBkxpbWl0cxIUCgxvYmplY3RfYnl0ZXMYASABKAQSDgoGd2luZG93GAIgASgNIqwCCgVCZWdpbhIQCgh0cmFuc2ZlchgBIAEoBBIxCgZvdXRwdXQYAiABKAsyHy5mbGVldHJlbGF5LnYxYWxwaGExLk91dHB1dEhlYWRIABIzCgdob2xkaW5nGAMgASgLMiAuZmxlZXRyZWxheS52MWFscGhhMS5Ib2xkaW5nSGVhZEgAEjMKB3Jlc3VsdHMYBCABKAsyIC5mbGVldHJlbGF5LnYxYWxwaGExLlJlc3VsdHNIZWFkSAASLwoFaW5wdXQYBSABKAsyHi5mbGVldHJlbGF5LnYxYWxwaGExLklucHV0SGVhZEgAEjgKCmhlbGRfaW5wdXQYBiABKAsyIi5mbGVldHJlbGF5LnYxYWxwaGExLkhlbGRJbnB1dEhlYWRIAEIJCgdzdWJqZWN0IogBCgpPdXRwdXRIZWFkEgwKBGZyb20YASABKAwSCgoCdG8YAiABKAwSLwoIcG9zaXRpb24YAyABKAsyHS5mbGVldHJlbGF5LnYxYWxwaGExLlBvc2l0aW9uEi8KCGFkbWl0dGVkGAQgASgLMh0uZmxlZXRyZWxheS52MWFscGhhMS5Qb3NpdGlvbiJ/CgtIb2xkaW5nSGVhZBIvCghwb3NpdGlvbhgBIAEoCzIdLmZsZWV0cmVsYXkudjFhbHBoYTEuUG9zaXRpb24SDgoGZGlnZXN0GAIgASgMEi8KCGFkbWl0dGVkGAMgASgLMh0uZmxlZXRyZWxheS52MWFscGhhMS5Qb3NpdGlvbiINCgtSZXN1bHRzSGVhZCI5CglJbnB1dEhlYWQSDAoEZnJvbRgBIAEoDBIKCgJ0bxgCIAEoDBISCgpraW5kc19rZXB0GAMgASgIIg8KDUhlbGRJbnB1dEhlYWQiWAoFQ2h1bmsSEAoIdHJhbnNmZXIYASABKAQSDQoFaW5kZXgYAiABKA0SEgoKY29tcHJlc3NlZBgDIAEoCBIMCgRkYXRhGAQgASgMEgwKBGxhc3QYBSABKAgiLgoIQ2h1bmtBY2sSEAoIdHJhbnNmZXIYASABKAQSEAoIcmVjZWl2ZWQYAiABKA0iTgoHVmVyZGljdBIQCgh0cmFuc2ZlchgBIAEoBBIQCghhY2NlcHRlZBgCIAEoCBIOCgZyZWFzb24YAyABKAkSDwoHbWVzc2FnZRgEIAEoCSISChBIZWxkSW5wdXRSZXF1ZXN0IhYKBFBpbmcSDgoGbnVtYmVyGAEgASgEIhYKBFBvbmcSDgoGbnVtYmVyGAEgASgEIhgKBURyYWluEg8KB21lc3NhZ2UYASABKAkiKgoHR29vZGJ5ZRIOCgZyZWFzb24YASABKAkSDwoHbWVzc2FnZRgCIAEoCSIbCghTZXR0aW5ncxIPCgdjb250ZW50GAEgASgJIhYKBVJvb3RzEg0KBXJvb3RzGAEgASgJIisKCFBvc2l0aW9uEg0KBWVwb2NoGAEgASgEEhAKCHNlcXVlbmNlGAIgASgEIjQKBFBhcnQSLAoHcmVjb3JkcxgBIAMoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuUmVjb3JkIskECgZSZWNvcmQSMQoFc2NvcGUYASABKAsyIC5mbGVldHJlbGF5LnYxYWxwaGExLlNjb3BlUmVjb3JkSAASMwoGb2JqZWN0GAIgASgLMiEuZmxlZXRyZWxheS52MWFscGhhMS5PYmplY3RSZWNvcmRIABIvCgRtb3JlGAMgASgLMh8uZmxlZXRyZWxheS52MWFscGhhMS5Nb3JlUmVjb3JkSAASMQoFdG91Y2gYBCABKAsyIC5mbGVldHJlbGF5LnYxYWxwaGExLlRvdWNoUmVjb3JkSAASNQoHcmVtb3ZhbBgFIAEoCzIiLmZsZWV0cmVsYXkudjFhbHBoYTEuUmVtb3ZhbFJlY29yZEgAEi8KBGtlZXAYBiABKAsyHy5mbGVldHJlbGF5LnYxYWxwaGExLktlZXBSZWNvcmRIABI3CghyZXZpc2lvbhgHIAEoCzIjLmZsZWV0cmVsYXkudjFhbHBoYTEuUmV2aXNpb25SZWNvcmRIABIxCgVlbnRyeRgIIAEoCzIgLmZsZWV0cmVsYXkudjFhbHBoYTEuRW50cnlSZWNvcmRIABIzCgZyZXN1bHQYCSABKAsyIS5mbGVldHJlbGF5LnYxYWxwaGExLlJlc3VsdFJlY29yZEgAEi8KBGtpbmQYCiABKAsyHy5mbGVldHJlbGF5LnYxYWxwaGExLktpbmRSZWNvcmRIABIvCgRoZWxkGAsgASgLMh8uZmxlZXRyZWxheS52MWFscGhhMS5IZWxkUmVjb3JkSABCCAoGcmVjb3JkIi8KC1Njb3BlUmVjb3JkEg4KBm51bWJlchgBIAEoDRIQCghjbHVzdGVycxgCIAMoCSImCgZPcmlnaW4SDgoGc291cmNlGAEgASgJEgwKBHBhdGgYAiABKAkihwEKDE9iamVjdFJlY29yZBILCgNrZXkYASABKAkSDgoGZGlnZXN0GAIgASgMEgwKBHNpemUYAyABKAQSLAoHb3JpZ2lucxgEIAMoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuT3JpZ2luEg0KBXNjb3BlGAUgASgNEg8KB2NvbnRlbnQYBiABKAwiSwoKTW9yZVJlY29yZBIsCgdvcmlnaW5zGAEgAygLMhsuZmxlZXRyZWxheS52MWFscGhhMS5PcmlnaW4SDwoHY29udGVudBgCIAEoDCJXCgtUb3VjaFJlY29yZBILCgNrZXkYASABKAkSLAoHb3JpZ2lucxgCIAMoCzIbLmZsZWV0cmVsYXkudjFhbHBoYTEuT3JpZ2luEg0KBXNjb3BlGAMgASgNIhwKDVJlbW92YWxSZWNvcmQSCwoDa2V5GAEgASgJIikKCktlZXBSZWNvcmQSCwoDa2V5GAEgASgJEg4KBnJlYXNvbhgCIAEoCSIyCg5SZXZpc2lvblJlY29yZBIOCgZzb3VyY2UYASABKAkSEAoIcmV2aXNpb24YAiABKAkidgoLRW50cnlSZWNvcmQSCwoDa2V5GAEgASgJEg4KBmRpZ2VzdBgCIAEoDBINCgVwaGFzZRgDIAEoCRIsCgdvcmlnaW5zGAQgAygLMhsuZmxlZXRyZWxheS52MWFscGhhMS5PcmlnaW4SDQoFc2NvcGUYBSABKA0igwEKDFJlc3VsdFJlY29yZBILCgNrZXkYASABKAkSDgoGZGlnZXN0GAIgASgMEg0KBXN0YXRlGAMgASgJEg4KBnJlYXNvbhgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg4KBmhlYWx0aBgGIAEoCRIWCg5oZWFsdGhfbWVzc2FnZRgHIAEoCSJJCgpLaW5kUmVjb3JkEgwKBGtpbmQYASABKAkSDQoFc3RhdGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRINCgVzY29wZRgEIAEoCSIpCgpIZWxkUmVjb3JkEgsKA2tleRgBIAEoCRIOCgZkaWdlc3QYAiABKAwy6AEKBVJlbGF5EkIKBFB1c2gSGi5mbGVldHJlbGF5LnYxYWxwaGExLkZyYW1lGhouZmxlZXRyZWxheS52MWFscGhhMS5GcmFtZSgBMAESQgoEUHVsbBIaLmZsZWV0cmVsYXkudjFhbHBoYTEuRnJhbWUaGi5mbGVldHJlbGF5LnYxYWxwaGExLkZyYW1lKAEwARJXCghSZWdpc3RlchIkLmZsZWV0cmVsYXkudjFhbHBoYTEuUmVnaXN0ZXJSZXF1ZXN0GiUuZmxlZXRyZWxheS52MWFscGhhMS5SZWdpc3RlclJlc3BvbnNlYgZwcm90bzM");
+
+/**
+ * Asks for a client certificate. The metadata holds `fleetrelay-cluster: NAME`.
+ *
+ * @generated from message fleetrelay.v1alpha1.RegisterRequest
+ */
+export type RegisterRequest = Message<"fleetrelay.v1alpha1.RegisterRequest"> & {
+  /**
+   * The same as in the metadata.
+   *
+   * @generated from field: string cluster = 1;
+   */
+  cluster: string;
+
+  /**
+   * As in Hello.
+   *
+   * @generated from field: string cluster_id = 2;
+   */
+  clusterId: string;
+
+  /**
+   * Of the agent's program; for people.
+   *
+   * @generated from field: string version = 3;
+   */
+  version: string;
+
+  /**
+   * PKCS #10, DER; made and signed with a key that never leaves the cluster.
+   *
+   * @generated from field: bytes certificate_request = 4;
+   */
+  certificateRequest: Uint8Array;
+};
+
+/**
+ * Describes the message fleetrelay.v1alpha1.RegisterRequest.
+ * Use `create(RegisterRequestSchema)` to create a new message.
+ */
+export const RegisterRequestSchema: GenMessage<RegisterRequest> = /*@__PURE__*/
+  messageDesc(file_relay, 0);
+
+/**
+ * @generated from message fleetrelay.v1alpha1.RegisterResponse
+ */
+export type RegisterResponse = Message<"fleetrelay.v1alpha1.RegisterResponse"> & {
+  /**
+   * PEM: the client certificate, and what leads from it to a root, if anything does.
+   *
+   * @generated from field: string certificate = 1;
+   */
+  certificate: string;
+
+  /**
+   * PEM: every root that the server's certificate may be signed by, now and soon.
+   *
+   * @generated from field: string roots = 2;
+   */
+  roots: string;
+};
+
+/**
+ * Describes the message fleetrelay.v1alpha1.RegisterResponse.
+ * Use `create(RegisterResponseSchema)` to create a new message.
+ */
+export const RegisterResponseSchema: GenMessage<RegisterResponse> = /*@__PURE__*/
+  messageDesc(file_relay, 1);
 
 /**
  * One message of either stream, in either direction.
@@ -117,6 +188,12 @@ export type Frame = Message<"fleetrelay.v1alpha1.Frame"> & {
      */
     value: Settings;
     case: "settings";
+  } | {
+    /**
+     * @generated from field: fleetrelay.v1alpha1.Roots roots = 13;
+     */
+    value: Roots;
+    case: "roots";
   } | { case: undefined; value?: undefined };
 };
 
@@ -125,7 +202,7 @@ export type Frame = Message<"fleetrelay.v1alpha1.Frame"> & {
  * Use `create(FrameSchema)` to create a new message.
  */
 export const FrameSchema: GenMessage<Frame> = /*@__PURE__*/
-  messageDesc(file_relay, 0);
+  messageDesc(file_relay, 2);
 
 /**
  * First frame of each stream: who is calling, and what it speaks.
@@ -200,7 +277,7 @@ export type Hello = Message<"fleetrelay.v1alpha1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_relay, 1);
+  messageDesc(file_relay, 3);
 
 /**
  * The server's answer to a Hello that it admits.
@@ -250,7 +327,7 @@ export type Welcome = Message<"fleetrelay.v1alpha1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_relay, 2);
+  messageDesc(file_relay, 4);
 
 /**
  * What one end takes; the other keeps to it.
@@ -278,7 +355,7 @@ export type Limits = Message<"fleetrelay.v1alpha1.Limits"> & {
  * Use `create(LimitsSchema)` to create a new message.
  */
 export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
-  messageDesc(file_relay, 3);
+  messageDesc(file_relay, 5);
 
 /**
  * Opens a transfer. The numbers of one direction of a stream count up from 1.
@@ -332,7 +409,7 @@ export type Begin = Message<"fleetrelay.v1alpha1.Begin"> & {
  * Use `create(BeginSchema)` to create a new message.
  */
 export const BeginSchema: GenMessage<Begin> = /*@__PURE__*/
-  messageDesc(file_relay, 4);
+  messageDesc(file_relay, 6);
 
 /**
  * A step of a cluster's output snapshot. Records: scope, object, more, touch, removal, keep, revision. Answer: Verdict.
@@ -354,6 +431,13 @@ export type OutputHead = Message<"fleetrelay.v1alpha1.OutputHead"> & {
    * @generated from field: fleetrelay.v1alpha1.Position position = 3;
    */
   position?: Position | undefined;
+
+  /**
+   * The admission of desired state that the output was computed from.
+   *
+   * @generated from field: fleetrelay.v1alpha1.Position admitted = 4;
+   */
+  admitted?: Position | undefined;
 };
 
 /**
@@ -361,7 +445,7 @@ export type OutputHead = Message<"fleetrelay.v1alpha1.OutputHead"> & {
  * Use `create(OutputHeadSchema)` to create a new message.
  */
 export const OutputHeadSchema: GenMessage<OutputHead> = /*@__PURE__*/
-  messageDesc(file_relay, 5);
+  messageDesc(file_relay, 7);
 
 /**
  * All that the agent owns in its cluster. Records: scope, entry, revision. No answer.
@@ -380,6 +464,13 @@ export type HoldingHead = Message<"fleetrelay.v1alpha1.HoldingHead"> & {
    * @generated from field: bytes digest = 2;
    */
   digest: Uint8Array;
+
+  /**
+   * Of the output that was accepted last; absent: its server said none.
+   *
+   * @generated from field: fleetrelay.v1alpha1.Position admitted = 3;
+   */
+  admitted?: Position | undefined;
 };
 
 /**
@@ -387,7 +478,7 @@ export type HoldingHead = Message<"fleetrelay.v1alpha1.HoldingHead"> & {
  * Use `create(HoldingHeadSchema)` to create a new message.
  */
 export const HoldingHeadSchema: GenMessage<HoldingHead> = /*@__PURE__*/
-  messageDesc(file_relay, 6);
+  messageDesc(file_relay, 8);
 
 /**
  * What became of objects. Records: result. Answer: Verdict; until it comes, the agent sends them again at each link.
@@ -402,7 +493,7 @@ export type ResultsHead = Message<"fleetrelay.v1alpha1.ResultsHead"> & {
  * Use `create(ResultsHeadSchema)` to create a new message.
  */
 export const ResultsHeadSchema: GenMessage<ResultsHead> = /*@__PURE__*/
-  messageDesc(file_relay, 7);
+  messageDesc(file_relay, 9);
 
 /**
  * A step of the cluster's input snapshot. Records: object, more, removal, kind. Answer: Verdict. The digest of an input
@@ -436,7 +527,7 @@ export type InputHead = Message<"fleetrelay.v1alpha1.InputHead"> & {
  * Use `create(InputHeadSchema)` to create a new message.
  */
 export const InputHeadSchema: GenMessage<InputHead> = /*@__PURE__*/
-  messageDesc(file_relay, 8);
+  messageDesc(file_relay, 10);
 
 /**
  * What of the cluster's input snapshot is at the server. Records: held. No answer.
@@ -451,7 +542,7 @@ export type HeldInputHead = Message<"fleetrelay.v1alpha1.HeldInputHead"> & {
  * Use `create(HeldInputHeadSchema)` to create a new message.
  */
 export const HeldInputHeadSchema: GenMessage<HeldInputHead> = /*@__PURE__*/
-  messageDesc(file_relay, 9);
+  messageDesc(file_relay, 11);
 
 /**
  * A piece of a transfer: a Part, at most 256 KiB, before and after compression.
@@ -496,7 +587,7 @@ export type Chunk = Message<"fleetrelay.v1alpha1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_relay, 10);
+  messageDesc(file_relay, 12);
 
 /**
  * Chunks of a transfer up to `received` (a count) were read, and checked as far as a part can be.
@@ -520,7 +611,7 @@ export type ChunkAck = Message<"fleetrelay.v1alpha1.ChunkAck"> & {
  * Use `create(ChunkAckSchema)` to create a new message.
  */
 export const ChunkAckSchema: GenMessage<ChunkAck> = /*@__PURE__*/
-  messageDesc(file_relay, 11);
+  messageDesc(file_relay, 13);
 
 /**
  * The answer to a whole transfer. For an output, accepted means verified and durable, not applied.
@@ -556,7 +647,7 @@ export type Verdict = Message<"fleetrelay.v1alpha1.Verdict"> & {
  * Use `create(VerdictSchema)` to create a new message.
  */
 export const VerdictSchema: GenMessage<Verdict> = /*@__PURE__*/
-  messageDesc(file_relay, 12);
+  messageDesc(file_relay, 14);
 
 /**
  * Asks for the list behind Welcome.input_digest.
@@ -571,7 +662,7 @@ export type HeldInputRequest = Message<"fleetrelay.v1alpha1.HeldInputRequest"> &
  * Use `create(HeldInputRequestSchema)` to create a new message.
  */
 export const HeldInputRequestSchema: GenMessage<HeldInputRequest> = /*@__PURE__*/
-  messageDesc(file_relay, 13);
+  messageDesc(file_relay, 15);
 
 /**
  * Answered by a Pong with the same number; a peer that sends nothing at all for long is given up.
@@ -590,7 +681,7 @@ export type Ping = Message<"fleetrelay.v1alpha1.Ping"> & {
  * Use `create(PingSchema)` to create a new message.
  */
 export const PingSchema: GenMessage<Ping> = /*@__PURE__*/
-  messageDesc(file_relay, 14);
+  messageDesc(file_relay, 16);
 
 /**
  * @generated from message fleetrelay.v1alpha1.Pong
@@ -607,7 +698,7 @@ export type Pong = Message<"fleetrelay.v1alpha1.Pong"> & {
  * Use `create(PongSchema)` to create a new message.
  */
 export const PongSchema: GenMessage<Pong> = /*@__PURE__*/
-  messageDesc(file_relay, 15);
+  messageDesc(file_relay, 17);
 
 /**
  * The server is about to end: start no transfer, finish what is under way, come again (elsewhere, if there is one).
@@ -626,7 +717,7 @@ export type Drain = Message<"fleetrelay.v1alpha1.Drain"> & {
  * Use `create(DrainSchema)` to create a new message.
  */
 export const DrainSchema: GenMessage<Drain> = /*@__PURE__*/
-  messageDesc(file_relay, 16);
+  messageDesc(file_relay, 18);
 
 /**
  * Why the agent ends the stream.
@@ -650,7 +741,7 @@ export type Goodbye = Message<"fleetrelay.v1alpha1.Goodbye"> & {
  * Use `create(GoodbyeSchema)` to create a new message.
  */
 export const GoodbyeSchema: GenMessage<Goodbye> = /*@__PURE__*/
-  messageDesc(file_relay, 17);
+  messageDesc(file_relay, 19);
 
 /**
  * What the fleet's policy says to agents: on Pull, after the Welcome, and whenever it changes. Only for an agent that has
@@ -673,7 +764,29 @@ export type Settings = Message<"fleetrelay.v1alpha1.Settings"> & {
  * Use `create(SettingsSchema)` to create a new message.
  */
 export const SettingsSchema: GenMessage<Settings> = /*@__PURE__*/
-  messageDesc(file_relay, 18);
+  messageDesc(file_relay, 20);
+
+/**
+ * Every root that the server's certificate may be signed by, now and soon: on Pull, after the Welcome and at each change.
+ * Only for an agent that has stated the capability `roots`.
+ *
+ * @generated from message fleetrelay.v1alpha1.Roots
+ */
+export type Roots = Message<"fleetrelay.v1alpha1.Roots"> & {
+  /**
+   * PEM.
+   *
+   * @generated from field: string roots = 1;
+   */
+  roots: string;
+};
+
+/**
+ * Describes the message fleetrelay.v1alpha1.Roots.
+ * Use `create(RootsSchema)` to create a new message.
+ */
+export const RootsSchema: GenMessage<Roots> = /*@__PURE__*/
+  messageDesc(file_relay, 21);
 
 /**
  * Orders everything that was ever sent to one cluster; compared as a pair.
@@ -697,7 +810,7 @@ export type Position = Message<"fleetrelay.v1alpha1.Position"> & {
  * Use `create(PositionSchema)` to create a new message.
  */
 export const PositionSchema: GenMessage<Position> = /*@__PURE__*/
-  messageDesc(file_relay, 19);
+  messageDesc(file_relay, 22);
 
 /**
  * The content of one chunk.
@@ -716,7 +829,7 @@ export type Part = Message<"fleetrelay.v1alpha1.Part"> & {
  * Use `create(PartSchema)` to create a new message.
  */
 export const PartSchema: GenMessage<Part> = /*@__PURE__*/
-  messageDesc(file_relay, 20);
+  messageDesc(file_relay, 23);
 
 /**
  * @generated from message fleetrelay.v1alpha1.Record
@@ -799,7 +912,7 @@ export type Record = Message<"fleetrelay.v1alpha1.Record"> & {
  * Use `create(RecordSchema)` to create a new message.
  */
 export const RecordSchema: GenMessage<Record> = /*@__PURE__*/
-  messageDesc(file_relay, 21);
+  messageDesc(file_relay, 24);
 
 /**
  * Names a set of clusters once, so that many objects can refer to it. A repeated number goes on with the same set.
@@ -825,7 +938,7 @@ export type ScopeRecord = Message<"fleetrelay.v1alpha1.ScopeRecord"> & {
  * Use `create(ScopeRecordSchema)` to create a new message.
  */
 export const ScopeRecordSchema: GenMessage<ScopeRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 22);
+  messageDesc(file_relay, 25);
 
 /**
  * The input that an object came from.
@@ -849,7 +962,7 @@ export type Origin = Message<"fleetrelay.v1alpha1.Origin"> & {
  * Use `create(OriginSchema)` to create a new message.
  */
 export const OriginSchema: GenMessage<Origin> = /*@__PURE__*/
-  messageDesc(file_relay, 23);
+  messageDesc(file_relay, 26);
 
 /**
  * An object and (the beginning of) its content. Origins and scope are of outputs only.
@@ -901,7 +1014,7 @@ export type ObjectRecord = Message<"fleetrelay.v1alpha1.ObjectRecord"> & {
  * Use `create(ObjectRecordSchema)` to create a new message.
  */
 export const ObjectRecordSchema: GenMessage<ObjectRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 24);
+  messageDesc(file_relay, 27);
 
 /**
  * Goes on with the object, touch or entry before it.
@@ -925,7 +1038,7 @@ export type MoreRecord = Message<"fleetrelay.v1alpha1.MoreRecord"> & {
  * Use `create(MoreRecordSchema)` to create a new message.
  */
 export const MoreRecordSchema: GenMessage<MoreRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 25);
+  messageDesc(file_relay, 28);
 
 /**
  * The same content as before, but from elsewhere or with another scope.
@@ -954,7 +1067,7 @@ export type TouchRecord = Message<"fleetrelay.v1alpha1.TouchRecord"> & {
  * Use `create(TouchRecordSchema)` to create a new message.
  */
 export const TouchRecordSchema: GenMessage<TouchRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 26);
+  messageDesc(file_relay, 29);
 
 /**
  * @generated from message fleetrelay.v1alpha1.RemovalRecord
@@ -971,7 +1084,7 @@ export type RemovalRecord = Message<"fleetrelay.v1alpha1.RemovalRecord"> & {
  * Use `create(RemovalRecordSchema)` to create a new message.
  */
 export const RemovalRecordSchema: GenMessage<RemovalRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 27);
+  messageDesc(file_relay, 30);
 
 /**
  * The object stays as the cluster has it.
@@ -995,7 +1108,7 @@ export type KeepRecord = Message<"fleetrelay.v1alpha1.KeepRecord"> & {
  * Use `create(KeepRecordSchema)` to create a new message.
  */
 export const KeepRecordSchema: GenMessage<KeepRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 28);
+  messageDesc(file_relay, 31);
 
 /**
  * The state of a source that the output was computed from.
@@ -1019,7 +1132,7 @@ export type RevisionRecord = Message<"fleetrelay.v1alpha1.RevisionRecord"> & {
  * Use `create(RevisionRecordSchema)` to create a new message.
  */
 export const RevisionRecordSchema: GenMessage<RevisionRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 29);
+  messageDesc(file_relay, 32);
 
 /**
  * One object of an inventory.
@@ -1060,7 +1173,7 @@ export type EntryRecord = Message<"fleetrelay.v1alpha1.EntryRecord"> & {
  * Use `create(EntryRecordSchema)` to create a new message.
  */
 export const EntryRecordSchema: GenMessage<EntryRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 30);
+  messageDesc(file_relay, 33);
 
 /**
  * @generated from message fleetrelay.v1alpha1.ResultRecord
@@ -1113,7 +1226,7 @@ export type ResultRecord = Message<"fleetrelay.v1alpha1.ResultRecord"> & {
  * Use `create(ResultRecordSchema)` to create a new message.
  */
 export const ResultRecordSchema: GenMessage<ResultRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 31);
+  messageDesc(file_relay, 34);
 
 /**
  * Could all objects of a kind be listed?
@@ -1153,7 +1266,7 @@ export type KindRecord = Message<"fleetrelay.v1alpha1.KindRecord"> & {
  * Use `create(KindRecordSchema)` to create a new message.
  */
 export const KindRecordSchema: GenMessage<KindRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 32);
+  messageDesc(file_relay, 35);
 
 /**
  * @generated from message fleetrelay.v1alpha1.HeldRecord
@@ -1175,7 +1288,7 @@ export type HeldRecord = Message<"fleetrelay.v1alpha1.HeldRecord"> & {
  * Use `create(HeldRecordSchema)` to create a new message.
  */
 export const HeldRecordSchema: GenMessage<HeldRecord> = /*@__PURE__*/
-  messageDesc(file_relay, 33);
+  messageDesc(file_relay, 36);
 
 /**
  * @generated from service fleetrelay.v1alpha1.Relay
@@ -1200,6 +1313,18 @@ export const Relay: GenService<{
     methodKind: "bidi_streaming";
     input: typeof FrameSchema;
     output: typeof FrameSchema;
+  },
+  /**
+   * A certificate request becomes a client certificate for one cluster. Who asks proves itself by a token in the metadata
+   * (`authorization: Bearer TOKEN`, to enrol), or by the client certificate that it already has (to renew). `NotOffered`:
+   * this server issues none, and a token opens streams. `RateLimited`, `Busy`: come again later.
+   *
+   * @generated from rpc fleetrelay.v1alpha1.Relay.Register
+   */
+  register: {
+    methodKind: "unary";
+    input: typeof RegisterRequestSchema;
+    output: typeof RegisterResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_relay, 0);

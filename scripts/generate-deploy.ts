@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { JsonObject } from '../src/model/json.ts';
 import { agentFiles } from './deploy/agent-files.ts';
+import { withMetricTables } from './deploy/metrics-table.ts';
+import { monitoringFiles } from './deploy/monitoring-files.ts';
 import { withRightsTable } from './deploy/rights-table.ts';
 import { relayConfigFields, serverRightsFiles, serverValuesSchema } from './deploy/server-files.ts';
 
@@ -18,11 +20,14 @@ export async function generatedDeployFiles(): Promise<ReadonlyMap<string, string
     relayConfig,
     fleetPolicy: await json('schemas/fleet-policy.json'),
   });
+  const rules = await text('deploy/prometheus/fleetrelay.rules.yaml');
   return new Map([
     ...agentFiles(),
     ...serverRightsFiles(),
+    ...monitoringFiles(rules),
     ['deploy/helm/fleetrelay/files/relay-config-fields.yaml', relayConfigFields(relayConfig)],
     ['deploy/helm/fleetrelay/values.schema.json', `${JSON.stringify(values, null, 2)}\n`],
+    ['deploy/prometheus/README.md', withMetricTables(await text('deploy/prometheus/README.md'), rules)],
     ['deploy/README.md', withRightsTable(await text('deploy/README.md'))],
   ]);
 }

@@ -2,9 +2,10 @@
  * `npm test`: runs every test and ends with one line that says how it went. Arguments are passed on to vitest:
  * `npm test -- test/unit/cli`, `npm test -- --project unit -t approve`.
  *
- * Suites on Kubernetes are skipped where its programs are not here; FLEETRELAY_REQUIRE_KUBERNETES=1 makes that a failure.
+ * Suites on Kubernetes, Redis and Prometheus are skipped where their programs are not here; FLEETRELAY_REQUIRE_KUBERNETES=1,
+ * FLEETRELAY_REQUIRE_REDIS=1 and FLEETRELAY_REQUIRE_PROMTOOL=1 make that a failure.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -61,26 +62,74 @@ function kubernetesTrouble(): string | undefined {
   return programs.controllerManager === undefined ? 'kube-controller-manager is not here' : undefined;
 }
 
-/** Names of skipped tests that are about Kubernetes. */
-function skippedOnKubernetes(report: Report): readonly string[] {
+/** Why the suites on Redis could not run; undefined: they could. */
+function redisTrouble(): string | undefined {
+  const { error } = spawnSync('redis-server', ['--version'], { stdio: 'ignore' });
+  return error === undefined ? undefined : 'redis-server is not here';
+}
+
+/** Why the suites on Prometheus could not run; undefined: they could. */
+function prometheusTrouble(): string | undefined {
+  const missing = ['promtool', 'prometheus'].filter(
+    (program) => spawnSync(program, ['--version'], { stdio: 'ignore' }).error !== undefined,
+  );
+  return missing.length === 0 ? undefined : `${missing.join(' and ')} is not here`;
+}
+
+/** What suites need that is not on every machine. */
+interface Need {
+  readonly name: string;
+  /** Of the names of tests that are about it. */
+  readonly pattern: RegExp;
+  readonly trouble: () => string | undefined;
+  readonly remedy: string;
+  /** Environment variable that makes skipped suites failures. */
+  readonly requiredBy: string;
+}
+
+const NEEDS: readonly Need[] = [
+  {
+    name: 'Kubernetes',
+    pattern: /kubernetes/i,
+    trouble: kubernetesTrouble,
+    remedy: '`npm run kubernetes-binaries` gets what is missing',
+    requiredBy: 'FLEETRELAY_REQUIRE_KUBERNETES',
+  },
+  {
+    name: 'Redis',
+    pattern: /redis/i,
+    trouble: redisTrouble,
+    remedy: '`apt-get install redis-server` gets it',
+    requiredBy: 'FLEETRELAY_REQUIRE_REDIS',
+  },
+  {
+    name: 'Prometheus',
+    pattern: /prometheus|promtool/i,
+    trouble: prometheusTrouble,
+    remedy: '`apt-get install prometheus` gets it',
+    requiredBy: 'FLEETRELAY_REQUIRE_PROMTOOL',
+  },
+];
+
+/** Names of skipped tests that match. */
+function skippedOn(pattern: RegExp, report: Report): readonly string[] {
   return report.testResults.flatMap(({ name, assertionResults }) =>
     assertionResults
       .filter(({ status }) => status === 'skipped' || status === 'pending')
       .map(({ fullName }) => `${relative(process.cwd(), name)}: ${fullName}`)
-      .filter((test) => /kubernetes/i.test(test)),
+      .filter((test) => pattern.test(test)),
   );
 }
 
-/** How many failures it is that suites on Kubernetes were skipped: none, unless they are required. Says so in any case. */
-function judgeKubernetes(report: Report | undefined): number {
-  const trouble = kubernetesTrouble();
-  const skipped = report === undefined ? [] : skippedOnKubernetes(report);
+/** How many failures it is that suites were skipped: none, unless they are required. Says so in any case. */
+function judgeSkipped(need: Need, report: Report | undefined): number {
+  const skipped = report === undefined ? [] : skippedOn(need.pattern, report);
   if (skipped.length === 0) return 0;
-  const required = process.env.FLEETRELAY_REQUIRE_KUBERNETES === '1';
+  const trouble = need.trouble();
   const why = trouble ?? `they are skipped for a reason of their own, first ${skipped[0]}`;
-  const how = trouble === undefined ? '' : '; `npm run kubernetes-binaries` gets what is missing';
-  console.log(`${skipped.length} tests on Kubernetes were skipped: ${why}${how}`);
-  return required ? skipped.length : 0;
+  const how = trouble === undefined ? '' : `; ${need.remedy}`;
+  console.log(`${skipped.length} tests on ${need.name} were skipped: ${why}${how}`);
+  return process.env[need.requiredBy] === '1' ? skipped.length : 0;
 }
 
 async function main(args: readonly string[]): Promise<number> {
@@ -95,7 +144,7 @@ async function main(args: readonly string[]): Promise<number> {
     const totals = report === undefined ? { passed: 0, failed: 0, skipped: 0 } : count(report);
     // An error outside any test (an unhandled rejection, a crashed worker, no test found) fails the run as well.
     const broken = code !== 0 && totals.failed === 0 ? 1 : totals.failed;
-    const failed = broken + judgeKubernetes(report);
+    const failed = broken + NEEDS.reduce((sum, need) => sum + judgeSkipped(need, report), 0);
     const skipped = totals.skipped === 0 ? '' : `, ${totals.skipped} skipped`;
     console.log(`${totals.passed} passed, ${failed} failed${skipped}`);
     return failed === 0 ? 0 : 1;

@@ -1,10 +1,10 @@
 /** What an agent takes at rest, in a cluster with 10,000 objects. */
-import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AGENT_MEMORY_SETTINGS } from '../../src/compose/manifests/agent-pod.ts';
 import { until } from '../../test/support/fleet-processes.ts';
 import { placementYaml } from '../../test/support/manifests.ts';
+import { cpuSeconds, memoryOf } from '../process-figures.ts';
 import { asFiles, deployments, servicesWithEndpoints } from './objects.ts';
 import { applyNaively, type KubernetesWorld, startKubernetesWorld } from './world.ts';
 
@@ -13,8 +13,6 @@ const OTHER_SERVICES = 2_500;
 const OTHER_DEPLOYMENTS = 3_000;
 const SETTLE_MS = 10_000;
 const REST_MS = Number(process.env.BENCH_REST_SECONDS ?? 60) * 1_000;
-/** Linux counts processor time in hundredths of a second. */
-const TICKS_PER_SECOND = 100;
 const GOALS = { peakMiB: 120, cpuPercent: 1 };
 
 /** Runs the benchmark; `--json` prints one object. Linux only: figures come from /proc. */
@@ -38,7 +36,7 @@ export async function run(args: readonly string[]): Promise<void> {
     await sleep(REST_MS);
     const seconds = (performance.now() - before.at) / 1_000;
     const cpuPercent = Math.round(((cpuSeconds(pid) - before.cpu) / seconds) * 10_000) / 100;
-    const { VmHWM: peakMiB, VmRSS: restMiB } = memory(pid);
+    const { peakMiB, restMiB } = memoryOf(pid);
     const objects = 2 * OWNED_SERVICES + 2 * OTHER_SERVICES + OTHER_DEPLOYMENTS;
     report({ objects, owned: 2 * OWNED_SERVICES, peakMiB, restMiB, cpuPercent, startMillis, goals: GOALS }, args);
   } finally {
@@ -60,21 +58,6 @@ async function untilAtRest({ fleet }: KubernetesWorld): Promise<void> {
     return east?.connected === true && east.inSync && east.counts.applied === 2 * OWNED_SERVICES;
   };
   await until('the agent has applied everything and is connected', look, 180_000);
-}
-
-/** Processor time of a process so far. */
-function cpuSeconds(pid: number): number {
-  // The name of the program, in brackets, may hold spaces.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-}
-
-/** Memory that a process has in use, in MiB: the most since it began, and now. */
-function memory(pid: number): Record<'VmHWM' | 'VmRSS', number> {
-  const text = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const figure = (name: string): number =>
-    Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) / 102.4) / 10;
-  return { VmHWM: figure('VmHWM'), VmRSS: figure('VmRSS') };
 }
 
 interface Figures {

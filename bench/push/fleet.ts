@@ -51,7 +51,7 @@ export async function startPushFleet(folder: string, agents: number): Promise<Pu
     '--hook-secret-file',
     hookSecretFile,
   ];
-  const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0'];
+  const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--metrics', '127.0.0.1:0'];
   const server = startChild(PROGRAM, ['serve', ...following, ...listening, '--data-dir', data, '--log-level', 'info']);
   const { relay, http, caFile } = await server.logged('the server is up');
   hook = () => void callHook(String(http));

@@ -52,6 +52,33 @@ const reason: Column = {
 };
 const count = (name: string, field: string): Column => ({ name, type: 'integer', jsonPath: `.status.counts.${field}` });
 
+const selectorRules = (at: readonly string[]): readonly Rule[] => [
+  {
+    at: [...at, 'matchExpressions', '[]'],
+    rule: "!(self.operator in ['In', 'NotIn']) || (has(self.values) && size(self.values) > 0)",
+    message: 'In and NotIn need values',
+  },
+  {
+    at: [...at, 'matchExpressions', '[]'],
+    rule: "!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0",
+    message: 'Exists and DoesNotExist take no values',
+  },
+];
+
+const chosenClusters = (field: string): readonly Rule[] => [
+  {
+    at: ['spec', field],
+    rule: 'has(self.selector) || (has(self.names) && size(self.names) > 0)',
+    message: 'it selects nothing: name clusters in names, or give a selector ({} selects every cluster)',
+  },
+  {
+    at: ['spec', field, 'names', '[]'],
+    rule: `self.matches(${CLUSTER_NAME})`,
+    message: `the name of a cluster must be ${CLUSTER_NAME_RULE}`,
+  },
+  ...selectorRules(['spec', field, 'selector']),
+];
+
 const kubernetesCluster: CustomKind = {
   schema: 'kubernetes-cluster.json',
   group: 'admin.gloo.solo.io',
@@ -101,32 +128,37 @@ const placement: CustomKind = {
     ['spec', 'clusters', 'names'],
   ],
   rules: [
-    {
-      at: ['spec', 'clusters'],
-      rule: 'has(self.selector) || (has(self.names) && size(self.names) > 0)',
-      message: 'it selects nothing: name clusters in names, or give a selector ({} selects every cluster)',
-    },
-    {
-      at: ['spec', 'clusters', 'names', '[]'],
-      rule: `self.matches(${CLUSTER_NAME})`,
-      message: `the name of a cluster must be ${CLUSTER_NAME_RULE}`,
-    },
-    {
-      at: ['spec', 'clusters', 'selector', 'matchExpressions', '[]'],
-      rule: "!(self.operator in ['In', 'NotIn']) || (has(self.values) && size(self.values) > 0)",
-      message: 'In and NotIn need values',
-    },
-    {
-      at: ['spec', 'clusters', 'selector', 'matchExpressions', '[]'],
-      rule: "!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0",
-      message: 'Exists and DoesNotExist take no values',
-    },
+    ...chosenClusters('clusters'),
     {
       at: ['spec', 'paths', '[]'],
       rule: "!self.startsWith('/') && !self.startsWith('!') && !self.matches('(^|/)[.][.]?(/|$)')",
       message: 'a path must be relative to the root of its source: no leading "/" or "!", no "." or ".." as a folder',
     },
   ],
+};
+
+const serviceMirror: CustomKind = {
+  schema: 'service-mirror.json',
+  group: 'fleetrelay.dev',
+  version: 'v1alpha1',
+  kind: 'ServiceMirror',
+  plural: 'servicemirrors',
+  shortNames: ['smir'],
+  foreign: false,
+  columns: [
+    { name: 'Services', type: 'integer', jsonPath: '.status.mirroredServices' },
+    { name: 'Clusters', type: 'integer', jsonPath: '.status.selectedClusters' },
+    count('Applied', 'applied'),
+    count('Targeted', 'targeted'),
+    condition('Ready', 'Ready'),
+    reason,
+    age,
+  ],
+  sets: [
+    ['spec', 'from', 'names'],
+    ['spec', 'to', 'names'],
+  ],
+  rules: [...chosenClusters('from'), ...chosenClusters('to'), ...selectorRules(['spec', 'serviceSelector'])],
 };
 
 const fleetPolicy: CustomKind = {
@@ -201,7 +233,14 @@ const shoot: CustomKind = {
 
 /**
  * The kinds that become CustomResourceDefinitions. All are namespaced: KubernetesCluster, Dataplane and Shoot because
- * they are so upstream, Placement and FleetPolicy so that one namespace can hold a fleet whole (its server needs a Role
+ * they are so upstream, Placement, ServiceMirror and FleetPolicy so that one namespace can hold a fleet whole (its server needs a Role
  * and no ClusterRole, and several fleets fit into one cluster).
  */
-export const customKinds: readonly CustomKind[] = [kubernetesCluster, placement, fleetPolicy, dataplane, shoot];
+export const customKinds: readonly CustomKind[] = [
+  kubernetesCluster,
+  placement,
+  serviceMirror,
+  fleetPolicy,
+  dataplane,
+  shoot,
+];

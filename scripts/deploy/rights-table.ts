@@ -5,10 +5,8 @@ import {
   OWN_NAMESPACE,
   type Permission,
 } from '../../src/compose/manifests/agent-rights.ts';
-import { SERVER_CUSTOM_RESOURCES } from './server-permissions.ts';
-
-const BEGIN = '<!-- rights: generated, "npm run generate" -->';
-const END = '<!-- end of rights -->';
+import { between } from './marks.ts';
+import { SERVER_CUSTOM_RESOURCES, SERVER_LEASE } from './server-permissions.ts';
 
 const PARTS: readonly (readonly [string, readonly Permission[]])[] = [
   ['Agent, everywhere: ClusterRole `fleetrelay-agent-discovery`', DISCOVERY],
@@ -21,13 +19,12 @@ const PARTS: readonly (readonly [string, readonly Permission[]])[] = [
     'Management server, only with desired state from custom resources: ClusterRole `fleetrelay-server-custom-resources`',
     SERVER_CUSTOM_RESOURCES,
   ],
+  ['Management server, only with a Lease for its replicas: Role `fleetrelay-server`', SERVER_LEASE],
 ];
 
 /** The text with the table of rights between its two marks made anew. Throws if the marks are not there. */
 export function withRightsTable(text: string): string {
-  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`the text has no lines ${BEGIN} and ${END}`);
-  return `${text.slice(0, begin + BEGIN.length)}\n\n${PARTS.map(part).join('\n')}\n${text.slice(end)}`;
+  return between(text, 'rights', `${PARTS.map(part).join('\n')}\n`);
 }
 
 function part([title, permissions]: (typeof PARTS)[number]): string {

@@ -1,34 +1,45 @@
 import { policyRule } from '../../src/compose/manifests/agent-rights.ts';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
 import { isJsonObject, type JsonObject } from '../../src/model/json.ts';
-import { SERVER_CUSTOM_RESOURCES } from './server-permissions.ts';
+import { SERVER_CUSTOM_RESOURCES, SERVER_LEASE } from './server-permissions.ts';
 
 const HEADER = '# Generated from scripts/deploy/server-permissions.ts. Do not edit; run "npm run generate".\n';
-const NAME = 'fleetrelay-server-custom-resources';
+const SERVER = 'fleetrelay-server';
+const RBAC = 'rbac.authorization.k8s.io';
 const LABELS = { 'app.kubernetes.io/name': 'fleetrelay-server', 'app.kubernetes.io/part-of': 'fleetrelay' };
 
 /** Path below the project → text, of what the server's rights are made of. */
 export function serverRightsFiles(): ReadonlyMap<string, string> {
-  const rules = SERVER_CUSTOM_RESOURCES.map(policyRule);
-  const rbac = 'rbac.authorization.k8s.io';
-  const metadata = { name: NAME, labels: LABELS };
-  const objects: readonly JsonObject[] = [
-    { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata, rules },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: 'ClusterRoleBinding',
-      metadata,
-      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: NAME },
-      subjects: [{ kind: 'ServiceAccount', name: 'fleetrelay-server', namespace: 'fleetrelay-server' }],
-    },
-  ];
+  const customResources = SERVER_CUSTOM_RESOURCES.map(policyRule);
+  const lease = SERVER_LEASE.map(policyRule);
+  const components = 'deploy/kustomize/components';
   return new Map([
     [
-      'deploy/kustomize/components/server-custom-resources/rights.yaml',
-      HEADER + objects.map((object) => printYaml(object)).join('---\n'),
+      `${components}/server-custom-resources/rights.yaml`,
+      bound('ClusterRole', { name: `${SERVER}-custom-resources`, labels: LABELS }, customResources),
     ],
-    ['deploy/helm/fleetrelay/files/rights.yaml', HEADER + printYaml({ customResources: rules })],
+    [
+      `${components}/server-kubernetes-lease/rights.yaml`,
+      bound('Role', { name: SERVER, namespace: SERVER, labels: LABELS }, lease),
+    ],
+    ['deploy/helm/fleetrelay/files/rights.yaml', HEADER + printYaml({ customResources, lease })],
   ]);
+}
+
+/** A role with these rules, and the server as the one who has it. */
+function bound(
+  kind: 'Role' | 'ClusterRole',
+  metadata: JsonObject & { readonly name: string },
+  rules: JsonObject[],
+): string {
+  const apiVersion = `${RBAC}/v1`;
+  const roleRef = { apiGroup: RBAC, kind, name: metadata.name };
+  const subjects = [{ kind: 'ServiceAccount', name: SERVER, namespace: SERVER }];
+  const objects: readonly JsonObject[] = [
+    { apiVersion, kind, metadata, rules },
+    { apiVersion, kind: `${kind}Binding`, metadata, roleRef, subjects },
+  ];
+  return HEADER + objects.map((object) => printYaml(object)).join('---\n');
 }
 
 /** `files/relay-config-fields.yaml` of the server's chart: the fields of RelayConfig, each of which is a value. */

@@ -1,11 +1,14 @@
-import type { Permission } from '../../src/compose/manifests/agent-rights.ts';
+import { leaseRights, type Permission } from '../../src/compose/manifests/agent-rights.ts';
 
 const ENGINE_KINDS: readonly Pick<Permission, 'apiGroups' | 'resources'>[] = [
   { apiGroups: ['admin.gloo.solo.io'], resources: ['kubernetesclusters'] },
   { apiGroups: ['core.gardener.cloud'], resources: ['shoots'] },
-  { apiGroups: ['fleetrelay.dev'], resources: ['fleetpolicies', 'placements'] },
+  { apiGroups: ['fleetrelay.dev'], resources: ['fleetpolicies', 'placements', 'servicemirrors'] },
   { apiGroups: ['kuma.io'], resources: ['dataplanes'] },
 ];
+
+/** What the management server may do in its own namespace where its replicas elect their leader by a Lease; nothing otherwise. */
+export const SERVER_LEASE: readonly Permission[] = leaseRights('fleetrelay-server');
 
 /** What the management server may do in its cluster where it takes desired state from custom resources; nothing otherwise. */
 export const SERVER_CUSTOM_RESOURCES: readonly Permission[] = [

@@ -23,8 +23,8 @@ export interface Objection {
 }
 
 /**
- * Judges a delta of a fleet's server against what is held: it is of the same fleet, comes later, starts from it, leads to the digest that it names, and removes
- * only what is held. A keep of an object that is on its way out calls the removal off if the digest says so.
+ * Judges a delta of a fleet's server against what is held: it is of the same fleet, comes later, was computed from
+ * nothing older, starts from it, leads to the digest that it names, and removes only what is held. A keep of an object that is on its way out calls the removal off if the digest says so.
  */
 export function acceptDelta(held: Holding, delta: SequencedDelta, fleet: FleetName): Acceptance | Objection {
   const { position, digest } = held.state;
@@ -35,6 +35,7 @@ export function acceptDelta(held: Holding, delta: SequencedDelta, fleet: FleetNa
   if (comparePositions(delta.position, position) <= 0) {
     return objection('OldPosition', `position ${at(delta.position)} does not come after ${at(position)}`);
   }
+  if (isBehind(delta, held)) return objection('AdmissionBehind', behindText(delta, held));
   if (delta.from !== digest) return objection('DifferentBase', `it starts from ${delta.from}, held is ${digest}`);
   const misnamed = misnamedKey(held, delta);
   if (misnamed !== undefined) return misnamed;
@@ -49,6 +50,18 @@ export function acceptDelta(held: Holding, delta: SequencedDelta, fleet: FleetNa
   return kept.next.state.digest === delta.to
     ? kept
     : objection('DigestMismatch', 'it does not lead to the digest that it names');
+}
+
+/** What another fleet has admitted, or a server that says nothing of it, cannot be compared. */
+function isBehind({ admitted }: SequencedDelta, held: Holding): boolean {
+  const before = held.state.admitted;
+  if (admitted === undefined || before === undefined || fleetOf(held) === undefined) return false;
+  return comparePositions(admitted, before) < 0;
+}
+
+function behindText({ admitted }: SequencedDelta, { state }: Holding): string {
+  const [its, ours] = [admitted, state.admitted].map((position) => (position === undefined ? '' : at(position)));
+  return `it was computed from the admission ${its}, what is held from the later ${ours}`;
 }
 
 function misnamedKey({ records }: Holding, delta: SequencedDelta): Objection | undefined {
@@ -85,8 +98,10 @@ function advance(held: Holding, delta: SequencedDelta, fleet: FleetName, put: re
   for (const record of put) records.set(record.key, record);
   const contents = new Map(held.contents);
   for (const { key, digest, value } of delta.upserts) contents.set(key, { digest, value });
-  const { position, revisions } = delta;
-  const state = { ...held.state, position, digest: digestOf(records.values()), revisions, fleet };
+  const { position, revisions, admitted } = delta;
+  const { admitted: _, ...kept } = held.state;
+  const digest = digestOf(records.values());
+  const state = { ...kept, position, digest, revisions, fleet, ...(admitted === undefined ? {} : { admitted }) };
   return {
     accepted: true,
     step: {

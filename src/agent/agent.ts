@@ -8,6 +8,7 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
 import { createDiscovery, type Discovery } from './discovery.ts';
+import type { DriftCounts } from './drift.ts';
 import { fleetOf } from './holding.ts';
 import { createKeeper, type Keeper } from './keeper.ts';
 import { createLookout, type Lookout } from './lookout.ts';
@@ -45,6 +46,8 @@ export interface AgentHealth {
   readonly repairs: boolean;
   /** What is wrong in the cluster itself, by the newest look: files that cannot be read, objects that are there twice. */
   readonly troubles: number;
+  /** How often something was put back that others had changed or removed, since the start. */
+  readonly driftPutBack: DriftCounts;
 }
 
 /** The process in a cluster that makes it be what the server says, and tells what it is. */
@@ -172,5 +175,6 @@ function health(
     objects: { held, applied, failed, conflict, paused, removing },
     clusterReadable: running?.lookout.readable() ?? false,
     repairs: running?.keeper.repairs() ?? false,
+    driftPutBack: running?.keeper.driftPutBack() ?? { changed: 0, removed: 0 },
   };
 }

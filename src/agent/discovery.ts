@@ -4,12 +4,11 @@ import { objectDigest, sha256 } from '../model/digest.ts';
 import { errorText } from '../model/error-text.ts';
 import type { Digest } from '../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../model/json.ts';
-import type { ObjectKey } from '../model/object-key.ts';
+import { kindOf, type ObjectKey } from '../model/object-key.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../ports/cluster-api.ts';
 import type { RelayClient } from '../relay/session.ts';
 import { createGatewayWatch } from './gateway-watch.ts';
 import { gatewayKey } from './gateways.ts';
-import { kindOf } from './order.ts';
 import { createSelection, type Selection } from './selection.ts';
 
 /** Makes the input snapshot of live states and publishes what is new in it. */
@@ -159,10 +158,12 @@ function rederived(
   return keys.filter((key) => says(before.get(key)) !== says(now.get(key)));
 }
 
-/** What was computed from live state must not come back as live state; what came from a source is as live as anything. */
+/**
+ * What was computed from live state must not come back as live state; what came from a source is as live as anything, and
+ * so is what somebody else has under a name that we were told to use.
+ */
 function isDerived({ key, stamp }: ObservedObject, record: InventoryRecord | undefined): boolean {
-  if (record !== undefined) return record.scope.length > 0;
-  return stamp?.key === key && stamp.scope.length > 0;
+  return stamp?.key === key && (record ?? stamp).scope.length > 0;
 }
 
 function trim(key: ObjectKey, value: JsonObject): JsonObject {

@@ -11,7 +11,12 @@ export interface Drift {
   /** Does it differ in a way that no work has been begun for? */
   isWanting(holding: Holding, live: LiveState, key: ObjectKey): boolean;
   forget(key: ObjectKey): void;
+  /** How often something was found that others had changed or removed, since the start. */
+  putBack(): DriftCounts;
 }
+
+/** By what others had done. */
+export type DriftCounts = Readonly<Record<'changed' | 'removed', number>>;
 
 export function createDrift(deps: {
   readonly cluster: ClusterApi;
@@ -24,6 +29,7 @@ export function createDrift(deps: {
   const seenWanting = new Map<ObjectKey, ObservedObject | undefined>();
   /** Per object, what was last found to match. */
   const seenMatching = new Map<ObjectKey, { readonly observed: ObservedObject; readonly record: InventoryRecord }>();
+  const counts = { changed: 0, removed: 0 };
 
   return {
     isWanting,
@@ -31,6 +37,7 @@ export function createDrift(deps: {
       seenWanting.delete(key);
       seenMatching.delete(key);
     },
+    putBack: () => ({ ...counts }),
   };
 
   function isWanting(holding: Holding, live: LiveState, key: ObjectKey): boolean {
@@ -53,6 +60,7 @@ export function createDrift(deps: {
     seenWanting.set(key, observed);
     if (last?.state === 'applied' && last.digest === record.digest && !live.paused) {
       const drift = observed === undefined ? 'removed' : 'changed';
+      counts[drift] += 1;
       log.info('drift is put back', { object: displayKey(key), drift });
     }
     return true;

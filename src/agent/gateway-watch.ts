@@ -1,10 +1,10 @@
 import type { KindState, LiveObject } from '../model/agent.ts';
 import { objectDigest } from '../model/digest.ts';
-import { isJsonObject, type JsonObject } from '../model/json.ts';
-import { type ObjectKey, objectKey, objectRefOf } from '../model/object-key.ts';
+import type { JsonObject } from '../model/json.ts';
+import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../model/object-key.ts';
+import { labelsOf } from '../model/object-metadata.ts';
 import type { LiveState } from '../ports/cluster-api.ts';
 import { discoverGateway, GATEWAY_KIND, gatewayKey, isGateway } from './gateways.ts';
-import { kindOf } from './order.ts';
 
 /** The gateways of a cluster, worked out anew where something that they were made of has changed. */
 export interface GatewayWatch {
@@ -98,9 +98,8 @@ export function createGatewayWatch(): GatewayWatch {
   }
 }
 
-function serviceOfSlice(key: ObjectKey, { metadata }: JsonObject): ObjectKey | undefined {
-  const labels = isJsonObject(metadata) ? metadata.labels : undefined;
-  const name = isJsonObject(labels) ? labels[SERVICE_LABEL] : undefined;
+function serviceOfSlice(key: ObjectKey, slice: JsonObject): ObjectKey | undefined {
+  const name = labelsOf(slice)[SERVICE_LABEL];
   const { namespace } = objectRefOf(key);
   return typeof name === 'string' ? objectKey({ group: '', kind: 'Service', namespace, name }) : undefined;
 }

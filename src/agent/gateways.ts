@@ -1,5 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import type { JsonObject, JsonValue } from '../model/json.ts';
+import { objectOf, objectsOf, textOf } from '../model/json-fields.ts';
 import { type ObjectKey, objectKey, objectRefOf } from '../model/object-key.ts';
+import { labelsOf } from '../model/object-metadata.ts';
 
 /** How objects of a cluster are looked up; undefined: it is not there, or cannot be seen. */
 export interface ClusterView {
@@ -24,7 +26,7 @@ const LOCALITY: Readonly<Record<'region' | 'zone' | 'subZone', readonly string[]
  */
 export function isGateway(service: JsonObject): boolean {
   const labels = labelsOf(service);
-  const selector = member(member(service, 'spec'), 'selector');
+  const selector = objectOf(objectOf(service.spec).selector);
   const named = [labels[ISTIO_LABEL], selector[ISTIO_LABEL]];
   return (
     named.some((value) => typeof value === 'string' && value.endsWith('gateway')) ||
@@ -45,7 +47,7 @@ export function gatewayKey(service: ObjectKey): ObjectKey {
  */
 export function discoverGateway(key: ObjectKey, service: JsonObject, view: ClusterView): JsonObject {
   const { namespace, name } = objectRefOf(key);
-  const spec = member(service, 'spec');
+  const spec = objectOf(service.spec);
   const type = textOf(spec.type) || 'ClusterIP';
   const endpoints = readyEndpoints(view.slicesOf(key));
   const found = addresses(type, service, endpoints, view);
@@ -56,7 +58,7 @@ export function discoverGateway(key: ObjectKey, service: JsonObject, view: Clust
     spec: {
       service: { name, namespace },
       serviceType: type,
-      workloadLabels: member(spec, 'selector'),
+      workloadLabels: objectOf(spec.selector),
       serviceAccountRefs: serviceAccounts(namespace, endpoints, view),
       externalAddresses: found.addresses,
     },
@@ -75,10 +77,10 @@ interface Endpoint {
 }
 
 function addresses(type: string, service: JsonObject, endpoints: readonly Endpoint[], view: ClusterView): Found {
-  const spec = member(service, 'spec');
+  const spec = objectOf(service.spec);
   switch (type) {
     case 'LoadBalancer': {
-      const ingress = listOf(member(member(service, 'status'), 'loadBalancer').ingress);
+      const ingress = objectsOf(objectOf(objectOf(service.status).loadBalancer).ingress);
       const given = [texts(ingress.map(({ ip }) => ip)), texts(ingress.map(({ hostname }) => hostname))];
       const own = Array.isArray(spec.externalIPs) ? texts(spec.externalIPs) : [];
       const chosen = [...given, own].find((list) => list.length > 0);
@@ -108,7 +110,7 @@ function nodeAddresses(ports: readonly JsonObject[], nodes: readonly string[], v
 }
 
 function addressOfNode(node: JsonObject): string | undefined {
-  const all = listOf(member(node, 'status').addresses);
+  const all = objectsOf(objectOf(node.status).addresses);
   for (const type of ['ExternalIP', 'InternalIP', 'ExternalDNS', 'InternalDNS', 'Hostname']) {
     const [first] = texts(all.filter((each) => each.type === type).map(({ address }) => address));
     if (first !== undefined) return first;
@@ -118,10 +120,10 @@ function addressOfNode(node: JsonObject): string | undefined {
 
 function readyEndpoints(slices: readonly JsonObject[]): readonly Endpoint[] {
   return slices
-    .flatMap(({ endpoints }) => listOf(endpoints))
-    .filter((endpoint) => member(endpoint, 'conditions').ready !== false)
+    .flatMap(({ endpoints }) => objectsOf(endpoints))
+    .filter((endpoint) => objectOf(endpoint.conditions).ready !== false)
     .map((endpoint) => {
-      const target = member(endpoint, 'targetRef');
+      const target = objectOf(endpoint.targetRef);
       return { node: textOf(endpoint.nodeName), pod: target.kind === 'Pod' ? textOf(target.name) : '' };
     });
 }
@@ -130,7 +132,7 @@ function serviceAccounts(namespace: string, endpoints: readonly Endpoint[], view
   const names = endpoints.flatMap(({ pod }) => {
     if (pod === '') return [];
     const value = view.get(objectKey({ group: '', kind: 'Pod', namespace, name: pod }));
-    return value === undefined ? [] : [textOf(member(value, 'spec').serviceAccountName) || 'default'];
+    return value === undefined ? [] : [textOf(objectOf(value.spec).serviceAccountName) || 'default'];
   });
   return texts(names).map((name) => ({ name, namespace }));
 }
@@ -149,7 +151,7 @@ function commonLocality(nodes: readonly (JsonObject | undefined)[]): JsonObject 
 }
 
 function portsOf(spec: JsonObject, number: 'port' | 'nodePort'): readonly JsonObject[] {
-  return listOf(spec.ports)
+  return objectsOf(spec.ports)
     .filter((port) => typeof port[number] === 'number')
     .map((port) => ({
       number: port[number],
@@ -166,24 +168,7 @@ function nodeKey(name: string): ObjectKey {
   return objectKey({ group: '', kind: 'Node', namespace: '', name });
 }
 
-function labelsOf(value: JsonObject): JsonObject {
-  return member(member(value, 'metadata'), 'labels');
-}
-
-function member(value: JsonObject, name: string): JsonObject {
-  const found = value[name];
-  return isJsonObject(found) ? found : {};
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter((item) => isJsonObject(item)) : [];
-}
-
 /** Texts that are not empty, each once, in canonical order. */
 function texts(values: readonly (JsonValue | undefined)[]): readonly string[] {
   return [...new Set(values.map(textOf))].filter((text) => text !== '').sort();
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -30,11 +30,11 @@ export function digestOf(records: Iterable<InventoryRecord>): InventoryChange['s
 
 /** As it is told to the server, in key order. */
 export function toldHolding({ state, records }: Holding): AgentHolding {
-  const { position, digest: held, revisions } = state;
+  const { position, digest: held, revisions, admitted } = state;
   const entries = [...records.values()]
     .sort((a, b) => compareText(a.key, b.key))
     .map(({ key, digest, phase, origins, scope }) => ({ key, digest, phase, origins, scope }));
-  return { position, digest: held, revisions, entries };
+  return { position, digest: held, revisions, ...(admitted === undefined ? {} : { admitted }), entries };
 }
 
 /** The fleet that what is held belongs to; undefined if nothing is held: then any fleet may have the cluster. */

@@ -11,7 +11,7 @@ import type { Random } from '../ports/random.ts';
 import type { ServerListener } from '../relay/session.ts';
 import { type Acceptance, acceptDelta } from './accept.ts';
 import { type Awaited, createAwaited } from './awaited.ts';
-import { createDrift, type Drift } from './drift.ts';
+import { createDrift, type Drift, type DriftCounts } from './drift.ts';
 import { createDurable, type Durable } from './durable.ts';
 import { type Entry, isStillSo, withEntries } from './entries.ts';
 import { createHealthTeller, type HealthTeller } from './health.ts';
@@ -54,6 +54,7 @@ export interface Keeper {
   isPaused(): boolean;
   /** Is drift put back? Not before a server was heard, where it is not known for certain what should be there. */
   repairs(): boolean;
+  driftPutBack(): DriftCounts;
   stop(): Promise<void>;
 }
 
@@ -149,6 +150,7 @@ export function createKeeper(deps: KeeperDeps, { holding, trusted }: Recovered):
     },
     isPaused: () => state.paused,
     repairs: () => state.trusted,
+    driftPutBack: state.drift.putBack,
     stop: async () => {
       state.stopping = true;
       state.health.stop();

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../model/json.ts';
-import { type ObjectKey, objectRefOf } from '../model/object-key.ts';
+import { kindOf, type ObjectKey, objectRefOf } from '../model/object-key.ts';
 import type { InventoryRecord } from '../ports/cluster-api.ts';
 
 const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
@@ -7,12 +7,6 @@ const WEBHOOKS: readonly string[] = [
   'admissionregistration.k8s.io/MutatingWebhookConfiguration',
   'admissionregistration.k8s.io/ValidatingWebhookConfiguration',
 ];
-
-/** `group/Kind` of a key. */
-export function kindOf(key: ObjectKey): string {
-  const { group, kind } = objectRefOf(key);
-  return `${group}/${kind}`;
-}
 
 /**
  * Which work goes first; lower is earlier. What others need is made first (namespaces, definitions) and removed last;

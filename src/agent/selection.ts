@@ -1,10 +1,10 @@
 import type { KindState } from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
-import { isJsonObject, type JsonObject } from '../model/json.ts';
+import type { JsonObject } from '../model/json.ts';
 import { matchesLabels } from '../model/label-selector.ts';
-import { type ObjectKey, objectRefOf } from '../model/object-key.ts';
+import { kindOf, type ObjectKey, objectRefOf } from '../model/object-key.ts';
+import { annotationOf, labelsOf } from '../model/object-metadata.ts';
 import type { LiveState } from '../ports/cluster-api.ts';
-import { kindOf } from './order.ts';
 
 /** Says of an object, or of the Namespace around it, that it stays out of input snapshots. */
 const DISCOVERY_ANNOTATION = 'fleetrelay.dev/discovery';
@@ -98,12 +98,5 @@ function whyUnseen(kinds: readonly KindState[]): string | undefined {
 }
 
 function isSwitchedOff(value: JsonObject): boolean {
-  const metadata = isJsonObject(value.metadata) ? value.metadata : {};
-  const annotations = isJsonObject(metadata.annotations) ? metadata.annotations : {};
-  return annotations[DISCOVERY_ANNOTATION] === 'disabled';
-}
-
-function labelsOf(value: JsonObject): JsonObject {
-  const metadata = isJsonObject(value.metadata) ? value.metadata : {};
-  return isJsonObject(metadata.labels) ? metadata.labels : {};
+  return annotationOf(value, DISCOVERY_ANNOTATION) === 'disabled';
 }

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { isReplicaAddress, REPLICA_ADDRESS } from '../manifest/relay-store.ts';
 import { type ClusterName, type FleetName, parseClusterName, parseFleetName } from '../model/ids.ts';
 import type { Result } from '../model/result.ts';
 import { type ListenAddress, parseListenAddress } from '../server/listen-address.ts';
@@ -35,6 +36,12 @@ export function serverAddress(text: string): ListenAddress {
     throw new InvalidArgumentError('It must be HOST:PORT of the server, for example relay.example.com:9900.');
   }
   return address;
+}
+
+/** `HOST:PORT` or the address of the API of a replica. */
+export function replicaAddress(text: string): string {
+  if (!isReplicaAddress(text)) throw new InvalidArgumentError(`It ${REPLICA_ADDRESS}.`);
+  return text;
 }
 
 /** At least eight digits of a digest: shorter beginnings are too easily mistyped into another one. */

@@ -3,7 +3,7 @@ import type { CliContext } from './command.ts';
 
 const MAX_NAME = 200;
 
-/** Who asks for a change, for the record: the option, else the account of this process. It is a note, not a proof. */
+/** Who asks for a change, for a server that knows no names: the option, else the account of this process. It is a note, not a proof. */
 export function callerName(context: CliContext, as: string | undefined): string {
   return (as ?? context.env.FLEETRELAY_USER ?? account()).slice(0, MAX_NAME);
 }

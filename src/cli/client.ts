@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { AuditEntry } from '../ports/audit-log.ts';
 import type {
   ApprovalView,
   ClusterView,
@@ -13,6 +14,7 @@ import type {
 } from '../server/api.ts';
 import type { ErrorBody } from '../server/http-error.ts';
 import { isLoopback } from '../server/listen-address.ts';
+import { type ApiCall, type ApiResponse, askApi, type CallTls, DEADLINE_SECONDS } from './api-call.ts';
 import { CliError } from './cli-error.ts';
 import type { CliContext } from './command.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
@@ -31,19 +33,26 @@ export interface ApiClient {
   approve(digest: string, by: string): Promise<ApprovalView>;
   accept(source: string, revision: string, by: string): Promise<SourceView>;
   replaceCluster(cluster: string, by: string): Promise<ClusterView>;
-  /** What stands beside the API as plain text: `readyz`, `metrics`. */
-  text(path: string): Promise<string>;
+  suspendCluster(cluster: string, by: string, reason: string): Promise<ClusterView>;
+  resumeCluster(cluster: string, by: string): Promise<ClusterView>;
+  suspendSource(source: string, by: string, reason: string): Promise<SourceView>;
+  resumeSource(source: string, by: string): Promise<SourceView>;
+  /** The newest entries of the audit log, oldest first. */
+  audit(limit: number): Promise<readonly AuditEntry[]>;
 }
 
 /** How the server is found and spoken to. */
 export interface ApiOptions {
   readonly api?: string;
   readonly apiTokenFile?: string;
+  readonly apiCaFile?: string;
+  readonly apiCertFile?: string;
+  readonly apiKeyFile?: string;
 }
 
 const DEFAULT_API = 'http://127.0.0.1:9980';
-const DEADLINE_MS = 15_000;
 const MAX_TOKEN_BYTES = 4_096;
+const MAX_PEM_BYTES = 1 << 20;
 
 const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
   400: EXIT.usage,
@@ -53,14 +62,17 @@ const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
   409: EXIT.refused,
 };
 
-/** Adds the options that say which server to ask. */
+/** Adds the options that say which server to ask, and who asks. */
 export function withApiOptions(command: Command): Command {
   return command
     .option('--api <url>', `address of the server (environment: FLEETRELAY_API; default: ${DEFAULT_API})`)
     .option(
       '--api-token-file <file>',
-      'file with the API token (environment: FLEETRELAY_API_TOKEN is the token itself)',
-    );
+      'file with your API token (environment: FLEETRELAY_API_TOKEN_FILE, or FLEETRELAY_API_TOKEN is the token itself)',
+    )
+    .option('--api-ca-file <file>', 'CA to trust for an https address (environment: FLEETRELAY_API_CA_FILE)')
+    .option('--api-cert-file <file>', 'your client certificate (environment: FLEETRELAY_API_CERT_FILE)')
+    .option('--api-key-file <file>', 'its key (environment: FLEETRELAY_API_KEY_FILE)');
 }
 
 /** The server's address as it was told, for people. */
@@ -68,15 +80,45 @@ export function serverOf(context: CliContext, options: ApiOptions): string {
   return options.api ?? context.env.FLEETRELAY_API ?? DEFAULT_API;
 }
 
-/** Finds the server's address and token in options and environment. */
+/** Finds the server's address, and what the caller proves a name with, in options and environment. */
 export async function connect(context: CliContext, options: ApiOptions): Promise<ApiClient> {
   const base = apiUrl(serverOf(context, options));
+  const { env } = context;
+  const tokenFile = options.apiTokenFile ?? env.FLEETRELAY_API_TOKEN_FILE;
   const token =
-    options.apiTokenFile === undefined ? context.env.FLEETRELAY_API_TOKEN : await tokenFrom(options.apiTokenFile);
-  if (token !== undefined && base.protocol === 'http:' && !isLoopback(base.hostname.replaceAll(/[[\]]/g, ''))) {
+    options.apiTokenFile === undefined && env.FLEETRELAY_API_TOKEN !== undefined
+      ? env.FLEETRELAY_API_TOKEN
+      : tokenFile === undefined
+        ? undefined
+        : await tokenFrom(tokenFile);
+  if (token !== undefined && base.protocol === 'http:' && !isLocal(base)) {
     context.stderr.write(`warning: the API token travels unencrypted to ${base.host}; use https\n`);
   }
-  return createApiClient(base, token);
+  return createApiClient({ base, token, tls: await tlsFrom(context, options) });
+}
+
+async function tlsFrom({ env }: CliContext, options: ApiOptions): Promise<CallTls> {
+  const caFile = options.apiCaFile ?? env.FLEETRELAY_API_CA_FILE;
+  const certFile = options.apiCertFile ?? env.FLEETRELAY_API_CERT_FILE;
+  const keyFile = options.apiKeyFile ?? env.FLEETRELAY_API_KEY_FILE;
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    throw new CliError(EXIT.usage, '--api-cert-file and --api-key-file belong together');
+  }
+  return {
+    ...(caFile === undefined ? {} : { ca: await pemFrom(caFile, 'the CA of the server') }),
+    ...(certFile === undefined ? {} : { certificate: await pemFrom(certFile, 'your client certificate') }),
+    ...(keyFile === undefined ? {} : { key: await pemFrom(keyFile, 'the key of your client certificate') }),
+  };
+}
+
+async function pemFrom(file: string, what: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new CliError(EXIT.usage, `cannot read ${what} from ${file}: ${reasonOf(cause)}`);
+  });
+  if (!text.includes('-----BEGIN ') || text.length > MAX_PEM_BYTES) {
+    throw new CliError(EXIT.usage, `${file} should hold ${what} and is no PEM file`);
+  }
+  return text;
 }
 
 function apiUrl(text: string): URL {
@@ -97,88 +139,109 @@ async function tokenFrom(file: string): Promise<string> {
   return token;
 }
 
-function createApiClient(base: URL, token: string | undefined): ApiClient {
+/** A server, and what the caller shows it. */
+interface Server {
+  readonly base: URL;
+  readonly token: string | undefined;
+  readonly tls: CallTls;
+}
+
+function createApiClient(server: Server): ApiClient {
   const get = <Value>(path: string, query: Readonly<Record<string, string>> = {}): Promise<Value> =>
-    call<Value>(base, token, `${path}${Object.keys(query).length === 0 ? '' : `?${new URLSearchParams(query)}`}`);
+    call<Value>(server, `${path}${Object.keys(query).length === 0 ? '' : `?${new URLSearchParams(query)}`}`);
   const list = async <Value>(path: string, query?: Readonly<Record<string, string>>): Promise<readonly Value[]> =>
     (await get<{ readonly items: readonly Value[] }>(path, query)).items;
   const post = <Value>(path: string, body: Readonly<Record<string, string>>): Promise<Value> =>
-    call<Value>(base, token, path, body);
+    call<Value>(server, path, body);
+  const cluster = (name: string, act: string): string => `clusters/${encodeURIComponent(name)}/${act}`;
+  const source = (name: string, act: string): string => `sources/${encodeURIComponent(name)}/${act}`;
   return {
     status: () => get('status'),
     clusters: () => list('clusters'),
-    outputs: (cluster) => list('outputs', cluster === undefined ? {} : { cluster }),
-    desired: (cluster) => list('desired', { cluster }),
+    outputs: (name) => list('outputs', name === undefined ? {} : { cluster: name }),
+    desired: (name) => list('desired', { cluster: name }),
     sources: () => list('sources'),
     removals: () => list('removals'),
     diagnostics: () => list('diagnostics'),
-    explain: (cluster, object) => get('explain', { cluster, object }),
+    explain: (name, object) => get('explain', { cluster: name, object }),
     approve: (digest, by) => post('approvals', { digest, by }),
-    accept: (source, revision, by) => post(`sources/${encodeURIComponent(source)}/accept`, { revision, by }),
-    replaceCluster: (cluster, by) => post(`clusters/${encodeURIComponent(cluster)}/replace`, { by }),
-    text: (path) => plainText(base, token, path),
+    accept: (name, revision, by) => post(source(name, 'accept'), { revision, by }),
+    replaceCluster: (name, by) => post(cluster(name, 'replace'), { by }),
+    suspendCluster: (name, by, reason) => post(cluster(name, 'suspend'), { by, reason }),
+    resumeCluster: (name, by) => post(cluster(name, 'resume'), { by }),
+    suspendSource: (name, by, reason) => post(source(name, 'suspend'), { by, reason }),
+    resumeSource: (name, by) => post(source(name, 'resume'), { by }),
+    audit: (limit) => list('audit', { limit: String(limit) }),
   };
 }
 
-async function plainText(base: URL, token: string | undefined, path: string): Promise<string> {
-  const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+/** Asks; an act that only the leader may do is asked of it, once. */
+async function call<Value>(server: Server, path: string, body?: ApiCall['body']): Promise<Value> {
+  const first = await ask(server, path, body);
+  const leader = leaderIn(server, first);
+  if (leader === undefined) return answerOf<Value>(server.base, first);
+  return answerOf<Value>(leader, await ask({ ...server, base: leader }, path, body));
+}
+
+async function ask({ base, token, tls }: Server, path: string, body: ApiCall['body']): Promise<ApiResponse> {
   try {
-    const response = await fetch(new URL(path, base), {
-      headers,
-      redirect: 'error',
-      signal: AbortSignal.timeout(DEADLINE_MS),
-    });
-    return await response.text();
+    const url = new URL(`api/v1/${path}`, base);
+    return await askApi({ url, token, tls, ...(body === undefined ? {} : { body }) });
   } catch (cause) {
     throw unreachable(base, cause);
   }
 }
 
-async function call<Value>(
-  base: URL,
-  token: string | undefined,
-  path: string,
-  body?: Readonly<Record<string, string>>,
-): Promise<Value> {
-  const headers: Record<string, string> = { Accept: 'application/json' };
-  if (token !== undefined) headers.Authorization = `Bearer ${token}`;
-  const init: RequestInit = { headers, redirect: 'error', signal: AbortSignal.timeout(DEADLINE_MS) };
-  if (body !== undefined) {
-    headers['Content-Type'] = 'application/json';
-    Object.assign(init, { method: 'POST', body: JSON.stringify(body) });
-  }
-  let response: Response;
-  let text: string;
-  try {
-    response = await fetch(new URL(`api/v1/${path}`, base), init);
-    text = await response.text();
-  } catch (cause) {
-    throw unreachable(base, cause);
-  }
-  return answerOf<Value>(base, response, text);
+/** Where the one is that leads; undefined: nothing was said of it, or going there would show a token to listeners. */
+function leaderIn({ base, token }: Server, { status, text }: ApiResponse): URL | undefined {
+  if (status !== 409) return undefined;
+  const { reason, leader } = errorIn(text);
+  if (reason !== 'NotLeader' || typeof leader !== 'string') return undefined;
+  const address = /^https?:\/\//.test(leader) ? leader : `${base.protocol}//${leader}`;
+  const url = URL.canParse(address) ? apiUrl(address) : undefined;
+  if (url === undefined || url.protocol === 'https:') return url;
+  const overheard = base.protocol === 'https:' || (token !== undefined && isLocal(base) && !isLocal(url));
+  return overheard ? undefined : url;
 }
 
-function answerOf<Value>(base: URL, response: Response, text: string): Value {
+function isLocal({ hostname }: URL): boolean {
+  return isLoopback(hostname.replaceAll(/[[\]]/g, ''));
+}
+
+function errorIn(text: string): Partial<ErrorBody['error']> {
+  try {
+    return (JSON.parse(text) as Partial<ErrorBody> | null)?.error ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function answerOf<Value>(base: URL, { status, statusText, text }: ApiResponse): Value {
   let answer: unknown;
   try {
     answer = JSON.parse(text);
   } catch {
     throw new CliError(EXIT.unreachable, `what answers at ${base.origin} is no fleetrelay server (not JSON)`);
   }
-  if (response.ok) return answer as Value;
-  const message = printable(String((answer as Partial<ErrorBody> | null)?.error?.message ?? response.statusText));
-  const hint = response.status === 401 ? 'give the token with --api-token-file or in FLEETRELAY_API_TOKEN' : undefined;
-  throw new CliError(EXIT_OF_STATUS[response.status] ?? EXIT.unreachable, message, hint);
+  if (status >= 200 && status < 300) return answer as Value;
+  const message = printable(String((answer as Partial<ErrorBody> | null)?.error?.message ?? statusText));
+  const hint =
+    status === 401
+      ? 'give your token with --api-token-file or in FLEETRELAY_API_TOKEN, or a certificate with --api-cert-file'
+      : undefined;
+  throw new CliError(EXIT_OF_STATUS[status] ?? EXIT.unreachable, message, hint);
 }
 
 function unreachable(base: URL, cause: unknown): CliError {
   if (cause instanceof Error && cause.name === 'TimeoutError') {
-    return new CliError(EXIT.unreachable, `the server at ${base.origin} did not answer within ${DEADLINE_MS / 1000} s`);
+    return new CliError(EXIT.unreachable, `the server at ${base.origin} did not answer within ${DEADLINE_SECONDS} s`);
   }
   return new CliError(
     EXIT.unreachable,
     `no server answers at ${base.origin} (${reasonOf(cause)})`,
-    'start one with `fleetrelay serve`, or name it with --api',
+    /CERT|SIGNED|ISSUER|ALTNAME|SSL|TLS/.test(reasonOf(cause))
+      ? 'trust its CA with --api-ca-file; the address must be one that its certificate is for'
+      : 'start one with `fleetrelay serve`, or name it with --api',
   );
 }
 

@@ -21,7 +21,10 @@ export const EXIT_CODE_MEANINGS: readonly (readonly [code: ExitCode, meaning: st
   ],
   [EXIT.usage, 'the command line is wrong'],
   [EXIT.unreachable, 'no server answers, or not in time'],
-  [EXIT.refused, 'the server refused: a missing or wrong token, or a state that does not allow it'],
+  [
+    EXIT.refused,
+    'the server refused: a missing or wrong token or certificate, a role that may not, or a state that does not allow it',
+  ],
   [EXIT.notFound, 'there is no such cluster, object, source, revision or held removal'],
   [EXIT.internal, 'a bug in fleetrelay'],
   [EXIT.interrupted, 'stopped by a second Ctrl-C before everything was closed'],

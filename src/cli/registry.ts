@@ -52,13 +52,18 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'source',
-    summary: 'list sources, accept a refused revision',
+    summary: 'list sources, accept a refused revision, suspend and resume',
     load: async () => (await import('./commands/source.ts')).sourceCommand,
   },
   {
     name: 'cluster',
-    summary: 'register, list, deregister or replace clusters; token of a cluster',
+    summary: 'register, list, deregister, replace or suspend clusters; token of a cluster',
     load: async () => (await import('./commands/cluster.ts')).clusterCommand,
+  },
+  {
+    name: 'audit',
+    summary: 'what people asked to be done, and what became of it',
+    load: async () => (await import('./commands/audit.ts')).auditCommand,
   },
   {
     name: 'check',

@@ -1,4 +1,5 @@
 import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
+import type { AuditEntry } from '../ports/audit-log.ts';
 import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../server/api.ts';
 import type { Column } from './output.ts';
 import type { Tone } from './style.ts';
@@ -42,8 +43,10 @@ export const SOURCE_COLUMNS: readonly Column<SourceView>[] = [
   { title: 'SOURCE', text: ({ name }) => name },
   {
     title: 'STATE',
-    text: ({ state, partial }) => (partial ? `${state}, partial` : state),
-    tone: ({ state, partial }) => (state !== 'synced' ? 'bad' : partial ? 'warn' : 'good'),
+    text: ({ state, partial, suspended }) =>
+      [state, ...(partial ? ['partial'] : []), ...(suspended === null ? [] : ['suspended'])].join(', '),
+    tone: ({ state, partial, suspended }) =>
+      state !== 'synced' ? 'bad' : partial || suspended !== null ? 'warn' : 'good',
   },
   { title: 'REVISION', text: ({ revision }) => revision?.slice(0, SHORT_REVISION) ?? '-' },
   { title: 'WAITING', text: ({ refusedRevision }) => refusedRevision?.slice(0, SHORT_REVISION) ?? '-' },
@@ -104,6 +107,30 @@ export interface RemovalRow {
 export function removalRows(sets: readonly HeldRemovalsView[]): readonly RemovalRow[] {
   return sets.flatMap((set) => set.removals.map(({ cluster, object }) => ({ set, cluster, object })));
 }
+
+const STAGE_TONES: Readonly<Record<AuditEntry['stage'], Tone>> = {
+  asked: 'faint',
+  done: 'good',
+  refused: 'warn',
+  failed: 'bad',
+};
+
+export const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
+  { title: 'AT', text: ({ at }) => at },
+  { title: 'WHO', text: ({ who }) => (who === '' ? '-' : who) },
+  { title: 'PROVEN BY', text: ({ proof }) => proof },
+  { title: 'FROM', text: ({ from }) => (from === '' ? '-' : from) },
+  { title: 'STAGE', text: ({ stage }) => stage, tone: ({ stage }) => STAGE_TONES[stage] },
+  { title: 'ACT', text: ({ act }) => act },
+  {
+    title: 'WITH',
+    text: ({ details }) =>
+      Object.entries(details)
+        .map(([name, value]) => `${name}=${String(value)}`)
+        .join(' '),
+  },
+  { title: 'MESSAGE', text: ({ message }) => message },
+];
 
 export const DIAGNOSTIC_COLUMNS: readonly Column<Diagnostic>[] = [
   {

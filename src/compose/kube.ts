@@ -26,6 +26,9 @@ export interface Kube {
   readonly namespace: string;
 }
 
+/** Of an object only whether it is there and what its metadata say: for `accept` of a request. */
+export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+
 /** What every command that speaks to an API server works with. */
 export function systemDeps() {
   return { clock: createSystemClock(), random: createSystemRandom(), log: createPinoLog({ level: 'error' }) };

@@ -1,4 +1,5 @@
 import type { ClusterName, FleetName } from '../model/ids.ts';
+import type { ReplicasConfig, StoreConfig } from '../model/relay-config.ts';
 import type { ListenAddress } from '../server/listen-address.ts';
 
 /** What a long-running root writes to, and what it is told about the process. */
@@ -34,14 +35,24 @@ export interface ServeOptions {
   /** Of the relay. */
   readonly listen?: ListenAddress;
   readonly http?: ListenAddress;
+  /** Of health and metrics. */
+  readonly metrics?: ListenAddress;
   readonly apiTokenFile?: string;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
   /** Names and addresses that a certificate made on first start is valid for, besides the obvious ones. */
   readonly tlsNames: readonly string[];
-  readonly relaySecretFile?: string;
-  /** Relay without TLS; on loopback only. */
+  /** At most two. */
+  readonly relaySecretFiles: readonly string[];
+  /** Relay without TLS; on loopback only, unless it may listen anywhere. */
   readonly insecure: boolean;
+  readonly insecureListenAnywhere: boolean;
+  /** A path in it is as written. */
+  readonly store?: StoreConfig;
+  readonly storePasswordFile?: string;
+  readonly replicas?: ReplicasConfig['mode'];
+  /** HOST:PORT or URL at which the API of this replica is reached. */
+  readonly advertise?: string;
   readonly logLevel: LogLevel;
 }
 
@@ -52,8 +63,11 @@ export type AgentOptions = DirectoryAgentOptions | KubernetesAgentOptions;
 export interface CommonAgentOptions {
   readonly cluster: ClusterName;
   readonly server: ListenAddress;
+  /** Left out: what `RELAY_TOKEN` says, if it says anything. */
   readonly tokenFile?: string;
   readonly caFile?: string;
+  /** A client certificate that somebody else sees to; left out: the server issues one, if it does so. */
+  readonly certificate?: { readonly certFile: string; readonly keyFile: string };
   /** Where it keeps what it was sent last. */
   readonly dataDir?: string;
   /** Where health and metrics are served; nowhere if left out. */

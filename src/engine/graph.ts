@@ -1,8 +1,11 @@
-import type { GuardLimits, Placement } from '../model/desired.ts';
+import type { GuardLimits, Placement, ServiceMirror } from '../model/desired.ts';
+import type { LedgerEntry } from '../model/ledger.ts';
 import type { CommitReport, Contribution, Derived, Graph, Index } from './collections/types.ts';
+import { type ApprovalValue, deriveRemovalApprovals } from './fleet/approvals.ts';
 import { type ClusterValue, deriveClusters, indexClusters } from './fleet/clusters.ts';
 import type { Declared } from './fleet/declared.ts';
 import { deriveGuardLimits, derivePolicy, type PolicyValue } from './fleet/policy.ts';
+import { deriveSafeMode, type SafeMode } from './fleet/safe-mode.ts';
 import {
   type DocumentValue,
   deriveDocuments,
@@ -13,14 +16,17 @@ import {
   type SourceProof,
 } from './fleet/sources.ts';
 import { declareInputs, type EngineInputs } from './inputs.ts';
-import { type Decision, deriveDecisions } from './output/decisions.ts';
+import type { Decision } from './output/decision.ts';
+import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
 import { deriveOutputs, type Output } from './output/outputs.ts';
 import { derivePending, type PendingChange } from './output/pending.ts';
 import { type Assignment, deriveAssignments } from './placement/assignments.ts';
-import { type Candidate, deriveCandidates } from './placement/candidates.ts';
+import { type Candidate, deriveCandidates, deriveWants } from './placement/candidates.ts';
 import { deriveKindScopes } from './placement/kind-scopes.ts';
 import { derivePlacements, indexPlacements, type PlacementValue } from './placement/placements.ts';
+import { indexLiveServices } from './services/live-services.ts';
+import { deriveMirrors, type MirrorValue, type ServiceExport } from './services/mirrors.ts';
 import { deriveProgress, healthGroup, type Progress, progressStates } from './status/progress.ts';
 
 /** The engine: inputs to stage, a commit, and everything that follows from them. outputs = f(inputs, ledger), pure. */
@@ -31,12 +37,17 @@ export interface Engine {
   readonly sourceProofs: Derived<SourceProof>;
   readonly clusters: Derived<ClusterValue>;
   readonly policy: Derived<PolicyValue>;
+  readonly removalApprovals: Derived<readonly Contribution<ApprovalValue>[]>;
   readonly limits: Derived<GuardLimits>;
   readonly placementDeclarations: Derived<Declared<Placement>>;
   readonly placements: Derived<PlacementValue>;
   readonly placementsByFolder: Index<PlacementValue>;
   readonly assignments: Derived<Assignment>;
+  readonly mirrorDeclarations: Derived<Declared<ServiceMirror>>;
+  readonly mirrors: Derived<MirrorValue>;
+  readonly exports: Derived<ServiceExport>;
   readonly candidates: Derived<readonly Contribution<Candidate>[]>;
+  readonly safeMode: SafeMode;
   readonly decisions: Derived<Decision>;
   readonly outputs: Derived<Output>;
   readonly pending: Derived<PendingChange>;
@@ -61,6 +72,8 @@ export interface EngineIndexes {
   readonly progress: Index<Progress>;
   /** What is applied and whose health is known, by {@link healthGroup}. */
   readonly health: Index<Progress>;
+  /** What was accepted, by the clusters that it could have read. */
+  readonly ledgerByScope: Index<LedgerEntry>;
   /** By object key, across clusters. */
   readonly progressByObject: Index<Progress>;
 }
@@ -70,10 +83,54 @@ export function progressGroup(cluster: string, state: string, source = ''): stri
   return `${source}/${cluster}/${state}`;
 }
 
-/** Wires the whole graph: reading this function is reading the system. */
+/** Wires the whole graph: reading this function and the two that it calls is reading the system. */
 export function createEngine(graph: Graph): Engine {
   const inputs = declareInputs(graph);
-  const { files, sources, fleet, agents, results, ledger, approvals, heldRemovals, recentRemovals } = inputs;
+  const desired = wireDesired(graph, inputs);
+  const held = wireOutputs(graph, inputs, desired);
+  const { declared: placementDeclarations, mirroring, ...wanted } = desired;
+
+  // How far it got.
+  const progress = deriveProgress(graph, held.outputs, inputs.results, inputs.agents, inputs.ledger);
+
+  const collections = {
+    documents: wanted.documents,
+    clusters: wanted.clusters,
+    policy: wanted.policy,
+    removalApprovals: wanted.removalApprovals,
+    placementDeclarations,
+    placements: wanted.placements,
+    assignments: wanted.assignments,
+    mirrorDeclarations: mirroring.declared,
+    mirrors: mirroring.mirrors,
+    exports: mirroring.exports,
+    candidates: wanted.candidates,
+    decisions: held.decisions,
+    outputs: held.outputs,
+    pending: held.pending,
+    progress,
+  };
+  const { safeMode, proofs, limits } = held;
+  return {
+    graph,
+    inputs,
+    ...collections,
+    sourceProofs: proofs,
+    limits,
+    safeMode,
+    placementsByFolder: wanted.placementsByFolder,
+    indexes: declareIndexes(graph, inputs, collections),
+    derived: [
+      ...Object.values(collections),
+      ...[mirroring.feeds, wanted.wants, safeMode.mode, safeMode.unseen, proofs, limits],
+    ],
+    commit: () => graph.commit(),
+  };
+}
+
+/** From files and live state to what each cluster is wanted to hold. */
+function wireDesired(graph: Graph, inputs: EngineInputs) {
+  const { files, sources, agents, ledger, live } = inputs;
 
   // What the sources declare.
   const documents = deriveDocuments(graph, files);
@@ -81,7 +138,8 @@ export function createEngine(graph: Graph): Engine {
   const declarations = { documents, sources, fileProofs, doubts: indexDoubts(graph, fileProofs) };
   const clusters = deriveClusters(graph, declarations, inputs.lastReadClusters);
   const policy = derivePolicy(graph, declarations, inputs.lastReadPolicy);
-  const limits = deriveGuardLimits(graph, fleet, policy, inputs.lastReadPolicy);
+
+  const removalApprovals = deriveRemovalApprovals(graph, documents);
 
   // Who gets what.
   const clustersByPosting = indexClusters(graph, clusters);
@@ -89,61 +147,44 @@ export function createEngine(graph: Graph): Engine {
   const placementsByFolder = indexPlacements(graph, placements);
   const assignments = deriveAssignments(graph, documents, placementsByFolder, clustersByPosting);
   const kindScopes = deriveKindScopes(graph, { documents, kinds: inputs.kinds, ledger });
-  const candidates = deriveCandidates(graph, { ...declarations, assignments, kindScopes, agents });
 
-  // What each cluster should hold: removal needs proof, and passes the guards.
+  // What is known of one cluster in others: scoped by desired state alone.
+  const liveServices = indexLiveServices(graph, live);
+  const mirroring = deriveMirrors(graph, declarations, inputs.lastReadMirrors, clustersByPosting, liveServices);
+
+  const wants = deriveWants(graph, assignments, mirroring.exports);
+  const candidates = deriveCandidates(graph, { ...declarations, wants, kindScopes, agents, live, liveServices });
+  const placing = { declared, placements, placementsByFolder, assignments };
+  return { documents, fileProofs, clusters, policy, removalApprovals, ...placing, mirroring, wants, candidates };
+}
+
+/** From what is wanted and what is held to what is sent: removal needs proof and sight, and passes the guards. */
+function wireOutputs(graph: Graph, inputs: EngineInputs, desired: ReturnType<typeof wireDesired>) {
+  const { fleet, ledger } = inputs;
+  const { documents, clusters, policy, declared, placements, assignments, mirroring, wants, candidates } = desired;
   const proofs = deriveSourceProofs(
     graph,
-    fileProofs,
-    [documents.failures, assignments.failures, candidates.failures],
-    [declared.failures, placements.failures],
+    desired.fileProofs,
+    [documents, assignments, mirroring.feeds, mirroring.exports, wants, candidates].map(({ failures }) => failures),
+    [declared, placements, mirroring.declared, mirroring.mirrors].map(({ failures }) => failures),
   );
+  const safeMode = deriveSafeMode(graph, { ...inputs, policy, clusters });
+  const doubts = indexDoubts(graph, proofs);
+  const documentsByFile = indexDocumentsByFile(graph, documents);
   const decisions = deriveDecisions(graph, {
-    candidates,
-    ledger,
-    clusters,
-    sources,
-    proofs,
-    doubts: indexDoubts(graph, proofs),
-    documentsByFile: indexDocumentsByFile(graph, documents),
+    ...inputs,
+    ...{ candidates, clusters, proofs, doubts, documentsByFile, safeMode },
   });
-  const guards = deriveGuards(graph, { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals });
-  const outputs = deriveOutputs(graph, { decisions, guards, approvals, heldRemovals });
+  const limits = deriveGuardLimits(graph, fleet, policy, inputs.lastReadPolicy);
+  const guards = deriveGuards(graph, { ...inputs, decisions, clusters, limits });
+  const outputs = deriveOutputs(graph, { ...inputs, decisions, guards });
   const pending = derivePending(graph, outputs, ledger);
-
-  // How far it got.
-  const progress = deriveProgress(graph, outputs, results, agents, ledger);
-
-  const collections = {
-    documents,
-    clusters,
-    policy,
-    placementDeclarations: declared,
-    placements,
-    assignments,
-    candidates,
-    decisions,
-    outputs,
-    pending,
-    progress,
-  };
-  const indexes = declareIndexes(graph, collections);
-  const derived = Object.values(collections);
-  return {
-    graph,
-    inputs,
-    ...collections,
-    sourceProofs: proofs,
-    limits,
-    placementsByFolder,
-    indexes,
-    derived,
-    commit: () => graph.commit(),
-  };
+  return { proofs, safeMode, decisions, limits, outputs, pending };
 }
 
 function declareIndexes(
   graph: Graph,
+  inputs: EngineInputs,
   from: Pick<Engine, 'assignments' | 'candidates' | 'outputs' | 'progress'>,
 ): EngineIndexes {
   return {
@@ -166,6 +207,7 @@ function declareIndexes(
             healthGroup(partition, health.state, source),
           ),
     ),
+    ledgerByScope: graph.index('ledgerByScope', inputs.ledger, ({ value }) => value.scope),
     progressByObject: graph.index('progressByObject', from.progress, ({ key }) => [key]),
   };
 }

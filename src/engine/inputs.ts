@@ -1,8 +1,16 @@
 import type { KindState, LiveObject, ObjectResult } from '../model/agent.ts';
 import type { DocumentContent } from '../model/desired.ts';
-import type { LastReadCluster, LastReadPlacement, LastReadPolicy, LedgerEntry } from '../model/ledger.ts';
+import type {
+  ApprovalVerdict,
+  LastReadCluster,
+  LastReadMirror,
+  LastReadPlacement,
+  LastReadPolicy,
+  LedgerEntry,
+} from '../model/ledger.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
 import type { Graph, Input } from './collections/types.ts';
+import type { Hold } from './output/decision.ts';
 
 /** A file without what is provenance only (its blob, the documents' places in it). */
 export type FileValue =
@@ -34,6 +42,11 @@ export interface AgentValue {
   readonly trouble: string;
   /** The first complete input snapshot has arrived, ever. */
   readonly warm: boolean;
+  /**
+   * It may have been warm before the store was lost: an inventory of that time names it. What is in an inventory and could
+   * have read it waits for its snapshot; anything else does not.
+   */
+  readonly presumedWarm: boolean;
   /** The cluster takes kinds as they are written (a directory): an object without namespace is cluster-scoped there. */
   readonly kindsAsWritten: boolean;
 }
@@ -42,6 +55,18 @@ export interface AgentValue {
 export interface FleetSettings {
   /** How far a repository may loosen what protects the fleet. */
   readonly bounds: PolicyBounds;
+  /**
+   * Who judges removals: this process does (`judge`), or another replica does, and a removal waits for its clearance
+   * (`clerk`).
+   */
+  readonly role: 'judge' | 'clerk';
+  /** The safe start window of this process has passed; it counts only while safe mode is off. */
+  readonly startWindowOver: boolean;
+}
+
+/** A cluster's input snapshot is here, whole as it was at `since` (milliseconds since 1970). */
+export interface SnapshotValue {
+  readonly since: number;
 }
 
 /** Everything the engine computes from: the inputs proper, and the ledger's parts. */
@@ -56,6 +81,8 @@ export interface EngineInputs {
   readonly agents: Input<AgentValue>;
   /** By cluster and object key: the clusters' input snapshots. */
   readonly live: Input<LiveObject>;
+  /** By cluster name, in the empty partition: a cluster without an entry is unknown, never empty. */
+  readonly snapshots: Input<SnapshotValue>;
   /** By cluster and `group/Kind`: could all objects of the kind be listed? */
   readonly kinds: Input<KindState>;
   /** By cluster and object key. */
@@ -66,12 +93,18 @@ export interface EngineInputs {
   readonly lastReadClusters: Input<LastReadCluster>;
   /** Ledger: by Placement name, in the empty partition. */
   readonly lastReadPlacements: Input<LastReadPlacement>;
+  /** Ledger: by ServiceMirror name, in the empty partition. */
+  readonly lastReadMirrors: Input<LastReadMirror>;
   /** Ledger: one entry, key and partition empty. */
   readonly lastReadPolicy: Input<LastReadPolicy>;
-  /** Ledger: removals that were held at the last commit, by cluster and object key; the value says why. */
-  readonly heldRemovals: Input<string>;
+  /** Ledger: removals that were held at the last commit, by cluster and object key, and why. */
+  readonly heldRemovals: Input<Hold>;
   /** Ledger: removals that a person has approved, by cluster and object key. */
   readonly approvals: Input<true>;
+  /** Ledger: what became of RemovalApprovals, by name in the empty partition. */
+  readonly approvalVerdicts: Input<ApprovalVerdict>;
+  /** Removals that the replica that judges has let pass, by cluster and object key; counts for a clerk. */
+  readonly clearances: Input<true>;
   /** Ledger: how many objects were removed from a cluster within the guards' window; by cluster in the empty partition. */
   readonly recentRemovals: Input<number>;
 }
@@ -84,14 +117,18 @@ export function declareInputs(graph: Graph): EngineInputs {
     fleet: graph.input<FleetSettings>('fleet'),
     agents: graph.input<AgentValue>('agents'),
     live: graph.input<LiveObject>('live', { live: true, equals: (a, b) => a.digest === b.digest && a.key === b.key }),
+    snapshots: graph.input<SnapshotValue>('snapshots'),
     kinds: graph.input<KindState>('kinds'),
     results: graph.input<ObjectResult>('results'),
     ledger: graph.input<LedgerEntry>('ledger'),
     lastReadClusters: graph.input<LastReadCluster>('lastReadClusters'),
     lastReadPlacements: graph.input<LastReadPlacement>('lastReadPlacements'),
+    lastReadMirrors: graph.input<LastReadMirror>('lastReadMirrors'),
     lastReadPolicy: graph.input<LastReadPolicy>('lastReadPolicy'),
-    heldRemovals: graph.input<string>('heldRemovals'),
+    heldRemovals: graph.input<Hold>('heldRemovals'),
     approvals: graph.input<true>('approvals'),
+    approvalVerdicts: graph.input<ApprovalVerdict>('approvalVerdicts'),
+    clearances: graph.input<true>('clearances'),
     recentRemovals: graph.input<number>('recentRemovals'),
   };
 }

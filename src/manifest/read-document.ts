@@ -1,7 +1,9 @@
 import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { readApproval } from './kinds/approval.ts';
 import { readCluster } from './kinds/cluster.ts';
 import { readDataplane } from './kinds/dataplane.ts';
+import { readMirror } from './kinds/mirror.ts';
 import { readObject } from './kinds/object.ts';
 import { readPlacement } from './kinds/placement.ts';
 import { readPolicy } from './kinds/policy.ts';
@@ -21,12 +23,14 @@ const ENGINE_KINDS: Readonly<Record<string, EngineKind>> = {
   'core.gardener.cloud/Shoot': { versions: ['v1beta1'], read: readShoot },
   'fleetrelay.dev/FleetPolicy': { versions: ['v1alpha1'], read: readPolicy },
   'fleetrelay.dev/Placement': { versions: ['v1alpha1'], read: readPlacement },
+  'fleetrelay.dev/RemovalApproval': { versions: ['v1alpha1'], read: readApproval },
+  'fleetrelay.dev/ServiceMirror': { versions: ['v1alpha1'], read: readMirror },
   'fleetrelay.dev/RelayConfig': { versions: ['v1alpha1'], read: refuseRelayConfig },
   'kuma.io/Dataplane': { versions: ['v1alpha1'], read: readDataplane },
 };
 
 const OWN_GROUP = 'fleetrelay.dev';
-const OWN_KINDS = ['FleetPolicy', 'Placement'];
+const OWN_KINDS = ['FleetPolicy', 'Placement', 'RemovalApproval', 'ServiceMirror'];
 
 /** Reads one document, whatever it is. */
 export function readDocument(document: JsonValue): DocumentReading {

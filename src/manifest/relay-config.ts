@@ -2,18 +2,15 @@ import { type RelayConfig as ConfigDocument, type Source, validate } from '../..
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { parseFleetName, parseSourceName, type SourceName } from '../model/ids.ts';
 import { isJsonObject } from '../model/json.ts';
-import {
-  customKindNames,
-  type RelayConfig,
-  type RelayTls,
-  type SourceConfig,
-  type StatusTarget,
-} from '../model/relay-config.ts';
+import { customKindNames, type RelayConfig, type SourceConfig, type StatusTarget } from '../model/relay-config.ts';
 import { check } from './kinds/reading.ts';
 import { defaultDecodeLimits } from './limits.ts';
 import { type FieldPath, type FieldProblem, fieldError } from './problem.ts';
 import { type Finding, inOrder, isClean, readFile } from './read-file.ts';
+import { readHttp, readRelay } from './relay-listen.ts';
+import { withRenamed } from './relay-renames.ts';
 import { readCredentials, readSecret } from './relay-secrets.ts';
+import { readReplicas, readStore } from './relay-store.ts';
 import { repositoryProblem, subFolderProblem } from './repository-address.ts';
 
 /** The server's configuration, absent if there is an error among the diagnostics. */
@@ -49,7 +46,7 @@ export function decodeRelayConfig(path: string, bytes: Uint8Array): DecodedRelay
 function readConfig(value: Parameters<typeof check>[0], problems: FieldProblem[]): RelayConfig | undefined {
   const checked = check(value, validate);
   if (!checked.ok) {
-    problems.push(...checked.problems);
+    problems.push(...withRenamed(value, checked.problems));
     return undefined;
   }
   const document = checked.value;
@@ -58,22 +55,22 @@ function readConfig(value: Parameters<typeof check>[0], problems: FieldProblem[]
   const sources = document.sources.flatMap((source, index) => readSource(source, ['sources', index], problems) ?? []);
   checkNamesDiffer(document.sources, problems);
   const statusGit = readStatus(document, sources, document.fleet.name, problems);
-  const tls = readTls(document, problems);
+  const store = readStore(document, problems);
+  const replicas = readReplicas(document, store, problems);
+  const relay = readRelay(document, problems);
+  const http = readHttp(document, problems);
+  const metrics = document.metrics?.listen;
   if (!fleet.ok) return undefined;
   return {
     fleet: fleet.value,
     dataDirectory: document.dataDirectory ?? 'fleetrelay-data',
     sources: customResourcesLast(sources),
-    store: readStore(document, problems),
-    relay: {
-      listen: { address: document.relay?.listen?.address ?? '0.0.0.0', port: document.relay?.listen?.port ?? 9900 },
-      ...optional('secretFile', document.relay?.secretFile),
-      tls,
-    },
-    http: {
-      listen: { address: document.http?.listen?.address ?? '127.0.0.1', port: document.http?.listen?.port ?? 9980 },
-      ...optional('tokenFile', document.http?.tokenFile),
-    },
+    store,
+    replicas,
+    relay,
+    http,
+    metrics: { listen: { address: metrics?.address ?? '127.0.0.1', port: metrics?.port ?? 9981 } },
+    audit: document.audit ?? {},
     statusGit,
     statusKubernetes: { enabled: document.status?.kubernetes?.enabled ?? true },
     bounds: {
@@ -133,34 +130,6 @@ function checkNamesDiffer(sources: readonly Source[], problems: FieldProblem[]):
     }
     seen.add(name);
   }
-}
-
-function readStore(document: ConfigDocument, problems: FieldProblem[]): RelayConfig['store'] {
-  const { type = 'sqlite', path } = document.store ?? {};
-  if (type === 'sqlite') return { type, ...optional('path', path) };
-  if (path !== undefined) problems.push(fieldError('WrongChoice', ['store', 'path'], 'a store in memory has no path'));
-  return { type };
-}
-
-function readTls(document: ConfigDocument, problems: FieldProblem[]): RelayTls {
-  const at = ['relay', 'tls'];
-  const { mode = 'server', certificate, names = [] } = document.relay?.tls ?? {};
-  if (mode === 'none') {
-    if (certificate !== undefined) {
-      problems.push(fieldError('WrongChoice', [...at, 'certificate'], 'without TLS there is no certificate'));
-    }
-    return { mode };
-  }
-  const { certFile, keyFile, caFile } = certificate ?? {};
-  if (certFile === undefined && keyFile === undefined && caFile === undefined) {
-    return { mode, certificate: { type: 'generated', names } };
-  }
-  if (certFile !== undefined && keyFile !== undefined && caFile !== undefined) {
-    return { mode, certificate: { type: 'files', certFile, keyFile, caFile } };
-  }
-  const message = 'a given certificate needs all of certFile, keyFile and caFile';
-  problems.push(fieldError('MissingField', [...at, 'certificate'], message));
-  return { mode, certificate: { type: 'generated', names } };
 }
 
 function readStatus(

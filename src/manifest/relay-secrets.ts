@@ -17,6 +17,21 @@ export function readSecret(
   return file === undefined ? undefined : { type: 'file', path: file };
 }
 
+/** As {@link readSecret}, of something that is there for its secret alone; undefined if `given` is. */
+export function readNeededSecret(
+  name: string,
+  given: readonly [env: string | undefined, file: string | undefined] | undefined,
+  at: FieldPath,
+  problems: FieldProblem[],
+): SecretReference | undefined {
+  if (given === undefined) return undefined;
+  const secret = readSecret(name, ...given, at, problems);
+  if (secret === undefined) {
+    problems.push(fieldError('MissingField', at, `one of ${name}Env, ${name}File is needed`));
+  }
+  return secret;
+}
+
 /** Reads credentials and checks that the parts fit together; undefined if none are given. */
 export function readCredentials(
   credentials: Credentials | undefined,

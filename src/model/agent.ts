@@ -3,7 +3,7 @@ import type { JsonObject } from './json.ts';
 import type { KindScope } from './kinds.ts';
 import type { ObjectHealth } from './object-health.ts';
 import type { ObjectKey } from './object-key.ts';
-import type { ObjectMeta, OutputPosition, RevisionRef } from './output.ts';
+import type { AdmissionPosition, ObjectMeta, OutputPosition, RevisionRef } from './output.ts';
 
 /** One object that fleetrelay owns in a cluster, as the agent reports it. */
 export interface InventoryEntry extends ObjectMeta {
@@ -20,6 +20,8 @@ export interface AgentHolding {
   /** Snapshot digest over the entries in phase `held`. */
   readonly digest: Digest;
   readonly revisions: readonly RevisionRef[];
+  /** Of the output that was accepted last; absent: its server said none. A server that is behind it sends nothing. */
+  readonly admitted?: AdmissionPosition;
   readonly entries: readonly InventoryEntry[];
 }
 
@@ -40,6 +42,9 @@ export const KINDS_AS_WRITTEN = 'kinds-as-written';
 
 /** A capability that a server states when a step of the input need not repeat the kinds. */
 export const KEEPS_KINDS = 'keeps-kinds';
+
+/** A capability that an agent states when it takes new roots. */
+export const TAKES_ROOTS = 'roots';
 
 /** A capability that an agent states when it takes the fleet's settings. */
 export const TAKES_SETTINGS = 'settings';

@@ -26,6 +26,30 @@ export interface Placement {
   readonly clusterSelector?: LabelSelector;
 }
 
+/** Clusters by name, joined (or) with those that a selector selects. */
+export interface ClusterChoice {
+  readonly names: readonly ClusterName[];
+  /** Absent: only the names count. */
+  readonly selector?: LabelSelector;
+}
+
+/** What a `ServiceMirror` declares: the selected services of some clusters are made known in others. */
+export interface ServiceMirror {
+  readonly name: string;
+  readonly from: ClusterChoice;
+  readonly to: ClusterChoice;
+  readonly serviceSelector: LabelSelector;
+}
+
+/** What a `RemovalApproval` declares: a person lets go what a guard holds. */
+export interface RemovalApproval {
+  readonly name: string;
+  /** Names the set of held removals. */
+  readonly digest: Digest;
+  /** Milliseconds since 1970; absent: only the life that every approval has bounds it. */
+  readonly expiresAt?: number;
+}
+
 /** Bounds of the removal guard; a removal set larger than any of them is held. */
 export interface GuardLimits {
   /** Largest number of objects removed from one cluster within the window. */
@@ -67,6 +91,8 @@ export type DocumentContent =
     }
   | { readonly type: 'cluster'; readonly cluster: ClusterDeclaration }
   | { readonly type: 'placement'; readonly placement: Placement }
+  | { readonly type: 'mirror'; readonly mirror: ServiceMirror }
+  | { readonly type: 'approval'; readonly approval: RemovalApproval }
   | { readonly type: 'policy'; readonly name: string; readonly policy: FleetPolicy }
   /** An engine kind whose meaning no part of the engine reads yet; it is validated and never shipped. */
   | { readonly type: 'declaration'; readonly kind: 'Dataplane' | 'Shoot'; readonly value: JsonObject };

@@ -9,6 +9,20 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The value that UTF-8 bytes hold; undefined if they are not JSON. */
+export function parseJsonBytes(bytes: Uint8Array): JsonValue | undefined {
+  return parseJson(new TextDecoder().decode(bytes));
+}
+
+/** The value of a text; undefined if it is not JSON. */
+export function parseJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Orders two strings by UTF-16 code unit: the one order of everything written anywhere (locale-free). */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

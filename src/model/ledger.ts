@@ -1,4 +1,4 @@
-import type { ClusterDeclaration, FleetPolicy, Placement } from './desired.ts';
+import type { ClusterDeclaration, FleetPolicy, Placement, ServiceMirror } from './desired.ts';
 import type { ClusterId, ClusterName, Digest } from './ids.ts';
 import type { ObjectMeta, Origin, OutputPosition } from './output.ts';
 
@@ -9,6 +9,11 @@ import type { ObjectMeta, Origin, OutputPosition } from './output.ts';
 export interface LedgerEntry extends ObjectMeta {
   readonly digest: Digest;
   readonly phase: 'accepted' | 'inFlight' | 'removing';
+  /**
+   * Of what carries the addresses of a service: the name of that service in the same namespace, empty as long as it has
+   * no addresses. Absent: it is of another kind, or that is not known.
+   */
+  readonly serves?: string;
 }
 
 /** A cluster name and the cluster id that it belongs to. */
@@ -24,6 +29,8 @@ export interface Registration {
   readonly since: number;
   /** A person has released the name: the next cluster with another id takes it, and `id` is refused. */
   readonly released: boolean;
+  /** Its agent has said that the cluster takes kinds as they are written. */
+  readonly kindsAsWritten?: boolean;
 }
 
 /** A declaration as it was last read, with where it came from: holds while it cannot be read. */
@@ -35,3 +42,13 @@ export interface LastRead<Value> {
 export type LastReadCluster = LastRead<ClusterDeclaration>;
 export type LastReadPolicy = LastRead<FleetPolicy>;
 export type LastReadPlacement = LastRead<Placement>;
+export type LastReadMirror = LastRead<ServiceMirror>;
+
+/**
+ * What became of a `RemovalApproval` when it was first read; it is not looked at again as long as it says the same.
+ * `used`: it has released something. `stale`: nothing of that digest was held before it came. `expired`: it came too late.
+ */
+export interface ApprovalVerdict {
+  readonly digest: Digest;
+  readonly outcome: 'used' | 'stale' | 'expired';
+}

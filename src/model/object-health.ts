@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import { objectOf, objectsOf, textOf } from './json-fields.ts';
 
 /**
  * How an applied object is, by the rules of kstatus. `current`: as declared and working, or of a kind that says nothing.
@@ -119,20 +120,22 @@ function replicaSetHealth(value: JsonObject): ObjectHealth {
 
 function podHealth(value: JsonObject): ObjectHealth {
   const status = objectOf(value.status);
-  const waiting = lists(status.containerStatuses, status.initContainerStatuses)
+  const waiting = [...objectsOf(status.containerStatuses), ...objectsOf(status.initContainerStatuses)]
     .map((container) => objectOf(objectOf(container.state).waiting))
     .find(({ reason }) =>
-      ['CrashLoopBackOff', 'ImagePullBackOff', 'CreateContainerConfigError'].includes(text(reason)),
+      ['CrashLoopBackOff', 'ImagePullBackOff', 'CreateContainerConfigError'].includes(textOf(reason)),
     );
   switch (status.phase) {
     case 'Succeeded':
       return CURRENT;
     case 'Failed':
-      return failed(text(status.message) === '' ? `the pod has failed: ${text(status.reason)}` : text(status.message));
+      return failed(
+        textOf(status.message) === '' ? `the pod has failed: ${textOf(status.reason)}` : textOf(status.message),
+      );
     case 'Running':
     case 'Pending': {
       if (condition(value, 'Ready')?.status === 'True') return CURRENT;
-      if (waiting !== undefined) return failed(`a container does not start: ${text(waiting.reason)}`);
+      if (waiting !== undefined) return failed(`a container does not start: ${textOf(waiting.reason)}`);
       const unscheduled = condition(value, 'PodScheduled');
       return inProgress(unscheduled?.status === 'False' ? messageOf(unscheduled) : 'the pod is not ready');
     }
@@ -161,7 +164,7 @@ function definitionHealth(value: JsonObject): ObjectHealth {
 }
 
 function claimHealth(value: JsonObject): ObjectHealth {
-  const phase = text(objectOf(value.status).phase);
+  const phase = textOf(objectOf(value.status).phase);
   if (phase === 'Bound') return CURRENT;
   return phase === 'Lost' ? failed('its volume is lost') : inProgress('no volume is bound to it');
 }
@@ -202,28 +205,16 @@ function hasStatus(value: JsonObject): boolean {
 }
 
 function condition(value: JsonObject, type: string): JsonObject | undefined {
-  return lists(objectOf(value.status).conditions).find((one) => one.type === type);
+  return objectsOf(objectOf(value.status).conditions).find((one) => one.type === type);
 }
 
 function messageOf({ message, reason }: JsonObject): string {
-  return text(message) === '' ? text(reason) : text(message);
+  return textOf(message) === '' ? textOf(reason) : textOf(message);
 }
 
 function groupOf({ apiVersion }: JsonObject): string {
-  const slash = text(apiVersion).indexOf('/');
-  return slash < 0 ? '' : text(apiVersion).slice(0, slash);
-}
-
-function lists(...values: readonly (JsonValue | undefined)[]): readonly JsonObject[] {
-  return values.flatMap((value) => (Array.isArray(value) ? value.filter(isJsonObject) : []));
-}
-
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
-
-function text(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
+  const slash = textOf(apiVersion).indexOf('/');
+  return slash < 0 ? '' : textOf(apiVersion).slice(0, slash);
 }
 
 function count(value: JsonValue | undefined): number {

@@ -74,6 +74,16 @@ export function objectRefOf(key: ObjectKey): ObjectRef {
   return { group, kind, namespace, name };
 }
 
+/** The name of a kind: `group/Kind`, of a core kind `/Kind`. */
+export function nameOfKind({ group, kind }: Pick<ObjectRef, 'group' | 'kind'>): string {
+  return `${group}/${kind}`;
+}
+
+/** The name of the kind of a key. */
+export function kindOf(key: ObjectKey): string {
+  return nameOfKind(objectRefOf(key));
+}
+
 /** A key as people write it: `Deployment.apps/web/frontend`, `Namespace/web`. */
 export function displayKey(key: ObjectKey): string {
   const { group, kind, namespace, name } = objectRefOf(key);

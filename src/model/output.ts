@@ -64,4 +64,9 @@ export interface OutputDelta {
 /** A delta as it is sent. */
 export interface SequencedDelta extends OutputDelta {
   readonly position: OutputPosition;
+  /** The admission of desired state that it was computed from; absent: its server says none. */
+  readonly admitted?: AdmissionPosition;
 }
+
+/** Orders the states of all sources that a fleet's leader has admitted, one after the other. Compared as a pair. */
+export type AdmissionPosition = OutputPosition;

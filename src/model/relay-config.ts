@@ -46,7 +46,14 @@ export type SourceConfig =
     };
 
 /** The kinds that custom resources can have. */
-export const customKindNames = ['KubernetesCluster', 'Placement', 'FleetPolicy', 'Dataplane', 'Shoot'] as const;
+export const customKindNames = [
+  'KubernetesCluster',
+  'Placement',
+  'ServiceMirror',
+  'FleetPolicy',
+  'Dataplane',
+  'Shoot',
+] as const;
 export type CustomKindName = (typeof customKindNames)[number];
 
 /** An address to listen on; port 0 lets the system choose. */
@@ -55,8 +62,29 @@ export interface BindAddress {
   readonly port: number;
 }
 
-/** How the connection of agents is secured. */
-export type RelayTls = { readonly mode: 'none' } | { readonly mode: 'server'; readonly certificate: CertificateSource };
+/**
+ * How the connection of agents is secured. `mtls`: both ends show a certificate. `tls`: the server shows a certificate,
+ * an agent a token. `insecure`: plain text, on loopback only unless `confirmed`.
+ */
+export type RelayTls =
+  | { readonly mode: 'insecure' /** Said twice: may listen on more than loopback. */; readonly confirmed: boolean }
+  | { readonly mode: 'tls'; readonly certificate: CertificateSource }
+  | { readonly mode: 'mtls'; readonly certificate: CertificateSource; readonly clients: ClientCertificates };
+
+/**
+ * Where agents have their certificates from. `issued`: of our own CA, which is made beside the server, or given; an agent
+ * enrols with a token. `given`: agents bring certificates that `caFile` has signed, and nobody enrols.
+ */
+export type ClientCertificates =
+  | {
+      readonly type: 'issued';
+      readonly signing?: { readonly certFile: string; readonly keyFile: string };
+      readonly lifetimeSeconds: number;
+    }
+  | { readonly type: 'given'; readonly caFile: string };
+
+/** How long certificates of agents are good for unless something else is said: 90 days. */
+export const CLIENT_CERTIFICATE_SECONDS = 7_776_000;
 
 /** `generated`: made on first start, for the host's own names and these. */
 export type CertificateSource =
@@ -74,15 +102,97 @@ export interface PolicyBounds {
   readonly safeModes: readonly FleetPolicy['safeMode']['mode'][];
 }
 
+/** Where the ledger and the snapshots are kept. */
+export type StoreConfig =
+  | { readonly type: 'memory' }
+  | { readonly type: 'sqlite'; readonly path?: string }
+  | RedisStoreConfig;
+
+/** A Redis server, or several behind sentinels. */
+export interface RedisStoreConfig {
+  readonly type: 'redis';
+  /** The server; with `sentinel`: the sentinels. */
+  readonly nodes: readonly RedisNode[];
+  readonly sentinel?: {
+    /** The name that the sentinels know the master by. */
+    readonly master: string;
+    readonly username?: UsernameReference;
+    readonly password?: SecretReference;
+  };
+  readonly username?: UsernameReference;
+  readonly password?: SecretReference;
+  readonly database: number;
+  /** Present: the connection is encrypted. */
+  readonly tls?: RedisTls;
+  /** Of every key, without the separator. */
+  readonly prefix: string;
+}
+
+export interface RedisNode {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface RedisTls {
+  /** Certificates (PEM) to trust instead of the machine's. */
+  readonly caFile?: string;
+  /** Client certificate, together with `keyFile`. */
+  readonly certFile?: string;
+  readonly keyFile?: string;
+  /** Name that the certificate must be for; absent: the host that is dialled. */
+  readonly serverName?: string;
+}
+
+/** Whether several servers work as one fleet's server, and how they elect their leader. */
+export interface ReplicasConfig {
+  readonly mode: 'one' | 'several';
+  readonly lease: 'store' | 'kubernetes';
+  /** HOST:PORT or URL of this replica's HTTP, for the clients of the others. */
+  readonly advertise?: string;
+}
+
+/** What a person may do: `read` asks, `operate` also acts. */
+export type Role = 'read' | 'operate';
+
+/** Somebody who shows a token. */
+export interface PersonConfig {
+  readonly name: string;
+  readonly role: Role;
+  readonly token: SecretReference;
+}
+
+/** The API for people and the hooks. */
+export interface HttpConfig {
+  readonly listen: BindAddress;
+  readonly people: readonly PersonConfig[];
+  /** `clientCaFile`: people may show a certificate: its CN is the name, its O `fleetrelay:read` or `fleetrelay:operate`. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile?: string };
+}
+
+/** What agents connect to. */
+export interface RelayListenConfig {
+  readonly listen: BindAddress;
+  readonly tls: RelayTls;
+  /** What tokens of clusters are derived from; every one counts, the first makes new ones. At most two; none: one is made. */
+  readonly secrets: readonly SecretReference[];
+  /** One token for all, as in Gloo's setups: it can enrol a name that is not bound, and nothing else. */
+  readonly sharedToken?: SecretReference;
+}
+
 /** What the server's own file says, with defaults filled in. Paths are as written: relative to the file's folder. */
 export interface RelayConfig {
   readonly fleet: FleetName;
   readonly dataDirectory: string;
   /** In order: of two declarations of one key the earlier source wins. Custom resources come last. */
   readonly sources: readonly SourceConfig[];
-  readonly store: { readonly type: 'memory' } | { readonly type: 'sqlite'; readonly path?: string };
-  readonly relay: { readonly listen: BindAddress; readonly secretFile?: string; readonly tls: RelayTls };
-  readonly http: { readonly listen: BindAddress; readonly tokenFile?: string };
+  readonly store: StoreConfig;
+  readonly replicas: ReplicasConfig;
+  readonly relay: RelayListenConfig;
+  readonly http: HttpConfig;
+  /** Health and metrics, for whoever can connect. */
+  readonly metrics: { readonly listen: BindAddress };
+  /** Where acts of people are noted; absent: audit.log in the data directory. */
+  readonly audit: { readonly file?: string };
   readonly statusGit: {
     readonly enabled: boolean;
     readonly target: StatusTarget;

@@ -57,6 +57,11 @@ export interface Source {
   start(listener: SourceListener, admitted: string | undefined, remembered: readonly string[]): void;
   /** Look now (a hook fired, a person asked). */
   trigger(): void;
+  /**
+   * Looks now, and resolves when a look that began after this call is over, whatever came of it (the condition tells).
+   * Absent: what was observed is never older than what is followed.
+   */
+  look?(): Promise<void>;
   /** Admits a refused revision; false if that revision does not wait. */
   accept(revision: string): boolean;
   /** Bytes of a file as last observed, for finding lines; undefined if they are no longer to be had. */

@@ -53,12 +53,33 @@ export interface IncomingStream extends MessageStream {
   readonly metadata: StreamMetadata;
   /** Address of the peer, for logs. */
   readonly peer: string;
+  /** The certificate (DER) that the peer has shown, checked against the roots and the time; absent: it has shown none. */
+  readonly certificate?: Uint8Array;
+}
+
+/** One question that is answered by one message: a certificate request. */
+export interface IncomingRegistration {
+  /** The question, once it has arrived; undefined: none came. Before it is asked for, little of it is taken in. */
+  read(): Promise<Uint8Array | undefined>;
+  readonly metadata: StreamMetadata;
+  readonly peer: string;
+  readonly certificate?: Uint8Array;
+}
+
+/** The answer to a registration, or why there is none. */
+export type RegistrationAnswer = { readonly response: Uint8Array } | { readonly refused: StreamEnd };
+
+/** What a listening end hands over. */
+export interface TransportListener {
+  stream(stream: IncomingStream): void;
+  /** Must not reject. */
+  register(registration: IncomingRegistration): Promise<RegistrationAnswer>;
 }
 
 /** The listening end. It bounds the size of messages and metadata, and notices a dead peer by itself within 30 s. */
 export interface ServerTransport {
   /** Starts listening and resolves with the bound address; rejects if that cannot be done. */
-  start(accept: (stream: IncomingStream) => void): Promise<{ readonly host: string; readonly port: number }>;
+  start(listener: TransportListener): Promise<{ readonly host: string; readonly port: number }>;
   /** Stops listening, ends what is still open after a short time to flush, and resolves when all of it is closed. */
   stop(): Promise<void>;
 }
@@ -66,8 +87,20 @@ export interface ServerTransport {
 /** One connection; connecting happens with the first stream, and failing shows as the end of that stream (`lost`). */
 export interface ClientConnection {
   open(method: StreamMethod, metadata: StreamMetadata): MessageStream;
+  /** Asks for a certificate. Never rejects. */
+  register(request: Uint8Array, metadata: StreamMetadata): Promise<RegistrationAnswer>;
+  /** What the server has shown and was believed by (DER, its certificate first); empty before that, and without TLS. */
+  serverChain(): readonly Uint8Array[];
   /** Ends everything on it at once. */
   close(): void;
+}
+
+/** What one connection shows, and whom it believes. PEM texts. */
+export interface DialCredentials {
+  /** The client certificate, and its key. Absent: none is shown. */
+  readonly identity?: { readonly key: string; readonly certificate: string };
+  /** Roots that the server's certificate may be signed by, beside those that the transport was given; may be empty. */
+  readonly roots: string;
 }
 
 /** The dialling end. */
@@ -75,5 +108,5 @@ export interface ClientTransport {
   /** `host:port`, for logs and people. */
   readonly server: string;
   /** A connection of its own, sharing nothing with earlier ones. Throws if its settings cannot be read (with a clear text). */
-  dial(): ClientConnection;
+  dial(credentials?: DialCredentials): ClientConnection;
 }

@@ -9,6 +9,7 @@ import { createLink, type Link } from './link.ts';
 import { createTransferReceiver, type ReadSubject } from './transfer-receiver.ts';
 import { createTransferSender, type TransferSender } from './transfer-sender.ts';
 import type { Assembler } from './wire/assembly.ts';
+import { readServerRoots } from './wire/certificates.ts';
 import type { Frame } from './wire/frame.ts';
 import {
   helloFrame,
@@ -51,15 +52,19 @@ export interface ClientStreamOptions {
   readonly log: Log;
   readonly limits: RelayLimits;
   readonly hello: AgentHello;
+  /** Notices silence; the other stream of the connection does not, and ends with this one. */
+  readonly watches: boolean;
   readonly open: (subject: ReadSubject, transfer: bigint) => Assembler;
   readonly onDrain: (message: string) => void;
   /** Absent: settings have no place on this stream. */
   readonly onSettings?: (settings: AgentSettings) => void;
+  /** Absent: roots have no place on this stream. */
+  readonly onRoots?: (roots: string) => void;
 }
 
 /** Says hello and waits for the welcome; from then on transfers go both ways. */
 export function openClientStream(options: ClientStreamOptions): ClientStream {
-  const { stream, clock, log, limits, hello } = options;
+  const { stream, clock, log, limits, hello, watches } = options;
   const welcome = Promise.withResolvers<ServerWelcome | undefined>();
   let welcomed = false;
   const link = createLink({
@@ -67,6 +72,7 @@ export function openClientStream(options: ClientStreamOptions): ClientStream {
     clock,
     log,
     limits,
+    watches,
     saysGoodbye: true,
     onFrame(frame) {
       if (welcomed) return read(frame);
@@ -108,6 +114,9 @@ function createReader(options: ClientStreamOptions, link: Link, sender: Transfer
       case 'settings':
         if (options.onSettings === undefined) throw new ProtocolError('OutOfTurn', 'settings that were not asked for');
         return options.onSettings(readSettings(frame.value));
+      case 'roots':
+        if (options.onRoots === undefined) throw new ProtocolError('OutOfTurn', 'roots that were not asked for');
+        return options.onRoots(readServerRoots(frame.value));
       default:
         throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" from a server`);
     }

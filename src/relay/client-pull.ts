@@ -21,6 +21,8 @@ export interface PullEnd {
   open(subject: ReadSubject, transfer: bigint): Assembler;
   /** Settings have arrived. */
   settings(settings: AgentSettings): void;
+  /** Roots (PEM) of the server's certificate have arrived. */
+  roots(roots: string): void;
   /** Says what the agent holds; the first thing after the welcome. Leaves a server of another fleet: false. */
   sayHolding(welcome: ServerWelcome): Promise<boolean>;
   /** Sends what waits in the result queue, until it is empty or the link is over. */
@@ -39,6 +41,8 @@ interface PullDeps {
   readonly results: ResultQueue;
   readonly limits: RelayLimits;
   readonly log: Log;
+  /** Roots from a server of the right fleet. */
+  readonly takeRoots: (roots: string) => void;
   /** The stream, once it is open. */
   readonly stream: () => ClientStream;
 }
@@ -49,6 +53,7 @@ export function createPullEnd(deps: PullDeps): PullEnd {
   let judging = false;
   let saidHolding = false;
   let pumping = false;
+  let rootsBefore: string | undefined;
   return {
     open(subject, transfer) {
       if (subject.case !== 'output') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Pull`);
@@ -69,11 +74,16 @@ export function createPullEnd(deps: PullDeps): PullEnd {
       if (!saidHolding) throw new ProtocolError('OutOfTurn', 'settings before the holding');
       deps.listener.settings(settings);
     },
+    roots(roots) {
+      if (saidHolding) deps.takeRoots(roots);
+      else rootsBefore = roots;
+    },
     async sayHolding({ fleet }) {
       await deps.taking.pending;
       const held = deps.listener.fleet();
       if (held === undefined || held === fleet) {
         saidHolding = true;
+        if (rootsBefore !== undefined) deps.takeRoots(rootsBefore);
         return sayHolding(deps);
       }
       const message = `what is in this cluster belongs to the fleet ${held}, the server serves the fleet ${fleet}; nothing is changed`;

@@ -1,9 +1,11 @@
-import { type AgentHello, TAKES_SETTINGS } from '../model/agent.ts';
+import { type AgentHello, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
 import type { ClusterId, ClusterName } from '../model/ids.ts';
+import type { CertificateRequests } from '../ports/certificate-requests.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { CredentialStore } from '../ports/credentials.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
-import type { ClientConnection, ClientTransport, StreamEnd } from '../ports/transport.ts';
+import type { ClientTransport, DialCredentials, StreamEnd } from '../ports/transport.ts';
 import { type Backoff, createBackoff, DEFAULT_PACES, type Paces } from './backoff.ts';
 import { type ClientStream, openClientStream } from './client-link.ts';
 import { createPullEnd, type PullEnd, type Taking } from './client-pull.ts';
@@ -11,6 +13,9 @@ import { createInputState, createPushEnd, type InputState, noteInput, type PushE
 import { DEFAULT_LIMITS, type RelayLimits } from './limits.ts';
 import { createResultQueue, type ResultQueue } from './result-queue.ts';
 import type { RelayClient, ServerListener } from './session.ts';
+import type { ClientTrust, TrustedConnection } from './trust/client-trust.ts';
+import { createEnrolment } from './trust/enrolment.ts';
+import { createSettledTrust } from './trust/settled-trust.ts';
 
 /** What the agent's end needs of the world. */
 export interface RelayClientDeps {
@@ -26,12 +31,34 @@ export interface RelayClientOptions {
   readonly clusterId: ClusterId;
   /** Random, one per agent process: 8 to 64 letters, digits or `-`. */
   readonly instance: string;
-  /** Asked at each dial, so that a replaced token takes effect; empty: none. May throw, with a text that holds no secret. */
+  /**
+   * Asked whenever it is to be shown, so that a replaced token takes effect; empty: none. May throw, with a text that holds
+   * no secret.
+   */
   readonly token: () => string;
+  /** Left out: it has no certificate, and shows its token on every stream. */
+  readonly certificates?: ClientCertificates;
   readonly version: string;
   readonly capabilities: readonly string[];
   readonly limits?: Partial<RelayLimits>;
   readonly paces?: Partial<Paces>;
+}
+
+/** How an agent comes by its client certificate. */
+export type ClientCertificates =
+  /** The server issues it for the token, if it does so at all; where it does not, the token is shown on every stream. */
+  | { readonly type: 'enrolled'; readonly store: CredentialStore; readonly requests: CertificateRequests }
+  /** Somebody else sees to it. Asked at each dial; may throw, with a text that holds no secret. */
+  | {
+      readonly type: 'given';
+      readonly read: () => NonNullable<DialCredentials['identity']>;
+      readonly requests: CertificateRequests;
+    };
+
+/** The agent's end, and what it has to prove itself with. */
+export interface ObservedRelayClient extends RelayClient {
+  /** When the client certificate runs out, in milliseconds since 1970; undefined: there is none. */
+  certificateExpiresAt(): number | undefined;
 }
 
 interface ClientState {
@@ -39,6 +66,7 @@ interface ClientState {
   readonly options: RelayClientOptions;
   readonly limits: RelayLimits;
   readonly hello: AgentHello;
+  readonly trust: ClientTrust;
   readonly input: InputState;
   readonly results: ResultQueue;
   readonly taking: Taking;
@@ -54,15 +82,19 @@ interface ClientState {
 
 /** A link that held for this long was good, and the next failure starts counting anew. */
 const GOOD_AFTER_MS = 10_000;
+const STOPPING: StreamEnd = { code: 'done', reason: 'Stopping', message: 'the agent is stopping' };
 
 /** The agent's end of the relay over a transport. Starts once. */
-export function createRelayClient(deps: RelayClientDeps, options: RelayClientOptions): RelayClient {
-  const { cluster, clusterId, instance, version, capabilities } = options;
+export function createRelayClient(deps: RelayClientDeps, options: RelayClientOptions): ObservedRelayClient {
+  const { cluster, clusterId, instance, version } = options;
+  const takesRoots = options.certificates?.type === 'enrolled';
+  const capabilities = [...options.capabilities, ...(takesRoots ? [TAKES_ROOTS] : [])];
   const state: ClientState = {
     deps,
     options,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     hello: { cluster, clusterId, instance, version, capabilities },
+    trust: trustOf(deps, options),
     input: createInputState(),
     results: createResultQueue(),
     taking: { pending: Promise.resolve() },
@@ -89,8 +121,22 @@ export function createRelayClient(deps: RelayClientDeps, options: RelayClientOpt
     async stop() {
       state.stopping.abort();
       await state.running;
+      await state.trust.settled();
     },
+    certificateExpiresAt: state.trust.expiresAt,
   };
+}
+
+function trustOf(deps: RelayClientDeps, options: RelayClientOptions): ClientTrust {
+  const { certificates } = options;
+  switch (certificates?.type) {
+    case undefined:
+      return createSettledTrust(deps, options);
+    case 'given':
+      return createSettledTrust(deps, { ...options, given: certificates });
+    case 'enrolled':
+      return createEnrolment({ ...deps, ...certificates }, options);
+  }
 }
 
 async function run(state: ClientState, listener: ServerListener): Promise<void> {
@@ -122,12 +168,20 @@ async function holdLink(
   listener: ServerListener,
 ): Promise<{ readonly end: StreamEnd; readonly goodForMs: number }> {
   const { clock, transport } = state.deps;
-  const opened = openConnection(state);
+  const opened = await state.trust.open(listener.fleet(), state.stopping.signal);
   if ('code' in opened) return { end: opened, goodForMs: 0 };
+  if (state.stopping.signal.aborted) {
+    opened.connection.close();
+    return { end: STOPPING, goodForMs: 0 };
+  }
   let since: number | undefined;
+  const over = new AbortController();
   const end = await useConnection(state, listener, opened, () => {
     since = clock.monotonic();
+    state.trust.keep(opened, over.signal);
   });
+  over.abort();
+  state.trust.ended(opened, end);
   state.pull = undefined;
   state.push = undefined;
   opened.connection.close();
@@ -136,33 +190,14 @@ async function holdLink(
   return { end, goodForMs: since === undefined ? 0 : clock.monotonic() - since };
 }
 
-interface OpenedConnection {
-  readonly connection: ClientConnection;
-  readonly metadata: Readonly<Record<string, string>>;
-}
-
-function openConnection(state: ClientState): OpenedConnection | StreamEnd {
-  const { cluster, token } = state.options;
-  try {
-    const shown = token().trim();
-    const metadata = {
-      'fleetrelay-cluster': cluster,
-      ...(shown === '' ? {} : { authorization: `Bearer ${shown}` }),
-    };
-    return { metadata, connection: state.deps.transport.dial() };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : 'dialling failed';
-    return { code: 'lost', reason: 'BadSettings', message };
-  }
-}
-
 async function useConnection(
   state: ClientState,
   listener: ServerListener,
-  { connection, metadata }: OpenedConnection,
+  opened: TrustedConnection,
   onGood: () => void,
 ): Promise<StreamEnd> {
   const { deps, limits } = state;
+  const { connection, metadata } = opened;
   const { clock, log } = deps;
   const fleet = listener.fleet();
   const hello: AgentHello = fleet === undefined ? state.hello : { ...state.hello, fleet };
@@ -174,21 +209,24 @@ async function useConnection(
     onDrain: (message: string) => log.info('relay: the server says', { detail: message }),
   };
   const { results, taking } = state;
-  const pull = createPullEnd({ listener, results, taking, limits, log, stream: () => pullStream });
-  const takesSettings = state.hello.capabilities.includes(TAKES_SETTINGS);
+  const takeRoots = (roots: string): void => state.trust.takeRoots(opened, roots);
+  const pull = createPullEnd({ listener, results, taking, limits, log, takeRoots, stream: () => pullStream });
+  const takes = (capability: string): boolean => state.hello.capabilities.includes(capability);
   const pullStream = openClientStream({
     ...common,
     stream: connection.open('Pull', metadata),
+    watches: true,
     open: pull.open,
-    ...(takesSettings ? { onSettings: pull.settings } : {}),
+    ...(takes(TAKES_SETTINGS) ? { onSettings: pull.settings } : {}),
+    ...(takes(TAKES_ROOTS) ? { onRoots: pull.roots } : {}),
   });
-  const onStop = (): void =>
-    pullStream.link.end({ code: 'done', reason: 'Stopping', message: 'the agent is stopping' });
+  const onStop = (): void => pullStream.link.end(STOPPING);
   state.stopping.signal.addEventListener('abort', onStop);
   const greeted = await pullStream.welcome;
   if (greeted !== undefined && (await pull.sayHolding(greeted))) {
     const push = createPushEnd({ listener, input: state.input, log, stream: () => pushStream });
-    const pushStream = openClientStream({ ...common, stream: connection.open('Push', metadata), open: push.open });
+    const stream = connection.open('Push', metadata);
+    const pushStream = openClientStream({ ...common, stream, watches: false, open: push.open });
     void pushStream.link.over.then((end) => pullStream.link.end(end));
     void pullStream.link.over.then((end) => pushStream.link.end(end));
     const welcome = await pushStream.welcome;

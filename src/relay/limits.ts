@@ -31,6 +31,20 @@ export interface RelayLimits {
   readonly verdictMs: number;
   /** For what is in flight when the server shuts down. */
   readonly drainMs: number;
+  /** Questions for certificates from one cluster that has proven itself, or else from one address. */
+  readonly registrationsPerCaller: Rate;
+  /** Certificates that are made, in all. */
+  readonly registrations: Rate;
+  /** How long the answer to a wrong token takes. */
+  readonly wrongTokenMs: number;
+  /** Answers to wrong tokens that may wait at once; further ones are given at once, and say less. */
+  readonly wrongTokensWaiting: number;
+}
+
+/** How often something may happen: so many times at once, and again so many times a second. */
+export interface Rate {
+  readonly burst: number;
+  readonly perSecond: number;
 }
 
 /** Fits thousands of agents at one server; a dead peer is noticed within 25 seconds. */
@@ -47,4 +61,10 @@ export const DEFAULT_LIMITS: RelayLimits = {
   stallMs: 60_000,
   verdictMs: 120_000,
   drainMs: 10_000,
+  // A whole fleet may dial from behind one address, and after a loss all of it at once.
+  registrationsPerCaller: { burst: 200, perSecond: 20 },
+  // Making one takes about 10 ms.
+  registrations: { burst: 200, perSecond: 20 },
+  wrongTokenMs: 1_000,
+  wrongTokensWaiting: 64,
 };

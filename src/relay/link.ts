@@ -1,3 +1,4 @@
+import type { ClusterName } from '../model/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { MessageStream, StreamEnd } from '../ports/transport.ts';
@@ -11,7 +12,7 @@ export interface Link {
   /**
    * Queues a small frame ahead of those of {@link send} and never waits: the reading loop must not, or two peers that
    * both write would wait for each other. Of what a newer one replaces
-   * (chunk acknowledgements, pongs, settings) only the newest is kept.
+   * (chunk acknowledgements, pongs, settings, roots) only the newest is kept.
    */
   post(frame: FrameInit): void;
   /** Writes a frame and resolves when the next may follow: false if the link is over. One at a time. */
@@ -30,7 +31,14 @@ export interface LinkOptions {
   readonly stream: MessageStream;
   readonly clock: Clock;
   readonly log: Log;
+  /** Of the peer, for the log. */
+  readonly cluster?: ClusterName;
   readonly limits: RelayLimits;
+  /**
+   * Notices silence; false for a link beside one that does, on the same connection and with the same peer, and that ends
+   * with that one: who answers there lives.
+   */
+  readonly watches: boolean;
   /** Says goodbye with the reason before ending: for the end whose status the peer cannot see. */
   readonly saysGoodbye: boolean;
   readonly onFrame: (frame: Frame) => void;
@@ -74,7 +82,7 @@ export function createLink(options: LinkOptions): Link {
     probes: new Set(),
   };
   void readFrames(state);
-  scheduleTick(state);
+  if (options.watches) scheduleTick(state);
   return {
     over: state.over.promise,
     isOver: () => state.ended,
@@ -115,7 +123,8 @@ function handle(state: LinkState, bytes: Uint8Array): StreamEnd | undefined {
     return undefined;
   } catch (error) {
     if (error instanceof ProtocolError) return { code: error.code, reason: error.reason, message: error.message };
-    state.options.log.error('relay: handling a frame failed', { error });
+    const { log, cluster } = state.options;
+    log.error('relay: handling a frame failed', { ...(cluster === undefined ? {} : { cluster }), error });
     return { code: 'unavailable', reason: 'Internal', message: 'handling a frame failed; the log says why' };
   }
 }
@@ -137,8 +146,10 @@ function post(state: LinkState, frame: FrameInit): void {
   void writeFrames(state);
 }
 
+const REPLACEABLE: readonly FrameInit['case'][] = ['pong', 'ping', 'chunkAck', 'settings', 'roots'];
+
 function replaceable(frame: FrameInit): boolean {
-  return frame.case === 'pong' || frame.case === 'ping' || frame.case === 'chunkAck' || frame.case === 'settings';
+  return REPLACEABLE.includes(frame.case);
 }
 
 function send(state: LinkState, frame: FrameInit): Promise<boolean> {

@@ -1,17 +1,20 @@
-import { type ClusterName, parseClusterName, quote } from '../model/ids.ts';
+import { type ClusterName, quote } from '../model/ids.ts';
 import type { IncomingStream, StreamEnd } from '../ports/transport.ts';
 import { createLink } from './link.ts';
 import { welcomePull } from './server-pull.ts';
 import { welcomePush } from './server-push.ts';
 import { type ClusterSlot, type Greeted, noteEnd, type ServerState } from './server-state.ts';
-import { checkToken } from './trust/token.ts';
+import { endWithCertificate } from './trust/certificate-end.ts';
+import { isForOtherId, mismatch, type PeerCertificate } from './trust/peer-certificate.ts';
+import { callerOf } from './trust/rate-limit.ts';
+import { recognize } from './trust/recognize.ts';
 import type { Frame } from './wire/frame.ts';
 import { chooseProtocol, readHello, readLimits } from './wire/hello.ts';
 import { ProtocolError } from './wire/protocol-error.ts';
 
 /**
- * Takes a stream in: token first, so that a stranger costs next to nothing; then the hello; then the listener's word.
- * The cluster of everything on the stream is the one that the token was right for.
+ * Takes a stream in: token or certificate first, so that a stranger costs next to nothing; then the hello; then the
+ * listener's word. The cluster of everything on the stream is the one that the token or the certificate was right for.
  */
 export function acceptStream(state: ServerState, stream: IncomingStream): void {
   const { limits } = state;
@@ -19,18 +22,18 @@ export function acceptStream(state: ServerState, stream: IncomingStream): void {
     stream.end({ code: 'unavailable', reason: 'Draining', message: 'the server is shutting down' });
     return;
   }
-  const cluster = authenticate(state, stream);
-  if (cluster === undefined) {
-    // The same words for every name, known or not.
-    const message = 'the token is not that of the cluster name it was sent with';
-    const end: StreamEnd = { code: 'unauthenticated', reason: 'WrongToken', message };
-    noteEnd(state, end, host(stream.peer), {
+  const caller = recognize(state, stream);
+  if ('refused' in caller) {
+    const { refused } = caller;
+    if (refused.reason === 'WrongToken') state.counts.wrongTokens += 1;
+    noteEnd(state, refused, callerOf(stream.peer), {
       peer: stream.peer,
       claimed: quote(stream.metadata['fleetrelay-cluster'] ?? ''),
     });
-    stream.end(end);
+    stream.end(refused);
     return;
   }
+  const { cluster, certificate } = caller;
   const slot = enter(state, cluster, stream);
   if (slot.streams > limits.streamsPerCluster) {
     const message = `more than ${limits.streamsPerCluster} streams of one cluster`;
@@ -39,24 +42,17 @@ export function acceptStream(state: ServerState, stream: IncomingStream): void {
     stream.end(end);
     return;
   }
-  greet(state, slot, stream);
-}
-
-function authenticate(state: ServerState, stream: IncomingStream): ClusterName | undefined {
-  const { authorization, 'fleetrelay-cluster': claimed = '' } = stream.metadata;
-  const token = /^Bearer ([\x21-\x7e]{1,512})$/.exec(authorization ?? '')?.[1] ?? '';
-  const mayComeWithout = state.options.tokenOptional === true && authorization === undefined;
-  const right = mayComeWithout || checkToken(state.options.tokens, claimed, token);
-  const cluster = parseClusterName(claimed);
-  return right && cluster.ok ? cluster.value : undefined;
-}
-
-function host(peer: string): string {
-  return peer.replace(/:\d+$/, '');
+  greet(state, slot, stream, certificate);
 }
 
 function enter(state: ServerState, cluster: ClusterName, stream: IncomingStream): ClusterSlot {
-  const slot = state.slots.get(cluster) ?? { cluster, streams: 0, pull: undefined, push: undefined };
+  const slot = state.slots.get(cluster) ?? {
+    cluster,
+    streams: 0,
+    pull: undefined,
+    push: undefined,
+    renewed: undefined,
+  };
   state.slots.set(cluster, slot);
   slot.streams += 1;
   void stream.ended.then(() => {
@@ -66,14 +62,22 @@ function enter(state: ServerState, cluster: ClusterName, stream: IncomingStream)
   return slot;
 }
 
-function greet(state: ServerState, slot: ClusterSlot, stream: IncomingStream): void {
+function greet(
+  state: ServerState,
+  slot: ClusterSlot,
+  stream: IncomingStream,
+  certificate: PeerCertificate | undefined,
+): void {
   const { clock, log } = state.deps;
   let handler = (frame: Frame): void => onHello(frame);
   const link = createLink({
     stream,
     clock,
-    log: log.child({ cluster: slot.cluster }),
+    log,
+    cluster: slot.cluster,
     limits: state.limits,
+    // A Push stream belongs to a Pull stream, and ends with it.
+    watches: stream.method === 'Pull',
     saysGoodbye: false,
     onFrame: (frame) => handler(frame),
     onBytes: (direction, bytes) => {
@@ -94,7 +98,16 @@ function greet(state: ServerState, slot: ClusterSlot, stream: IncomingStream): v
     const onFrame = (next: (frame: Frame) => void): void => {
       handler = next;
     };
-    const greeted: Greeted = { state, slot, link, onFrame, ...readFirst(frame, slot.cluster) };
+    const greeted: Greeted = {
+      state,
+      slot,
+      link,
+      onFrame,
+      certificate,
+      ...readFirst(frame, slot.cluster, certificate),
+    };
+    if (certificate !== undefined) endWithCertificate(greeted, certificate);
+    if (link.isOver()) return;
     const welcome = stream.method === 'Pull' ? welcomePull(greeted) : welcomePush(greeted);
     welcome.catch((error: unknown) => {
       log.error('relay: judging a hello failed', { cluster: slot.cluster, error });
@@ -103,13 +116,21 @@ function greet(state: ServerState, slot: ClusterSlot, stream: IncomingStream): v
   };
 }
 
-function readFirst(frame: Frame, cluster: ClusterName): Pick<Greeted, 'hello' | 'peerLimits' | 'protocol'> {
+function readFirst(
+  frame: Frame,
+  cluster: ClusterName,
+  certificate: PeerCertificate | undefined,
+): Pick<Greeted, 'hello' | 'peerLimits' | 'protocol'> {
   if (frame.case !== 'hello') throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" where the hello was due`);
   const protocol = chooseProtocol(frame.value);
   const hello = readHello(frame.value);
   if (hello.cluster !== cluster) {
-    const message = `the hello names cluster ${quote(hello.cluster)}, the token is of ${quote(cluster)}`;
+    const message = `the hello names cluster ${quote(hello.cluster)}, the stream is of ${quote(cluster)}`;
     throw new ProtocolError('ClusterMismatch', message, 'unauthenticated');
+  }
+  if (certificate !== undefined && isForOtherId(certificate, hello.clusterId)) {
+    const { reason, message, code } = mismatch('the certificate that was shown is for another cluster of this name');
+    throw new ProtocolError(reason, message, code);
   }
   return { hello, protocol, peerLimits: readLimits(frame.value.limits) };
 }

@@ -1,8 +1,8 @@
-import { TAKES_SETTINGS } from '../model/agent.ts';
+import { TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
 import type { SequencedDelta } from '../model/output.ts';
 import type { StreamEnd } from '../ports/transport.ts';
 import type { ClusterSlot, Greeted, PullStream, ServerState } from './server-state.ts';
-import { welcomeFrame } from './server-welcome.ts';
+import { endOfAdmission, welcomeFrame } from './server-welcome.ts';
 import type { AgentSession, SendOutcome } from './session.ts';
 import { createTransferReceiver, type ReadSubject, type TransferReceiver } from './transfer-receiver.ts';
 import { createTransferSender } from './transfer-sender.ts';
@@ -12,6 +12,7 @@ import type { Frame } from './wire/frame.ts';
 import { createHoldingAssembler } from './wire/holding.ts';
 import { outputHead, outputRecords } from './wire/output.ts';
 import { ProtocolError } from './wire/protocol-error.ts';
+import { rootsFrame } from './wire/register.ts';
 import { createResultsAssembler } from './wire/results.ts';
 import { readReason, readText } from './wire/scalars.ts';
 import { settingsFrame } from './wire/settings.ts';
@@ -33,11 +34,8 @@ export async function welcomePull(greeted: Greeted): Promise<void> {
     if (!alive) closePull(state, slot, old, { code: 'lost', reason: 'PeerSilent', message: 'it answered no ping' });
   }
   if (link.isOver()) return;
-  const admission = state.listener.admit(hello);
-  if (admission.type !== 'admitted') {
-    const code = admission.type === 'retry' ? 'unavailable' : 'refused';
-    return link.end({ code, reason: admission.reason, message: admission.message });
-  }
+  const admission = state.listener.admit(hello, greeted.certificate);
+  if (admission.type !== 'admitted') return link.end(endOfAdmission(admission));
   if (slot.pull !== undefined) {
     closePull(state, slot, slot.pull, { code: 'unavailable', reason: 'Superseded', message: SUPERSEDED });
   }
@@ -52,13 +50,19 @@ function startPull(greeted: Greeted): void {
   void link.over.then((end) => closePull(state, slot, pull, end));
   greeted.onFrame(createPullReader(state, slot, pull));
   link.post(welcomeFrame(greeted));
+  sayRoots(state, pull);
   const cancel = clock.schedule(state.limits.verdictMs, () => {
     link.end({ code: 'lost', reason: 'NoHolding', message: 'the agent did not say in time what it holds' });
   });
   void pull.established.promise.then(cancel);
 }
 
-function createPullStream({ state, link, hello, peerLimits }: Greeted): PullStream {
+/** Tells an agent the roots as they are now, if it takes them. */
+export function sayRoots({ deps: { roots } }: ServerState, { hello, link }: PullStream): void {
+  if (roots !== undefined && hello.capabilities.includes(TAKES_ROOTS)) link.post(rootsFrame(roots.current()));
+}
+
+function createPullStream({ state, link, hello, certificate, peerLimits }: Greeted): PullStream {
   const sender = createTransferSender({ link, clock: state.deps.clock, limits: state.limits });
   sender.setWindow(peerLimits.window);
   const session: AgentSession = {
@@ -78,6 +82,7 @@ function createPullStream({ state, link, hello, peerLimits }: Greeted): PullStre
         state.deps.log.error('relay: the settings are nothing that an agent takes', { cluster: hello.cluster });
       else link.post(frame);
     },
+    probe: () => link.probe(state.limits.probeMs),
     close(kind, reason, message) {
       link.end({ code: kind === 'drain' ? 'unavailable' : 'refused', reason, message });
     },
@@ -87,6 +92,7 @@ function createPullStream({ state, link, hello, peerLimits }: Greeted): PullStre
     link,
     sender,
     session,
+    certificate,
     established: Promise.withResolvers<boolean>(),
     phase: 'greeting',
     holding: undefined,

@@ -2,7 +2,7 @@ import type { InputDelta } from '../model/agent.ts';
 import { quote } from '../model/ids.ts';
 import { createHeldInput, type HeldInput } from './held-input.ts';
 import type { Greeted, PullStream } from './server-state.ts';
-import { welcomeFrame } from './server-welcome.ts';
+import { endOfAdmission, welcomeFrame } from './server-welcome.ts';
 import { createTransferReceiver } from './transfer-receiver.ts';
 import { createTransferSender, type TransferSender } from './transfer-sender.ts';
 import type { Frame } from './wire/frame.ts';
@@ -22,11 +22,8 @@ export async function welcomePush(greeted: Greeted): Promise<void> {
     const message = 'Push needs an admitted Pull stream of the same agent instance';
     return link.end({ code: 'unavailable', reason: 'NoPullStream', message });
   }
-  const admission = state.listener.admit(hello);
-  if (admission.type !== 'admitted') {
-    const code = admission.type === 'retry' ? 'unavailable' : 'refused';
-    return link.end({ code, reason: admission.reason, message: admission.message });
-  }
+  const admission = state.listener.admit(hello, greeted.certificate);
+  if (admission.type !== 'admitted') return link.end(endOfAdmission(admission));
   slot.push?.end({ code: 'unavailable', reason: 'Superseded', message: 'a newer Push stream has taken its place' });
   startPush(greeted, pull);
 }

@@ -1,11 +1,12 @@
 import type { AgentHello, AgentHolding } from '../model/agent.ts';
-import type { ClusterName, FleetName } from '../model/ids.ts';
+import type { ClusterId, ClusterName, FleetName } from '../model/ids.ts';
+import type { CertificateAuthority, CertificateExpiry, ServerRoots } from '../ports/certificate-authority.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { ServerTransport, StreamEnd } from '../ports/transport.ts';
 import type { RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
-import type { AgentListener, AgentSession } from './session.ts';
+import type { AgentCertificate, AgentListener, AgentSession } from './session.ts';
 import type { TransferSender } from './transfer-sender.ts';
 import type { Frame } from './wire/frame.ts';
 import type { PeerLimits } from './wire/hello.ts';
@@ -15,14 +16,28 @@ export interface RelayServerDeps {
   readonly transport: ServerTransport;
   readonly clock: Clock;
   readonly log: Log;
+  /** Issues certificates to agents; absent: nobody can enrol here. */
+  readonly authority?: CertificateAuthority;
+  /** What agents are told of roots; absent: nothing. */
+  readonly roots?: ServerRoots;
+  /** For metrics. */
+  readonly expiries?: () => readonly CertificateExpiry[];
 }
+
+/**
+ * What opens a stream. `mtls`: a client certificate. `tls`: the cluster's token, or a certificate where the server issues
+ * them. `insecure`: the token, which may be left out; a wrong one is still refused.
+ */
+export type DoorMode = 'mtls' | 'tls' | 'insecure';
 
 /** Settings of the server's end. */
 export interface RelayServerOptions {
   /** Relay secrets that tokens may be derived from; more than one while a secret is being replaced. */
   readonly tokens: readonly Uint8Array[];
-  /** Lets a caller without any token in; a wrong one is still refused. For a server on loopback without TLS. */
-  readonly tokenOptional?: boolean;
+  /** `tls` if left out. */
+  readonly mode?: DoorMode;
+  /** One token for all clusters: it enrols a name that is not bound, and opens no stream. */
+  readonly sharedToken?: string;
   /** The fleet that is served; told to every agent. */
   readonly fleet: FleetName;
   /** Of this program. */
@@ -35,7 +50,13 @@ export interface RelayServerOptions {
 export interface RelayServerStats {
   readonly connectedClusters: number;
   /** Which streams of a cluster are up; a cluster without any is not here. */
-  readonly clients: readonly { readonly cluster: ClusterName; readonly push: boolean; readonly pull: boolean }[];
+  readonly clients: readonly {
+    readonly cluster: ClusterName;
+    readonly push: boolean;
+    readonly pull: boolean;
+    /** Its newest client certificate that was shown or issued here: milliseconds since 1970. */
+    readonly certificate?: { readonly issuedAt: number; readonly expiresAt: number };
+  }[];
   readonly streams: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -43,6 +64,12 @@ export interface RelayServerStats {
   readonly outputsRejected: number;
   readonly inputDeltas: number;
   readonly results: number;
+  /** Tokens that were wrong, on streams and in registrations. */
+  readonly wrongTokens: number;
+  /** Questions for certificates by outcome: `Issued`, `Renewed`, or the constant word of the refusal. */
+  readonly registrations: Readonly<Record<string, number>>;
+  /** Certificates of the server, and when they end. */
+  readonly certificates: readonly CertificateExpiry[];
   /** Streams that have ended, by reason: constant words, never a peer's own (`Closed` stands for all of those). */
   readonly ended: Readonly<Record<string, number>>;
 }
@@ -53,6 +80,8 @@ export interface PullStream {
   readonly link: Link;
   readonly sender: TransferSender;
   readonly session: AgentSession;
+  /** That opened it. */
+  readonly certificate: AgentCertificate | undefined;
   /** Resolves true when the agent has said what it holds, false if the stream ended first. */
   readonly established: PromiseWithResolvers<boolean>;
   phase: 'greeting' | 'established' | 'gone';
@@ -73,6 +102,8 @@ export interface ClusterSlot {
   streams: number;
   pull: PullStream | undefined;
   push: Link | undefined;
+  /** Its newest certificate, if that was issued over one of these streams' connections. */
+  renewed: { readonly clusterId: ClusterId; readonly issuedAt: number; readonly expiresAt: number } | undefined;
 }
 
 /** The one mutable state of a relay server. */
@@ -89,8 +120,10 @@ export interface ServerState {
     outputsRejected: number;
     inputDeltas: number;
     results: number;
+    wrongTokens: number;
   };
   readonly ended: Map<string, number>;
+  readonly registrations: Map<string, number>;
   /** When a line about a reason and a caller was last logged, monotonic. */
   readonly logged: Map<string, number>;
   draining: boolean;
@@ -102,6 +135,8 @@ export interface Greeted {
   readonly slot: ClusterSlot;
   readonly link: Link;
   readonly hello: AgentHello;
+  /** That opened the stream. */
+  readonly certificate: AgentCertificate | undefined;
   readonly peerLimits: PeerLimits;
   readonly protocol: number;
   /** Who gets the frames from now on. */

@@ -1,7 +1,16 @@
 import { DEFAULT_LIMITS } from './limits.ts';
 import { acceptStream } from './server-door.ts';
-import type { RelayServerDeps, RelayServerOptions, RelayServerStats, ServerState } from './server-state.ts';
+import { sayRoots } from './server-pull.ts';
+import type {
+  ClusterSlot,
+  PullStream,
+  RelayServerDeps,
+  RelayServerOptions,
+  RelayServerStats,
+  ServerState,
+} from './server-state.ts';
 import type { AgentListener, RelayServer } from './session.ts';
+import { createRegistrar } from './trust/registrar.ts';
 
 /** The server's end of the relay, with what metrics need to know. */
 export interface ObservedRelayServer extends RelayServer {
@@ -11,20 +20,38 @@ export interface ObservedRelayServer extends RelayServer {
 /** The server's end of the relay over a transport. Starts once. */
 export function createRelayServer(deps: RelayServerDeps, options: RelayServerOptions): ObservedRelayServer {
   let state: ServerState | undefined;
+  let unwatch: (() => void) | undefined;
   return {
     async start(listener) {
       if (state !== undefined) throw new Error('the relay server was started before');
       const started = createState(deps, options, listener);
       state = started;
-      return deps.transport.start((stream) => acceptStream(started, stream));
+      unwatch = deps.roots?.watch(() => {
+        for (const { pull } of started.slots.values()) if (pull !== undefined) sayRoots(started, pull);
+      });
+      return deps.transport.start({
+        stream: (stream) => acceptStream(started, stream),
+        register: createRegistrar(started),
+      });
     },
     async drain() {
+      unwatch?.();
       if (state !== undefined) await drain(state);
       await deps.transport.stop();
     },
     stats: () => readStats(state),
   };
 }
+
+const NO_COUNTS: Readonly<ServerState['counts']> = {
+  bytesIn: 0,
+  bytesOut: 0,
+  outputsAccepted: 0,
+  outputsRejected: 0,
+  inputDeltas: 0,
+  results: 0,
+  wrongTokens: 0,
+};
 
 function createState(deps: RelayServerDeps, options: RelayServerOptions, listener: AgentListener): ServerState {
   return {
@@ -33,8 +60,9 @@ function createState(deps: RelayServerDeps, options: RelayServerOptions, listene
     listener,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     slots: new Map(),
-    counts: { bytesIn: 0, bytesOut: 0, outputsAccepted: 0, outputsRejected: 0, inputDeltas: 0, results: 0 },
+    counts: { ...NO_COUNTS },
     ended: new Map(),
+    registrations: new Map(),
     logged: new Map(),
     draining: false,
   };
@@ -55,25 +83,29 @@ async function drain(state: ServerState): Promise<void> {
   }
 }
 
+function certificateOf(pull: PullStream | undefined, renewed: ClusterSlot['renewed']) {
+  if (pull === undefined) return {};
+  const newer = renewed?.clusterId === pull.hello.clusterId ? renewed : undefined;
+  const certificate = newer ?? pull.certificate;
+  if (certificate === undefined) return {};
+  const { issuedAt, expiresAt } = certificate;
+  return { certificate: { issuedAt, expiresAt } };
+}
+
 function readStats(state: ServerState | undefined): RelayServerStats {
   const slots = [...(state?.slots.values() ?? [])];
-  const counts = state?.counts ?? {
-    bytesIn: 0,
-    bytesOut: 0,
-    outputsAccepted: 0,
-    outputsRejected: 0,
-    inputDeltas: 0,
-    results: 0,
-  };
   return {
-    ...counts,
+    ...(state?.counts ?? NO_COUNTS),
     connectedClusters: slots.filter(({ pull }) => pull?.phase === 'established').length,
-    clients: slots.map(({ cluster, pull, push }) => ({
+    clients: slots.map(({ cluster, pull, push, renewed }) => ({
       cluster,
       push: push !== undefined,
       pull: pull?.phase === 'established',
+      ...certificateOf(pull, renewed),
     })),
     streams: slots.reduce((sum, { streams }) => sum + streams, 0),
     ended: Object.fromEntries(state?.ended ?? []),
+    registrations: Object.fromEntries(state?.registrations ?? []),
+    certificates: state?.deps.expiries?.() ?? [],
   };
 }

@@ -1,16 +1,37 @@
 import type { AgentHello, AgentHolding, InputDelta, KindState, LiveObject, ObjectResult } from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
-import type { ClusterName, Digest, FleetName } from '../model/ids.ts';
+import type { ClusterId, ClusterName, Digest, FleetName } from '../model/ids.ts';
 import type { SequencedDelta } from '../model/output.ts';
 
 /**
- * What the server says to a hello. `retry`: it does not know yet (still starting); the agent backs off and comes again.
- * `refused`: it knows, and no; the agent says why and keeps trying slowly. A refusal never makes an agent delete anything.
+ * What the server says to a hello or a registration. `retry`: it does not know yet (still starting); the agent backs off and
+ * comes again. `refused`: it knows, and no; the agent says why and keeps trying slowly. `unproven`: what it has shown does
+ * not count any more; the agent enrols again. None of them ever makes an agent delete anything.
  */
 export type Admission =
   | { readonly type: 'admitted' }
+  | { readonly type: 'unproven'; readonly reason: string; readonly message: string }
   | { readonly type: 'retry'; readonly reason: string; readonly message: string }
   | { readonly type: 'refused'; readonly reason: string; readonly message: string };
+
+/** What is known of the certificate that an agent has shown, and that was found right. */
+export interface AgentCertificate {
+  /** Milliseconds since 1970, in whole seconds. */
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+  /** Lower-case hex. */
+  readonly serial: string;
+}
+
+/** Somebody who asks for a client certificate, and has proven itself. */
+export interface RegistrationRequest {
+  readonly cluster: ClusterName;
+  readonly clusterId: ClusterId;
+  /** The cluster's own token, the token that all clusters share, or a certificate for this cluster and id. */
+  readonly proof: 'token' | 'shared' | 'certificate';
+  /** The certificate, if it was that. */
+  readonly certificate?: AgentCertificate;
+}
 
 /** What became of sending a delta. `accepted` means verified and durable at the agent, not applied. */
 export type SendOutcome =
@@ -26,14 +47,18 @@ export interface AgentSession {
   send(delta: SequencedDelta): Promise<SendOutcome>;
   /** Says what the fleet's policy says now; an agent that has not stated that it takes this is told nothing. */
   settings(settings: AgentSettings): void;
+  /** Asks the agent for a sign of life; false: it gave none in time. */
+  probe(): Promise<boolean>;
   /** Ends the session; the agent reconnects (`drain`) or is told why not (`refused`). */
   close(kind: 'drain' | 'refused', reason: string, message: string): void;
 }
 
 /** What the relay server asks and tells its owner; calls of one cluster come in order and must not throw. */
 export interface AgentListener {
-  /** Judged at each stream's hello, after the token was found right. */
-  admit(hello: AgentHello): Admission;
+  /** Judged at each stream's hello, after the token or the certificate was found right for the cluster (and its id). */
+  admit(hello: AgentHello, certificate?: AgentCertificate): Admission;
+  /** May this agent have a client certificate? Judged after its proof and its request were found right. */
+  mayRegister(request: RegistrationRequest): Admission;
   /** The pull stream is up and the agent has said what it holds. */
   connected(session: AgentSession, holding: AgentHolding): void;
   /** The pull stream has ended. */

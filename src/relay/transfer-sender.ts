@@ -37,7 +37,8 @@ interface Transfer {
   complete: boolean;
   /** Wakes the sender up after an acknowledgement. */
   wake: () => void;
-  readonly verdict: PromiseWithResolvers<Verdict> | undefined;
+  /** Undefined if the link ended first. */
+  readonly verdict: PromiseWithResolvers<Verdict | undefined> | undefined;
 }
 
 interface SenderState {
@@ -58,6 +59,11 @@ interface SenderDeps {
 /** A sender over a link; the owner passes the peer's acknowledgements and verdicts on. */
 export function createTransferSender(deps: SenderDeps): TransferSender {
   const state: SenderState = { deps, window: 1, last: 0n, current: undefined, turn: Promise.resolve() };
+  // Once, and not at each wait: a promise keeps whoever waits for it, and a link lives for months.
+  void deps.link.over.then(() => {
+    state.current?.wake();
+    state.current?.verdict?.resolve(undefined);
+  });
   return {
     setWindow(chunks) {
       state.window = Math.max(1, chunks);
@@ -94,7 +100,7 @@ function inTurn<Value>(state: SenderState, run: () => Promise<Value>): Promise<V
 
 function begin(state: SenderState, answered: boolean): Transfer {
   state.last += 1n;
-  const verdict = answered ? Promise.withResolvers<Verdict>() : undefined;
+  const verdict = answered ? Promise.withResolvers<Verdict | undefined>() : undefined;
   return { number: state.last, sent: 0, acknowledged: 0, complete: false, wake: () => {}, verdict };
 }
 
@@ -106,12 +112,11 @@ async function exchange(
   const { link, clock, limits } = state.deps;
   const transfer = begin(state, true);
   if (!(await transmit(state, subject, records, transfer)) || transfer.verdict === undefined) return { type: 'over' };
-  state.current = transfer;
   const cancel = clock.schedule(limits.verdictMs, () => {
     const message = `no answer to a transfer within ${limits.verdictMs / 1000} s`;
     link.end({ code: 'lost', reason: 'NoVerdict', message });
   });
-  const verdict = await Promise.race([transfer.verdict.promise, link.over.then(() => undefined)]);
+  const verdict = await transfer.verdict.promise;
   cancel();
   state.current = undefined;
   return verdict === undefined ? { type: 'over' } : { type: 'answered', verdict, transfer: transfer.number };
@@ -148,7 +153,7 @@ async function roomInWindow(state: SenderState, transfer: Transfer): Promise<boo
       const message = `the peer has acknowledged nothing for ${limits.stallMs / 1000} s`;
       link.end({ code: 'lost', reason: 'PeerStalled', message });
     });
-    await Promise.race([promise, link.over]);
+    await promise;
     cancel();
   }
   return !link.isOver();

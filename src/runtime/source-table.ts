@@ -1,27 +1,29 @@
 import type { Engine } from '../engine/graph.ts';
-import type { FileReading } from '../model/desired.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { RevisionRef } from '../model/output.ts';
 import type { Log } from '../ports/log.ts';
-import type { RevisionObservation, Source, SourceCondition, SourceListener } from '../ports/source.ts';
-import type { Ledger } from './ledger/ledger.ts';
+import type { Source, SourceCondition, SourceListener } from '../ports/source.ts';
 import type { Loop } from './loop.ts';
+import type { AdmittedRevision, Intake } from './replica/intake.ts';
 
 /** One source as the server knows it. */
 export interface SourceState {
   readonly source: Source;
   readonly condition: SourceCondition;
-  /** The revision that entered last, in this process. */
-  readonly admitted: RevisionObservation | undefined;
+  /** The revision that the outputs are computed from. */
+  readonly admitted: AdmittedRevision | undefined;
 }
 
-/** The configured sources: starts them, stages what they observe, and knows whether all have spoken. */
+/** The configured sources: starts them, hands on what they observe, and knows whether all have spoken. */
 export interface SourceTable {
-  start(): void;
+  /** `admitted`: the revision of a source that was admitted last, by whatever process. */
+  start(admitted: (source: string) => string | undefined): void;
   get(name: string): SourceState | undefined;
   all(): readonly SourceState[];
   /** Every source has synced or failed once. */
   allHaveSpoken(): boolean;
+  /** Every source has been read by this process, and does not wait for a person. */
+  allWereRead(): boolean;
   /** Every source has been read and is whole. */
   allAreWhole(): boolean;
   revisions(): readonly RevisionRef[];
@@ -31,62 +33,49 @@ export interface SourceTable {
 
 export function createSourceTable(deps: {
   readonly sources: readonly Source[];
+  readonly intake: Intake;
   readonly engine: Engine;
   readonly loop: Loop;
-  readonly ledger: Ledger;
   readonly log: Log;
 }): SourceTable {
-  const { sources, engine, loop, ledger, log } = deps;
-  const states = new Map<string, SourceState>();
-  for (const [order, source] of sources.entries()) {
-    const condition: SourceCondition = {
-      source: source.name,
-      state: 'pending',
-      reason: 'Starting',
-      message: 'not read yet',
-    };
-    states.set(source.name, { source, condition, admitted: undefined });
-    engine.inputs.sources.set('', source.name, { order, read: false });
-  }
+  const { sources, engine, loop, log, intake } = deps;
+  const conditions = new Map<string, SourceCondition>(sources.map(({ name }) => [name, notReadYet(name)]));
+  const observed = new Set<string>();
 
-  const listenerFor = (source: Source, order: number): SourceListener => ({
+  const listener: SourceListener = {
     observe: (observation) => {
-      const before = states.get(source.name);
-      if (before === undefined) return;
-      states.set(source.name, { ...before, admitted: observation });
-      const { revision, state, changes } = observation;
-      log.info('a revision has entered', { source: source.name, revision, state, changedFiles: changes.length });
-      loop.transact(() => {
-        engine.inputs.sources.set('', source.name, { order, read: true });
-        for (const { path, file } of changes) stageFile(engine, source.name, path, file);
-      });
-      ledger.setAdmittedRevision(source.name, revision);
-      loop.settle();
+      const { source, revision, state, changes } = observation;
+      log.info('a revision was read', { source, revision, state, changedFiles: changes.length });
+      observed.add(source);
+      intake.observed(observation);
     },
     condition: (condition) => {
-      const before = states.get(source.name);
-      if (before === undefined) return;
-      states.set(source.name, { ...before, condition });
+      conditions.set(condition.source, condition);
       logCondition(log, condition);
+      intake.conditionChanged?.(condition.source);
       // Even if nothing was staged: the start-up gate may open now.
       loop.transact(() => undefined);
     },
+  };
+  const stateOf = (source: Source): SourceState => ({
+    source,
+    condition: conditions.get(source.name) ?? notReadYet(source.name),
+    admitted: intake.admitted(source.name),
   });
-
-  const all = (): readonly SourceState[] => [...states.values()];
+  const all = (): readonly SourceState[] => sources.map(stateOf);
   return {
-    start: () => {
+    start: (admitted) => {
       loop.transact(() => undefined);
       loop.settle();
-      for (const [order, source] of sources.entries()) {
-        const remembered = rememberedPaths(engine, source.name);
-        source.start(listenerFor(source, order), ledger.admittedRevision(source.name), remembered);
+      for (const source of sources) {
+        source.start(listener, admitted(source.name), rememberedPaths(engine, source.name));
       }
     },
-    get: (name) => states.get(name),
+    get: (name) => all().find(({ source }) => source.name === name),
     all,
-    allHaveSpoken: () => all().every(hasSpoken),
-    allAreWhole: () => all().every(({ source }) => engine.sourceProofs.get('', source.name) === 'whole'),
+    allHaveSpoken: () => sources.every(({ name }) => observed.has(name) || conditions.get(name)?.state !== 'pending'),
+    allWereRead: () => sources.every(({ name }) => observed.has(name) && conditions.get(name)?.state !== 'refused'),
+    allAreWhole: () => sources.every(({ name }) => engine.sourceProofs.get('', name) === 'whole'),
     revisions: () =>
       all().flatMap(({ source, admitted }) =>
         admitted === undefined ? [] : [{ source: source.name, revision: admitted.revision }],
@@ -103,20 +92,15 @@ export function hasSpoken({ condition, admitted }: SourceState): boolean {
   return condition.state !== 'pending' || admitted !== undefined;
 }
 
+function notReadYet(source: SourceCondition['source']): SourceCondition {
+  return { source, state: 'pending', reason: 'Starting', message: 'not read yet' };
+}
+
 function rememberedPaths({ inputs }: Engine, source: string): readonly string[] {
-  const all = [inputs.lastReadClusters, inputs.lastReadPlacements, inputs.lastReadPolicy];
+  const all = [inputs.lastReadClusters, inputs.lastReadPlacements, inputs.lastReadMirrors, inputs.lastReadPolicy];
   return all.flatMap((lastRead) =>
     [...lastRead.entries('')].flatMap(({ value: { origin } }) => (origin.source === source ? [origin.path] : [])),
   );
-}
-
-function stageFile(engine: Engine, source: string, path: string, file: FileReading | null): void {
-  if (file === null) engine.inputs.files.delete(source, path);
-  else if (!file.readable) engine.inputs.files.set(source, path, { readable: false }, { blob: file.blob });
-  else {
-    const documents = file.documents.map(({ identity, content }) => ({ identity, content }));
-    engine.inputs.files.set(source, path, { readable: true, documents }, { blob: file.blob });
-  }
 }
 
 function logCondition(log: Log, { source, state, reason, message, revision, refusedRevision }: SourceCondition): void {

@@ -12,19 +12,40 @@ export interface ServerApi {
   /** What one cluster should hold, with content; undefined if there is no such cluster. */
   desired(cluster: string): readonly DesiredView[] | undefined;
   sources(): readonly SourceView[];
-  /** Removals that a guard holds. */
+  /** Where what only the leader knows is to be asked; undefined: here. */
+  elsewhere(): Answer<never> | undefined;
+  /** Removals that a guard holds; the leader alone judges them. */
   removals(): readonly HeldRemovalsView[];
   diagnostics(): readonly Diagnostic[];
   explain(cluster: string, object: string): Promise<Answer<Explanation>>;
   approve(digest: string, by: string): Promise<Answer<ApprovalView>>;
   accept(source: string, revision: string, by: string): Promise<Answer<SourceView>>;
   replaceCluster(cluster: string, by: string): Promise<Answer<ClusterView>>;
+  /** Nothing is sent to the cluster until it is resumed. A second time: with another reason. */
+  suspendCluster(cluster: string, by: string, reason: string): Promise<Answer<ClusterView>>;
+  resumeCluster(cluster: string, by: string): Promise<Answer<ClusterView>>;
+  /** No new revision of the source is admitted until it is resumed. */
+  suspendSource(source: string, by: string, reason: string): Promise<Answer<SourceView>>;
+  resumeSource(source: string, by: string): Promise<Answer<SourceView>>;
 }
 
-/** An answer, or why there is none: `notFound` (404), `conflict` (409), `invalid` (400). */
+/**
+ * An answer, or why there is none: `notFound` (404), `conflict` (409), `invalid` (400), `notLeader` (409; `leader`: where
+ * to ask instead, if that is known).
+ */
 export type Answer<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly kind: 'notFound' | 'conflict' | 'invalid'; readonly message: string };
+  | { readonly ok: false; readonly kind: 'notFound' | 'conflict' | 'invalid'; readonly message: string }
+  | { readonly ok: false; readonly kind: 'notLeader'; readonly message: string; readonly leader: string | null };
+
+/** What a person has stopped for now. */
+export interface SuspensionView {
+  readonly by: string;
+  /** RFC 3339. */
+  readonly at: string;
+  /** Empty: none was given. */
+  readonly reason: string;
+}
 
 export interface FleetView {
   readonly fleet: string;
@@ -35,9 +56,53 @@ export interface FleetView {
   readonly sources: readonly SourceView[];
   readonly clusters: readonly ClusterView[];
   readonly heldRemovals: readonly HeldRemovalsView[];
+  /** What cannot be seen, and is waited for; null: nothing is. */
+  readonly safeMode: SafeModeView | null;
   readonly diagnostics: readonly Diagnostic[];
   /** How the writing of status is; null: it is switched off. */
   readonly statusBranch: StatusBranchView | null;
+  /** What this server is among several that share a store; absent: it is the only one. */
+  readonly replica?: ReplicaView;
+  /** Certificates of this server that end soon; absent: none does. */
+  readonly endingCertificates?: readonly CertificateView[];
+}
+
+/** A certificate that ends within 30 days, or has ended. */
+export interface CertificateView {
+  readonly what: 'server' | 'root' | 'clientRoot';
+  /** RFC 3339. */
+  readonly expiresAt: string;
+  readonly over: boolean;
+  /** What that means, and what to do. */
+  readonly message: string;
+}
+
+/** One of several servers of a fleet. */
+export interface ReplicaView {
+  readonly id: string;
+  /** It admits revisions, judges removals, writes status and takes commands. */
+  readonly leads: boolean;
+  /** `address`: where its API is, if it says so. Null: nobody is known to lead. */
+  readonly leader: { readonly id: string; readonly address: string | null } | null;
+  /** The admission that it computes from. */
+  readonly admitted: { readonly epoch: number; readonly sequence: number };
+  /** Servers of the fleet that this one hears, itself among them. */
+  readonly alive: number;
+  /** Why nothing new is admitted or sent; empty if there is nothing to say. */
+  readonly trouble: string;
+}
+
+/** Something stays as it is because clusters cannot be seen. */
+export interface SafeModeView {
+  readonly mode: 'strict' | 'scoped' | 'off';
+  /** Who is waited for; never empty. */
+  readonly causes: readonly {
+    readonly cluster: string;
+    /** Constant word. */
+    readonly reason: string;
+    /** What is held, and the ways out. */
+    readonly message: string;
+  }[];
 }
 
 export interface StatusBranchView {
@@ -63,6 +128,8 @@ export interface ClusterView {
   readonly agentVersion: string | null;
   /** Why nothing moves: the last refusal of its agent or of what was sent to it; empty if there is nothing to say. */
   readonly trouble: string;
+  /** null: it is sent what it lacks. */
+  readonly suspended: SuspensionView | null;
   readonly conditions: readonly ConditionView[];
 }
 
@@ -116,6 +183,8 @@ export interface SourceView {
   readonly refusedRevision: string | null;
   /** Some file of the admitted revision cannot be read: the source removes nothing. */
   readonly partial: boolean;
+  /** null: new revisions are admitted. */
+  readonly suspended: SuspensionView | null;
   readonly message: string;
 }
 
@@ -144,7 +213,7 @@ export interface Explanation {
 }
 
 export interface ExplanationStep {
-  /** "manifest", "Placement", "KubernetesCluster", "folder rule". */
+  /** "manifest", "live object", "cluster", "ServiceMirror", "Placement", "KubernetesCluster", "folder rule". */
   readonly kind: string;
   readonly name: string;
   /** `path:line@revision`, with the source's name before it if there are several. */

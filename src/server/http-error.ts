@@ -1,9 +1,16 @@
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-/** Body of every answer that is an error. `reason` is a constant UpperCamelCase word, `message` a sentence for a person. */
+/** Body of every answer that is an error. */
 export interface ErrorBody {
-  readonly error: { readonly reason: string; readonly message: string };
+  readonly error: {
+    /** Constant UpperCamelCase word. */
+    readonly reason: string;
+    /** Sentence for a person. */
+    readonly message: string;
+    /** With the reason NotLeader: HOST:PORT or URL of the API of the replica that leads, where it is known. */
+    readonly leader?: string;
+  };
 }
 
 const REASONS = {
@@ -13,6 +20,7 @@ const REASONS = {
   NotFound: 404,
   MethodNotAllowed: 405,
   Conflict: 409,
+  NotLeader: 409,
   TooLarge: 413,
   UnsupportedMediaType: 415,
   Internal: 500,
@@ -23,7 +31,8 @@ const REASONS = {
 export type ErrorReason = keyof typeof REASONS;
 
 /** Answers with an error. */
-export function refuse(context: Context, reason: ErrorReason, message: string): Response {
+export function refuse(context: Context, reason: ErrorReason, message: string, leader?: string): Response {
   if (reason === 'Unauthorized') context.header('WWW-Authenticate', 'Bearer realm="fleetrelay"');
-  return context.json({ error: { reason, message } } satisfies ErrorBody, REASONS[reason]);
+  const error = { reason, message, ...(leader === undefined ? {} : { leader }) };
+  return context.json({ error } satisfies ErrorBody, REASONS[reason]);
 }

@@ -1,38 +1,62 @@
+import { constants, randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
+import {
+  createServer as createSecureServer,
+  type Server as SecureServer,
+  type ServerOptions as SecureServerOptions,
+} from 'node:https';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { ok, problem, type Result } from '../model/result.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { ServerApi } from './api.ts';
 import { apiRoutes } from './api-routes.ts';
+import { createAudit } from './audit.ts';
+import type { Doors } from './guard.ts';
 import { type Health, healthRoutes } from './health-routes.ts';
 import { type GitHooks, hookRoutes } from './hook-routes.ts';
 import { refuse } from './http-error.ts';
 import { displayAddress, isLoopback, type ListenAddress } from './listen-address.ts';
+import { createPeople, type Person } from './people.ts';
 
 /** What the HTTP server shows. Each part that is left out has no routes. */
 export interface HttpServerDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly health: Health;
+  readonly health?: Health;
   /** Text in the Prometheus format. */
   readonly metrics?: () => Promise<string>;
   readonly api?: ServerApi;
+  /** Where acts through the API are noted; needed for the API. */
+  readonly audit?: AuditLog;
   readonly hooks?: GitHooks;
 }
 
-/** Where the server listens and what a caller of the API must know. */
+/** Where the server listens, and who may ask the API. */
 export interface HttpServerOptions {
   readonly listen: ListenAddress;
-  /** Bearer token of the API. May be left out only if `listen` is a loopback address. */
-  readonly token?: string;
+  /** May be empty only if `listen` is a loopback address, or client certificates are asked for. */
+  readonly people?: readonly Person[];
+  /** Absent: plain text. */
+  readonly tls?: HttpTls;
+}
+
+/** PEM texts. */
+export interface HttpTls {
+  readonly certificate: string;
+  readonly key: string;
+  /** CA certificates of people who may show a certificate instead of a token. */
+  readonly clientCa?: string;
 }
 
 /** A server for health, metrics, hooks and the API. */
 export interface HttpServer {
   /** Rejects if the address cannot be listened on. Resolves with the bound address. */
   start(): Promise<ListenAddress>;
+  /** New connections see the new certificates. Throws if they are none. */
+  renew(tls: HttpTls): void;
   /** Takes no new requests, lets those under way end (at most five seconds) and closes. */
   stop(): Promise<void>;
 }
@@ -45,30 +69,57 @@ const LIMITS = {
   maxHeaderSize: 16_384,
   connectionsCheckingInterval: 2_000,
 } as const;
+const HANDSHAKE_MS = 5_000;
 const MAX_CONNECTIONS = 256;
 
 /**
  * Makes the server without listening yet. A problem if the API would be open to other machines: on an address that is
- * not loopback it needs a token of at least 16 characters.
+ * not loopback it needs people with tokens of at least 16 characters, or client certificates.
  */
 export function createHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Result<HttpServer> {
-  const { listen, token } = options;
+  const { listen, tls } = options;
+  const people = createPeople(options.people ?? []);
+  if (!people.ok) return people;
+  const doors: Doors = {
+    people: people.value,
+    certificates: tls?.clientCa !== undefined,
+    now: deps.clock.now,
+  };
   const local = isLoopback(listen.host);
-  if (deps.api !== undefined && !local && token === undefined) {
+  if (deps.api !== undefined && !local && people.value.isEmpty && !doors.certificates) {
     return problem(
-      `the HTTP API would be open to other machines on ${displayAddress(listen)}: give it a token (--api-token-file), or a loopback address such as 127.0.0.1:${listen.port}`,
+      `the HTTP API would be open to other machines on ${displayAddress(listen)}: give it a token (--api-token-file, or http.people in a RelayConfig), or a loopback address such as 127.0.0.1:${listen.port}`,
     );
   }
-  if (token !== undefined && !/^[!-~]{16,}$/.test(token)) {
-    return problem('the token of the HTTP API must be at least 16 printable characters without spaces');
-  }
-  const app = createApp(deps, local, token);
-  const server = createServer(LIMITS, getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+  const app = createApp(deps, local, doors);
+  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const secure =
+    tls === undefined
+      ? undefined
+      : createSecureServer({ ...LIMITS, handshakeTimeout: HANDSHAKE_MS, ...tlsOptions(tls) }, answer);
+  const server = secure ?? createServer(LIMITS, answer);
   server.maxConnections = MAX_CONNECTIONS;
-  return ok({ start: () => start(server, listen), stop: () => stop(server, deps.clock) });
+  return ok({
+    start: () => start(server, listen),
+    renew: (renewed) => secure?.setSecureContext(tlsOptions(renewed)),
+    stop: () => stop(server, deps.clock),
+  });
 }
 
-function createApp(deps: HttpServerDeps, local: boolean, token: string | undefined): Hono {
+/** A client certificate that does not verify is refused with words, not with a broken connection. */
+function tlsOptions({ certificate, key, clientCa }: HttpTls): SecureServerOptions {
+  const asked = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: false };
+  return {
+    cert: certificate,
+    key,
+    minVersion: 'TLSv1.2',
+    // Who renegotiates may show another certificate, which the platform does not check again.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    ...asked,
+  };
+}
+
+function createApp(deps: HttpServerDeps, local: boolean, doors: Doors): Hono {
   const app = new Hono();
   app.use(async (context, next) => {
     await next();
@@ -80,13 +131,17 @@ function createApp(deps: HttpServerDeps, local: boolean, token: string | undefin
     return refuse(context, 'Internal', 'an internal error; the log of the server says more');
   });
   app.notFound((context) => refuse(context, 'NotFound', `there is nothing at ${context.req.path.slice(0, 200)}`));
-  app.route('/', healthRoutes(deps.health, deps.metrics));
+  if (deps.health !== undefined) app.route('/', healthRoutes(deps.health, deps.metrics));
   if (deps.hooks !== undefined) app.route('/hooks', hookRoutes(deps.hooks, deps.log, local));
-  if (deps.api !== undefined) app.route('/api/v1', apiRoutes(deps.api, token));
+  if (deps.api !== undefined && deps.audit !== undefined) {
+    const { audit: log } = deps;
+    const audit = createAudit({ ...deps, audit: log, id: () => randomUUID() });
+    app.route('/api/v1', apiRoutes(deps.api, doors, { audit, log }));
+  }
   return app;
 }
 
-function start(server: Server, listen: ListenAddress): Promise<ListenAddress> {
+function start(server: Server | SecureServer, listen: ListenAddress): Promise<ListenAddress> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: listen.host, port: listen.port }, () => {
@@ -97,7 +152,7 @@ function start(server: Server, listen: ListenAddress): Promise<ListenAddress> {
   });
 }
 
-async function stop(server: Server, clock: Clock): Promise<void> {
+async function stop(server: Server | SecureServer, clock: Clock): Promise<void> {
   if (!server.listening) return;
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();

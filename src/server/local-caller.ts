@@ -18,13 +18,17 @@ export function localCallerProblem(headers: CallerHeaders): string | undefined {
   if (headers.forwarded) return 'the request came through a proxy; configure a token or secret for that';
   const host = hostnameOf(headers.host);
   if (host === undefined || !isLoopback(host)) return 'the Host header must be localhost or a loopback address';
-  if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) {
+  if (headers.origin !== undefined && !isOwnPage(headers.origin, headers.host)) {
     return 'the request comes from another web page (Origin)';
   }
   const site = headers.fetchSite;
   return site === undefined || site === 'same-origin' || site === 'none'
     ? undefined
     : 'the request comes from another web page (Sec-Fetch-Site)';
+}
+
+function isOwnPage(origin: string, host: string | undefined): boolean {
+  return origin === `http://${host}` || origin === `https://${host}`;
 }
 
 function hostnameOf(host: string | undefined): string | undefined {

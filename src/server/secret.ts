@@ -6,12 +6,6 @@ export function secretsEqual(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }
 
-/** True if `authorization` is `Bearer TOKEN` with this token. */
-export function bearerMatches(authorization: string | undefined, token: string): boolean {
-  const given = /^Bearer +([!-~]+) *$/i.exec(authorization ?? '')?.[1];
-  return given !== undefined && secretsEqual(given, token);
-}
-
 /** The headers by which git hosts prove that they know a hook's secret. */
 export interface HookProof {
   /** `X-Hub-Signature-256: sha256=HEX` (GitHub, Gitea, Forgejo). */

@@ -319,7 +319,8 @@ describe.skipIf(noKubernetes)('commands on a real API server', () => {
       };
       await plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(pod) });
       const file = join(folder, 'debug.tgz');
-      const taken = await run('debug', 'snapshot', '--file', file, '--api', fleet.server.http(), ...kube);
+      const addresses = ['--api', fleet.server.http(), '--metrics', fleet.server.metrics()];
+      const taken = await run('debug', 'snapshot', '--file', file, ...addresses, ...kube);
       expect([taken.code, taken.err]).toEqual([0, '']);
       const archive = await parseTarGzip(readFileSync(file));
       const all = archive.map(({ name, text }) => `${name}\n${text}`).join('\n');

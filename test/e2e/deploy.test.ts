@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { agentManifests } from '../../src/compose/manifests/agent-manifests.ts';
 import { AGENT_ACCESS } from '../../src/compose/manifests/agent-rights.ts';
-import { AGENT_RELEASES, CA, SERVER_RELEASES } from '../contract/deploy/releases.ts';
+import { AGENT_RELEASES, CA, REPLICATED, SERVER_RELEASES } from '../contract/deploy/releases.ts';
 import {
   type Manifest,
   noHelm,
@@ -52,10 +52,10 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
   const accepted = async (objects: readonly Manifest[]): Promise<void> => {
     expect(objects.length).toBeGreaterThan(0);
     const pods = objects
-      .filter(({ kind }) => kind === 'Deployment')
+      .filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
       .map(({ metadata, spec }) => ({
         ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: `${metadata.name}-pod`, namespace: metadata.namespace } },
-        spec: spec.template.spec,
+        spec: podSpecOf(spec),
       }));
     await apply([...objects, ...(pods as Manifest[])], '--dry-run=server');
   };
@@ -90,7 +90,7 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
       /apiVersion: kustomize\.config\.k8s\.io\/v1beta1\n.*?(?=\nEOF|\n```)/gs,
     );
     const overlays = [...blocks].map(([text]) => text.replaceAll('../deploy/', '../../../../deploy/'));
-    expect(overlays).toHaveLength(2);
+    expect(overlays).toHaveLength(3);
     const config = readFileSync(join(KUSTOMIZE, 'management-server', 'relay-config.yaml'), 'utf8');
     for (const text of overlays) {
       const files = { 'kustomization.yaml': text, 'relay-config.yaml': config, 'ca.crt': CA, token: 'frt1_x' };
@@ -186,6 +186,36 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
     );
   });
 
+  test.skipIf(noHelm)(
+    'replicas of the server may have their Lease, by kustomize and by the chart, and nothing else',
+    async () => {
+      const yes = [
+        'create leases.coordination.k8s.io fleetrelay-server',
+        'get leases.coordination.k8s.io/fleetrelay-server fleetrelay-server',
+        'update leases.coordination.k8s.io/fleetrelay-server fleetrelay-server',
+      ];
+      const no = [
+        'update leases.coordination.k8s.io/other fleetrelay-server',
+        'get leases.coordination.k8s.io/fleetrelay-server kube-system',
+        'delete leases.coordination.k8s.io/fleetrelay-server fleetrelay-server',
+        'get secrets fleetrelay-server',
+        'list pods fleetrelay-server',
+      ];
+      await expectRights(SERVER, [], [...yes, ...no]);
+      const path = join(KUSTOMIZE, 'components', 'server-kubernetes-lease', 'rights.yaml');
+      const byKustomize = objectsOf(readFileSync(path, 'utf8'));
+      const byChart = (await renderChart('fleetrelay', REPLICATED.kubernetes)).filter(({ kind }) => /^Role/.test(kind));
+      for (const rights of [byKustomize, byChart]) {
+        await apply(rights);
+        await expectRights(SERVER, yes, no);
+        await plane.kubectl(['delete', '-f', '-'], {
+          input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: rights }),
+        });
+        await expectRights(SERVER, [], yes);
+      }
+    },
+  );
+
   test('removing the agent by kustomize leaves the objects of the fleet', async () => {
     await fleetObjects('by-kustomize');
     const objects = await renderKustomization(join(KUSTOMIZE, 'agent'));
@@ -215,9 +245,11 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
     rmSync(folder, { recursive: true });
     await expectThere('by-helm', ['ours', 'theirs']);
     const kept = '/namespaces/fleetrelay-server';
-    expect((await api.send('GET', `/api/v1${kept}/persistentvolumeclaims/left-fleetrelay-server`)).status).toBe(200);
+    expect((await api.send('GET', `/api/v1${kept}/persistentvolumeclaims/data-left-fleetrelay-server-0`)).status).toBe(
+      200,
+    );
     expect((await api.send('GET', `/api/v1${kept}/secrets/left-fleetrelay-server-api`)).status).toBe(200);
-    expect((await api.send('GET', `/apis/apps/v1${kept}/deployments/left-fleetrelay-server`)).status).toBe(404);
+    expect((await api.send('GET', `/apis/apps/v1${kept}/statefulsets/left-fleetrelay-server`)).status).toBe(404);
   });
 
   test.skipIf(noHelm)('an upgrade keeps the token of the API', async () => {
@@ -252,6 +284,15 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
     expect(seen.sort()).toEqual(names);
   }
 });
+
+/** The pod of a workload, with the volumes that a StatefulSet would make for it. */
+function podSpecOf({ template, volumeClaimTemplates = [] }: Manifest): Manifest {
+  const claims = volumeClaimTemplates.map(({ metadata: { name } }: Manifest) => ({
+    name,
+    persistentVolumeClaim: { claimName: `${name}-0` },
+  }));
+  return { ...template.spec, volumes: [...template.spec.volumes, ...claims] };
+}
 
 function crds(): readonly Manifest[] {
   const folder = join(PROJECT, 'deploy', 'crds');

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { type Fleet, STATUS_BRANCH, startFleet, until } from '../support/fleet-processes.ts';
@@ -14,6 +14,23 @@ const files = {
   'apps/b.yaml': configMapYaml('b', 'one'),
   'apps/c.yaml': configMapYaml('c', 'one'),
 };
+
+/** `ann` operates, `bob` reads. */
+function configOf(tokens: { readonly ann: string; readonly bob: string }, log: string): object {
+  return {
+    apiVersion: 'fleetrelay.dev/v1alpha1',
+    kind: 'RelayConfig',
+    fleet: { name: 'test' },
+    sources: [{ name: 'main', files: { path: '.' } }],
+    http: {
+      people: [
+        { name: 'ann', role: 'operate', tokenFile: tokens.ann },
+        { name: 'bob', role: 'read', tokenFile: tokens.bob },
+      ],
+    },
+    audit: { file: log },
+  };
+}
 
 describeOnClusters('what people do', (clusters) => {
   let fleet: Fleet;
@@ -83,13 +100,65 @@ describeOnClusters('what people do', (clusters) => {
       JSON.stringify(await fleet.status()),
       await fleet.cli('get', 'outputs', '-o', 'json'),
       await fleet.cli('explain', 'east', 'Secret/web/s'),
-      await (await fetch(`${fleet.server.http()}/metrics`)).text(),
+      await (await fetch(`${fleet.server.metrics()}/metrics`)).text(),
       branch,
       fleet.sandbox.git(fleet.bare, 'log', '-p', STATUS_BRANCH),
     ].join('\n');
     expect(all).not.toContain(value);
     expect(all).not.toContain('super-secret-value');
     expect(all).not.toMatch(/frt1_/);
+  });
+
+  it('have names and roles; what they do is noted, and what they must not as well', async () => {
+    const sandbox = createGitSandbox();
+    const file = (name: string, text: string): string => {
+      writeFileSync(join(sandbox.path, name), text, { mode: 0o600 });
+      return join(sandbox.path, name);
+    };
+    const tokens = { ann: file('ann', 'the-token-of-ann-here\n'), bob: file('bob', 'the-token-of-bob-here\n') };
+    const log = join(sandbox.path, 'audit.log');
+    const config = file('relay.json', JSON.stringify(configOf(tokens, log)));
+    try {
+      fleet = await startFleet(files, { clusters, serve: ['--config', config] });
+      const as = (token: string, ...args: string[]): Promise<string> => fleet.cli(...args, '--api-token-file', token);
+      const east = async () => JSON.parse(await as(tokens.bob, 'get', 'clusters', '-o', 'json'))[0];
+      await fleet.agent('east').start();
+      await holds('c', 'one');
+      await expect(fleet.cli('status')).rejects.toThrow('an API token');
+      expect(await east()).toMatchObject({ suspended: null });
+      await expect(as(tokens.bob, 'cluster', 'suspend', 'east')).rejects.toThrow('bob may ask');
+      await as(tokens.ann, 'cluster', 'suspend', 'east', '--reason', 'being moved', '--as', 'somebody else');
+      fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
+      await until('the revision is read', async () => (await as(tokens.bob, 'get', 'outputs')).includes('pending'));
+      await fleet.server.kill('SIGKILL');
+      // That may have torn an entry.
+      appendFileSync(log, '{"id":"half');
+      await fleet.server.start();
+      const back = await until('east is back', async () => ((await east()).connected ? east() : undefined));
+      expect(back.suspended).toMatchObject({ by: 'ann', reason: 'being moved' });
+      const metrics = await (await fetch(`${fleet.server.metrics()}/metrics`)).text();
+      expect(metrics).toContain('fleetrelay_cluster_suspended{cluster="east"} 1');
+      expect((await fetch(`${fleet.server.http()}/metrics`)).status).toBe(404);
+      expect(await fleet.live('east', live('a'))).toContain('one');
+      await as(tokens.ann, 'cluster', 'resume', 'east');
+      await holds('a', 'two');
+      await expect(as(tokens.bob, 'audit')).rejects.toThrow('may not read the audit log');
+      const entries = JSON.parse(await as(tokens.ann, 'audit', '-o', 'json')) as Record<string, unknown>[];
+      expect(entries.map(({ who, act, stage }) => `${who} ${act} ${stage}`)).toEqual([
+        'bob clusters/east/suspend refused',
+        'ann clusters/east/suspend asked',
+        'ann clusters/east/suspend done',
+        'ann clusters/east/resume asked',
+        'ann clusters/east/resume done',
+      ]);
+      expect(entries[1]).toMatchObject({ details: { reason: 'being moved' }, from: '127.0.0.1', proof: 'token' });
+      expect(readFileSync(log, 'utf8')).not.toContain('-token-of-');
+      rmSync(log);
+      mkdirSync(log);
+      await expect(as(tokens.ann, 'cluster', 'suspend', 'east')).rejects.toThrow('audit log');
+    } finally {
+      sandbox.remove();
+    }
   });
 
   it('edit a plain folder that the server watches', async () => {

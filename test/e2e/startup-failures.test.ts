@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../support/fleet-processes.ts';
+import { freePort, noRedis, startRedis } from '../support/redis.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../bin/fleetrelay.cjs');
 const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-startup-'));
@@ -57,16 +59,67 @@ test('an agent whose health address is taken says so and ends', async () => {
 });
 
 test.each([
-  ['--listen', '--http', 'agents'],
-  ['--http', '--listen', 'HTTP'],
-])('a server whose %s address is taken says so and ends', async (flag, other, whom) => {
+  ['--listen', 'agents'],
+  ['--http', 'HTTP'],
+  ['--metrics', 'health and metrics'],
+])('a server whose %s address is taken says so and ends', async (flag, whom) => {
   const watched = join(folder, 'watched');
   mkdirSync(watched, { recursive: true });
-  const where = [flag, `127.0.0.1:${port}`, other, '127.0.0.1:0'];
+  const free = ['--listen', '--http', '--metrics'].filter((each) => each !== flag);
+  const where = [flag, `127.0.0.1:${port}`, ...free.flatMap((each) => [each, '127.0.0.1:0'])];
   const { code, said } = await run('serve', '--watch', watched, '--data-dir', `data${flag}`, ...where);
   expect(said).toContain(`cannot listen for ${whom} on 127.0.0.1:${port}: something listens there already`);
   expect(said).toContain(`${flag} HOST:PORT`);
   expect(code).toBe(1);
+});
+
+describe.skipIf(noRedis)('a server whose Redis is down', () => {
+  async function waitingServer(name: string) {
+    const redis = await startRedis();
+    await redis.kill();
+    mkdirSync(join(folder, name), { recursive: true });
+    const metrics = await freePort();
+    const any = ['--listen', '--http'].flatMap((each) => [each, '127.0.0.1:0']);
+    const store = ['--store', `redis://127.0.0.1:${redis.port}`, '--metrics', `127.0.0.1:${metrics}`];
+    const child = spawn(
+      process.execPath,
+      [PROGRAM, 'serve', '--watch', join(folder, name), '--data-dir', `data-${name}`, ...any, ...store],
+      { cwd: folder, stdio: 'ignore' },
+    );
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    const asked = async (path: string): Promise<{ status: number; text: string }> => {
+      const answer = await fetch(`http://127.0.0.1:${metrics}${path}`).catch(() => undefined);
+      return { status: answer?.status ?? 0, text: (await answer?.text()) ?? '' };
+    };
+    const readiness = (status: number) =>
+      until(`/readyz answers ${status}`, async () => {
+        const answer = await asked('/readyz');
+        return answer.status === status ? answer : undefined;
+      });
+    return { redis, child, ended, asked, readiness };
+  }
+
+  test('waits for it, says so where readiness is asked, and serves when it comes', async () => {
+    const { redis, child, ended, asked, readiness } = await waitingServer('late');
+    try {
+      expect((await readiness(503)).text).toMatch(/the store cannot be reached yet, and is waited for: .*ECONNREFUSED/);
+      expect((await asked('/healthz')).status).toBe(200);
+      await redis.restart();
+      await readiness(200);
+    } finally {
+      child.kill('SIGTERM');
+      expect(await ended).toBe(0);
+      await redis.stop();
+    }
+  });
+
+  test('ends at once when it is told to', async () => {
+    const { redis, child, ended, readiness } = await waitingServer('never');
+    await readiness(503);
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+    await redis.stop();
+  });
 });
 
 test('a data directory that is a file is named', async () => {

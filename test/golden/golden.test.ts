@@ -13,7 +13,7 @@ describe('golden cases: input and change → delta and why', () => {
   });
 
   it('there are cases for every concern', () => {
-    for (const concern of ['placement', 'outputs', 'guards', 'status']) {
+    for (const concern of ['placement', 'outputs', 'guards', 'status', 'mirroring', 'safe-mode']) {
       expect(
         cases.filter((name) => name.startsWith(concern)),
         concern,

@@ -1,16 +1,20 @@
 import { load } from 'js-yaml';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
+import type { KindState } from '../../src/model/agent.ts';
 import { displayDiagnostic } from '../../src/model/diagnostic.ts';
-import type { JsonValue } from '../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import type { KindScope } from '../../src/model/kinds.ts';
 import type { ObjectHealth } from '../../src/model/object-health.ts';
 import { displayKey } from '../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../src/model/output.ts';
 import { createFleetWorld, type FleetWorld } from '../support/fleet-world.ts';
+import { restartWithout } from '../support/mirrors.ts';
 
 /** A golden case: what happens to a fleet, step by step. */
 interface Case {
   readonly about: string;
+  /** Names, in their order; absent: one. Cases of several are not restarted. */
+  readonly sources?: readonly string[];
   readonly steps: readonly Step[];
 }
 
@@ -23,12 +27,23 @@ interface Step {
   readonly disconnect?: readonly string[];
   /** How an agent says that applied objects are, by cluster and object. */
   readonly health?: Readonly<Record<string, Readonly<Record<string, ObjectHealth>>>>;
-  /** The kinds that a cluster says it has, with their scopes (empty: the kind is unknown now, and its scope too). */
-  readonly kinds?: Readonly<Record<string, Readonly<Record<string, KindScope | ''>>>>;
+  /**
+   * The kinds that a cluster says it has, with their scopes (empty: the kind is unknown now, and its scope too;
+   * `complete`: namespaced, and all its objects are known).
+   */
+  readonly kinds?: Readonly<Record<string, Readonly<Record<string, KindScope | 'complete' | ''>>>>;
+  /** What has come, or changed, in clusters; after the kinds. */
+  readonly live?: Readonly<Record<string, readonly JsonObject[]>>;
+  /** What is gone from clusters. */
+  readonly gone?: Readonly<Record<string, readonly JsonObject[]>>;
+  /** First of all: the server is killed and started again, without the input snapshots of these clusters. */
+  readonly restartWithout?: readonly string[];
   /** Objects that an agent cannot apply from now on, by cluster. */
   readonly failing?: Readonly<Record<string, readonly string[]>>;
   /** Approves what is held. */
   readonly approve?: boolean;
+  /** A revision of another source than the first, by its name. */
+  readonly pushTo?: Readonly<Record<string, Readonly<Record<string, string | null>>>>;
   /** Seconds that pass. */
   readonly wait?: number;
   /** `CLUSTER OBJECT` to explain afterwards. */
@@ -39,11 +54,17 @@ interface Step {
 
 /** Plays a case and tells, as YAML, what came of each step. */
 export async function runCase(text: string): Promise<string> {
-  const { about, steps } = load(text) as Case;
-  const world = await createFleetWorld();
+  const { about, sources, steps } = load(text) as Case;
+  let world = await createFleetWorld(sources === undefined ? {} : { sources });
   const seen = new Map<string, number>();
   const told: JsonValue[] = [];
+  const files = new Map<string, string | null>();
   for (const step of steps) {
+    if (step.restartWithout !== undefined) {
+      world = await restartWithout(world, step.restartWithout);
+      world.source.push(Object.fromEntries(files));
+    }
+    for (const [path, text] of Object.entries(step.push ?? {})) files.set(path, text);
     await play(world, step);
     told.push(await tell(world, step, seen));
   }
@@ -56,6 +77,7 @@ async function play(world: FleetWorld, step: Step): Promise<void> {
   }
   for (const cluster of step.disconnect ?? []) world.agent(cluster).disconnect();
   if (step.push !== undefined) world.source.push(step.push);
+  for (const [source, changes] of Object.entries(step.pushTo ?? {})) world.sourceNamed(source).push(changes);
   for (const cluster of step.connect ?? []) {
     const admission = world.agent(cluster).connect();
     if (admission.type !== 'admitted') throw new Error(`${cluster} was not admitted: ${admission.message}`);
@@ -64,14 +86,10 @@ async function play(world: FleetWorld, step: Step): Promise<void> {
     for (const [object, health] of Object.entries(objects)) world.agent(cluster).finds(object, health);
   }
   for (const [cluster, kinds] of Object.entries(step.kinds ?? {})) {
-    world
-      .agent(cluster)
-      .lists(
-        Object.entries(kinds).map(([kind, scope]) =>
-          scope === '' ? { kind, state: 'unknown', message: '' } : { kind, state: 'offered', message: '', scope },
-        ),
-      );
+    world.agent(cluster).lists(Object.entries(kinds).map(([kind, scope]) => kindState(kind, scope)));
   }
+  for (const [cluster, upserts] of Object.entries(step.live ?? {})) world.agent(cluster).discovers({ upserts });
+  for (const [cluster, removals] of Object.entries(step.gone ?? {})) world.agent(cluster).discovers({ removals });
   if (step.approve === true) {
     await world.settle();
     await world.server.api.approve(world.server.api.removals()[0]?.digest ?? '', 'golden');
@@ -80,9 +98,15 @@ async function play(world: FleetWorld, step: Step): Promise<void> {
   await world.settle();
 }
 
+function kindState(kind: string, scope: KindScope | 'complete' | ''): KindState {
+  if (scope === '') return { kind, state: 'unknown', message: '' };
+  if (scope === 'complete') return { kind, state: 'complete', message: '', scope: 'Namespaced' };
+  return { kind, state: 'offered', message: '', scope };
+}
+
 async function tell(world: FleetWorld, step: Step, seen: Map<string, number>): Promise<JsonValue> {
   const { api } = world.server;
-  const { summary, clusters, diagnostics } = api.status();
+  const { summary, clusters, diagnostics, safeMode } = api.status();
   const deltas = clusters.flatMap(({ name }) => {
     const all = world.agent(name).deltas;
     const fresh = all.slice(seen.get(name) ?? 0);
@@ -98,6 +122,7 @@ async function tell(world: FleetWorld, step: Step, seen: Map<string, number>): P
     say: step.say,
     deltas,
     ...(held.length === 0 ? {} : { held }),
+    ...(safeMode === null ? {} : { safeMode: { ...safeMode } }),
     ...(diagnostics.length === 0 ? {} : { diagnostics: diagnostics.map(displayDiagnostic) }),
     summary,
     ...(why.length === 0 ? {} : { why }),

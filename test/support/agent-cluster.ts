@@ -190,7 +190,8 @@ export function createMemoryCluster(id = 'memory-cluster'): MemoryCluster {
     const live = objects.get(key);
     if (live !== undefined && !owns(live, stamp.fleet)) return theirs(key);
     if (live !== undefined && jsonEquals(live.value, value) && JSON.stringify(live.stamp) === JSON.stringify(stamp)) {
-      return { type: 'unchanged' };
+      const known = memory.identify ? ids.get(key) : undefined;
+      return { type: 'unchanged', ...(known === undefined ? {} : { identity: known }) };
     }
     calls.push(`apply ${key}`);
     put({ key, value, stamp, where: 'memory' });

@@ -16,7 +16,10 @@ export interface FleetLooks {
 }
 
 /** `deadlineMs`: how long each is waited for. */
-export function looksOf(fleet: () => Fleet, deadlineMs = 30_000): FleetLooks {
+export function looksOf(
+  fleet: () => Pick<Fleet, 'status' | 'output' | 'live' | 'agent'>,
+  deadlineMs = 30_000,
+): FleetLooks {
   return {
     summary: async (text) => {
       let last = '';

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -14,40 +14,55 @@ import { createGitSandbox, type GitSandbox } from './git-sandbox.ts';
 import { type ClusterPool, directoryClusters, type TestCluster } from './test-clusters.ts';
 
 /** Another build of the program can be put to the same tests. */
-const PROGRAM = process.env.FLEETRELAY_PROGRAM ?? fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
+export const PROGRAM =
+  process.env.FLEETRELAY_PROGRAM ?? fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
 export const STATUS_BRANCH = 'fleetrelay/status/test';
 const LOOK_EVERY_MS = 50;
 
 /** A real fleet: git over smart HTTP, a server process, agent processes with clusters of some kind. */
-export interface Fleet {
+export interface Fleet extends FleetAsked {
   readonly sandbox: GitSandbox;
   readonly bare: string;
   readonly repository: string;
   readonly server: ServerProcess;
   readonly dataDir: string;
-  /** Pushes files (null removes) and returns the commit; the server hears of it by its poll. */
-  push(files: Readonly<Record<string, string | null>>): string;
+  /**
+   * Another server of this fleet, with a data directory of its own and the same relay secret; started by the test. `args` win over those of the first.
+   */
+  another(name: string, args?: readonly string[]): ServerProcess;
+  /** Pushes files (null removes) and returns the commit; the server hears of it by its poll. Default: to the first source. */
+  push(files: Readonly<Record<string, string | null>>, source?: string): string;
   agent(name: string): AgentProcess;
   /** The cluster of the agent of this name, empty at first. */
   cluster(name: string): Promise<TestCluster>;
   /** A live object of a cluster as text, named as in `ConfigMap/web/a`; undefined if it is not there. */
   live(cluster: string, object: string): Promise<string | undefined>;
-  status(): Promise<FleetView>;
-  /** What the server says of one object; undefined if it knows none. */
-  output(cluster: string, object: string): Promise<OutputView | undefined>;
-  /** Runs a command against the server; rejects if it fails. */
-  cli(...args: string[]): Promise<string>;
   /** A file of the status branch, parsed; undefined if it is not there. */
   statusFile(path: string): Record<string, unknown> | undefined;
   stop(): Promise<void>;
 }
 
+/** What a server of the fleet answers. */
+export interface FleetAsked {
+  status(): Promise<FleetView>;
+  /** What the server says of one object; undefined if it knows none. */
+  output(cluster: string, object: string): Promise<OutputView | undefined>;
+  /** Runs a command against the server; rejects if it fails. */
+  cli(...args: string[]): Promise<string>;
+}
+
 export interface ServerProcess {
+  readonly dataDir: string;
   readonly logs: readonly Readonly<Record<string, unknown>>[];
   relay(): string;
   http(): string;
+  /** Where health and metrics are; another place after each start. */
+  metrics(): string;
   start(): Promise<void>;
+  /** Of the process that was started last; undefined before. */
+  pid(): number | undefined;
   kill(signal: NodeJS.Signals): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
 }
 
 export interface AgentProcess {
@@ -60,6 +75,8 @@ export interface AgentProcess {
     readonly token?: string;
     readonly cluster?: string;
     readonly args?: readonly string[];
+    /** It is given none. */
+    readonly withoutToken?: boolean;
     /** Beside this process's own environment. */
     readonly env?: Readonly<Record<string, string>>;
   }): Promise<void>;
@@ -94,8 +111,14 @@ export async function until<Value>(
 export interface FleetOptions {
   /** Follow this folder instead of the repository. */
   readonly watch?: string;
+  /** Further sources beside `fleet`, by name: a repository each, with these files. */
+  readonly sources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** More arguments of `fleetrelay serve`. */
   readonly serve?: readonly string[];
+  /** For servers, beside this process's own environment. */
+  readonly serverEnv?: Readonly<Record<string, string>>;
+  /** HOST:PORT that the agent of this name dials; the server's own if left out. */
+  readonly dial?: (agent: string) => Promise<string>;
   /** Where clusters come from; folders if left out. The pool is released when the fleet stops. */
   readonly clusters?: ClusterPool;
   /** The file that Node runs; if left out, what FLEETRELAY_PROGRAM names, else fleetrelay from its sources. */
@@ -112,10 +135,19 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
   sandbox.git(bare, 'symbolic-ref', 'HEAD', 'refs/heads/main');
   sandbox.push(bare, files);
   const repository = `${url}/fleet.git`;
+  const bares = new Map([['fleet', bare]]);
+  for (const [name, contents] of Object.entries(options.sources ?? {})) {
+    bares.set(name, sandbox.bare(name));
+    sandbox.push(bares.get(name) ?? '', contents);
+  }
   const dataDir = join(sandbox.path, 'server');
-  const following = options.watch === undefined ? ['--repo', repository, '--poll', '1'] : ['--watch', options.watch];
-  const { program = PROGRAM } = options;
-  const server = createServerProcess(program, [...following, ...(options.serve ?? [])], dataDir);
+  const one = options.watch === undefined ? ['--repo', repository, '--poll', '1'] : ['--watch', options.watch];
+  const following = bares.size === 1 ? one : ['--config', severalSources(sandbox.path, url, [...bares.keys()])];
+  const { program = PROGRAM, serverEnv } = options;
+  const args = [...following, ...(options.serve ?? [])];
+  const server = createServerProcess(program, args, dataDir, { env: serverEnv });
+  const { dial = async () => server.relay() } = options;
+  const others: ServerProcess[] = [];
   const agents = new Map<string, AgentProcess>();
   const pool = options.clusters ?? directoryClusters.open();
   const clusters = new Map<string, Promise<TestCluster>>();
@@ -128,7 +160,7 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
     await Promise.all([...agents.values()].map((agent) => agent.kill('SIGKILL')));
     await Promise.allSettled(clusters.values());
     pool.release();
-    await server.kill('SIGKILL');
+    await Promise.all([server, ...others].map((one) => one.kill('SIGKILL')));
     await git.stop();
     sandbox.remove();
   };
@@ -138,30 +170,31 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
     await stop();
     throw error;
   }
-  const cli = (...args: string[]): Promise<string> => runCli([...args, '--api', server.http()]);
   return {
+    ...asking(server),
     sandbox,
     bare,
     repository,
     server,
     dataDir,
-    push: (changes) => sandbox.push(bare, changes),
+    another: (name, more = []) => {
+      const other = createServerProcess(program, [...args, ...more], join(sandbox.path, name), {
+        secretOf: dataDir,
+        env: serverEnv,
+      });
+      others.push(other);
+      return other;
+    },
+    push: (changes, source = 'fleet') => sandbox.push(bares.get(source) ?? source, changes),
     agent: (name) => {
       const agent =
         agents.get(name) ??
-        createAgentProcess(name, () => cluster(name), { program, root: sandbox.path, dataDir, server });
+        createAgentProcess(name, () => cluster(name), { program, root: sandbox.path, dataDir, dial });
       agents.set(name, agent);
       return agent;
     },
     cluster,
     live: async (name, object) => (await cluster(name)).live(object),
-    status: async () => (await (await fetch(`${server.http()}/api/v1/status`)).json()) as FleetView,
-    output: async (name, object) => {
-      const response = await fetch(`${server.http()}/api/v1/outputs?cluster=${name}`);
-      const { items } = (await response.json()) as { readonly items: readonly OutputView[] };
-      return items.find((output) => output.object === object);
-    },
-    cli,
     statusFile: (path) => {
       try {
         return load(sandbox.git(bare, 'show', `${STATUS_BRANCH}:${path}`)) as Record<string, unknown>;
@@ -173,21 +206,58 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
   };
 }
 
+/** The configuration that follows these repositories. */
+function severalSources(folder: string, url: string, names: readonly string[]): string {
+  const file = join(folder, 'relay.yaml');
+  const document = {
+    apiVersion: 'fleetrelay.dev/v1alpha1',
+    kind: 'RelayConfig',
+    fleet: { name: 'test' },
+    sources: names.map((name) => ({ name, git: { url: `${url}/${name}.git`, pollIntervalSeconds: 1 } })),
+    status: { git: { enabled: false } },
+  };
+  writeFileSync(file, JSON.stringify(document));
+  return file;
+}
+
+/** What one server answers. */
+export function asking(server: Pick<ServerProcess, 'http'>): FleetAsked {
+  return {
+    status: async () => (await (await fetch(`${server.http()}/api/v1/status`)).json()) as FleetView,
+    output: async (name, object) => {
+      const response = await fetch(`${server.http()}/api/v1/outputs?cluster=${name}`);
+      const { items } = (await response.json()) as { readonly items: readonly OutputView[] };
+      return items.find((output) => output.object === object);
+    },
+    cli: (...args) => runCli([...args, '--api', server.http()]),
+  };
+}
+
 /** Runs fleetrelay to its end; rejects with what it said if it fails. */
 export async function runCli(args: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { timeout: 30_000 });
   return stdout;
 }
 
-function createServerProcess(program: string, following: readonly string[], dataDir: string): ServerProcess {
+function createServerProcess(
+  program: string,
+  following: readonly string[],
+  dataDir: string,
+  {
+    secretOf = dataDir,
+    env,
+  }: { readonly secretOf?: string; readonly env: Readonly<Record<string, string>> | undefined },
+): ServerProcess {
   const logs: Readonly<Record<string, unknown>>[] = [];
   let child: ChildProcess | undefined;
   // Kept over restarts, so that agents find the server again.
   let listening = { relay: '127.0.0.1:0', http: '127.0.0.1:0' };
+  let metrics = '';
   const args = (): string[] => [
     'serve',
     ...['--fleet', 'test', '--data-dir', dataDir],
-    ...['--listen', listening.relay, '--http', listening.http, '--log-level', 'debug'],
+    ...['--listen', listening.relay, '--http', listening.http, '--metrics', '127.0.0.1:0'],
+    ...['--log-level', 'debug'],
     // Last, so that what a test says wins.
     ...following,
   ];
@@ -195,42 +265,56 @@ function createServerProcess(program: string, following: readonly string[], data
     logs,
     relay: () => listening.relay,
     http: () => `http://${listening.http}`,
+    metrics: () => metrics,
+    dataDir,
     start: async () => {
       logs.length = 0;
-      child = startLogged(program, args(), logs);
+      shareSecret(secretOf, dataDir);
+      child = startLogged(program, args(), logs, env);
       const started = child;
       const up = await until('the server is up', () => {
         if (started.exitCode !== null) throw new Error(`the server ended: ${JSON.stringify(logs.slice(-5))}`);
         return logs.find(({ message }) => message === 'the server is up');
       });
+      metrics = String(up.metrics);
       listening = { relay: String(up.relay), http: String(up.http).replace('http://', '') };
     },
+    pid: () => child?.pid,
     kill: (signal) => endChild(child, signal),
+    signal: (signal) => void child?.kill(signal),
   };
+}
+
+function shareSecret(from: string, to: string): void {
+  const path = (dataDir: string): string => join(dataDir, 'trust', 'relay-secret');
+  if (from === to || existsSync(path(to))) return;
+  mkdirSync(join(to, 'trust'), { recursive: true, mode: 0o700 });
+  copyFileSync(path(from), path(to));
 }
 
 interface AgentSurroundings {
   readonly program: string;
   readonly root: string;
   readonly dataDir: string;
-  readonly server: ServerProcess;
+  readonly dial: (agent: string) => Promise<string>;
 }
 
 function createAgentProcess(
   name: string,
   home: () => Promise<TestCluster>,
-  { program, root, dataDir, server }: AgentSurroundings,
+  { program, root, dataDir, dial }: AgentSurroundings,
 ): AgentProcess {
   const logs: Readonly<Record<string, unknown>>[] = [];
   let child: ChildProcess | undefined;
   return {
     logs,
-    start: async ({ token = name, cluster = name, args: more = [], env = {} } = {}) => {
+    start: async ({ token = name, cluster = name, args: more = [], env = {}, withoutToken = false } = {}) => {
       const { agentArgs } = await home();
       const tokenFile = join(root, `${name}.token`);
       writeFileSync(tokenFile, tokenFor(token, dataDir));
-      const trust = ['--token-file', tokenFile, '--ca-file', join(dataDir, 'trust', 'ca.crt')];
-      const args = ['agent', '--cluster', cluster, '--server', server.relay(), ...trust, ...agentArgs];
+      const shown = withoutToken ? [] : ['--token-file', tokenFile];
+      const trust = [...shown, '--ca-file', join(dataDir, 'trust', 'ca.crt')];
+      const args = ['agent', '--cluster', cluster, '--server', await dial(name), ...trust, ...agentArgs];
       child = startLogged(program, [...args, '--log-level', 'debug', ...more], logs, env);
     },
     pid: () => child?.pid,

@@ -1,11 +1,12 @@
 import { load } from 'js-yaml';
 import { createMemoryStore } from '../../src/adapters/stores/memory.ts';
 import { createManagementServer, type ManagementServer } from '../../src/compose/serve/management-server.ts';
+import type { ReplicaSetup } from '../../src/compose/serve/wire-replica.ts';
 import { createGraph } from '../../src/engine/collections/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { AgentHello, AgentHolding, InventoryEntry, KindState, ObjectResult } from '../../src/model/agent.ts';
 import type { AgentSettings } from '../../src/model/agent-settings.ts';
-import { sha256, snapshotDigest } from '../../src/model/digest.ts';
+import { objectDigest, sha256, snapshotDigest } from '../../src/model/digest.ts';
 import {
   type ClusterId,
   type ClusterName,
@@ -13,11 +14,18 @@ import {
   parseSourceName,
   type SourceName,
 } from '../../src/model/ids.ts';
-import type { JsonValue } from '../../src/model/json.ts';
+import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import type { ObjectHealth } from '../../src/model/object-health.ts';
-import { displayKey, type ObjectKey } from '../../src/model/object-key.ts';
-import type { OutputPosition, SequencedDelta } from '../../src/model/output.ts';
+import { displayKey, type ObjectKey, objectKey, refOfObject } from '../../src/model/object-key.ts';
+import {
+  type AdmissionPosition,
+  comparePositions,
+  type OutputPosition,
+  type SequencedDelta,
+} from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Log } from '../../src/ports/log.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
 import type { Source, SourceCondition, SourceListener } from '../../src/ports/source.ts';
 import type { Admission, AgentListener, AgentSession, SendOutcome } from '../../src/relay/session.ts';
@@ -55,9 +63,22 @@ export interface FakeSource {
   condition(condition: Partial<SourceCondition>): void;
   /** From now on nobody can read a file of it again. */
   breakReading(): void;
+  /** Revisions that it was told to accept. */
+  readonly accepted: readonly string[];
+  /** What this version makes of a file's text; the file is the same for all versions. */
+  understands: (text: string) => string;
+  /** What it does when it is to look; at first it has looked at once. */
+  onLook: () => Promise<void>;
 }
 
 export interface FakeAgent {
+  /** Whom the next connect reaches. */
+  dial: () => AgentListener;
+  isConnected(): boolean;
+  /** As said last. */
+  hello(): AgentHello;
+  /** Whom it speaks with. */
+  at(): AgentListener | undefined;
   /** Every delta that arrived, oldest first. */
   readonly deltas: readonly SequencedDelta[];
   connect(hello?: Partial<AgentHello>): Admission;
@@ -71,6 +92,8 @@ export interface FakeAgent {
   restore(entries: readonly InventoryEntry[]): void;
   /** It was sent a delta at this position, by some server. */
   seen(position: OutputPosition): void;
+  /** What it holds was computed from this admission, by some server; undefined: by one that says none. */
+  admitted: AdmissionPosition | undefined;
   /** The next delta is refused at once. */
   rejectNext(): void;
   /** Said in the hello. */
@@ -79,6 +102,12 @@ export interface FakeAgent {
   readonly settings: readonly AgentSettings[];
   /** The agent says which kinds its cluster has: a step of its input. */
   lists(kinds: readonly KindState[]): void;
+  /** The agent says what lives in its cluster: a step of its input. Kinds: absent, as after the step before. */
+  discovers(step: {
+    readonly upserts?: readonly JsonObject[];
+    readonly removals?: readonly JsonObject[];
+    readonly kinds?: readonly KindState[];
+  }): void;
   /** The agent says how an applied object is, by its key as people write it. */
   finds(object: string, health: ObjectHealth): void;
   /** Objects that the agent cannot apply, by key as people write it. */
@@ -103,16 +132,22 @@ export async function createFleetWorld(
     readonly sources?: readonly string[];
     /** A last source, `custom`, of these custom resources; their status is written. */
     readonly custom?: FakeCustomResources;
+    /** It is one of several servers. */
+    readonly replicas?: ReplicaSetup;
+    /** Of the server alone, where it is not the agents' and the test's. */
+    readonly serverClock?: Clock;
+    readonly log?: Log;
   } = {},
 ): Promise<FleetWorld> {
   const clock = given.clock ?? createVirtualClock();
+  const serverClock = given.serverClock ?? clock;
   const store = given.store ?? createMemoryStore();
   const statusFiles = given.statusFiles ?? new Map<string, string>();
   let updates = 0;
   let stated = false;
   const agents: FakeAgents = given.agents ?? { listener: undefined, known: new Map() };
   const fakes = (given.sources ?? ['main']).map((name) => createFakeSource(must(parseSourceName(name))));
-  const custom = given.custom === undefined ? [] : [customSource(given.custom, clock)];
+  const custom = given.custom === undefined ? [] : [customSource(given.custom, serverClock)];
   const server = await createManagementServer(
     {
       graph: createGraph(),
@@ -142,8 +177,9 @@ export async function createFleetWorld(
         condition: () => ({ state: 'synced', message: '', commit: null }),
       },
       parseYaml: (text) => load(text) as JsonValue,
-      clock,
-      log: silentLog,
+      clock: serverClock,
+      log: given.log ?? silentLog,
+      ...(given.replicas === undefined ? {} : { replicas: given.replicas }),
     },
     { fleet: fleetName, version: '0.0.0', bounds: { guards: {}, safeModes: [] } },
   );
@@ -167,8 +203,12 @@ export async function createFleetWorld(
     statusUpdates: () => updates,
     agent: (cluster, id = `id-${cluster}`) => {
       const known = agents.known.get(`${cluster}/${id}`);
-      if (known !== undefined) return known;
-      const agent = createFakeAgent(() => listenerOf(agents), cluster as ClusterName, id as ClusterId);
+      const dial = (): AgentListener => listenerOf(agents);
+      if (known !== undefined) {
+        known.dial = dial;
+        return known;
+      }
+      const agent = createFakeAgent(dial, cluster as ClusterName, id as ClusterId);
       agents.known.set(`${cluster}/${id}`, agent);
       return agent;
     },
@@ -176,7 +216,7 @@ export async function createFleetWorld(
   };
 }
 
-function customSource({ resources, status }: FakeCustomResources, clock: VirtualClock) {
+function customSource({ resources, status }: FakeCustomResources, clock: Clock) {
   const name = must(parseSourceName('custom'));
   const deps = { resources, decode: decodeFile, clock, log: silentLog };
   const source = createKubernetesSource(deps, { name, address: 'test://custom' });
@@ -193,6 +233,9 @@ function createFakeSource(sourceName: SourceName): FakeSource & { readonly sourc
   const files = new Map<string, string>();
   let revision = 0;
   let broken = false;
+  const accepted: string[] = [];
+  let onLook = async (): Promise<void> => undefined;
+  let understands = (text: string): string => text;
   const say = (condition: Partial<SourceCondition>): void =>
     listener?.condition({ source: sourceName, state: 'synced', reason: 'Synced', message: '', ...condition });
   return {
@@ -203,7 +246,11 @@ function createFakeSource(sourceName: SourceName): FakeSource & { readonly sourc
         listener = to;
       },
       trigger: () => undefined,
-      accept: () => false,
+      look: () => onLook(),
+      accept: (revision) => {
+        accepted.push(revision);
+        return true;
+      },
       read: async (path) => {
         if (broken) throw new Error('the copy is damaged');
         const text = files.get(path);
@@ -212,6 +259,19 @@ function createFakeSource(sourceName: SourceName): FakeSource & { readonly sourc
       stop: async () => undefined,
     },
     condition: say,
+    accepted,
+    get understands() {
+      return understands;
+    },
+    set understands(reads) {
+      understands = reads;
+    },
+    get onLook() {
+      return onLook;
+    },
+    set onLook(look) {
+      onLook = look;
+    },
     breakReading: () => {
       broken = true;
     },
@@ -220,7 +280,7 @@ function createFakeSource(sourceName: SourceName): FakeSource & { readonly sourc
         if (text === null) files.delete(path);
         else files.set(path, text);
       }
-      const decoded = new Map([...files].map(([path, text]) => [path, decode(path, text)]));
+      const decoded = new Map([...files].map(([path, text]) => [path, decode(path, text, understands)]));
       const all = [...decoded.values()];
       revision++;
       listener?.observe({
@@ -235,15 +295,20 @@ function createFakeSource(sourceName: SourceName): FakeSource & { readonly sourc
   };
 }
 
-function decode(path: string, text: string) {
-  return decodeFile(path, new TextEncoder().encode(text), sha256(text));
+function decode(path: string, text: string, understands: (text: string) => string) {
+  return decodeFile(path, new TextEncoder().encode(understands(text)), sha256(text));
 }
 
-function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName, clusterId: ClusterId): FakeAgent {
+function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clusterId: ClusterId): FakeAgent {
   const deltas: SequencedDelta[] = [];
   const entries = new Map<ObjectKey, InventoryEntry>();
   const failing = new Set<string>();
   let position: OutputPosition = { epoch: 0, sequence: 0 };
+  let admitted: AdmissionPosition | undefined;
+  let dial = first;
+  /** At the other end of the session. */
+  let listener: AgentListener | undefined;
+  const listenerNow = (): AgentListener => listener ?? dial();
   let session: AgentSession | undefined;
   let paused = false;
   let waiting: { readonly delta: SequencedDelta; readonly answer: (outcome: SendOutcome) => void } | undefined;
@@ -251,15 +316,26 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
   let rejecting = false;
   let capabilities: readonly string[] = [];
   const closed: string[] = [];
+  const gone = new WeakSet<AgentSession>();
   const settings: AgentSettings[] = [];
 
   const digest = () =>
     snapshotDigest(
       [...entries.values()].filter(({ phase }) => phase === 'held').map((entry) => [entry.key, entry.digest]),
     );
-  const holding = (): AgentHolding => ({ position, digest: digest(), revisions: [], entries: [...entries.values()] });
+  const holding = (): AgentHolding => ({
+    position,
+    digest: digest(),
+    revisions: [],
+    ...(admitted === undefined ? {} : { admitted }),
+    entries: [...entries.values()],
+  });
   const take = (delta: SequencedDelta): readonly ObjectResult[] => {
+    if (delta.admitted !== undefined && admitted !== undefined && comparePositions(delta.admitted, admitted) < 0) {
+      throw new Error('the delta was computed from an earlier admission');
+    }
     position = delta.position;
+    admitted = delta.admitted;
     for (const { key, digest: content, origins, scope } of delta.upserts) {
       entries.set(key, { key, digest: content, origins, scope, phase: 'held' });
     }
@@ -293,6 +369,18 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
   };
 
   return {
+    get dial() {
+      return dial;
+    },
+    set dial(to) {
+      dial = to;
+    },
+    isConnected: () => session !== undefined,
+    hello: () => {
+      if (session === undefined) throw new Error('it is not connected');
+      return session.hello;
+    },
+    at: () => listener,
     deltas,
     failing,
     holding,
@@ -306,9 +394,10 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
         capabilities,
         ...changes,
       };
-      const listener = listenerNow();
-      const admission = listener.admit(hello);
+      const dialled = dial();
+      const admission = dialled.admit(hello);
       if (admission.type !== 'admitted') return admission;
+      listener = dialled;
       const opened: AgentSession = {
         hello,
         send: (delta) =>
@@ -317,7 +406,15 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
             answerNow(opened, delta, answer);
           }),
         settings: (said) => void settings.push(said),
-        close: (_kind, reason) => void closed.push(reason),
+        probe: async () => opened === session,
+        close: (_kind, reason) => {
+          closed.push(reason);
+          // Abandoned, or over already.
+          if (gone.has(opened)) return;
+          gone.add(opened);
+          if (opened === session) session = undefined;
+          queueMicrotask(() => dialled.disconnected(opened, reason));
+        },
       };
       session = opened;
       listener.connected(opened, holding());
@@ -330,7 +427,9 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
     disconnect: () => {
       const ended = session;
       session = undefined;
-      if (ended !== undefined) listenerNow().disconnected(ended, 'test');
+      if (ended === undefined) return;
+      gone.add(ended);
+      listenerNow().disconnected(ended, 'test');
     },
     abandon: () => {
       session = undefined;
@@ -352,6 +451,14 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
         removals: [],
         kinds,
       }),
+    discovers: ({ upserts = [], removals = [], kinds }) =>
+      listenerNow().input(cluster, {
+        from: snapshotDigest([]),
+        to: snapshotDigest([]),
+        upserts: upserts.map((value) => ({ key: keyOf(value), value, digest: objectDigest(value) })),
+        removals: removals.map(keyOf),
+        ...(kinds === undefined ? {} : { kinds }),
+      }),
     closed,
     settings,
     restore: (restored) => {
@@ -360,6 +467,12 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
     },
     seen: (other) => {
       position = other;
+    },
+    get admitted() {
+      return admitted;
+    },
+    set admitted(other) {
+      admitted = other;
     },
     rejectNext: () => {
       rejecting = true;
@@ -382,6 +495,10 @@ function createFakeAgent(listenerNow: () => AgentListener, cluster: ClusterName,
       else answer({ type: 'disconnected' });
     },
   };
+}
+
+function keyOf(value: JsonObject): ObjectKey {
+  return objectKey(must(refOfObject(value)));
 }
 
 function resultOf(key: ObjectKey, digest: ObjectResult['digest'], failing: ReadonlySet<string>): ObjectResult {

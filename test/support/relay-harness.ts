@@ -3,11 +3,12 @@ import type { MessageStream, StreamEnd, StreamMethod } from '../../src/ports/tra
 import { createRelayClient, type RelayClientOptions } from '../../src/relay/client.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from '../../src/relay/limits.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../src/relay/server.ts';
-import type { RelayServerOptions } from '../../src/relay/server-state.ts';
+import type { RelayServerDeps, RelayServerOptions } from '../../src/relay/server-state.ts';
 import type { RelayClient } from '../../src/relay/session.ts';
 import { clusterToken } from '../../src/relay/trust/token.ts';
 import { decodeFrame, encodeFrame, type Frame, type FrameInit } from '../../src/relay/wire/frame.ts';
 import { helloFrame } from '../../src/relay/wire/hello.ts';
+import type { Identity } from './enrolled.ts';
 import { createMemoryNetwork, type MemoryNetwork } from './relay-transport.ts';
 import {
   clusterId,
@@ -21,7 +22,7 @@ import {
 import { silentLog } from './silent-log.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
-const SECRET = new Uint8Array(32).fill(7);
+export const SECRET = new Uint8Array(32).fill(7);
 export const EAST = clusterName('east');
 
 /** One agent of the world. */
@@ -47,6 +48,8 @@ export interface StrangerOptions {
   readonly cluster?: string;
   /** Null: nothing is said of a token. */
   readonly token?: string | null;
+  /** Shown on the connection; then no token is, unless one is given. */
+  readonly identity?: Identity;
 }
 
 /** A raw stream to the server. */
@@ -66,11 +69,12 @@ export async function createRelayHarness(
   owner: FakeOwner = createFakeOwner(),
   log: Log = silentLog,
   options: Partial<RelayServerOptions> = {},
+  deps: Pick<RelayServerDeps, 'authority' | 'roots'> = {},
 ): Promise<RelayHarness> {
   const clock = createVirtualClock();
   const network = createMemoryNetwork();
   const server = createRelayServer(
-    { transport: network.server, clock, log },
+    { transport: network.server, clock, log, ...deps },
     { fleet: FLEET, tokens: [SECRET], version: '1.0.0', limits, ...options },
   );
   await server.start(owner);
@@ -104,9 +108,11 @@ export async function createRelayHarness(
 }
 
 function createStranger(network: MemoryNetwork, method: StreamMethod, options: StrangerOptions): Stranger {
-  const { cluster = 'east' } = options;
-  const token = options.token === undefined ? clusterToken(SECRET, cluster) : options.token;
-  const stream = network.client.dial().open(method, {
+  const { cluster = 'east', identity } = options;
+  const usual = identity === undefined ? clusterToken(SECRET, cluster) : null;
+  const token = options.token === undefined ? usual : options.token;
+  const connection = network.client.dial(identity === undefined ? undefined : { identity, roots: '' });
+  const stream = connection.open(method, {
     'fleetrelay-cluster': cluster,
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
   });

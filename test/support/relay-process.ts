@@ -25,7 +25,7 @@ const limits = { pingMs: 300, silenceMs: 1_000, probeMs: 300 };
 
 if (role === 'server') {
   const { certificate, key } = await ensureServerCertificate(dir, { names: [], ips: [] }, clock.now());
-  const security = { type: 'tls', certificate, key } as const;
+  const security = { type: 'tls', material: { current: () => ({ certificate, key }) } } as const;
   const transport = createGrpcServerTransport({ host: '127.0.0.1', port: Number(address), security });
   const owner = createFakeOwner();
   const { connected, disconnected } = owner;

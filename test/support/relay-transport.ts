@@ -1,6 +1,8 @@
+import { X509Certificate } from 'node:crypto';
 import {
   type ClientConnection,
   type ClientTransport,
+  type DialCredentials,
   type IncomingStream,
   MAX_MESSAGE_BYTES,
   type MessageStream,
@@ -8,6 +10,7 @@ import {
   type StreamEnd,
   type StreamMetadata,
   type StreamMethod,
+  type TransportListener,
 } from '../../src/ports/transport.ts';
 
 /** Messages that wait in one direction before a writer has to. */
@@ -138,8 +141,14 @@ export interface MemoryNetwork {
   freeze(directions: { readonly up: boolean; readonly down: boolean }): void;
   /** While false, dialling fails. */
   reachable: boolean;
+  /** While false, who asks for a certificate says for whom, and then nothing. */
+  questionsArrive: boolean;
   /** Streams that are open. */
   open(): number;
+  /** What the server shows to those who dial. */
+  serverChain: readonly Uint8Array[];
+  /** What was shown at each dial. */
+  readonly dialled: (DialCredentials | undefined)[];
   /** Sees every message that is written, and may lose everything by calling {@link cut}. */
   onMessage: (direction: 'up' | 'down', message: Uint8Array) => void;
 }
@@ -147,9 +156,12 @@ export interface MemoryNetwork {
 /** A network with one server. */
 export function createMemoryNetwork(): MemoryNetwork {
   const wires = new Set<Wire>();
-  let accept: ((stream: IncomingStream) => void) | undefined;
+  let accept: TransportListener | undefined;
   const network: MemoryNetwork = {
     reachable: true,
+    questionsArrive: true,
+    serverChain: [],
+    dialled: [],
     onMessage: () => undefined,
     open: () => wires.size,
     cut() {
@@ -162,8 +174,8 @@ export function createMemoryNetwork(): MemoryNetwork {
       }
     },
     server: {
-      start(onStream) {
-        accept = onStream;
+      start(listener) {
+        accept = listener;
         return Promise.resolve({ host: 'memory', port: 1 });
       },
       stop() {
@@ -172,16 +184,29 @@ export function createMemoryNetwork(): MemoryNetwork {
         return Promise.resolve();
       },
     },
-    client: { server: 'memory:1', dial: () => dial(network, wires, () => accept) },
+    client: {
+      server: 'memory:1',
+      dial: (credentials) => {
+        network.dialled.push(credentials);
+        return dial(network, wires, () => accept, certificateOf(credentials));
+      },
+    },
   };
   return network;
+}
+
+function certificateOf(credentials: DialCredentials | undefined): Uint8Array | undefined {
+  const pem = credentials?.identity?.certificate;
+  return pem === undefined ? undefined : new X509Certificate(pem).raw;
 }
 
 function dial(
   network: MemoryNetwork,
   wires: Set<Wire>,
-  accepting: () => ((stream: IncomingStream) => void) | undefined,
+  accepting: () => TransportListener | undefined,
+  certificate: Uint8Array | undefined,
 ): ClientConnection {
+  const shown = certificate === undefined ? {} : { certificate };
   const mine = new Set<Wire>();
   return {
     open(method, metadata) {
@@ -201,9 +226,18 @@ function dial(
       wires.add(wire);
       mine.add(wire);
       void wire.serverEnded.promise.then(() => wires.delete(wire));
-      accept(observed(network, 'down', serverSide(wire, method, { ...metadata })));
+      accept.stream(observed(network, 'down', { ...serverSide(wire, method, { ...metadata }), ...shown }));
       return observed(network, 'up', clientSide(wire));
     },
+    async register(request, metadata) {
+      const accept = accepting();
+      if (!network.reachable || accept === undefined) {
+        return { refused: { code: 'lost', reason: 'Unreachable', message: 'nobody is there' } };
+      }
+      const read = network.questionsArrive ? async () => request.slice() : () => new Promise<undefined>(() => {});
+      return accept.register({ read, metadata: { ...metadata }, peer: 'memory:1', ...shown });
+    },
+    serverChain: () => network.serverChain,
     close() {
       for (const wire of mine) breakWire(wire);
     },

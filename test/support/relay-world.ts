@@ -22,10 +22,12 @@ import type { OutputPosition, SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
 import type {
   Admission,
+  AgentCertificate,
   AgentListener,
   AgentSession,
   ConnectionState,
   InputSnapshot,
+  RegistrationRequest,
   ServerListener,
 } from '../../src/relay/session.ts';
 
@@ -167,7 +169,9 @@ export function createFakeAgent(): FakeAgent {
 
 /** A server's owner: admits by a function that can be replaced, and remembers everything that it was told. */
 export interface FakeOwner extends AgentListener {
-  admission: (hello: AgentHello) => Admission;
+  admission: (hello: AgentHello, certificate?: AgentCertificate) => Admission;
+  /** Judges registrations. */
+  registration: (request: RegistrationRequest) => Admission;
   readonly sessions: Map<ClusterName, { readonly session: AgentSession; readonly holding: AgentHolding }>;
   readonly events: string[];
   readonly received: ObjectResult[];
@@ -179,12 +183,14 @@ export interface FakeOwner extends AgentListener {
 export function createFakeOwner(): FakeOwner {
   const owner: FakeOwner = {
     admission: () => ({ type: 'admitted' }),
+    registration: () => ({ type: 'admitted' }),
     sessions: new Map(),
     events: [],
     received: [],
     inputs: [],
     held: new Map(),
-    admit: (hello) => owner.admission(hello),
+    admit: (hello, certificate) => owner.admission(hello, certificate),
+    mayRegister: (request) => owner.registration(request),
     connected(session, holding) {
       owner.sessions.set(session.hello.cluster, { session, holding });
       owner.events.push(`connected ${session.hello.cluster} ${session.hello.instance}`);

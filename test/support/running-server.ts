@@ -1,4 +1,9 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAuditFile } from '../../src/adapters/audit/audit-file.ts';
 import { must } from '../../src/model/result.ts';
+import type { AuditEntry, AuditLog } from '../../src/ports/audit-log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log, LogData } from '../../src/ports/log.ts';
 import { createHttpServer, type HttpServerDeps, type HttpServerOptions } from '../../src/server/http-server.ts';
@@ -33,23 +38,35 @@ export const stoppedClock: Clock = {
 export interface RunningServer {
   readonly url: string;
   readonly log: { readonly lines: string[] };
+  /** What is in its audit log. */
+  acts(): Promise<readonly AuditEntry[]>;
   stop(): Promise<void>;
 }
 
-/** Starts the HTTP server with what a test cares about; ready and without routes otherwise. */
+/** Starts the HTTP server with what a test cares about; without routes otherwise. */
 export async function runServer(
   deps: Partial<HttpServerDeps>,
   options: Partial<HttpServerOptions> = {},
 ): Promise<RunningServer> {
   const log = recordingLog();
-  const health = { ready: () => ({ ok: true, reasons: [] }) };
+  const folder = await mkdtemp(join(tmpdir(), 'audit-'));
+  const audit: AuditLog = deps.audit ?? createAuditFile(join(folder, 'audit.log'));
   const server = must(
     createHttpServer(
-      { clock: stoppedClock, log, health, ...deps },
+      { clock: stoppedClock, log, audit, ...deps },
       { listen: { host: '127.0.0.1', port: 0 }, ...options },
     ),
   );
-  const bound = await server.start();
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    await audit.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  const bound = await server.start().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   const host = bound.host === '0.0.0.0' ? '127.0.0.1' : bound.host;
-  return { url: `http://${displayAddress({ host, port: bound.port })}`, log, stop: () => server.stop() };
+  const scheme = options.tls === undefined ? 'http' : 'https';
+  return { url: `${scheme}://${displayAddress({ host, port: bound.port })}`, log, acts: () => audit.tail(1_000), stop };
 }

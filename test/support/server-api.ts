@@ -1,4 +1,4 @@
-import type { ClusterView, FleetView, ServerApi } from '../../src/server/api.ts';
+import type { Answer, ClusterView, FleetView, ServerApi, SuspensionView } from '../../src/server/api.ts';
 
 const COUNTS = { targeted: 3, applied: 2, failed: 0, held: 1, pending: 0, unreachable: 0 };
 
@@ -17,6 +17,7 @@ export function clusterView(name: string, over: Partial<ClusterView> = {}): Clus
     message: '',
     agentVersion: '0.0.0',
     trouble: '',
+    suspended: null,
     conditions: [],
     ...over,
   };
@@ -40,6 +41,7 @@ export function fleetView(over: Partial<FleetView> = {}): FleetView {
         revision: '1111111111111111111111111111111111111111',
         refusedRevision: null,
         partial: false,
+        suspended: null,
         message: '',
       },
     ],
@@ -48,6 +50,7 @@ export function fleetView(over: Partial<FleetView> = {}): FleetView {
       clusterView('west', { connected: false, inSync: false, message: 'disconnected since 10:42:07Z' }),
     ],
     statusBranch: { state: 'synced', message: '', commit: 'c0ffee' },
+    safeMode: null,
     heldRemovals: [
       {
         digest: HELD_DIGEST,
@@ -103,6 +106,7 @@ export function fakeApi(fleet: FleetView = fleetView()): ServerApi & { readonly 
           ]
         : undefined,
     sources: () => fleet.sources,
+    elsewhere: () => undefined,
     removals: () => fleet.heldRemovals,
     diagnostics: () => fleet.diagnostics,
     explain: async (cluster, object) =>
@@ -138,5 +142,32 @@ export function fakeApi(fleet: FleetView = fleetView()): ServerApi & { readonly 
         ? { ok: false, kind: 'notFound', message: `no cluster ${cluster}` }
         : { ok: true, value: view };
     },
+    suspendCluster: async (name, by, reason) => {
+      calls.push(`suspend cluster ${name} by ${by}: ${reason}`);
+      return suspended(fleet.clusters, name, { by, at: '2026-01-02T03:04:05Z', reason });
+    },
+    resumeCluster: async (name, by) => {
+      calls.push(`resume cluster ${name} by ${by}`);
+      return suspended(fleet.clusters, name, null);
+    },
+    suspendSource: async (name, by, reason) => {
+      calls.push(`suspend source ${name} by ${by}: ${reason}`);
+      return suspended(fleet.sources, name, { by, at: '2026-01-02T03:04:05Z', reason });
+    },
+    resumeSource: async (name, by) => {
+      calls.push(`resume source ${name} by ${by}`);
+      return suspended(fleet.sources, name, null);
+    },
   };
+}
+
+function suspended<View extends { readonly name: string; readonly suspended: SuspensionView | null }>(
+  views: readonly View[],
+  wanted: string,
+  suspension: SuspensionView | null,
+): Answer<View> {
+  const view = views.find(({ name }) => name === wanted);
+  return view === undefined
+    ? { ok: false, kind: 'notFound', message: `there is no ${wanted}` }
+    : { ok: true, value: { ...view, suspended: suspension } };
 }

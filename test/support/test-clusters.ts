@@ -1,5 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { dump, load } from 'js-yaml';
+import type { JsonObject } from '../../src/model/json.ts';
+import { objectOf } from '../../src/model/json-fields.ts';
 
 /** A kind of cluster that suites of a whole fleet run on. */
 export interface ClusterKind {
@@ -37,10 +40,28 @@ export interface TestCluster {
   /** Replaces text in a live object, as a person would. */
   edit(object: string, from: string, to: string): Promise<void>;
   remove(object: string): Promise<void>;
+  /** Creates or replaces an object, as a person would. */
+  put(object: JsonObject): Promise<void>;
+  /** All that carries a fleet's stamp, by name. */
+  owned(): Promise<ReadonlyMap<string, OwnedObject>>;
   /** The stop button. */
   pause(on: boolean): Promise<void>;
   /** The cluster cannot be looked at any more, until the returned function brings it back. */
   takeAway(): Promise<() => Promise<void>>;
+}
+
+/** An object of ours as it lies in a cluster. */
+export interface OwnedObject {
+  readonly value: JsonObject;
+  /** Another after each write, also of the same contents. */
+  readonly version: string;
+}
+
+/** How tests name an object: `Deployment.apps/web/a`. */
+export function nameOf({ apiVersion, kind, metadata }: JsonObject): string {
+  const group = String(apiVersion).split('/').slice(0, -1).join('');
+  const { namespace = '', name } = objectOf(metadata);
+  return `${kind}${group === '' ? '' : `.${group}`}/${namespace}/${name}`;
 }
 
 /** Folders of YAML files. */
@@ -72,6 +93,12 @@ function createDirectoryTestCluster(folder: string): TestCluster {
       writeFileSync(path(object), (read(object) ?? '').replace(from, to));
     },
     remove: async (object) => rmSync(path(object)),
+    put: async (object) => {
+      const file = path(nameOf(object));
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, dump(object));
+    },
+    owned: async () => ownedBelow(folder),
     pause: async (on) => {
       if (on) writeFileSync(join(folder, 'paused'), '');
       else rmSync(join(folder, 'paused'));
@@ -82,4 +109,20 @@ function createDirectoryTestCluster(folder: string): TestCluster {
       return async () => renameSync(aside, folder);
     },
   };
+}
+
+function ownedBelow(folder: string): ReadonlyMap<string, OwnedObject> {
+  const owned = new Map<string, OwnedObject>();
+  for (const top of ['namespaces', 'cluster']) {
+    if (!existsSync(join(folder, top))) continue;
+    const files = readdirSync(join(folder, top), { recursive: true, encoding: 'utf8' });
+    for (const file of files.filter((name) => /\/[^./][^/]*\.yaml$/.test(name))) {
+      const path = join(folder, top, file);
+      const value = load(readFileSync(path, 'utf8')) as JsonObject;
+      if (objectOf(objectOf(value.metadata).annotations)['fleetrelay.dev/fleet'] === undefined) continue;
+      const { mtimeNs, ino } = statSync(path, { bigint: true });
+      owned.set(nameOf(value), { value, version: `${mtimeNs} ${ino}` });
+    }
+  }
+  return owned;
 }

@@ -5,7 +5,16 @@ import type { ObjectKey } from '../../model/object-key.ts';
 import { parseSettings } from '../../model/settings-text.ts';
 import type { InventoryChange, InventoryRecord, LoadedInventory } from '../../ports/cluster-api.ts';
 import { openRecordLog } from '../disk/record-log.ts';
-import { asInventoryRecord, asKeys, asList, asObject, asPosition, asRevisions, parsed } from '../disk/stored-json.ts';
+import {
+  asAdmitted,
+  asInventoryRecord,
+  asKeys,
+  asList,
+  asObject,
+  asPosition,
+  asRevisions,
+  parsed,
+} from '../disk/stored-json.ts';
 
 const HEADER = { format: 'fleetrelay.dev/inventory', version: 1 };
 /** Rewritten when it is this many times as long as what it says, and this long at least. */
@@ -73,6 +82,7 @@ function asState(state: JsonObject): InventoryChange['state'] {
     position: asPosition(state.position),
     digest: parsed(parseDigest, state.digest),
     revisions: asRevisions(state.revisions),
+    ...asAdmitted(state.admitted),
     fleet: state.fleet === undefined ? undefined : parsed(parseFleetName, state.fleet),
     ...settingsIn(state.settings),
   };

@@ -1,7 +1,7 @@
 import type { KindState } from '../../model/agent.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { displayKey, kindOf, nameOfKind, type ObjectKey } from '../../model/object-key.ts';
 import type { LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import { pathOfObject, placeOfPath } from './layout.ts';
 import type { LiveFiles } from './live-files.ts';
@@ -46,8 +46,7 @@ function duplicate(object: ObservedObject, rival: ObservedObject): Diagnostic {
 }
 
 function rememberKind(kinds: Map<string, string>, key: ObjectKey): void {
-  const { group, kind } = objectRefOf(key);
-  const name = `${group}/${kind}`;
+  const name = kindOf(key);
   kinds.set(name.toLowerCase(), name);
 }
 
@@ -61,14 +60,11 @@ function markUnknown(
   const message = `${path} cannot be read`;
   const place = placeOfPath(path) ?? placeOfPath(`${path}/any`);
   if (place !== undefined) {
-    const name = `${place.group}/${place.kind}`;
+    const name = nameOfKind(place);
     if (!kinds.has(name)) kinds.set(name, name);
     unknown.set(name, message);
   }
-  for (const { key } of lastSeen) {
-    const { group, kind } = objectRefOf(key);
-    unknown.set(`${group}/${kind}`.toLowerCase(), message);
-  }
+  for (const { key } of lastSeen) unknown.set(kindOf(key).toLowerCase(), message);
 }
 
 function kindStates(kinds: ReadonlyMap<string, string>, unknown: ReadonlyMap<string, string>): readonly KindState[] {

@@ -1,5 +1,6 @@
 import { parseClusterName, parseFleetName, parseSourceName } from '../../model/ids.ts';
-import { compareText, isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import { compareText, isJsonObject, type JsonObject, jsonEquals } from '../../model/json.ts';
+import { objectOf, textOf } from '../../model/json-fields.ts';
 import { parseObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Stamp } from '../../ports/cluster-api.ts';
@@ -17,8 +18,8 @@ const ANNOTATIONS: readonly string[] = [FLEET_ANNOTATION, OBJECT_ANNOTATION, ORI
  */
 export function withStamp(value: JsonObject, stamp: Stamp): JsonObject {
   const bare = withoutStamp(value);
-  const metadata = isJsonObject(bare.metadata) ? bare.metadata : {};
-  const annotations = isJsonObject(metadata.annotations) ? metadata.annotations : {};
+  const metadata = objectOf(bare.metadata);
+  const annotations = objectOf(metadata.annotations);
   return ordered(
     {
       ...bare,
@@ -50,16 +51,16 @@ export function stampOf(value: JsonObject): Stamp | undefined {
   const metadata = value.metadata;
   const annotations = isJsonObject(metadata) ? metadata.annotations : undefined;
   if (!isJsonObject(annotations)) return undefined;
-  const fleet = parseFleetName(text(annotations[FLEET_ANNOTATION]));
-  const key = parseObjectKey(text(annotations[OBJECT_ANNOTATION]));
+  const fleet = parseFleetName(textOf(annotations[FLEET_ANNOTATION]));
+  const key = parseObjectKey(textOf(annotations[OBJECT_ANNOTATION]));
   if (!fleet.ok || !key.ok) return undefined;
-  const scope = text(annotations[SCOPE_ANNOTATION])
+  const scope = textOf(annotations[SCOPE_ANNOTATION])
     .split(',')
     .flatMap((name) => {
       const parsed = parseClusterName(name);
       return parsed.ok ? [parsed.value] : [];
     });
-  return { fleet: fleet.value, key: key.value, origins: originsOf(text(annotations[ORIGIN_ANNOTATION])), scope };
+  return { fleet: fleet.value, key: key.value, origins: originsOf(textOf(annotations[ORIGIN_ANNOTATION])), scope };
 }
 
 /** Do two stamps say the same? */
@@ -92,10 +93,6 @@ function toOneLine(path: string): string {
 
 function fromOneLine(path: string): string {
   return path.replaceAll('%0D', '\r').replaceAll('%0A', '\n').replaceAll('%25', '%');
-}
-
-function text(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
 }
 
 function ordered(value: JsonObject, first: readonly string[]): JsonObject {

@@ -31,6 +31,11 @@ export function asPosition(value: JsonValue | undefined): OutputPosition {
   return { epoch: asCount(epoch), sequence: asCount(sequence) };
 }
 
+/** Absent, or wholly there. */
+export function asAdmitted(value: JsonValue | undefined): { readonly admitted?: OutputPosition } {
+  return value === undefined ? {} : { admitted: asPosition(value) };
+}
+
 export function asRevisions(value: JsonValue | undefined): readonly RevisionRef[] {
   return asList(value).map((item) => {
     const { source, revision } = asObject(item);

@@ -1,17 +1,19 @@
 import { isIP } from 'node:net';
-import { checkServerIdentity } from 'node:tls';
-import { type ChannelCredentials, Client, type ClientDuplexStream, credentials, Metadata } from '@grpc/grpc-js';
+import { checkServerIdentity, type DetailedPeerCertificate, type PeerCertificate } from 'node:tls';
+import { type ChannelCredentials, Client, type ClientDuplexStream, credentials, Metadata, status } from '@grpc/grpc-js';
 import { Relay } from '../../../generated/relay_pb.ts';
 import {
   type ClientConnection,
   type ClientTransport,
+  type DialCredentials,
   MAX_MESSAGE_BYTES,
   type MessageStream,
+  type RegistrationAnswer,
   type StreamEnd,
   type StreamMetadata,
   type StreamMethod,
 } from '../../ports/transport.ts';
-import { createInbox, writeMessage } from './duplex.ts';
+import { createInbox, createOutbox } from './duplex.ts';
 import { hostOf, isLoopback } from './loopback.ts';
 import { silenceGrpc } from './silence.ts';
 import { endOf } from './status.ts';
@@ -52,11 +54,19 @@ export function createGrpcClientTransport(options: GrpcClientOptions): ClientTra
     throw new Error(`the relay without TLS may dial a loopback address only, not ${server}`);
   }
   silenceGrpc();
-  return { server, dial: () => dial(options, host) };
+  return { server, dial: (shown) => dial(options, host, shown) };
 }
 
-function dial({ server, security }: GrpcClientOptions, host: string): ClientConnection {
-  const client = new Client(server, credentialsOf(security, host), {
+function dial(
+  { server, security }: GrpcClientOptions,
+  host: string,
+  shown: DialCredentials | undefined,
+): ClientConnection {
+  let chain: readonly Uint8Array[] = [];
+  const believed = (certificate: PeerCertificate): void => {
+    chain = chainOf(certificate);
+  };
+  const client = new Client(server, credentialsOf(security, host, shown, believed), {
     ...CHANNEL_OPTIONS,
     // The name sent to the server: TLS allows no address there. Which name is checked is said in the credentials.
     ...(isIP(host) === 0 ? {} : { 'grpc.ssl_target_name_override': 'localhost' }),
@@ -70,6 +80,8 @@ function dial({ server, security }: GrpcClientOptions, host: string): ClientConn
       void stream.ended.then(() => calls.delete(call));
       return stream;
     },
+    register: (request, metadata) => askToRegister(client, request, metadata),
+    serverChain: () => chain,
     close() {
       for (const call of calls) call.cancel();
       client.close();
@@ -77,32 +89,96 @@ function dial({ server, security }: GrpcClientOptions, host: string): ClientConn
   };
 }
 
-function credentialsOf(security: GrpcClientOptions['security'], host: string): ChannelCredentials {
+function credentialsOf(
+  security: GrpcClientOptions['security'],
+  host: string,
+  shown: DialCredentials | undefined,
+  believed: (certificate: PeerCertificate) => void,
+): ChannelCredentials {
   if (security.type === 'insecure') return credentials.createInsecure();
   const expected = security.serverName ?? host;
-  const ca = Buffer.from(security.ca());
-  if (!ca.includes('-----BEGIN CERTIFICATE-----'))
+  const given = Buffer.from(security.ca());
+  if (!given.includes('-----BEGIN CERTIFICATE-----'))
     throw new Error('the file of the certificate authority holds no certificate (PEM)');
-  return credentials.createSsl(ca, null, null, {
-    checkServerIdentity: (_name, certificate) => checkServerIdentity(expected, certificate),
+  const ca = Buffer.concat([given, Buffer.from(`\n${shown?.roots ?? ''}`)]);
+  const { key, certificate } = shown?.identity ?? { key: null, certificate: null };
+  return credentials.createSsl(ca, bufferOf(key), bufferOf(certificate), {
+    checkServerIdentity: (_name, peer) => {
+      const trouble = checkServerIdentity(expected, peer);
+      if (trouble === undefined) believed(peer);
+      return trouble;
+    },
   });
 }
 
-function openCall(client: Client, method: StreamMethod, values: StreamMetadata): Call {
+function bufferOf(text: string | null): Buffer | null {
+  return text === null ? null : Buffer.from(text);
+}
+
+/** The server's certificate and what leads from it to a root; the root too, if the platform has found it. */
+function chainOf(certificate: PeerCertificate | DetailedPeerCertificate): readonly Uint8Array[] {
+  const chain: Uint8Array[] = [];
+  const seen = new Set<string>();
+  let next: PeerCertificate | DetailedPeerCertificate | undefined = certificate;
+  while (next?.raw !== undefined && !seen.has(next.fingerprint256)) {
+    seen.add(next.fingerprint256);
+    chain.push(next.raw);
+    next = 'issuerCertificate' in next ? next.issuerCertificate : undefined;
+  }
+  return chain;
+}
+
+/** A server that does not answer at all is given up after this time. */
+const REGISTER_MS = 20_000;
+
+function askToRegister(client: Client, request: Uint8Array, values: StreamMetadata): Promise<RegistrationAnswer> {
+  const { promise, resolve } = Promise.withResolvers<RegistrationAnswer>();
+  client.makeUnaryRequest<Uint8Array, Uint8Array>(
+    `/${Relay.typeName}/${Relay.method.register.name}`,
+    raw,
+    (bytes) => bytes,
+    request,
+    metadataOf(values),
+    { deadline: new Date(Date.now() + REGISTER_MS) },
+    (error, response) => {
+      if (error !== null) resolve({ refused: refusalOf(error) });
+      else if (response === undefined)
+        resolve({ refused: endOf({ code: status.UNKNOWN, details: 'no answer', metadata: new Metadata() }) });
+      else resolve({ response });
+    },
+  );
+  return promise;
+}
+
+/** A server from before there were certificates offers none. */
+function refusalOf(error: Parameters<typeof endOf>[0]): StreamEnd {
+  const end = endOf(error);
+  return error.code === status.UNIMPLEMENTED ? { ...end, reason: 'NotOffered' } : end;
+}
+
+function raw(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function metadataOf(values: StreamMetadata): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(values)) metadata.set(name, value);
-  const raw = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return metadata;
+}
+
+function openCall(client: Client, method: StreamMethod, values: StreamMetadata): Call {
   return client.makeBidiStreamRequest<Uint8Array, Uint8Array>(
     `/${Relay.typeName}/${method}`,
     raw,
     (bytes) => bytes,
-    metadata,
+    metadataOf(values),
   );
 }
 
 function createStream(call: Call): MessageStream {
   const ended = Promise.withResolvers<StreamEnd>();
   const inbox = createInbox(call);
+  const outbox = createOutbox(call);
   let over = false;
   let drained = false;
   const closeWhenBoth = (): void => {
@@ -111,6 +187,7 @@ function createStream(call: Call): MessageStream {
   call.on('status', (status) => {
     over = true;
     ended.resolve(endOf(status));
+    outbox.close();
     // A call that failed without a message never says that it has been read.
     drained ||= call.readableLength === 0;
     closeWhenBoth();
@@ -124,7 +201,7 @@ function createStream(call: Call): MessageStream {
   let own = false;
   return {
     read: inbox.read,
-    write: (message) => (own || over ? Promise.resolve(false) : writeMessage(call, message, ended.promise)),
+    write: (message) => (own || over ? Promise.resolve(false) : outbox.write(message)),
     end() {
       if (own) return;
       own = true;

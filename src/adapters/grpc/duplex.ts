@@ -47,13 +47,36 @@ export function createInbox(call: ByteCall): Inbox {
   };
 }
 
-/**
- * Writes one message and resolves when HTTP/2 has taken it (which is when flow control lets it): true, or false if
- * `over` came first. The stream's own buffer counts messages, not bytes, and is not used.
- */
-export function writeMessage(call: ByteCall, message: Uint8Array, over: Promise<unknown>): Promise<boolean> {
-  if (call.destroyed || call.writableEnded) return Promise.resolve(false);
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  call.write(message, (error) => resolve(error === null || error === undefined));
-  return Promise.race([promise, over.then(() => false)]);
+/** Writing of a gRPC call. Nothing of a message stays here once it is written: a call lives for months. */
+export interface Outbox {
+  /**
+   * Writes one message and resolves when HTTP/2 has taken it (which is when flow control lets it): true, or false if the
+   * outbox was closed first.
+   */
+  write(message: Uint8Array): Promise<boolean>;
+  /** Nothing more is written. */
+  close(): void;
+}
+
+/** The stream's own buffer counts messages, not bytes, and is not used. */
+export function createOutbox(call: ByteCall): Outbox {
+  const waiting = new Set<(open: boolean) => void>();
+  let closed = false;
+  return {
+    write(message) {
+      if (closed || call.destroyed || call.writableEnded) return Promise.resolve(false);
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      waiting.add(resolve);
+      call.write(message, (error) => {
+        waiting.delete(resolve);
+        resolve(error === null || error === undefined);
+      });
+      return promise;
+    },
+    close() {
+      closed = true;
+      for (const resolve of waiting) resolve(false);
+      waiting.clear();
+    },
+  };
 }

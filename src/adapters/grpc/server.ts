@@ -13,12 +13,13 @@ import {
   type ServerTransport,
   type StreamEnd,
   type StreamMetadata,
-  type StreamMethod,
+  type TransportListener,
 } from '../../ports/transport.ts';
-import { createInbox, writeMessage } from './duplex.ts';
+import { createInbox, createOutbox } from './duplex.ts';
 import { addressOf, isLoopback } from './loopback.ts';
 import { silenceGrpc } from './silence.ts';
 import { statusOf } from './status.ts';
+import { createTlsListener, type TlsMaterialSource } from './tls-listener.ts';
 
 /** Settings of the listening end. */
 export interface GrpcServerOptions {
@@ -26,12 +27,30 @@ export interface GrpcServerOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly security:
-    | { readonly type: 'tls'; readonly certificate: Uint8Array; readonly key: Uint8Array }
-    /** On a loopback address only. */
-    | { readonly type: 'insecure' };
+    | { readonly type: 'tls'; readonly material: TlsMaterialSource }
+    /** On a loopback address only, unless it is to be `anywhere`. */
+    | { readonly type: 'insecure'; readonly anywhere?: boolean };
 }
 
 type Call = ServerDuplexStream<Uint8Array, Uint8Array>;
+
+/** A call of any method. */
+type IncomingCall = Omit<IncomingStream, 'method'>;
+
+/** What is known of a caller before it has said anything. */
+type Introduction =
+  | { readonly certificate?: Uint8Array }
+  /** It has shown a certificate that is not believed. */
+  | { readonly notBelieved: StreamEnd };
+
+/** Where connections come from. */
+interface Front {
+  start(): Promise<number>;
+  introduce(call: Pick<Call, 'getPeer' | 'getAuthContext'>): Introduction;
+  /** Lets nobody in any more. */
+  close(): void;
+  abandon(): void;
+}
 
 /** How long what is written may take to leave when the server stops. */
 const FLUSH_MS = 2_000;
@@ -45,29 +64,34 @@ const CHANNEL_OPTIONS = {
   'grpc.max_concurrent_streams': 16,
   'grpc.max_metadata_size': 8 * 1024,
   'grpc.max_connection_idle_ms': 60_000,
+  // Its own books of every connection and call, which nobody reads.
+  'grpc.enable_channelz': 0,
 };
 
-/** The listening end over gRPC. Throws for an insecure one that others than this machine could reach. */
+/** The listening end over gRPC. Throws for an insecure one that others than this machine could reach, unless told to. */
 export function createGrpcServerTransport(options: GrpcServerOptions): ServerTransport {
-  if (options.security.type === 'insecure' && !isLoopback(options.host)) {
-    throw new Error(`the relay without TLS may listen on a loopback address only, not on ${options.host}`);
+  const { host, security } = options;
+  if (security.type === 'insecure' && security.anywhere !== true && !isLoopback(host)) {
+    throw new Error(`the relay without TLS may listen on a loopback address only, not on ${host}`);
   }
   silenceGrpc();
   const server = new Server(CHANNEL_OPTIONS);
+  const front = security.type === 'tls' ? tlsFront(server, options, security.material) : plainFront(server, options);
   return {
-    async start(accept) {
-      server.addService(...serviceOf(accept));
-      const { promise, resolve, reject } = Promise.withResolvers<number>();
-      server.bindAsync(addressOf(options.host, options.port), credentialsOf(options.security), (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-      return { host: options.host, port: await promise };
+    async start(listener) {
+      server.addService(...serviceOf(listener, front));
+      return { host, port: await front.start() };
     },
     stop() {
       const { promise, resolve } = Promise.withResolvers<void>();
-      const force = setTimeout(() => server.forceShutdown(), FLUSH_MS);
+      front.close();
+      const force = setTimeout(() => {
+        server.forceShutdown();
+        front.abandon();
+      }, FLUSH_MS);
       server.tryShutdown(() => {
         clearTimeout(force);
+        front.abandon();
         resolve();
       });
       return promise;
@@ -75,49 +99,94 @@ export function createGrpcServerTransport(options: GrpcServerOptions): ServerTra
   };
 }
 
-function credentialsOf(security: GrpcServerOptions['security']): ServerCredentials {
-  if (security.type === 'insecure') return ServerCredentials.createInsecure();
-  const pair = { private_key: Buffer.from(security.key), cert_chain: Buffer.from(security.certificate) };
-  return ServerCredentials.createSsl(null, [pair], false);
+/** TLS is ended here and not in grpc-js: that asks for no certificate without demanding one, and keeps its first context. */
+function tlsFront(server: Server, { host, port }: GrpcServerOptions, material: TlsMaterialSource): Front {
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const listener = createTlsListener({ host, port, material }, (socket) => injector.injectConnection(socket));
+  return {
+    ...listener,
+    introduce(call) {
+      const notBelieved = listener.notBelieved(call.getPeer());
+      if (notBelieved !== undefined) return { notBelieved };
+      // Given only for a certificate that was found right, and read from this very connection.
+      const certificate = call.getAuthContext().sslPeerCertificate?.raw;
+      return certificate === undefined ? {} : { certificate };
+    },
+  };
+}
+
+function plainFront(server: Server, { host, port }: GrpcServerOptions): Front {
+  return {
+    start() {
+      const { promise, resolve, reject } = Promise.withResolvers<number>();
+      server.bindAsync(addressOf(host, port), ServerCredentials.createInsecure(), (error, bound) =>
+        error === null ? resolve(bound) : reject(error),
+      );
+      return promise;
+    },
+    introduce: () => ({}),
+    close: () => undefined,
+    abandon: () => undefined,
+  };
 }
 
 /** Messages stay bytes: frames are read where they are checked. */
-function serviceOf(accept: (stream: IncomingStream) => void): [ServiceDefinition, UntypedServiceImplementation] {
-  const raw = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const methods: readonly StreamMethod[] = [Relay.method.push.name, Relay.method.pull.name] as StreamMethod[];
+function serviceOf(listener: TransportListener, front: Front): [ServiceDefinition, UntypedServiceImplementation] {
   const definition: Record<string, ServiceDefinition[string]> = {};
   const implementation: UntypedServiceImplementation = {};
-  for (const method of methods) {
-    definition[method] = {
-      path: `/${Relay.typeName}/${method}`,
-      requestStream: true,
-      responseStream: true,
-      requestSerialize: raw,
-      requestDeserialize: (bytes) => bytes,
-      responseSerialize: raw,
-      responseDeserialize: (bytes) => bytes,
+  const add = (method: string, take: (call: IncomingCall) => void): void => {
+    definition[method] = definitionOf(method);
+    implementation[method] = (call: Call) => {
+      const introduction = front.introduce(call);
+      if ('notBelieved' in introduction) call.emit('error', statusOf(introduction.notBelieved));
+      else take(createIncomingCall(call, introduction));
     };
-    implementation[method] = (call: Call) => accept(createIncomingStream(method, call));
-  }
+  };
+  add(Relay.method.push.name, (call) => listener.stream({ ...call, method: 'Push' }));
+  add(Relay.method.pull.name, (call) => listener.stream({ ...call, method: 'Pull' }));
+  // Looks the same to the caller; as what it is, gRPC would hand it over only with all that a stranger likes to send.
+  add(Relay.method.register.name, (call) => void answerRegistration(listener, call));
   return [definition, implementation];
 }
 
-function createIncomingStream(method: StreamMethod, call: Call): IncomingStream {
+async function answerRegistration(listener: TransportListener, call: IncomingCall): Promise<void> {
+  const answer = await listener.register(call);
+  if ('refused' in answer) return call.end(answer.refused);
+  await call.write(answer.response);
+  call.end({ code: 'done', reason: 'Answered', message: '' });
+}
+
+function definitionOf(method: string): ServiceDefinition[string] {
+  const raw = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return {
+    path: `/${Relay.typeName}/${method}`,
+    requestStream: true,
+    responseStream: true,
+    requestSerialize: raw,
+    requestDeserialize: (bytes) => bytes,
+    responseSerialize: raw,
+    responseDeserialize: (bytes) => bytes,
+  };
+}
+
+function createIncomingCall(call: Call, introduction: { readonly certificate?: Uint8Array }): IncomingCall {
   const ended = Promise.withResolvers<StreamEnd>();
   const inbox = createInbox(call);
+  const outbox = createOutbox(call);
   let own: StreamEnd | undefined;
   call.on('end', () => inbox.close(false));
   // The one event that always comes, and only when the call is over: after its status was sent, or when it broke.
   call.on('cancelled', () => {
     ended.resolve(own ?? { code: 'lost', reason: 'ConnectionLost', message: 'the connection has broken' });
     inbox.close(true);
+    outbox.close();
   });
   return {
-    method,
     metadata: readMetadata(call.metadata),
     peer: call.getPeer(),
+    ...introduction,
     read: inbox.read,
-    write: (message) => (own === undefined ? writeMessage(call, message, ended.promise) : Promise.resolve(false)),
+    write: (message) => (own === undefined ? outbox.write(message) : Promise.resolve(false)),
     end(end) {
       if (own !== undefined) return;
       own = end;

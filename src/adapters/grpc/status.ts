@@ -73,7 +73,10 @@ const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
     /wrong version number|packet length too long/i,
     "no TLS is spoken there: is this the relay's port, and does the server run without TLS?",
   ],
-  [/has expired/i, "the server's certificate has expired: restarting the server renews one that it made itself"],
+  [
+    /has expired/i,
+    "the server's certificate has expired: give the server a new one; one that it made itself it renews while it runs, and its log says what hinders it",
+  ],
 ];
 
 function explained(message: string): string {

@@ -1,6 +1,8 @@
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { objectOf, textOf } from '../../model/json-fields.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Lease, LeaseAnswer } from '../../ports/lease.ts';
+import { microTime } from './api/micro-time.ts';
 import { resourcePath } from './api/paths.ts';
 import type { KubeAnswer, KubeClient } from './api/types.ts';
 
@@ -22,7 +24,8 @@ export interface LeaseOptions {
 
 const DURATION_MS = 9_000;
 const TERM_MS = 6_000;
-const LEASES = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
+/** The kind by which replicas elect a leader. */
+export const LEASES = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
 
 /**
  * A Lease of an API server, with the meaning that client-go gives it. Whether another one's has run out is judged by the
@@ -156,7 +159,7 @@ function readSpec(value: JsonValue | undefined): LeaseSpec {
     ...rest
   } = objectOf(value);
   return {
-    holder: typeof holderIdentity === 'string' ? holderIdentity : '',
+    holder: textOf(holderIdentity),
     ...(typeof leaseDurationSeconds === 'number' ? { durationMs: leaseDurationSeconds * 1000 } : {}),
     ...(typeof acquireTime === 'string' ? { acquireTime } : {}),
     transitions: typeof leaseTransitions === 'number' ? leaseTransitions : 0,
@@ -175,16 +178,7 @@ function failureText(answer: Exclude<KubeAnswer, { type: 'ok' }>, namespace: str
   return `the API server answered ${status} ${refusal.reason}: ${refusal.message}`;
 }
 
-/** As API servers write it: with microseconds. */
-function microTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().replace('Z', '000Z');
-}
-
 function withoutManagers(metadata: JsonValue | undefined): JsonObject {
   const { managedFields: _, ...kept } = objectOf(metadata);
   return kept;
-}
-
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

@@ -25,12 +25,15 @@ export function createMemoryStore(): SnapshotStore {
       assertOpen();
       if (!writes.every(holds)) return 'conflict';
       for (const { key, value } of writes) {
+        if (value === undefined) continue;
         counter += 1;
         if (value === null) records.delete(key);
         else records.set(key, { key, value: Uint8Array.from(value), version: String(counter) });
       }
       return 'written';
     },
+    shared: false,
+    watch: () => () => {},
     close: async () => {
       open = false;
     },

@@ -101,6 +101,8 @@ function storeOver(database: DatabaseSync): SnapshotStore {
       }
     },
     write: async (writes) => write(writes),
+    shared: false,
+    watch: () => () => {},
     close: async () => {
       if (database.isOpen) database.close();
     },
@@ -136,7 +138,7 @@ function storeOver(database: DatabaseSync): SnapshotStore {
       }
       for (const { key, value } of writes) {
         if (value === null) remove.run(key);
-        else put.run(key, value, Number(count.get()?.value));
+        else if (value !== undefined) put.run(key, value, Number(count.get()?.value));
       }
       database.exec('COMMIT');
       return 'written';

@@ -27,7 +27,16 @@ export function createSystemClock(): Clock {
 }
 
 function startTimer(milliseconds: number, keepsAlive: boolean, callback: () => void): () => void {
-  let remaining = Math.max(0, milliseconds);
+  if (milliseconds <= LONGEST_TIMER_MS) {
+    const timer = setTimeout(callback, Math.max(0, milliseconds));
+    if (!keepsAlive) timer.unref();
+    return () => clearTimeout(timer);
+  }
+  return startLongTimer(milliseconds, keepsAlive, callback);
+}
+
+function startLongTimer(milliseconds: number, keepsAlive: boolean, callback: () => void): () => void {
+  let remaining = milliseconds;
   let timer: NodeJS.Timeout;
   arm();
   return () => clearTimeout(timer);

@@ -27,6 +27,14 @@ export async function readRelaySecret(path: string): Promise<Uint8Array> {
   return parse(path, there);
 }
 
+/** A secret that is in the environment. Throws with a clear text if it is not there or is none. */
+export function relaySecretIn(env: Readonly<Record<string, string | undefined>>, name: string): Uint8Array {
+  const text = env[name];
+  if (text === undefined || text === '')
+    throw new Error(`the environment variable ${name} with the relay secret is not set`);
+  return parse(`the environment variable ${name}`, Buffer.from(text));
+}
+
 function parse(path: string, bytes: Uint8Array): Uint8Array {
   const text = Buffer.from(bytes).toString('utf8').trim();
   if (!/^(?:[0-9a-f]{2}){32,}$/.test(text)) {

@@ -7,6 +7,7 @@ import { CliError } from '../cli-error.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type KubeFlags, withKubeOptions } from '../kube-options.ts';
+import { refuseWithoutVerification } from '../relay-environment.ts';
 import { runRoot } from '../run-root.ts';
 
 interface Flags extends KubeFlags {
@@ -14,6 +15,8 @@ interface Flags extends KubeFlags {
   readonly server: ListenAddress;
   readonly tokenFile?: string;
   readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
   readonly directory?: string;
   readonly leaderElect?: boolean;
   readonly dataDir?: string;
@@ -42,6 +45,9 @@ The cluster is a Kubernetes cluster, or a folder with --directory. Several repli
 the one that holds the Lease "fleetrelay-agent" leads, the others stand by and take over within 15 seconds of a crash,
 and at once after a clean stop. /readyz says which is which, and so does: kubectl get lease fleetrelay-agent -n NAMESPACE
 
+The server issues a client certificate for the token, and renews it; the agent keeps it in the Secret
+"fleetrelay-agent-credentials" of its namespace, or in its data folder. A server that issues none takes the token.
+
 The namespace must exist. An agent is installed in a cluster with \`fleetrelay cluster register NAME --install\`.`;
 
 /** `fleetrelay agent`: the agent of one cluster. */
@@ -53,8 +59,13 @@ export function agentCommand(context: CliContext): Command {
     )
     .requiredOption('--cluster <name>', 'name of the cluster, as its KubernetesCluster declares it', clusterName)
     .requiredOption('--server <address>', 'HOST:PORT of the management server', serverAddress)
-    .option('--token-file <file>', 'file with the token of the cluster (`fleetrelay cluster token` prints it)')
-    .option('--ca-file <file>', 'certificate authority of the server (default: those that the system trusts)');
+    .option(
+      '--token-file <file>',
+      'file with the token of the cluster (`fleetrelay cluster token` prints it); default: the variable RELAY_TOKEN',
+    )
+    .option('--ca-file <file>', 'certificate authority of the server (default: those that the system trusts)')
+    .option('--cert-file <file>', 'client certificate that somebody else renews (default: the server issues one)')
+    .option('--key-file <file>', 'its key; both files are read each time the server is dialled');
   return withKubeOptions(command, {
     cluster: 'the cluster; inside a pod, that of the pod if neither this nor --context is given',
     namespace: "the agent's own namespace (default: that of the context or ServiceAccount, else fleetrelay)",
@@ -73,27 +84,42 @@ export function agentCommand(context: CliContext): Command {
     .addHelpText('after', NOTES)
     .addHelpText('after', EXAMPLES)
     .action(async (flags: Flags) => {
-      await runRoot(context, context.roots.agent, toOptions(flags));
+      refuseWithoutVerification(context.env);
+      await runRoot(context, context.roots.agent, toOptions(flags, context.env));
     });
 }
 
-function toOptions(flags: Flags): AgentOptions {
+function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
   const { cluster, server, tokenFile, caFile, dataDir, healthPort, insecure, logLevel } = flags;
-  if (tokenFile === undefined && insecure !== true) {
+  const certificate = certificateOf(flags);
+  const hasToken = tokenFile !== undefined || (env.RELAY_TOKEN ?? '').trim() !== '';
+  if (!hasToken && certificate === undefined && insecure !== true) {
     throw new CliError(
       EXIT.usage,
-      'agent needs --token-file',
-      `print the token where the server runs: fleetrelay cluster token ${cluster}`,
+      'agent needs --token-file, or the token in RELAY_TOKEN',
+      `print the token where the server runs: fleetrelay cluster token ${cluster}; or bring a certificate with --cert-file and --key-file`,
     );
   }
   const common: CommonAgentOptions = {
     ...{ cluster, server, logLevel, insecure: insecure === true },
     ...(tokenFile === undefined ? {} : { tokenFile }),
     ...(caFile === undefined ? {} : { caFile }),
+    ...(certificate === undefined ? {} : { certificate }),
     ...(dataDir === undefined ? {} : { dataDir }),
     ...(healthPort === undefined ? {} : { health: healthPort }),
   };
   return flags.directory === undefined ? { ...common, kubernetes: kubernetesOf(flags) } : inFolder(common, flags);
+}
+
+function certificateOf({ certFile, keyFile, insecure }: Flags): AgentOptions['certificate'] {
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile === undefined || keyFile === undefined) {
+    throw new CliError(EXIT.usage, '--cert-file and --key-file go together', 'give both, or neither');
+  }
+  if (insecure === true) {
+    throw new CliError(EXIT.usage, '--cert-file and --insecure do not go together', 'without TLS nothing is shown');
+  }
+  return { certFile, keyFile };
 }
 
 function inFolder(common: CommonAgentOptions, flags: Flags & { readonly directory?: string }): AgentOptions {

@@ -30,7 +30,7 @@ export function approveCommand(context: CliContext): Command {
     )
     .argument('[digest]', 'digest of the removals, or its first eight or more digits', digestPrefix)
     .option('--list', 'show what is held instead')
-    .option('--as <name>', 'who approves, for the record (default: your user name)')
+    .option('--as <name>', 'who approves, where the server knows no names (default: your user name)')
     .addOption(outputOption())
     .addHelpText('after', EXAMPLES)
     .action(async (digest: string | undefined, { output, list, as, ...api }: Flags) => {

@@ -12,6 +12,7 @@ import { adoptCommand } from './cluster-adopt.ts';
 import { deregisterCommand } from './cluster-deregister.ts';
 import { listCommand } from './cluster-list.ts';
 import { registerCommand } from './cluster-register.ts';
+import { suspendCommands } from './suspend.ts';
 
 interface TokenFlags {
   readonly dataDir?: string;
@@ -29,12 +30,13 @@ const EXAMPLES = examples([
   ['fleetrelay cluster list', 'all clusters as the server knows them'],
   ['fleetrelay cluster token east --data-dir /var/lib/fleetrelay > east.token', 'for the agent of "east"'],
   ['fleetrelay cluster replace east', 'let another cluster take the name "east"'],
+  ['fleetrelay cluster suspend east --reason "being moved"', 'send it nothing for now'],
 ]);
 
-/** `fleetrelay cluster register|deregister|list|adopt|token|replace`. */
+/** `fleetrelay cluster register|deregister|list|adopt|token|replace|suspend|resume`. */
 export function clusterCommand(context: CliContext): Command {
   const command = newCommand('cluster', context)
-    .summary('register, list, deregister or replace clusters; token of a cluster')
+    .summary('register, list, deregister, replace or suspend clusters; token of a cluster')
     .description('Joining and replacing clusters.')
     .addHelpText('after', EXAMPLES);
   registerCommand(command, context);
@@ -48,7 +50,7 @@ export function clusterCommand(context: CliContext): Command {
       'Unbinds the name from the cluster id that has it: the next agent with its token and another id takes it. Nothing in any cluster is changed.',
     )
     .argument('<name>', 'name of the cluster', clusterName)
-    .option('--as <name>', 'who replaces it, for the record (default: your user name)')
+    .option('--as <name>', 'who replaces it, where the server knows no names (default: your user name)')
     .addOption(outputOption())
     .action(async (name: ClusterName, { output, as, ...api }: ReplaceFlags) => {
       const cluster = await (await connect(context, api)).replaceCluster(name, callerName(context, as));
@@ -60,6 +62,12 @@ export function clusterCommand(context: CliContext): Command {
         writeTable(out, CLUSTER_COLUMNS, [cluster]);
       });
     });
+  suspendCommands(command, context, 'cluster', {
+    columns: CLUSTER_COLUMNS,
+    suspended: 'nothing is sent to it, and its agent goes on keeping what it holds as it is',
+    suspend: (client, name, by, reason) => client.suspendCluster(name, by, reason),
+    resume: (client, name, by) => client.resumeCluster(name, by),
+  });
   return command;
 }
 

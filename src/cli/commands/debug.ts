@@ -14,11 +14,14 @@ import { styled } from '../style.ts';
 interface Flags extends ApiOptions, KubeFlags {
   readonly file?: string;
   readonly config?: string;
+  readonly metrics?: string;
   readonly agentHealth: readonly string[];
   readonly server: boolean;
   readonly tail: number;
   readonly output: OutputFormat;
 }
+
+const DEFAULT_METRICS = 'http://127.0.0.1:9981';
 
 const EXAMPLES = examples([
   ['fleetrelay debug snapshot', 'what the server knows, into fleetrelay-debug-TIME.tar.gz'],
@@ -39,6 +42,10 @@ export function debugCommand(context: CliContext): Command {
     )
     .option('--file <path>', 'FILE.tar.gz, or a folder (default: fleetrelay-debug-TIME.tar.gz)')
     .option('--config <file>', 'RelayConfig of the server')
+    .option(
+      '--metrics <url>',
+      `health and metrics address of the server (environment: FLEETRELAY_METRICS; default: ${DEFAULT_METRICS})`,
+    )
     .option('--agent-health <url>', 'health address of an agent; may be repeated', collected, [])
     .option('--tail <lines>', 'lines of each log', wholeNumber(1, 100_000), 2_000)
     .option('--no-server', 'do not ask the server');
@@ -57,6 +64,7 @@ async function takeSnapshot(context: CliContext, flags: Flags): Promise<void> {
     {
       destination: flags.file ?? `fleetrelay-debug-${time}.tar.gz`,
       server: flags.server ? await serverPieces(context, flags) : [],
+      serverMetrics: flags.server ? (flags.metrics ?? context.env.FLEETRELAY_METRICS ?? DEFAULT_METRICS) : null,
       agentHealth: flags.agentHealth,
       logLines: flags.tail,
       ...(config === undefined ? {} : { configFile: config }),
@@ -84,14 +92,6 @@ async function serverPieces(context: CliContext, flags: Flags): Promise<readonly
       return missing(path, error);
     }
   };
-  const text = async (name: string): Promise<DebugPiece> => {
-    const path = `server/${name}.txt`;
-    try {
-      return { path, type: 'text', text: await client.text(name) };
-    } catch (error) {
-      return missing(path, error);
-    }
-  };
   return Promise.all([
     json('status', () => client.status()),
     json('clusters', () => client.clusters()),
@@ -99,8 +99,6 @@ async function serverPieces(context: CliContext, flags: Flags): Promise<readonly
     json('sources', () => client.sources()),
     json('removals', () => client.removals()),
     json('diagnostics', () => client.diagnostics()),
-    text('readyz'),
-    text('metrics'),
   ]);
 }
 

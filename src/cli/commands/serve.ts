@@ -1,13 +1,16 @@
 import { type Command, Option } from 'commander';
 import type { LogLevel, ServeOptions } from '../../compose/options.ts';
 import type { FleetName } from '../../model/ids.ts';
+import type { StoreConfig } from '../../model/relay-config.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
-import { collected, fleetName, listenAddress, logLevelOption, wholeNumber } from '../arguments.ts';
+import { collected, fleetName, listenAddress, logLevelOption, replicaAddress, wholeNumber } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type KubeFlags, kubeTarget, withKubeOptions } from '../kube-options.ts';
+import { refuseWithoutVerification } from '../relay-environment.ts';
 import { runRoot } from '../run-root.ts';
+import { parseStoreAddress } from '../store-address.ts';
 
 interface Flags extends KubeFlags {
   readonly config?: string;
@@ -24,12 +27,18 @@ interface Flags extends KubeFlags {
   readonly dataDir?: string;
   readonly listen?: ListenAddress;
   readonly http?: ListenAddress;
+  readonly metrics?: ListenAddress;
   readonly apiTokenFile?: string;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
   readonly tlsName: readonly string[];
-  readonly relaySecretFile?: string;
+  readonly relaySecretFile: readonly string[];
   readonly insecure?: true;
+  readonly insecureListenAnywhere?: true;
+  readonly store?: string;
+  readonly storePasswordFile?: string;
+  readonly replicas?: 'one' | 'several';
+  readonly advertise?: string;
   readonly logLevel: LogLevel;
 }
 
@@ -43,6 +52,12 @@ const EXAMPLES = examples([
   ['fleetrelay serve --config relay.yaml', 'everything from a RelayConfig file'],
 ]);
 
+const ENVIRONMENT = `
+Environment, by the names of Gloo's setups:
+  RELAY_TOKEN                                            a token that any cluster may enrol with whose name is not bound yet
+  RELAY_DISABLE_CLIENT_CERTIFICATE_AUTHENTICATION=true   agents show tokens and no certificates
+`;
+
 /** `fleetrelay serve`: the management server. */
 export function serveCommand(context: CliContext): Command {
   const command = newCommand('serve', context)
@@ -55,10 +70,13 @@ export function serveCommand(context: CliContext): Command {
     namespace: 'only the custom resources in this namespace (default: all namespaces)',
   });
   listeningOptions(command);
+  storeOptions(command);
   return command
     .addOption(logLevelOption())
     .addHelpText('after', EXAMPLES)
+    .addHelpText('after', ENVIRONMENT)
     .action(async (flags: Flags) => {
+      refuseWithoutVerification(context.env);
       await runRoot(context, context.roots.serve, toOptions(flags));
     });
 }
@@ -81,8 +99,9 @@ function listeningOptions(command: Command): void {
   command
     .option('--data-dir <dir>', 'where the server keeps its store, its secret and its certificate')
     .option('--listen <address>', 'HOST:PORT for agents (default: 0.0.0.0:9900)', listenAddress)
-    .option('--http <address>', 'HOST:PORT for API, health and hooks (default: 127.0.0.1:9980)', listenAddress)
-    .option('--api-token-file <file>', 'file with the API token; needed where --http is not loopback')
+    .option('--http <address>', 'HOST:PORT for API and hooks (default: 127.0.0.1:9980)', listenAddress)
+    .option('--metrics <address>', 'HOST:PORT for health and metrics (default: 127.0.0.1:9981)', listenAddress)
+    .option('--api-token-file <file>', 'file with a token for the API that may do everything')
     .option('--tls-cert-file <file>', 'certificate for agents (default: one is made on first start)')
     .option('--tls-key-file <file>', 'key of that certificate')
     .option(
@@ -93,9 +112,32 @@ function listeningOptions(command: Command): void {
     )
     .option(
       '--relay-secret-file <file>',
-      'secret that the tokens of clusters are derived from (default: made on first start)',
+      'secret that the tokens of clusters are derived from, twice while it is replaced (default: made on first start)',
+      collected,
+      [],
     )
-    .option('--insecure', 'no TLS for agents; on loopback only');
+    .option('--insecure', 'no TLS for agents; on loopback only')
+    .option('--insecure-listen-anywhere', 'with --insecure: on other addresses than loopback, too');
+}
+
+function storeOptions(command: Command): void {
+  command
+    .option(
+      '--store <address>',
+      'sqlite:PATH, memory, redis://HOST:PORT or rediss://HOST:PORT (default: sqlite in the data directory)',
+    )
+    .option('--store-password-file <file>', 'file with the password of the Redis server')
+    .addOption(
+      new Option(
+        '--replicas <mode>',
+        'whether other servers may work beside this one (default: several with a Redis store, else one)',
+      ).choices(['one', 'several']),
+    )
+    .option(
+      '--advertise <address>',
+      'HOST:PORT or URL of the API of this replica, for clients of the others while it leads',
+      replicaAddress,
+    );
 }
 
 /** Flags that were not given are left out. */
@@ -104,7 +146,10 @@ function toOptions(flags: Flags): ServeOptions {
     config,
     poll,
     tlsName,
+    relaySecretFile,
     insecure,
+    insecureListenAnywhere,
+    store,
     customResources,
     kubeconfig: _k,
     context: _c,
@@ -123,6 +168,10 @@ function toOptions(flags: Flags): ServeOptions {
   if ((same.tlsCertFile === undefined) !== (same.tlsKeyFile === undefined)) {
     throw new CliError(EXIT.usage, '--tls-cert-file and --tls-key-file belong together');
   }
+  if (insecureListenAnywhere && !insecure) {
+    throw new CliError(EXIT.usage, '--insecure-listen-anywhere needs --insecure beside it');
+  }
+  if (relaySecretFile.length > 2) throw new CliError(EXIT.usage, '--relay-secret-file may be given at most twice');
   // Commander would repeat the address in its message, so this is no parser of the option.
   if (/^[a-z][a-z0-9+.-]*:\/\/[^/@]*:[^/@]*@/i.test(same.repo ?? '')) {
     throw new CliError(EXIT.usage, 'the address in --repo holds a password', 'put it into a --repo-token-file');
@@ -132,7 +181,16 @@ function toOptions(flags: Flags): ServeOptions {
     ...(config === undefined ? {} : { configFile: config }),
     ...(poll === undefined ? {} : { pollSeconds: poll }),
     ...(customResources === undefined ? {} : { customResources: cluster ?? {} }),
+    ...(store === undefined ? {} : { store: storeOf(store) }),
     tlsNames: tlsName,
+    relaySecretFiles: relaySecretFile,
     insecure: insecure === true,
+    insecureListenAnywhere: insecureListenAnywhere === true,
   };
+}
+
+function storeOf(text: string): StoreConfig {
+  const store = parseStoreAddress(text);
+  if (!store.ok) throw new CliError(EXIT.usage, store.problem);
+  return store.value;
 }

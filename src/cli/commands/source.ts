@@ -5,6 +5,7 @@ import { type ApiOptions, connect, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { type OutputFormat, outputOption, print, writeTable } from '../output.ts';
 import { SOURCE_COLUMNS } from '../views.ts';
+import { suspendCommands } from './suspend.ts';
 
 interface Flags extends ApiOptions {
   readonly output: OutputFormat;
@@ -14,6 +15,7 @@ interface Flags extends ApiOptions {
 const EXAMPLES = examples([
   ['fleetrelay source list', 'where desired state comes from, and how each place is'],
   ['fleetrelay source accept main 4be7c1', 'let a rewritten history or an empty tree in after all'],
+  ['fleetrelay source suspend main --reason "a bad merge"', 'admit nothing new of it for now'],
 ]);
 
 /** Shorter beginnings are too easily those of another revision than the person has looked at. */
@@ -25,10 +27,10 @@ function waitingRevision(sources: readonly SourceView[], name: string, text: str
   return text.length >= SHORTEST && waiting?.startsWith(text) === true ? waiting : undefined;
 }
 
-/** `fleetrelay source list|accept`. */
+/** `fleetrelay source list|accept|suspend|resume`. */
 export function sourceCommand(context: CliContext): Command {
   const command = newCommand('source', context)
-    .summary('list sources, accept a refused revision')
+    .summary('list sources, accept a refused revision, suspend and resume')
     .description('The places that desired state comes from.')
     .addHelpText('after', EXAMPLES);
   withApiOptions(command.command('list'))
@@ -44,7 +46,7 @@ export function sourceCommand(context: CliContext): Command {
     .description('Admits a revision that waits for a person: a rewritten history, a vanished branch, an empty tree.')
     .argument('<name>', 'name of the source')
     .argument('<revision>', `the revision that waits, or at least ${SHORTEST} of its first digits`)
-    .option('--as <name>', 'who accepts, for the record (default: your user name)')
+    .option('--as <name>', 'who accepts, where the server knows no names (default: your user name)')
     .addOption(outputOption())
     .action(async (name: string, revision: string, { output, as, ...api }: Flags) => {
       const client = await connect(context, api);
@@ -52,5 +54,11 @@ export function sourceCommand(context: CliContext): Command {
       const source = await client.accept(name, waiting ?? revision, callerName(context, as));
       await print(context, output, source, (out) => writeTable(out, SOURCE_COLUMNS, [source]));
     });
+  suspendCommands(command, context, 'source', {
+    columns: SOURCE_COLUMNS,
+    suspended: 'no new revision of it is admitted',
+    suspend: (client, name, by, reason) => client.suspendSource(name, by, reason),
+    resume: (client, name, by) => client.resumeSource(name, by),
+  });
   return command;
 }

@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Gauge, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { AgentHealth } from '../../agent/agent.ts';
-import type { Standing } from '../../agent/leadership.ts';
 import { displayAddress, type ListenAddress } from '../../server/listen-address.ts';
+import type { MetricSet } from '../../server/metric-set.ts';
+import { agentMetrics, type HealthSubject } from './agent-metrics.ts';
 
 /** The agent's listener for `/healthz`, `/readyz` and `/metrics`. */
 export interface AgentHealthServer {
@@ -11,23 +12,16 @@ export interface AgentHealthServer {
   stop(): Promise<void>;
 }
 
-/** Who is asked how the agent is. */
-export interface HealthSubject {
-  /** Undefined: no agent runs in this process now. */
-  health(): AgentHealth | undefined;
-  /** Absent: there is only ever one process. */
-  readonly standing?: () => Standing;
-}
-
 const REQUEST_MS = 5_000;
 
-/** Starts listening. Rejects if the address cannot be had. */
+/** Starts listening; the figures of the agent are added to the metrics. Rejects if the address cannot be had. */
 export async function startAgentHealth(
   agent: HealthSubject,
   listen: ListenAddress,
-  about: { readonly version: string; readonly cluster: string },
+  metrics: MetricSet,
 ): Promise<AgentHealthServer> {
-  const registry = agentMetrics(agent, about);
+  agentMetrics(metrics, agent);
+  const { registry } = metrics;
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
     answer(agent, registry, request, response).catch(() => response.destroy());
   });
@@ -94,57 +88,6 @@ function unreadiness({ connection, clusterReadable, repairs }: AgentHealth): rea
       'drift is not put back before the server was heard: this process does not know for certain what should be there',
     );
   return reasons;
-}
-
-function agentMetrics(agent: HealthSubject, { version, cluster }: { version: string; cluster: string }): Registry {
-  const registry = new Registry();
-  registry.setDefaultLabels({ cluster });
-  const gauge = (name: string, help: string, read: (health: AgentHealth) => number): void => {
-    new Gauge({
-      name: `fleetrelay_agent_${name}`,
-      help,
-      registers: [registry],
-      collect() {
-        const health = agent.health();
-        if (health === undefined) this.remove();
-        else this.set(read(health));
-      },
-    });
-  };
-  gauge('connected', 'The link to the server is up.', ({ connection }) => (connection.type === 'connected' ? 1 : 0));
-  gauge('paused', 'The stop button in the cluster is on.', ({ paused }) => (paused ? 1 : 0));
-  gauge('troubles', 'Files that cannot be read and objects that are there twice.', ({ troubles }) => troubles);
-  gauge('output_epoch', 'Epoch of the last accepted output.', ({ position }) => position.epoch);
-  gauge('output_sequence', 'Sequence of the last accepted output.', ({ position }) => position.sequence);
-  new Gauge({
-    name: 'fleetrelay_agent_objects',
-    help: 'Objects by their last result; wanted are all that should be there.',
-    labelNames: ['state'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      const health = agent.health();
-      if (health === undefined) return;
-      // "Held" means "deliberately not changed" everywhere else that a person looks.
-      const { held: wanted, ...results } = health.objects;
-      for (const [state, count] of Object.entries({ wanted, ...results })) this.set({ state }, count);
-    },
-  });
-  new Gauge({
-    name: 'fleetrelay_agent_leader',
-    help: 'This process is the agent; of several replicas one is. The other figures are there only then.',
-    registers: [registry],
-    collect() {
-      this.set((agent.standing?.().type ?? 'leading') === 'leading' ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: 'fleetrelay_agent_info',
-    help: 'About the agent.',
-    labelNames: ['version'],
-    registers: [registry],
-  }).set({ version }, 1);
-  return registry;
 }
 
 function close(server: Server): Promise<void> {

@@ -1,12 +1,13 @@
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
+import { createDiskCredentials } from '../../adapters/disk/credentials.ts';
 import { connectKube } from '../../adapters/kubernetes/api/connect.ts';
 import type { KubeClient } from '../../adapters/kubernetes/api/types.ts';
 import { createKubernetesCluster } from '../../adapters/kubernetes/cluster/cluster.ts';
+import { createKubernetesCredentials } from '../../adapters/kubernetes/credentials.ts';
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
-import type { Agent } from '../../agent/agent.ts';
 import { createLeadership } from '../../agent/leadership.ts';
 import type { Turn } from '../../agent/leadership-turns.ts';
 import type { ClusterId } from '../../model/ids.ts';
@@ -16,7 +17,10 @@ import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { KubernetesAgentOptions, RunIo } from '../options.ts';
 import { startAgentHealth } from './agent-health.ts';
-import { createLinkedAgent, pathFrom } from './linked-agent.ts';
+import { AGENT_LEASE } from './agent-lease.ts';
+import { type AgentMeter, createAgentMeter } from './agent-meter.ts';
+import { AGENT_CREDENTIALS } from './agent-secret.ts';
+import { createLinkedAgent, type LinkedAgent, pathFrom } from './linked-agent.ts';
 
 /** One of several processes that could be the agent of a Kubernetes cluster; the leader is it. */
 export interface AgentReplica {
@@ -29,7 +33,6 @@ export interface AgentReplica {
   stop(): Promise<void>;
 }
 
-const LEASE = 'fleetrelay-agent';
 /** An agent's own, unless it is told otherwise. */
 const NAMESPACE = 'fleetrelay';
 const POD_STATE = '/var/lib/fleetrelay';
@@ -43,8 +46,10 @@ interface Replica {
   readonly namespace: string;
   readonly identity: string;
   readonly instance: string;
+  /** Counts over all turns of this process. */
+  readonly meter: AgentMeter;
   /** The agent that runs here now. */
-  agent: Agent | undefined;
+  linked: LinkedAgent | undefined;
 }
 
 type AgentIo = Pick<RunIo, 'cwd' | 'env' | 'version'>;
@@ -64,15 +69,19 @@ export async function startAgentReplica(
   const deps = { ...system, client };
   const instance = deps.random.id();
   const identity = `${hostname()}_${instance.slice(0, 8)}`;
-  const replica: Replica = { deps, options, io, namespace, identity, instance, agent: undefined };
+  const meter = createAgentMeter({ version: io.version, cluster: options.cluster }, deps.clock);
+  const replica: Replica = { deps, options, io, namespace, identity, instance, meter, linked: undefined };
   const lease = options.kubernetes.leaderElect
-    ? createKubernetesLease(deps, { namespace, name: LEASE, identity })
+    ? createKubernetesLease(deps, { namespace, name: AGENT_LEASE, identity })
     : unopposed(deps.clock);
   const leadership = createLeadership({ ...deps, lease }, (turn) => lead(replica, turn));
   try {
-    const subject = { health: () => replica.agent?.health(), standing: leadership.standing };
-    const about = { version: io.version, cluster: options.cluster };
-    const health = options.health && (await startAgentHealth(subject, options.health, about));
+    const subject = {
+      health: () => replica.linked?.agent.health(),
+      certificateExpiresAt: () => replica.linked?.certificateExpiresAt(),
+      standing: leadership.standing,
+    };
+    const health = options.health && (await startAgentHealth(subject, options.health, meter.set));
     leadership.start();
     const stop = async (): Promise<void> => {
       await leadership.stop();
@@ -113,18 +122,19 @@ function isInPod({ KUBERNETES_SERVICE_HOST: host = '', KUBECONFIG: config = '' }
 
 /** Runs the agent for one turn. */
 async function lead(replica: Replica, turn: Turn): Promise<() => Promise<void>> {
-  const { deps, options, io, namespace, identity, instance } = replica;
+  const { deps, options, io, namespace, identity, instance, meter } = replica;
   const closers: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
-    replica.agent = undefined;
+    replica.linked = undefined;
     for (const close of closers.splice(0).reverse()) await close();
   };
   const goOn = (): void => {
     if (turn.over.aborted) throw new Error('the turn ended before the agent was up');
   };
   try {
+    const client = clientOf(turn, deps.client);
     const cluster = await createKubernetesCluster(
-      { ...deps, client: clientOf(turn, deps.client) },
+      { ...deps, client },
       {
         namespace,
         holder: identity,
@@ -135,15 +145,17 @@ async function lead(replica: Replica, turn: Turn): Promise<() => Promise<void>> 
     closers.push(() => cluster.close());
     goOn();
     const folder = folderOf(await cluster.identity(), options, io);
-    const { cwd, version } = io;
+    const { cwd, version, env } = io;
+    const fallback = createDiskCredentials(deps, { folder });
+    const secret = { namespace, name: AGENT_CREDENTIALS, fallback };
     const linked = await createLinkedAgent(
-      { ...deps, cluster },
-      { ...options, cwd, version, folder, instance, capabilities: [] },
+      { ...deps, cluster, meter, credentials: createKubernetesCredentials({ ...deps, client }, secret) },
+      { ...options, cwd, env, version, folder, instance, capabilities: [] },
     );
     closers.push(linked.close);
     goOn();
     await linked.agent.start();
-    replica.agent = linked.agent;
+    replica.linked = linked;
     closers.push(() => linked.agent.stop());
     return stop;
   } catch (error) {

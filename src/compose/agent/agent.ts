@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { createDirectoryCluster } from '../../adapters/directory/cluster.ts';
 import { OWN_FOLDER } from '../../adapters/directory/instance.ts';
+import { createDiskCredentials } from '../../adapters/disk/credentials.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createPinoLog } from '../../adapters/system/pino-log.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
@@ -9,6 +10,7 @@ import { KINDS_AS_WRITTEN } from '../../model/agent.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AgentOptions, DirectoryAgentOptions, RunIo } from '../options.ts';
 import { startAgentHealth } from './agent-health.ts';
+import { createAgentMeter } from './agent-meter.ts';
 import { createLinkedAgent, pathFrom } from './linked-agent.ts';
 
 /** An agent that runs in this process. */
@@ -48,7 +50,7 @@ async function start(options: AgentOptions, io: RunIo, log: Log): Promise<{ stop
 /** Starts the agent of a folder in this process; there may be many, each with its own folder. */
 export async function startAgent(
   options: DirectoryAgentOptions,
-  { cwd, version }: Pick<RunIo, 'cwd' | 'version'>,
+  { cwd, version, env = {} }: Pick<RunIo, 'cwd' | 'version'> & Partial<Pick<RunIo, 'env'>>,
   parentLog: Log,
 ): Promise<RunningAgent> {
   const log = parentLog.child({ cluster: options.cluster });
@@ -62,14 +64,15 @@ export async function startAgent(
   try {
     const cluster = await createDirectoryCluster(deps, { directory });
     closers.push(() => cluster.close());
-    const { agent, close } = await createLinkedAgent(
-      { ...deps, cluster },
-      { ...options, cwd, version, folder, instance: deps.random.id(), capabilities: [KINDS_AS_WRITTEN] },
+    const meter = createAgentMeter({ version, cluster: options.cluster }, deps.clock);
+    const { agent, certificateExpiresAt, close } = await createLinkedAgent(
+      { ...deps, cluster, meter, credentials: createDiskCredentials(deps, { folder }) },
+      { ...options, cwd, env, version, folder, instance: deps.random.id(), capabilities: [KINDS_AS_WRITTEN] },
     );
     closers.push(close);
     // Before the agent: one that cannot be looked at is not let near a cluster.
-    const about = { version, cluster: options.cluster };
-    const health = options.health && (await startAgentHealth(agent, options.health, about));
+    const subject = { health: () => agent.health(), certificateExpiresAt };
+    const health = options.health && (await startAgentHealth(subject, options.health, meter.set));
     if (health !== undefined) closers.push(() => health.stop());
     await agent.start();
     closers.push(() => agent.stop());

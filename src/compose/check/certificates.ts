@@ -18,7 +18,7 @@ export function dateFinding(certificate: X509Certificate, whose: string, where: 
       severity: 'error',
       reason: 'CertificateExpired',
       what: `the certificate of ${whose} has expired on ${until}`,
-      fix: 'renew it; the server renews its own at its next start',
+      fix: 'renew it; what the server has made it renews while it runs, and its log says what hinders it',
     };
   }
   if (now < from) {
@@ -37,7 +37,7 @@ export function dateFinding(certificate: X509Certificate, whose: string, where: 
       severity: 'warning',
       reason: 'CertificateExpiresSoon',
       what: `the certificate of ${whose} expires on ${until}`,
-      fix: 'renew it; the server renews its own at its next start',
+      fix: 'renew it; what the server has made it renews while it runs, and its log says what hinders it',
     };
   }
   return {

@@ -1,12 +1,13 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import type { ApiCatalog } from '../../adapters/kubernetes/api/types.ts';
+import { LEASES } from '../../adapters/kubernetes/lease.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import { type Kube, refusalOf } from '../kube.ts';
+import { objectsOf } from '../../model/json-fields.ts';
+import { AGENT_LEASE } from '../agent/agent-lease.ts';
+import { type Kube, METADATA_ONLY, refusalOf } from '../kube.ts';
 import type { InstalledAgent } from '../manifests/installed-agent.ts';
 import type { Finding } from './finding.ts';
 
-const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
-const LEASE = 'fleetrelay-agent';
 const REINSTALL = 'fleetrelay cluster register NAME --install --server HOST:PORT --data-dir DIR';
 
 /** The agent's Deployment, pods, token and lease. `now`: by the clock of the API server. */
@@ -23,6 +24,7 @@ export function crdFindings(catalog: ApiCatalog, where: string): readonly Findin
   const wanted = [
     { group: 'admin.gloo.solo.io', version: 'v2', kind: 'KubernetesCluster' },
     { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'Placement' },
+    { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'ServiceMirror' },
     { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'FleetPolicy' },
   ];
   const at = { area: 'kubernetes', where } as const;
@@ -89,9 +91,9 @@ async function podTroubles({ client, namespace }: Kube): Promise<readonly Findin
   const query = { labelSelector: 'app.kubernetes.io/part-of=fleetrelay' };
   const answer = await client.request({ method: 'GET', path, query });
   if (answer.type !== 'ok') return [];
-  return listOf(answer.body.items).flatMap((pod) => {
+  return objectsOf(answer.body.items).flatMap((pod) => {
     const name = textAt(pod, 'metadata', 'name') ?? '';
-    const statuses = listOf(isJsonObject(pod.status) ? pod.status.containerStatuses : undefined);
+    const statuses = objectsOf(isJsonObject(pod.status) ? pod.status.containerStatuses : undefined);
     return statuses.flatMap(({ state }): readonly Finding[] => {
       const waiting = isJsonObject(state) && isJsonObject(state.waiting) ? state.waiting : undefined;
       if (waiting === undefined || waiting.reason === 'ContainerCreating') return [];
@@ -131,8 +133,8 @@ async function tokenFinding(kube: Kube, { tokenSecret }: InstalledAgent): Promis
 
 async function leaseFinding(kube: Kube, { deployment }: InstalledAgent, now: number): Promise<Finding> {
   const { namespace } = kube;
-  const at = { area: 'kubernetes', where: `Lease.coordination.k8s.io/${namespace}/${LEASE}` } as const;
-  const answer = await get(kube, { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' }, LEASE);
+  const at = { area: 'kubernetes', where: `Lease.coordination.k8s.io/${namespace}/${AGENT_LEASE}` } as const;
+  const answer = await get(kube, LEASES, AGENT_LEASE);
   const fix = `kubectl -n ${namespace} logs deployment/${deployment}`;
   if (answer.type === 'refused' && answer.status === 404) {
     return { ...at, severity: 'error', reason: 'NeverLed', what: 'no agent has ever led here', fix };
@@ -182,8 +184,4 @@ function numberAt(object: JsonObject, part: string, member: string): number | un
 function textAt(object: JsonObject, part: string, member: string): string | undefined {
   const value = memberAt(object, part, member);
   return typeof value === 'string' ? value : undefined;
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter((item) => isJsonObject(item)) : [];
 }

@@ -19,6 +19,7 @@ export function fleetFindings(
     ...fleet.diagnostics.map(diagnosticFinding),
     ...statusBranchFindings(fleet),
     ...heldFindings(fleet),
+    ...safeModeFindings(fleet),
     ...fleet.clusters.flatMap((cluster) =>
       clusterFindings(
         cluster,
@@ -156,6 +157,17 @@ function heldFindings({ heldRemovals }: FleetView): readonly Finding[] {
   }));
 }
 
+function safeModeFindings({ safeMode }: FleetView): readonly Finding[] {
+  return (safeMode?.causes ?? []).map(({ cluster, reason, message }) => ({
+    severity: 'warning',
+    area: 'cluster',
+    reason,
+    where: cluster,
+    what: `safe mode waits for it: ${message}`,
+    fix: 'see what its agent says: fleetrelay get clusters, and its log',
+  }));
+}
+
 function clusterFindings(
   cluster: ClusterView,
   outputs: readonly OutputView[],
@@ -196,8 +208,8 @@ function connectionFindings(cluster: ClusterView): readonly Finding[] {
   const { name, connected, connectionSince, trouble } = cluster;
   const at = { area: 'cluster', where: name, severity: 'error' } as const;
   if (trouble !== '') {
-    const fix = wayOut(trouble) ?? `see the log of the agent of ${name}`;
-    return [{ ...at, reason: connected ? 'DeltaRejected' : 'AgentRefused', what: trouble, fix }];
+    const fix = wayOut(trouble) ?? `see the log of the agent of ${name}, and that of the server`;
+    return [{ ...at, reason: connected ? 'Blocked' : 'AgentRefused', what: trouble, fix }];
   }
   if (!connected && connectionSince === null) {
     return [

@@ -3,6 +3,8 @@ import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
 import { errorText } from '../../model/error-text.ts';
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
+import { objectOf, textOf } from '../../model/json-fields.ts';
+import { annotationOf, metadataOf } from '../../model/object-metadata.ts';
 import { type Kube, type KubeTarget, openKube, refusalOf, systemDeps } from '../kube.ts';
 import { type InstalledAgent, installedAgent } from '../manifests/installed-agent.ts';
 import type { RunIo } from '../options.ts';
@@ -79,20 +81,17 @@ function namespaceFindings(
   body: JsonObject,
   at: { readonly area: 'kubernetes'; readonly where: string },
 ): readonly Finding[] {
-  const { metadata, status } = body;
-  const annotations = isJsonObject(metadata) && isJsonObject(metadata.annotations) ? metadata.annotations : {};
-  const name = isJsonObject(metadata) ? String(metadata.name) : '';
   const found: Finding[] = [];
-  if (isJsonObject(status) && status.phase === 'Terminating') {
+  if (objectOf(body.status).phase === 'Terminating') {
     found.push({ ...at, severity: 'error', reason: 'NamespaceTerminating', what: 'it is being deleted' });
   }
-  if (annotations['fleetrelay.dev/paused'] === 'true') {
+  if (annotationOf(body, 'fleetrelay.dev/paused') === 'true') {
     found.push({
       ...at,
       severity: 'warning',
       reason: 'ClusterPaused',
       what: 'the stop button is on: nothing is written in this cluster',
-      fix: `kubectl annotate namespace ${name} fleetrelay.dev/paused-`,
+      fix: `kubectl annotate namespace ${textOf(metadataOf(body).name)} fleetrelay.dev/paused-`,
     });
   }
   return found;

@@ -6,13 +6,14 @@ import { createGraph } from '../../engine/collections/graph.ts';
 import { createEngine } from '../../engine/graph.ts';
 import { NO_SETTINGS } from '../../model/agent-settings.ts';
 import { parseSourceName } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject } from '../../model/json.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf, parseObjectKey } from '../../model/object-key.ts';
+import { annotationOf } from '../../model/object-metadata.ts';
 import type { Origin } from '../../model/output.ts';
 import { must } from '../../model/result.ts';
 import { desiredViews } from '../../runtime/api/views.ts';
 import type { DesiredView } from '../../server/api.ts';
-import { type Kube, openKube, refusalOf, systemDeps } from '../kube.ts';
+import { type Kube, METADATA_ONLY, openKube, refusalOf, systemDeps } from '../kube.ts';
 import type { RunIo } from '../options.ts';
 import { readCheckout } from '../read-checkout.ts';
 import type { AdoptedObject, AdoptReport, AdoptRequest, AdoptVerdict } from './adopt-verdict.ts';
@@ -61,7 +62,11 @@ async function desiredItems(
   if (desired.type === 'server') return desired.items;
   const checkout = await readCheckout(systemDeps(), resolve(cwd, desired.folder));
   const engine = createEngine(createGraph());
-  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] } });
+  engine.inputs.fleet.set('', '', {
+    bounds: { guards: {}, safeModes: [] },
+    role: 'judge',
+    startWindowOver: true,
+  });
   engine.inputs.sources.set('', SOURCE, { order: 0, read: true });
   for (const { group, kind, namespaced } of kube.catalog.preferred) {
     const name = `${group}/${kind}`;
@@ -142,11 +147,8 @@ function comesBefore(key: ObjectKey, reason: string, wanted: ReadonlySet<string>
 }
 
 function says(value: JsonObject, annotation: string): boolean {
-  const { metadata } = value;
-  return isJsonObject(metadata) && isJsonObject(metadata.annotations) && metadata.annotations[annotation] === 'true';
+  return annotationOf(value, annotation) === 'true';
 }
-
-const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** A Secret whose content is not known here: whose is it? Nor is the content of the live one asked for. */
 async function judgeHidden({ looking, request, wanted }: Judging, key: ObjectKey): Promise<Judged> {

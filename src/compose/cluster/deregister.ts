@@ -3,11 +3,13 @@ import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
 import { counted } from '../../model/counted.ts';
 import type { ClusterName } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject } from '../../model/json.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { objectsOf } from '../../model/json-fields.ts';
 import { refOfObject } from '../../model/object-key.ts';
+import { labelsOf, metadataOf } from '../../model/object-metadata.ts';
 import { must } from '../../model/result.ts';
 import { type Kube, type KubeTarget, openKube, resourceOf, systemDeps } from '../kube.ts';
-import { agentManifests } from '../manifests/agent-manifests.ts';
+import { agentManifests, agentOwnSecret } from '../manifests/agent-manifests.ts';
 import { AGENT_ACCESS } from '../manifests/agent-rights.ts';
 import { removeOne } from '../manifests/apply.ts';
 import { installedAgent, installedClusterName } from '../manifests/installed-agent.ts';
@@ -84,11 +86,8 @@ async function undeclare(
     case 'resource': {
       const kube = await openKube(from.kube, io);
       try {
-        const { metadata, ...rest } = clusterManifest({ name: cluster, labels: {}, skipWarming: false });
-        const manifest = {
-          ...rest,
-          metadata: { ...(isJsonObject(metadata) ? metadata : {}), namespace: kube.namespace },
-        };
+        const declared = clusterManifest({ name: cluster, labels: {}, skipWarming: false });
+        const manifest = { ...declared, metadata: { ...metadataOf(declared), namespace: kube.namespace } };
         const step = await removeOne(kube, manifest, { dryRun, mayRemove: () => undefined });
         if (step.outcome === 'absent') await checkElsewhere(kube, manifest);
         return [step];
@@ -103,10 +102,10 @@ async function undeclare(
 async function checkElsewhere(kube: Kube, manifest: JsonObject): Promise<void> {
   const path = resourcePath({ resource: resourceOf(kube, manifest) });
   const answer = await kube.client.request({ method: 'GET', path });
-  const items = answer.type === 'ok' && Array.isArray(answer.body.items) ? answer.body.items : [];
+  const items = answer.type === 'ok' ? objectsOf(answer.body.items) : [];
   const { name } = must(refOfObject(manifest));
-  for (const { metadata } of items.filter(isJsonObject)) {
-    if (!isJsonObject(metadata) || metadata.name !== name) continue;
+  for (const metadata of items.map(metadataOf)) {
+    if (metadata.name !== name) continue;
     const namespace = String(metadata.namespace);
     throw new Error(
       `there is no KubernetesCluster ${name} in the namespace ${kube.namespace} of ${kube.client.server}, but one in ${namespace}: name that with -n ${namespace}`,
@@ -154,10 +153,10 @@ async function uninstallAgent(kube: Kube, cluster: ClusterName, dryRun: boolean)
     token: '',
     ca: '',
     access: AGENT_ACCESS,
-  }).filter(({ kind, metadata }) => kind !== 'Namespace' && !(isJsonObject(metadata) && metadata.name === settings));
+  }).filter((manifest) => manifest.kind !== 'Namespace' && metadataOf(manifest).name !== settings);
   const first = ({ kind }: JsonObject): number => (kind === 'Deployment' ? 0 : 1);
   const steps: Step[] = [];
-  for (const manifest of manifests.toSorted((a, b) => first(a) - first(b))) {
+  for (const manifest of [...manifests, agentOwnSecret(namespace)].toSorted((a, b) => first(a) - first(b))) {
     const step = await removeOne(kube, manifest, { dryRun, mayRemove: whyLeft });
     if (step.outcome !== 'absent') steps.push(step);
   }
@@ -165,9 +164,10 @@ async function uninstallAgent(kube: Kube, cluster: ClusterName, dryRun: boolean)
 }
 
 /** An object that merely has the name is somebody's. */
-function whyLeft({ metadata }: JsonObject): string | undefined {
-  const labels = isJsonObject(metadata) && isJsonObject(metadata.labels) ? metadata.labels : {};
-  return labels['app.kubernetes.io/part-of'] === 'fleetrelay' ? undefined : 'it is not labelled as part of fleetrelay';
+function whyLeft(found: JsonObject): string | undefined {
+  return labelsOf(found)['app.kubernetes.io/part-of'] === 'fleetrelay'
+    ? undefined
+    : 'it is not labelled as part of fleetrelay';
 }
 
 async function countHeld({ client, namespace }: Kube): Promise<number | null> {

@@ -1,18 +1,18 @@
 import { createKubernetesCluster } from '../../adapters/kubernetes/cluster/cluster.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
-import { kindOf, workRank } from '../../agent/order.ts';
+import { workRank } from '../../agent/order.ts';
 import { snapshotDigest } from '../../model/digest.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
-import { displayKey } from '../../model/object-key.ts';
+import { displayKey, kindOf } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ClusterApi, InventoryRecord, InventoryState, RemoveOutcome } from '../../ports/cluster-api.ts';
 import type { Lease } from '../../ports/lease.ts';
+import { AGENT_LEASE } from '../agent/agent-lease.ts';
 import { type Kube, systemDeps } from '../kube.ts';
 import type { Step } from '../step.ts';
 
-const LEASE = 'fleetrelay-agent';
 /** An agent that has just been uninstalled gives its lease back, or it runs out. */
 const LEASE_DEADLINE_MS = 60_000;
 const RENEW_MS = 2_000;
@@ -40,7 +40,7 @@ export async function removeObjects(kube: Kube, removing: Removing): Promise<rea
     }));
   }
   const identity = `fleetrelay-cli_${deps.random.id().slice(0, 8)}`;
-  const lease = createKubernetesLease(deps, { namespace: kube.namespace, name: LEASE, identity });
+  const lease = createKubernetesLease(deps, { namespace: kube.namespace, name: AGENT_LEASE, identity });
   const term = await holdLease(lease, deps.clock);
   try {
     const mayWrite = (): boolean => deps.clock.monotonic() < term.deadline();

@@ -1,7 +1,10 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
+import { LEASES } from '../../adapters/kubernetes/lease.ts';
 import { errorText } from '../../model/error-text.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { objectsOf, textOf } from '../../model/json-fields.ts';
+import { metadataOf } from '../../model/object-metadata.ts';
 import { kubernetesFindings } from '../check/kubernetes.ts';
 import { type Kube, type KubeTarget, openKube, refusalOf, systemDeps } from '../kube.ts';
 import { installedAgent } from '../manifests/installed-agent.ts';
@@ -17,7 +20,7 @@ const LISTS = [
   { ...CORE, resource: 'pods' },
   { ...CORE, resource: 'events' },
   { ...CORE, resource: 'services' },
-  { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' },
+  LEASES,
   { group: 'networking.k8s.io', version: 'v1', resource: 'networkpolicies' },
 ];
 
@@ -93,8 +96,8 @@ async function logPieces(kube: Kube, lines: number): Promise<readonly DebugPiece
     path: pathOf(kube, pods),
     query: { labelSelector: 'app.kubernetes.io/part-of=fleetrelay' },
   });
-  const items = answer.type === 'ok' && Array.isArray(answer.body.items) ? answer.body.items : [];
-  const names = items.flatMap((pod: JsonValue) => (isJsonObject(pod) ? (nameOf(pod) ?? []) : []));
+  const listed = answer.type === 'ok' ? objectsOf(answer.body.items) : [];
+  const names = listed.map((pod) => textOf(metadataOf(pod).name)).filter((name) => name !== '');
   return Promise.all(
     names.map(async (name): Promise<DebugPiece> => {
       // A name in an archive is at most 100 bytes long.
@@ -110,8 +113,4 @@ async function logPieces(kube: Kube, lines: number): Promise<readonly DebugPiece
         : { path, type: 'missing', why: refusalOf(log) ?? '' };
     }),
   );
-}
-
-function nameOf({ metadata }: JsonObject): string | undefined {
-  return isJsonObject(metadata) && typeof metadata.name === 'string' ? metadata.name : undefined;
 }

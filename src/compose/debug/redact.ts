@@ -1,5 +1,5 @@
 import { redactText } from '../../adapters/system/redact.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../model/json.ts';
 
 const MASK = '[redacted]';
 const DEEPEST = 40;
@@ -36,7 +36,7 @@ export function withoutSecrets(text: string): string {
 function lineWithoutSecrets(whole: string): string {
   // Lines of a pod's log begin with the time at which the node has read them.
   const [, time = '', object] = /^(\d[\w:.+-]+ )?(\{.*)$/.exec(whole) ?? [];
-  const parsed = object === undefined ? undefined : parsedJson(object);
+  const parsed = object === undefined ? undefined : parseJson(object);
   if (parsed !== undefined) return time + JSON.stringify(redacted(parsed));
   return redactText(shortened(whole))
     .replace(OWN_TOKEN, MASK)
@@ -125,14 +125,6 @@ function isFlagged(before: JsonValue | undefined, item: JsonValue): boolean {
 
 /** A text may hold an object as JSON (an annotation). */
 function redactedText(text: string, depth: number): string {
-  const parsed = /^\s*[{[]/.test(text) && depth <= DEEPEST ? parsedJson(text) : undefined;
+  const parsed = /^\s*[{[]/.test(text) && depth <= DEEPEST ? parseJson(text) : undefined;
   return parsed === undefined ? withoutSecrets(text) : JSON.stringify(redacted(parsed, depth + 1));
-}
-
-function parsedJson(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

@@ -16,6 +16,8 @@ export interface DebugSnapshotRequest {
   readonly server: readonly DebugPiece[];
   /** RelayConfig of the server. */
   readonly configFile?: string;
+  /** Address of the server's listener for health and metrics; null: it is not asked. */
+  readonly serverMetrics: string | null;
   /** Addresses of agents' health listeners. */
   readonly agentHealth: readonly string[];
   readonly kube?: KubeTarget;
@@ -56,7 +58,8 @@ export async function takeDebugSnapshot(
   const pieces = [
     ...request.server,
     ...(await configPieces(request, io.cwd)),
-    ...(await Promise.all(request.agentHealth.map(agentPieces))).flat(),
+    ...(request.serverMetrics === null ? [] : await healthPieces(request.serverMetrics, 'server/')),
+    ...(await Promise.all(request.agentHealth.map((each, index) => healthPieces(each, `agents/${index}-`)))).flat(),
     ...(request.kube === undefined ? [] : await kubernetesPieces(request.kube, request.logLines, io)),
   ];
   const files = pieces.flatMap((piece) =>
@@ -105,10 +108,10 @@ async function configPieces({ configFile }: DebugSnapshotRequest, cwd: string): 
 
 const HEALTH_DEADLINE_MS = 5_000;
 
-async function agentPieces(address: string, index: number): Promise<readonly DebugPiece[]> {
+async function healthPieces(address: string, prefix: string): Promise<readonly DebugPiece[]> {
   return Promise.all(
     ['readyz', 'metrics'].map(async (what): Promise<DebugPiece> => {
-      const path = `agents/${index}-${what}.txt`;
+      const path = `${prefix}${what}.txt`;
       try {
         const url = new URL(what, address.endsWith('/') ? address : `${address}/`);
         const response = await fetch(url, { signal: AbortSignal.timeout(HEALTH_DEADLINE_MS), redirect: 'error' });

@@ -153,9 +153,17 @@ async function startManagementServer(program: Program, folder: string, repositor
   const secret = randomBytes(24).toString('hex');
   const secretFile = join(folder, 'hook-secret');
   await writeFile(secretFile, `${secret}\n`, { mode: 0o600 });
-  const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--hook-secret-file', secretFile];
+  const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--metrics', '127.0.0.1:0'];
+  const hook = ['--hook-secret-file', secretFile];
   const following = ['--repo', repository, '--branch', 'main', '--poll', '30', '--fleet', FLEET];
-  const server = startChild(program, ['serve', ...following, '--data-dir', join(folder, 'server'), ...listening]);
+  const server = startChild(program, [
+    'serve',
+    ...following,
+    '--data-dir',
+    join(folder, 'server'),
+    ...listening,
+    ...hook,
+  ]);
   const { relay, http, caFile } = await server.logged('the server is up');
   return { server, secret, addresses: { relay: String(relay), http: String(http), caFile: String(caFile) } };
 }

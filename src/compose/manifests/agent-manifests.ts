@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../model/json.ts';
+import { AGENT_CREDENTIALS } from '../agent/agent-secret.ts';
 import { type AgentPodOptions, agentDeployment, agentTemplateLabels } from './agent-pod.ts';
 import {
   type AgentAccess,
@@ -84,6 +85,11 @@ export function agentRights(namespace: string): readonly JsonObject[] {
       subjects: subjects(namespace),
     },
   ];
+}
+
+/** The Secret that the agent itself makes for its client certificate: no part of an installation, and gone with it. */
+export function agentOwnSecret(namespace: string): JsonObject {
+  return inNamespace('v1', 'Secret', namespace, AGENT_CREDENTIALS);
 }
 
 /** What one further access adds to them. */

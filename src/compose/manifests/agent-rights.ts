@@ -1,4 +1,6 @@
 import type { JsonObject } from '../../model/json.ts';
+import { AGENT_LEASE } from '../agent/agent-lease.ts';
+import { AGENT_CREDENTIALS } from '../agent/agent-secret.ts';
 
 /** A rule of a Role or ClusterRole, and why the agent needs it. */
 export interface Permission {
@@ -133,26 +135,21 @@ export const APPLIED: readonly Permission[] = [
   },
 ];
 
-/** In the agent's own namespace. `create` cannot be tied to a name, and the pieces of the inventory have made-up ones. */
+/** In the agent's own namespace. The `create` of a POST cannot be tied to a name, and the pieces of the inventory have made-up ones. */
 export const OWN_NAMESPACE: readonly Permission[] = [
-  {
-    apiGroups: ['coordination.k8s.io'],
-    resources: ['leases'],
-    verbs: ['create'],
-    why: 'The lease of the leader election, made on first start.',
-  },
-  {
-    apiGroups: ['coordination.k8s.io'],
-    resources: ['leases'],
-    resourceNames: ['fleetrelay-agent'],
-    verbs: ['get', 'update'],
-    why: 'To take, renew and give back that lease, and no other.',
-  },
+  ...leaseRights(AGENT_LEASE),
   {
     apiGroups: [''],
     resources: ['configmaps'],
     verbs: ['get', 'list', 'create', 'update', 'delete'],
     why: 'The inventory: `fleetrelay-inventory` and its pieces.',
+  },
+  {
+    apiGroups: [''],
+    resources: ['secrets'],
+    resourceNames: [AGENT_CREDENTIALS],
+    verbs: ['get', 'create', 'patch', 'update'],
+    why: 'The client certificate, its key and the roots of the server: this one Secret, which the replicas share. `create` counts for what is made by server-side apply, which names it.',
   },
 ];
 
@@ -187,4 +184,23 @@ export const FURTHER: Readonly<Record<Exclude<AgentAccess, 'cluster-admin'>, rea
 /** A rule as the API server takes it. */
 export function policyRule({ apiGroups, resources, resourceNames, verbs }: Permission): JsonObject {
   return { apiGroups, resources, ...(resourceNames === undefined ? {} : { resourceNames }), verbs };
+}
+
+/** To elect a leader by one Lease. The `create` of a POST cannot be tied to its name. */
+export function leaseRights(name: string): readonly Permission[] {
+  return [
+    {
+      apiGroups: ['coordination.k8s.io'],
+      resources: ['leases'],
+      verbs: ['create'],
+      why: 'The lease of the leader election, made on first start.',
+    },
+    {
+      apiGroups: ['coordination.k8s.io'],
+      resources: ['leases'],
+      resourceNames: [name],
+      verbs: ['get', 'update'],
+      why: 'To take, renew and give back that lease, and no other.',
+    },
+  ];
 }

@@ -1,5 +1,6 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { objectOf, objectsOf } from '../../model/json-fields.ts';
 import { type Kube, refusalOf } from '../kube.ts';
 
 /** The names of what an agent in a cluster consists of, however it was installed. */
@@ -32,7 +33,7 @@ export async function installedAgent({ client, namespace }: Lookup): Promise<Ins
   const resource = { group: 'apps', version: 'v1', resource: 'deployments' };
   const query = { labelSelector: 'app.kubernetes.io/part-of=fleetrelay' };
   const answer = await client.request({ method: 'GET', path: resourcePath({ resource, namespace }), query });
-  const items = answer.type === 'ok' ? objectsIn(answer.body.items) : [];
+  const items = answer.type === 'ok' ? objectsOf(answer.body.items) : [];
   return items.map(agentOf).find((found) => found !== undefined) ?? USUAL;
 }
 
@@ -49,12 +50,12 @@ export async function installedClusterName(kube: Lookup): Promise<string | undef
 
 function agentOf({ metadata, spec }: JsonObject): InstalledAgent | undefined {
   const pod = objectAt(objectAt(spec, 'template'), 'spec');
-  const container = objectsIn(pod.containers).find(({ args }) => Array.isArray(args) && args[0] === 'agent');
+  const container = objectsOf(pod.containers).find(({ args }) => Array.isArray(args) && args[0] === 'agent');
   if (container === undefined) return undefined;
-  const cluster = objectsIn(container.env).find(({ name }) => name === 'CLUSTER');
-  const volumes = new Map(objectsIn(pod.volumes).map((volume) => [volume.name, volume]));
+  const cluster = objectsOf(container.env).find(({ name }) => name === 'CLUSTER');
+  const volumes = new Map(objectsOf(pod.volumes).map((volume) => [volume.name, volume]));
   const ca = objectAt(volumes.get('ca'), 'configMap');
-  const [item] = objectsIn(ca.items);
+  const [item] = objectsOf(ca.items);
   const labels = objectAt(metadata, 'labels');
   const isRelease = labels['app.kubernetes.io/managed-by'] === 'Helm';
   return {
@@ -68,15 +69,10 @@ function agentOf({ metadata, spec }: JsonObject): InstalledAgent | undefined {
 }
 
 function objectAt(value: JsonValue | undefined, member: string): JsonObject {
-  const inner = isJsonObject(value) ? value[member] : undefined;
-  return isJsonObject(inner) ? inner : {};
+  return objectOf(objectOf(value)[member]);
 }
 
 function textAt(value: JsonValue | undefined, member: string): string | undefined {
-  const inner = isJsonObject(value) ? value[member] : undefined;
+  const inner = objectOf(value)[member];
   return typeof inner === 'string' ? inner : undefined;
-}
-
-function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter((item) => isJsonObject(item)) : [];
 }

@@ -4,26 +4,35 @@ import { decodeRelayConfig } from '../../manifest/relay-config.ts';
 import { displayDiagnostic } from '../../model/diagnostic.ts';
 import { parseSourceName } from '../../model/ids.ts';
 import {
+  type BindAddress,
+  type CertificateSource,
+  CLIENT_CERTIFICATE_SECONDS,
   type CredentialReferences,
   customKindNames,
+  type PersonConfig,
   type RelayConfig,
+  type RelayTls,
   type SecretReference,
   type SourceConfig,
-  type UsernameReference,
 } from '../../model/relay-config.ts';
-import { must, unreachable } from '../../model/result.ts';
+import { must } from '../../model/result.ts';
+import type { ListenAddress } from '../../server/listen-address.ts';
 import type { RunIo, ServeOptions } from '../options.ts';
+import { withEnvironment } from './config-environment.ts';
+import { absolutePaths, absoluteRepository, absoluteStore } from './config-paths.ts';
 
 /** The name of the only source when it is given by flags. */
 const ONLY_SOURCE = must(parseSourceName('main'));
 /** The name of the source that --custom-resources adds. */
 const CUSTOM_RESOURCES = must(parseSourceName('custom-resources'));
+/** Who has the token of --api-token-file. */
+const TOKEN_PERSON = 'token';
 
 /**
- * What the server runs with: its configuration file with the flags over it, or the flags alone. All paths are absolute.
- * Rejects with a text for a person.
+ * What the server runs with: its configuration file with the environment and the flags over it, or these alone. All paths
+ * are absolute. Rejects with a text for a person.
  */
-export async function resolveServeConfig(options: ServeOptions, io: Pick<RunIo, 'cwd'>): Promise<RelayConfig> {
+export async function resolveServeConfig(options: ServeOptions, io: Pick<RunIo, 'cwd' | 'env'>): Promise<RelayConfig> {
   const file = options.configFile === undefined ? undefined : resolve(io.cwd, options.configFile);
   const written = file === undefined ? minimalConfig(options.fleet ?? 'fleet') : await readConfig(file);
   const { config, diagnostics } = decodeRelayConfig(file ?? 'the flags', written);
@@ -31,7 +40,7 @@ export async function resolveServeConfig(options: ServeOptions, io: Pick<RunIo, 
     throw new Error(['the configuration cannot be used:', ...diagnostics.map(displayDiagnostic)].join('\n  '));
   }
   const based = absolutePaths(config, file === undefined ? io.cwd : dirname(file));
-  return withFlags(based, options, io.cwd, file !== undefined);
+  return withFlags(withEnvironment(based, io.env), options, io.cwd, file !== undefined);
 }
 
 function readConfig(file: string): Promise<Uint8Array> {
@@ -60,24 +69,71 @@ function withFlags(config: RelayConfig, options: ServeOptions, cwd: string, hasF
       'there is nothing to follow: name a repository with --repo URL, a folder with --watch DIR, custom resources with --custom-resources, or a file with --config',
     );
   }
-  const { relay, http } = config;
+  const { http, metrics } = config;
+  const { store, replicas } = flaggedStore(config, options, cwd);
   return {
     ...config,
     fleet: options.fleet ?? config.fleet,
     dataDirectory: options.dataDir === undefined ? config.dataDirectory : resolve(cwd, options.dataDir),
     sources,
-    relay: {
-      ...relay,
-      listen: options.listen === undefined ? relay.listen : { address: options.listen.host, port: options.listen.port },
-      ...(options.relaySecretFile === undefined ? {} : { secretFile: resolve(cwd, options.relaySecretFile) }),
-      tls: flaggedTls(relay.tls, options, cwd),
-    },
+    store,
+    replicas,
+    relay: flaggedRelay(config.relay, options, cwd),
     http: {
       ...http,
-      listen: options.http === undefined ? http.listen : { address: options.http.host, port: options.http.port },
-      ...(options.apiTokenFile === undefined ? {} : { tokenFile: resolve(cwd, options.apiTokenFile) }),
+      listen: flaggedListen(http.listen, options.http),
+      people: flaggedPeople(http.people, options, cwd),
     },
+    metrics: { listen: flaggedListen(metrics.listen, options.metrics) },
   };
+}
+
+function flaggedListen(listen: BindAddress, flag: ListenAddress | undefined): BindAddress {
+  return flag === undefined ? listen : { address: flag.host, port: flag.port };
+}
+
+function flaggedStore(
+  { store, replicas }: RelayConfig,
+  options: ServeOptions,
+  cwd: string,
+): Pick<RelayConfig, 'store' | 'replicas'> {
+  const named = options.store === undefined ? store : absoluteStore(options.store, cwd);
+  const password = options.storePasswordFile;
+  if (password !== undefined && named.type !== 'redis') {
+    throw new Error('--store-password-file belongs to a store of the type redis (--store redis://HOST:PORT)');
+  }
+  const chosen =
+    password === undefined || named.type !== 'redis' ? named : { ...named, password: inFile(cwd, password) };
+  const shared = chosen.type === 'redis';
+  const byStore = shared ? 'several' : 'one';
+  // The file's word goes with the file's store.
+  const mode = options.replicas ?? (options.store === undefined ? replicas.mode : byStore);
+  if (mode === 'several' && !shared) {
+    throw new Error('--replicas several needs a store that replicas share: --store redis://HOST:PORT');
+  }
+  const { advertise = replicas.advertise } = options;
+  return { store: chosen, replicas: { ...replicas, mode, ...(advertise === undefined ? {} : { advertise }) } };
+}
+
+function flaggedRelay(relay: RelayConfig['relay'], options: ServeOptions, cwd: string): RelayConfig['relay'] {
+  const secrets = options.relaySecretFiles.map((file) => inFile(cwd, file));
+  return {
+    ...relay,
+    listen: flaggedListen(relay.listen, options.listen),
+    secrets: secrets.length === 0 ? relay.secrets : secrets,
+    tls: flaggedTls(relay.tls, options, cwd),
+  };
+}
+
+/** The token of --api-token-file belongs to somebody of its own, beside those in the file. */
+function flaggedPeople(
+  people: readonly PersonConfig[],
+  { apiTokenFile }: ServeOptions,
+  cwd: string,
+): readonly PersonConfig[] {
+  if (apiTokenFile === undefined) return people;
+  const token: PersonConfig = { name: TOKEN_PERSON, role: 'operate', token: inFile(cwd, apiTokenFile) };
+  return [...people.filter(({ name }) => name !== TOKEN_PERSON), token];
 }
 
 /**
@@ -135,80 +191,23 @@ function flaggedCredentials(options: ServeOptions, cwd: string): CredentialRefer
     : { token, username: { type: 'text', text: options.repoUsername } };
 }
 
-function flaggedTls(tls: RelayConfig['relay']['tls'], options: ServeOptions, cwd: string): RelayConfig['relay']['tls'] {
-  if (options.insecure) return { mode: 'none' };
+function flaggedTls(tls: RelayTls, options: ServeOptions, cwd: string): RelayTls {
+  if (options.insecure) return { mode: 'insecure', confirmed: options.insecureListenAnywhere };
+  const certificate = flaggedCertificate(options, cwd);
+  if (certificate === undefined) return tls;
+  return tls.mode === 'insecure'
+    ? { mode: 'mtls', certificate, clients: { type: 'issued', lifetimeSeconds: CLIENT_CERTIFICATE_SECONDS } }
+    : { ...tls, certificate };
+}
+
+function flaggedCertificate(options: ServeOptions, cwd: string): CertificateSource | undefined {
   if (options.tlsCertFile !== undefined && options.tlsKeyFile !== undefined) {
     const certFile = resolve(cwd, options.tlsCertFile);
-    return {
-      mode: 'server',
-      certificate: { type: 'files', certFile, keyFile: resolve(cwd, options.tlsKeyFile), caFile: certFile },
-    };
+    return { type: 'files', certFile, keyFile: resolve(cwd, options.tlsKeyFile), caFile: certFile };
   }
-  if (options.tlsNames.length === 0) return tls;
-  return { mode: 'server', certificate: { type: 'generated', names: options.tlsNames } };
-}
-
-function absolutePaths(config: RelayConfig, base: string): RelayConfig {
-  const secret = <Reference extends UsernameReference>(reference: Reference): Reference =>
-    reference.type === 'file' ? { ...reference, path: resolve(base, reference.path) } : reference;
-  const credentials = ({ username, password, token }: CredentialReferences): CredentialReferences => ({
-    ...(username === undefined ? {} : { username: secret(username) }),
-    ...(password === undefined ? {} : { password: secret(password) }),
-    ...(token === undefined ? {} : { token: secret(token) }),
-  });
-  const source = (each: SourceConfig): SourceConfig => {
-    switch (each.type) {
-      case 'files':
-        return { ...each, path: resolve(base, each.path) };
-      case 'kubernetes':
-        return each.kubeconfig === undefined ? each : { ...each, kubeconfig: resolve(base, each.kubeconfig) };
-      case 'git':
-        return {
-          ...each,
-          url: absoluteRepository(each.url, base),
-          ...(each.credentials === undefined ? {} : { credentials: credentials(each.credentials) }),
-          ...(each.caFile === undefined ? {} : { caFile: resolve(base, each.caFile) }),
-          ...(each.hookSecret === undefined ? {} : { hookSecret: secret(each.hookSecret) }),
-        };
-      default:
-        return unreachable(each);
-    }
-  };
-  const { store, relay, http, statusGit } = config;
-  return {
-    ...config,
-    dataDirectory: resolve(base, config.dataDirectory),
-    sources: config.sources.map(source),
-    store: store.type === 'sqlite' && store.path !== undefined ? { ...store, path: resolve(base, store.path) } : store,
-    relay: {
-      ...relay,
-      ...(relay.secretFile === undefined ? {} : { secretFile: resolve(base, relay.secretFile) }),
-      tls: absoluteTls(relay.tls, base),
-    },
-    http: { ...http, ...(http.tokenFile === undefined ? {} : { tokenFile: resolve(base, http.tokenFile) }) },
-    statusGit: {
-      ...statusGit,
-      ...(statusGit.credentials === undefined ? {} : { credentials: credentials(statusGit.credentials) }),
-    },
-  };
-}
-
-function absoluteTls(tls: RelayConfig['relay']['tls'], base: string): RelayConfig['relay']['tls'] {
-  if (tls.mode === 'none' || tls.certificate.type === 'generated') return tls;
-  const { certFile, keyFile, caFile } = tls.certificate;
-  const certificate = {
-    certFile: resolve(base, certFile),
-    keyFile: resolve(base, keyFile),
-    caFile: resolve(base, caFile),
-  };
-  return { mode: 'server', certificate: { type: 'files', ...certificate } };
+  return options.tlsNames.length === 0 ? undefined : { type: 'generated', names: options.tlsNames };
 }
 
 function inFile(cwd: string, path: string): SecretReference {
   return { type: 'file', path: resolve(cwd, path) };
-}
-
-/** An address stays as it is; a path is made absolute. */
-function absoluteRepository(repository: string, base: string): string {
-  return /^[a-z+]+:\/\//.test(repository) ? repository : resolve(base, repository);
 }

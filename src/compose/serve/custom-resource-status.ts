@@ -37,19 +37,28 @@ interface StatusParts {
 /** After a start, agents get this long to come back before their absence is news. */
 const SETTLE_MS = 20_000;
 
-/** Writes the status of custom resources after each commit that may have changed it. Returns what stops it. */
+/** The writing of the status of custom resources. */
+export interface CustomResourceStatus {
+  /** Only the server that leads writes. */
+  lead(leads: boolean): void;
+  stop(): Promise<void>;
+}
+
+/** Writes the status of custom resources after each commit that may have changed it, while this server leads. */
 export function wireCustomResourceStatus(
   parts: StatusParts,
   custom: readonly StatusOfCustomResources[],
   /** Every cluster that was known at the start is back, and nothing is under way. */
   isSettled: () => boolean,
-): () => Promise<void> {
-  if (custom.length === 0) return async () => undefined;
+): CustomResourceStatus {
+  if (custom.length === 0) return { lead: () => undefined, stop: async () => undefined };
   const { engine, loop, clock, log } = parts;
   const placements = createPlacementStatuses(engine);
   const settleBy = clock.monotonic() + SETTLE_MS;
   let settled = false;
+  let leading = false;
   const maySpeak = (): boolean => {
+    if (!leading) return false;
     settled ||= isSettled() || clock.monotonic() >= settleBy;
     return settled;
   };
@@ -74,9 +83,15 @@ export function wireCustomResourceStatus(
     changed();
   });
   const cancel = clock.schedule(SETTLE_MS, changed);
-  return async () => {
-    cancel();
-    await Promise.all(sinks.map((sink) => sink.stop()));
+  return {
+    lead: (leads) => {
+      leading = leads;
+      changed();
+    },
+    stop: async () => {
+      cancel();
+      await Promise.all(sinks.map((sink) => sink.stop()));
+    },
   };
 }
 

@@ -13,6 +13,7 @@ import type { ProcessDeps } from './sources.ts';
 const KINDS: Readonly<Record<CustomKindName, ResourceKind>> = {
   KubernetesCluster: { group: 'admin.gloo.solo.io', version: 'v2', kind: 'KubernetesCluster' },
   Placement: { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'Placement' },
+  ServiceMirror: { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'ServiceMirror' },
   FleetPolicy: { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'FleetPolicy' },
   Dataplane: { group: 'kuma.io', version: 'v1alpha1', kind: 'Dataplane' },
   Shoot: { group: 'core.gardener.cloud', version: 'v1beta1', kind: 'Shoot' },

@@ -16,28 +16,42 @@ import { createLocator, type Locator } from '../../runtime/api/locator.ts';
 import { createServerApi } from '../../runtime/api/server-api.ts';
 import { createDeclarationKeeper } from '../../runtime/ledger/declaration-keeper.ts';
 import { createHoldKeeper } from '../../runtime/ledger/hold-keeper.ts';
-import { createJournal, type Journal } from '../../runtime/ledger/journal.ts';
-import { createLedger, type Ledger } from '../../runtime/ledger/ledger.ts';
-import { type LedgerRecords, readRecords } from '../../runtime/ledger/records.ts';
-import { createLoop, type Loop } from '../../runtime/loop.ts';
-import { createApprovals } from '../../runtime/removals/approvals.ts';
+import { createPresumption } from '../../runtime/ledger/presumption.ts';
+import { createRegistrationKeeper } from '../../runtime/ledger/registration-keeper.ts';
+import { createLoop } from '../../runtime/loop.ts';
+import { createApprovalFiles } from '../../runtime/removals/approval-files.ts';
 import { createHeldSets } from '../../runtime/removals/held-sets.ts';
-import { createWindows } from '../../runtime/removals/windows.ts';
+import type { Replica } from '../../runtime/replica/replica.ts';
+import { createSafeModeLog } from '../../runtime/safe-mode-log.ts';
+import { createSafeStart } from '../../runtime/safe-start.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import { createSourceTable, hasSpoken, type SourceTable } from '../../runtime/source-table.ts';
 import { createStatusPublisher, type StatusPublisher, type StatusSink } from '../../runtime/status/status-publisher.ts';
 import { createStatusRenderer } from '../../runtime/status/status-renderer.ts';
+import { createSuspensions, type Suspensions, withSuspensions } from '../../runtime/suspensions.ts';
 import type { ServerApi, StatusBranchView } from '../../server/api.ts';
 import { createSender } from '../../sinks/agents/sender.ts';
 import { createSettingsSender } from '../../sinks/agents/settings.ts';
 import { createAgentSource } from '../../sources/agents/agents.ts';
+import {
+  apiOfReplica,
+  countedWhileLeading,
+  createLeading,
+  leaderElsewhere,
+  listenerOfReplica,
+} from './among-replicas.ts';
 import { type StatusOfCustomResources, wireCustomResourceStatus } from './custom-resource-status.ts';
+import { createFigures, type ManagementFigures } from './figures.ts';
+import { createReplicaParts, type Foundation, layFoundation, type ReplicaSetup } from './wire-replica.ts';
 
 /** The management server without its adapters. */
 export interface ManagementServer {
   readonly api: ServerApi;
   readonly engine: Engine;
   readonly sources: SourceTable;
+  readonly replica: Replica;
+  /** For metrics. */
+  figures(): ManagementFigures;
   /** Why it is not ready; empty if it is. */
   notReady(): readonly string[];
   /** Listens for agents and starts to follow the sources. */
@@ -51,6 +65,8 @@ interface ServerDeps {
   readonly store: SnapshotStore;
   readonly sources: readonly Source[];
   readonly relay: RelayServer;
+  /** It is one of several servers of its fleet; the store is shared then. Absent: it is the only one. */
+  readonly replicas?: ReplicaSetup;
   readonly statusSink?: StatusSink;
   /** Custom resources among the sources whose status is written. */
   readonly customResources?: readonly StatusOfCustomResources[];
@@ -73,77 +89,102 @@ const DIAGNOSE_MS = 100;
 
 /** Wires engine, ledger, sources, relay and status. Rejects if the store cannot be read. */
 export async function createManagementServer(deps: ServerDeps, options: ServerOptions): Promise<ManagementServer> {
-  const { clock, log, relay, store } = deps;
-  const records = await readRecords(store, log);
-  const journal = createJournal({ store, clock, log });
+  const { clock, log, relay } = deps;
   const engine = createEngine(deps.graph);
-  engine.inputs.fleet.set('', '', { bounds: options.bounds });
+  const role = deps.replicas === undefined ? 'judge' : 'clerk';
+  engine.inputs.fleet.set('', '', { bounds: options.bounds, role, startWindowOver: false });
   const loop = createLoop({ commit: timedCommit(engine, deps), clock, log });
-  const ledger = createLedger({ engine, journal, records, clock });
-  if (ledger.wasLost) log.info('the store is new', { epoch: ledger.epoch() });
-  const sources = createSourceTable({ ...deps, engine, loop, ledger });
-  const parts = { engine, loop, ledger, journal, sources, clock, log };
-  const relaying = wireAgents(parts, records, options.fleet);
+  const setup = deps.replicas;
+  const foundation = await layFoundation({ ...deps, engine, loop }, setup);
+  const suspensions = await createSuspensions({ ...foundation, journal: foundation.fleet });
+  const table = (): SourceTable => sources;
+  const standing = createReplicaParts(foundation, suspensions, deps.sources, table, setup, options.version);
+  const sources: SourceTable = createSourceTable({ ...deps, engine, loop, intake: standing.intake });
+  const sessions: Sessions = new Map();
+  const leading = createLeading();
+  const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);
+  const parts: Parts = { ...foundation, sources, sessions, replica, suspensions };
+  const relaying = wireAgents(parts, options.fleet);
   const locator = createLocator({ engine, sources });
   const diagnostics = followDiagnostics(parts, locator);
   const isSettled = settledAfterStart(parts);
   const status = wireStatus(parts, deps, locator, isSettled);
-  const stopResourceStatus = wireCustomResourceStatus(parts, deps.customResources ?? [], isSettled);
-  const notReady = (): readonly string[] => whyNotReady(sources, journal);
+  const resourceStatus = wireCustomResourceStatus(parts, deps.customResources ?? [], isSettled);
+  const notReady = (): readonly string[] => whyNotReady(parts);
+  const unfollow = suspensions.follow(replica.leads);
+  const api = createServerApi({
+    ...parts,
+    ...relaying,
+    ...options,
+    locator,
+    engineDiagnostics: diagnostics,
+    ready: () => notReady().length === 0,
+    leadsElsewhere: () => leaderElsewhere(replica),
+    statusBranch: () => statusBranchView(status, deps.statusSink),
+  });
 
   return {
-    api: createServerApi({
-      ...parts,
-      ...relaying,
-      locator,
-      engineDiagnostics: diagnostics,
-      fleet: options.fleet,
-      version: options.version,
-      ready: () => notReady().length === 0,
-      statusBranch: () => statusBranchView(status, deps.statusSink),
-    }),
+    api: setup === undefined ? api : apiOfReplica(api, replica),
     engine,
     sources,
+    replica,
+    figures: createFigures(parts),
     notReady,
     start: async () => {
+      await replica.start();
       const address = await relay.start(relaying.listener);
-      sources.start();
-      status?.start();
+      sources.start(replica.lastAdmitted);
+      leading.follow((leads) => {
+        deps.statusSink?.lead?.(leads);
+        if (leads) status?.start();
+        else status?.stop();
+        resourceStatus.lead(leads);
+      });
       return { relay: address };
     },
     stop: async () => {
       status?.stop();
-      await stopResourceStatus();
+      await resourceStatus.stop();
+      unfollow();
       await relay.drain();
       await sources.stop();
       loop.settle();
+      await replica.stop();
+      const { journal } = foundation;
       if (!(await journal.flush(FLUSH_MS))) log.warn('not everything could be written to the store');
+      journal.stop();
     },
   };
 }
 
-interface Parts {
-  readonly engine: Engine;
-  readonly loop: Loop;
-  readonly ledger: Ledger;
-  readonly journal: Journal;
+interface Parts extends Foundation {
   readonly sources: SourceTable;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly sessions: Sessions;
+  readonly replica: Replica;
+  readonly suspensions: Suspensions;
 }
 
-function wireAgents(parts: Parts, records: LedgerRecords, fleet: FleetName) {
-  const { engine, loop, journal, sources } = parts;
-  const sessions: Sessions = new Map();
-  const approvals = createApprovals({ ...parts, records });
-  const windows = createWindows({ ...parts, records });
-  const mayStart = (): boolean => sources.allHaveSpoken();
-  const knowsAll = (): boolean => sources.allAreWhole();
-  loop.addBookkeeper(createDeclarationKeeper(engine, journal));
-  loop.addBookkeeper(createHoldKeeper(engine, journal, approvals));
-  const sender = createSender({ ...parts, windows, sessions, mayStart, revisions: () => sources.revisions() });
-  loop.addSink(() => windows.recount());
-  const settings = createSettingsSender({ engine, sessions, knowsAll });
+function wireAgents(parts: Parts, fleet: FleetName) {
+  const { engine, loop, fleet: records, sources, sessions, replica, suspensions, approvals } = parts;
+  const windows = countedWhileLeading(parts.windows, replica);
+  const { mayStart, knowsAll } = replica;
+  loop.addBookkeeper(createDeclarationKeeper(engine, records));
+  const heldSets = createHeldSets(parts);
+  loop.addBookkeeper(createApprovalFiles({ ...parts, journal: records, heldSets }));
+  loop.addBookkeeper(createHoldKeeper(engine, records, approvals));
+  const presumption = createPresumption({ ...parts, knowsAll });
+  loop.addBookkeeper(createRegistrationKeeper({ ...parts, presumption, approvals, knowsAll }));
+  loop.addBookkeeper(() => presumption.extend());
+  const sender = createSender({ ...parts, windows, revisions: () => sources.revisions() });
+  loop.addSink(() => parts.windows.recount());
+  loop.addSink(createSafeStart({ ...parts, mayStart }));
+  loop.addSink(createSafeModeLog({ ...parts, mayStart }));
+  const settings = createSettingsSender({
+    engine,
+    sessions,
+    knowsAll,
+    isSuspended: (cluster) => suspensions.get('cluster', cluster) !== undefined,
+  });
   loop.addSink(() => sender.run());
   loop.addSink(() => settings.run());
   loop.addSink(createFarewell(engine, sessions));
@@ -151,6 +192,7 @@ function wireAgents(parts: Parts, records: LedgerRecords, fleet: FleetName) {
     ...parts,
     fleet,
     approvals,
+    presumption,
     sessions,
     mayStart,
     knowsAll,
@@ -159,7 +201,7 @@ function wireAgents(parts: Parts, records: LedgerRecords, fleet: FleetName) {
       settings.connected(cluster);
     },
   });
-  return { sessions, heldSets: createHeldSets({ ...parts, approvals }), listener };
+  return { sessions, heldSets, listener: listenerOfReplica(listener, parts) };
 }
 
 /** Ends the session of a cluster that is not registered any more; what it holds stays as it is. */
@@ -244,9 +286,10 @@ function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator
   return () => latest;
 }
 
-function whyNotReady(sources: SourceTable, journal: Journal): readonly string[] {
+function whyNotReady({ sources, journal, store }: Parts): readonly string[] {
   const silent = sources.all().filter((state) => !hasSpoken(state));
-  const trouble = journal.trouble();
+  // What several servers share is away for all of them: whoever is not ready then only keeps the agents from coming.
+  const trouble = store.shared ? undefined : journal.trouble();
   return [
     ...silent.map(({ source }) => `source ${source.name} has not been read yet`),
     ...(trouble === undefined ? [] : [`the store cannot be written: ${trouble}`]),

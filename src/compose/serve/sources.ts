@@ -114,7 +114,8 @@ function gitCredentials(references: CredentialReferences | undefined): GitCreden
   return token === undefined ? undefined : { type: 'token', token, ...(username === undefined ? {} : { username }) };
 }
 
-async function readSecret(reference: SecretReference, env: ProcessDeps['env']): Promise<string> {
+/** The secret as it is now, without the line end of its file. Rejects with a text for people. */
+export async function readSecret(reference: SecretReference, env: ProcessDeps['env']): Promise<string> {
   const text = reference.type === 'env' ? env[reference.name] : (await readFile(reference.path, 'utf8')).trimEnd();
   if (text === undefined || text === '') {
     const where = reference.type === 'env' ? `the environment variable ${reference.name}` : reference.path;

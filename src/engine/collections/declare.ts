@@ -23,6 +23,7 @@ export function declareInput<Value>(
     kind: 'input',
     live,
     scoped: live,
+    fromLive: live,
     gathers: false,
     scopes: registry.kernel.scopes,
     equals: (equals as Store['equals'] | undefined) ?? structurallyEqual,
@@ -65,13 +66,14 @@ export function declareIndex<Value>(
 export function declareDerived<Source, Result, Value>(
   registry: Registry,
   kind: 'derived' | 'gathered',
-  { name, from, reads = [], scope, compute, equals }: Derivation<Source, Result>,
+  { name, from, reads = [], scope, compute, equals, seesAll }: Derivation<Source, Result>,
 ): Derived<Value> {
   return declareNode<Value>(registry, {
     kind,
     name,
     primaries: [storeOf(registry, from)],
     reads: [from, ...reads],
+    seesAll: seesAll === true,
     scope: scope as NodeFunctions['scope'],
     compute: compute as NodeFunctions['compute'],
     equals: equals as Store['equals'] | undefined,
@@ -81,7 +83,7 @@ export function declareDerived<Source, Result, Value>(
 /** Declares a join. */
 export function declareJoin<Left, Right, Result>(
   registry: Registry,
-  { name, left, right, reads = [], scope, compute, equals }: JoinDerivation<Left, Right, Result>,
+  { name, left, right, reads = [], scope, compute, equals, seesAll }: JoinDerivation<Left, Right, Result>,
 ): Derived<Result> {
   const sides = [storeOf(registry, left), storeOf(registry, right)] as const;
   if (sides[0] === sides[1]) throw new Error(`"${name}" joins "${left.name}" with itself`);
@@ -90,6 +92,7 @@ export function declareJoin<Left, Right, Result>(
     name,
     primaries: sides,
     reads: [left, right, ...reads],
+    seesAll: seesAll === true,
     scope: scope as NodeFunctions['scope'],
     compute: compute as NodeFunctions['compute'],
     equals: equals as Store['equals'] | undefined,
@@ -102,6 +105,7 @@ interface Declaration extends Pick<NodeFunctions, 'scope' | 'compute'> {
   readonly name: string;
   readonly primaries: readonly [Store] | readonly [Store, Store];
   readonly reads: readonly object[];
+  readonly seesAll: boolean;
   readonly equals: Store['equals'] | undefined;
 }
 
@@ -123,7 +127,8 @@ function createNode(registry: Registry, declaration: Declaration): DerivedNode {
   const readable = readableOf(registry, declaration);
   const gathers = kind === 'gathered';
   const scoped = isScoped(declaration, readable);
-  const settings = { kind: 'derived', live: false, scoped, scopes: kernel.scopes } as const;
+  const fromLive = [...declaration.primaries, ...readable.values()].some((each) => storeBehind(each).fromLive);
+  const settings = { kind: 'derived', live: false, scoped, fromLive, scopes: kernel.scopes } as const;
   const store = createStore({ ...settings, name, gathers, equals: gathers ? equalLists(equals) : equals });
   const failures = createStore({ ...settings, name: `${name}/failures`, gathers: false, equals: structurallyEqual });
   const functions: NodeFunctions = {
@@ -139,6 +144,7 @@ function createNode(registry: Registry, declaration: Declaration): DerivedNode {
     store,
     failures,
     functions,
+    seesAll: declaration.seesAll,
     queue: new Set(),
     touched: [],
     lost: new Map(),
@@ -161,14 +167,19 @@ function readableOf({ stores, indexes }: Registry, { name, reads }: Declaration)
  * Whether entries can have a scope. A reader of live state that never says which would see none of it: that is refused
  * when it is declared, and not found out when something is missing.
  */
-function isScoped({ name, primaries, scope }: Declaration, readable: Readable): boolean {
+function isScoped({ name, primaries, scope, seesAll }: Declaration, readable: Readable): boolean {
+  if (seesAll && scope !== undefined) throw new Error(`"${name}" sees everything, and declares a scope`);
+  if (seesAll) return false;
   if (scope !== undefined || primaries.some((store) => store.scoped)) return true;
   for (const node of readable.values()) {
-    const store = 'groups' in node ? node.from : node;
-    if (store.scoped)
+    if (storeBehind(node).scoped)
       throw new Error(`"${name}" reads "${node.name}", which comes from live state: it must declare a scope`);
   }
   return false;
+}
+
+function storeBehind(node: Store | IndexNode): Store {
+  return 'groups' in node ? node.from : node;
 }
 
 function equalLists(equals: Store['equals']): Store['equals'] {

@@ -5,7 +5,7 @@ import { isOrphan, unlink } from './computation.ts';
 import { hasFailed, messageOf, settleFailures } from './failures.ts';
 import { describeAddress } from './order.ts';
 import { changed } from './propagate.ts';
-import { emptyScope, isSameList, type Scope } from './scopes.ts';
+import { emptyScope, isSameList, type Scope, wholeScope } from './scopes.ts';
 import { absent, type Cell, type Computation, type DerivedNode } from './state.ts';
 import { sameValue, scopeOfCell, writeValue } from './storage.ts';
 import type { EntryAddress } from './types.ts';
@@ -79,10 +79,11 @@ function declaredScope({ functions }: DerivedNode, entry: EntryAddress): readonl
 
 /** The declared scope joined with the primary's; the very object that the computation has, if it is the same set. */
 function holdScope(
-  { kernel: { scopes }, store }: DerivedNode,
+  { kernel: { scopes }, store, seesAll }: DerivedNode,
   computation: Computation,
   declared: readonly string[],
 ): Scope {
+  if (seesAll) return wholeScope;
   if (!store.scoped) return emptyScope;
   const { primary, right, scope: current } = computation;
   const inherited = primaryScope(primary);

@@ -13,13 +13,14 @@ export function createIndexNode(
   from: Store,
   groupsOf: (entry: Entry<unknown>) => Iterable<string>,
 ): IndexNode {
-  const { scoped, scopes } = from;
+  const { scoped, fromLive, scopes } = from;
   const failures = createStore({
     name: `${name}/failures`,
     kind: 'derived',
     live: false,
     gathers: false,
     scoped,
+    fromLive,
     scopes,
     equals: Object.is,
   });

@@ -17,8 +17,8 @@ export function createReader(owner: Store, call: Call, readable: Readable): Read
       throw new Error(`the reader of "${name}" was used outside its computation`);
     const node = readable.get(handle);
     if (node === undefined) throw new Error(`"${name}" reads ${what}, which is not among its declared reads`);
-    const scoped = 'groups' in node ? node.from.scoped : node.scoped;
-    if (scoped && call.scope === undefined) {
+    const { scoped, fromLive } = 'groups' in node ? node.from : node;
+    if ((scoped || fromLive) && call.scope === undefined) {
       throw new Error(
         `the scope of "${name}" reads ${what}, which comes from live state: it must come from desired state alone`,
       );

@@ -13,6 +13,9 @@ export interface Scope {
 /** The scope of everything that comes from desired state alone. Never counted. */
 export const emptyScope: Scope = { clusters: Object.freeze([]), lookup: undefined, uses: 0 };
 
+/** What may be read by whoever sees everything. Says no clusters, and is the scope of no entry. Never counted. */
+export const wholeScope: Scope = { clusters: Object.freeze([]), lookup: undefined, uses: 0 };
+
 /** Interns scopes. Every scope that it hands out is held once more and must be released once. */
 export interface ScopeTable {
   /** `clusters` in any order, with or without duplicates. */
@@ -37,7 +40,7 @@ export function createScopeTable(): ScopeTable {
   let count = 0;
 
   const retain = (scope: Scope): Scope => {
-    if (scope !== emptyScope) scope.uses += 1;
+    if (scope !== emptyScope && scope !== wholeScope) scope.uses += 1;
     return scope;
   };
 
@@ -72,7 +75,7 @@ export function createScopeTable(): ScopeTable {
     },
     retain,
     release: (scope) => {
-      if (scope === emptyScope) return;
+      if (scope === emptyScope || scope === wholeScope) return;
       scope.uses -= 1;
       if (scope.uses === 0) idle.add(scope);
     },
@@ -109,12 +112,13 @@ export function isCanonical(clusters: readonly string[]): boolean {
 
 /** Whether the scope names the cluster. */
 export function names(scope: Scope, cluster: string): boolean {
+  if (scope === wholeScope) return true;
   return scope.lookup === undefined ? scope.clusters.includes(cluster) : scope.lookup.has(cluster);
 }
 
 /** Whether every cluster of `inner` is one of `outer`. */
 export function isWithin(inner: Scope, outer: Scope): boolean {
-  if (inner === outer || inner.clusters.length === 0) return true;
+  if (inner === outer || outer === wholeScope || inner.clusters.length === 0) return true;
   if (inner.clusters.length > outer.clusters.length) return false;
   return inner.clusters.every((cluster) => names(outer, cluster));
 }

@@ -41,6 +41,8 @@ export interface Store {
   readonly live: boolean;
   /** Entries can have a scope: a live input, or something that comes from one. */
   readonly scoped: boolean;
+  /** Something that it comes from is live state, also where its entries have no scope: no scope may be worked out from it. */
+  readonly fromLive: boolean;
   /** Values are lists of contributions, parallel to the claims of their cell. */
   readonly gathers: boolean;
   readonly scopes: ScopeTable;
@@ -128,6 +130,8 @@ export interface DerivedNode {
   readonly failures: Store;
   /** What the functions are called with. */
   readonly functions: NodeFunctions;
+  /** What its functions see is not limited, and what they give has no scope. */
+  readonly seesAll: boolean;
   /** Computations to be done at the next visit. */
   queue: Set<Computation>;
   /** Cells to be decided once all of the queue is computed. */

@@ -3,7 +3,7 @@ import { absent, type Cell, type DerivedOrigin, type Store } from './state.ts';
 
 /** Creates an empty store. */
 export function createStore(
-  settings: Pick<Store, 'name' | 'kind' | 'live' | 'scoped' | 'gathers' | 'scopes' | 'equals'>,
+  settings: Pick<Store, 'name' | 'kind' | 'live' | 'scoped' | 'fromLive' | 'gathers' | 'scopes' | 'equals'>,
 ): Store {
   return { ...settings, partitions: new Map(), size: 0, consumers: [], indexes: [], watchers: [] };
 }

@@ -34,10 +34,11 @@ export function originOf(document: EntryAddress): Origin {
   return { source: document.partition as SourceName, path: document.key.slice(0, end) };
 }
 
-/** The reference to the document at an address. */
+/** The reference to the document at an address, or to the one that what stands at the address was derived by. */
 export function documentRefOf(document: EntryAddress): DocumentRef {
   const origin = originOf(document);
-  return { ...origin, identity: document.key.slice(origin.path.length + 1) };
+  const [identity = ''] = document.key.slice(origin.path.length + 1).split('\u0000');
+  return { ...origin, identity };
 }
 
 /** Every document of every readable file. */
@@ -92,6 +93,8 @@ export function deriveSourceProofs(
     name: 'sourceProofs',
     from: fileProofs,
     reads: [...bySource, ...anywhere],
+    // Also the failures of what is computed from live state count.
+    seesAll: true,
     compute: ({ key: source, value }, read, emit) => {
       const failed = countAll(read, bySource, source) + countAll(read, anywhere, '') > 0;
       emit('', source, value === 'whole' && failed ? 'partial' : value);

@@ -1,15 +1,20 @@
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Collection, Graph, Index } from '../collections/types.ts';
-import type { Decision, Hold } from './decisions.ts';
+import type { Decision, Hold } from './decision.ts';
 
 /** Objects by the container (Namespace, API group of a CRD) that holds them, as long as they are meant to be there. */
 export function indexContents(graph: Graph, decisions: Collection<Decision>): Index<Decision> {
   return graph.index('containerContents', decisions, ({ partition, key, value }) => {
     if (value.type === 'remove' || value.type === 'absent' || value.type === 'left') return [];
-    const { group, namespace } = objectRefOf(key as ObjectKey);
-    const inNamespace = namespace === '' ? [] : [contentsGroup(partition, 'namespace', namespace)];
-    return group === '' ? inNamespace : [...inNamespace, contentsGroup(partition, 'group', group)];
+    return containersOf(partition, key as ObjectKey);
   });
+}
+
+/** Objects by the container that holds them, as long as they are meant to go and have not. */
+export function indexGoingContents(graph: Graph, decisions: Collection<Decision>): Index<Decision> {
+  return graph.index('goingContents', decisions, ({ partition, key, value }) =>
+    value.type === 'remove' ? containersOf(partition, key as ObjectKey) : [],
+  );
 }
 
 /** The group of {@link indexContents} that a Namespace or CRD holds; undefined for every other kind. */
@@ -26,6 +31,12 @@ export function contentsOf(cluster: string, key: ObjectKey): string | undefined 
 /** Why a container that still holds something stays. */
 export function stillHolding(key: ObjectKey): Hold {
   return { reason: 'ContainerInUse', message: `${displayKey(key)} stays while objects in it are meant to be there` };
+}
+
+function containersOf(cluster: string, key: ObjectKey): readonly string[] {
+  const { group, namespace } = objectRefOf(key);
+  const inNamespace = namespace === '' ? [] : [contentsGroup(cluster, 'namespace', namespace)];
+  return group === '' ? inNamespace : [...inNamespace, contentsGroup(cluster, 'group', group)];
 }
 
 function contentsGroup(cluster: string, what: 'namespace' | 'group', name: string): string {

@@ -1,3 +1,4 @@
+import type { KindState, LiveObject } from '../../model/agent.ts';
 import type { Digest } from '../../model/ids.ts';
 import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
@@ -5,42 +6,14 @@ import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
-import { elect } from '../fleet/elect.ts';
+import type { SafeMode } from '../fleet/safe-mode.ts';
 import { anyDoubt, type DocumentValue, fileGroup, proofOf, provesAbsence, type SourceProof } from '../fleet/sources.ts';
-import type { SourceValue } from '../inputs.ts';
+import type { SnapshotValue, SourceValue } from '../inputs.ts';
 import type { Candidate } from '../placement/candidates.ts';
-
-/** Why something is deliberately not changed: a constant word, and a sentence for people. */
-export interface Hold {
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** An object as a cluster should hold it. */
-export interface ObjectDecision extends ObjectMeta {
-  readonly type: 'object';
-  readonly value: JsonObject;
-  readonly digest: Digest;
-}
-
-/** What is there stays as it is. */
-export interface KeepDecision extends ObjectMeta, Hold {
-  readonly type: 'keep';
-  readonly digest: Digest;
-}
-
-/**
- * What to do with one key of one cluster, before the guards. `absent`: it is wanted but cannot be made, and nothing is
- * there. `remove`: proven gone from everything that it came from. `removing`: the agent is at it already. `left`: its
- * cluster is not registered any more; it stays as it is, and nobody counts it.
- */
-export type Decision =
-  | ObjectDecision
-  | KeepDecision
-  | (Hold & { readonly type: 'absent'; readonly origins: readonly Origin[] })
-  | (ObjectMeta & { readonly type: 'remove'; readonly digest: Digest })
-  | (ObjectMeta & { readonly type: 'removing'; readonly digest: Digest })
-  | (ObjectMeta & { readonly type: 'left'; readonly digest: Digest });
+import type { Decision, Hold, KeepDecision } from './decision.ts';
+import { claimsOf, contested, electCandidate, hasNameOfItsService, unclearName } from './rivals.ts';
+import { whyUnseen } from './safe-hold.ts';
+import { sameMeta } from './same-meta.ts';
 
 interface DecisionInputs {
   readonly candidates: Collection<readonly Contribution<Candidate>[]>;
@@ -50,41 +23,93 @@ interface DecisionInputs {
   readonly proofs: Collection<SourceProof>;
   readonly doubts: Index<SourceProof>;
   readonly documentsByFile: Index<DocumentValue>;
+  readonly safeMode: SafeMode;
+  readonly snapshots: Collection<SnapshotValue>;
+  readonly kinds: Collection<KindState>;
+  readonly live: Collection<LiveObject>;
 }
 
-/** Decides for each key that is wanted or owned: a removal needs proof, anything less is a keep. */
+/**
+ * Decides for each key that is wanted or owned: a removal needs proof, anything less is a keep. Sees everything, since
+ * what is decided here is judged as a whole; what a decision could have been computed from is its `scope`.
+ */
 export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<Decision> {
-  const { candidates, ledger, clusters, sources, proofs, doubts, documentsByFile } = inputs;
+  const { candidates, ledger, clusters, sources, proofs, doubts, documentsByFile, safeMode, snapshots, kinds, live } =
+    inputs;
   return graph.join<readonly Contribution<Candidate>[], LedgerEntry, Decision>({
     name: 'decisions',
     left: candidates,
     right: ledger,
-    reads: [clusters, sources, proofs, doubts, documentsByFile],
+    reads: [
+      ...[clusters, sources, proofs, doubts, documentsByFile],
+      ...[safeMode.mode, safeMode.unseen, safeMode.bySnapshot, snapshots, kinds, live],
+    ],
+    seesAll: true,
     equals: sameDecision,
     compute: ({ partition: cluster, key, left = [], right: entry }, read, emit) => {
       if (read.get(clusters, '', cluster) === undefined) {
         if (entry !== undefined) emit(cluster, key, { type: 'left', ...metaOf(entry) });
         return;
       }
-      const proves = (origin: Origin): SourceProof => proofOf(read, proofs, doubts, origin.source);
-      const election = elect(
-        left.map(({ value }) => ({ origin: value.origin, identity: value.identity, value })),
-        entry?.origins[0],
-        (source) => read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
-        (origin) => provesAbsence(proves(origin)),
+      const wanting = left.filter(({ value }) => hasNameOfItsService(read, inputs, cluster, value) !== 'no');
+      const decision = decide({ cluster, key: key as ObjectKey }, wanting, entry, read, inputs);
+      if (decision === undefined) return;
+      const held = left.flatMap(({ value: { addressesOf } }) =>
+        addressesOf === undefined ? [] : (read.get(ledger, cluster, addressesOf.key)?.scope ?? []),
       );
-      if (election.type === 'won') emit(cluster, key, wanted(election.winner.value, entry));
-      else if (entry !== undefined) {
-        // Still declared, and yet nothing gives it: a rule that placed it is gone, and any source may have declared that.
-        const placedBefore = entry.origins.some((origin) => declares(read, documentsByFile, origin, key as ObjectKey));
-        emit(cluster, key, unwanted(entry, proves, placedBefore && anyDoubt(read, doubts)));
-      }
+      emit(cluster, key, whileSeen(key as ObjectKey, decision, { entry, besides: held }, read, inputs));
     },
   });
 }
 
-function wanted(candidate: Candidate, entry: LedgerEntry | undefined): Decision {
-  const origins = [candidate.origin];
+/** What follows from what is wanted and owned; whether all that it follows from can be seen is not asked here. */
+function decide(
+  { cluster, key }: { readonly cluster: string; readonly key: ObjectKey },
+  contributions: readonly Contribution<Candidate>[],
+  entry: LedgerEntry | undefined,
+  read: Reader,
+  inputs: DecisionInputs,
+): Decision | undefined {
+  const { proofs, doubts, documentsByFile } = inputs;
+  const proves = (origin: Origin): SourceProof => proofOf(read, proofs, doubts, origin.source);
+  const standing = electCandidate(read, inputs, contributions, entry);
+  if (standing.type === 'won') {
+    const { value } = standing.winner;
+    if (hasNameOfItsService(read, inputs, cluster, value) === 'yes') {
+      return wanted(value, entry, claimsOf(value, contributions, entry, proves));
+    }
+    return entry === undefined ? { type: 'absent', origins: [value.origin], ...unclearName } : keep(entry, unclearName);
+  }
+  if (entry === undefined) return undefined;
+  if (standing.type === 'contested') return keep(entry, contested);
+  // Still declared, and yet nothing gives it: a rule that placed it is gone, and any source may have declared that.
+  const placedBefore = entry.origins.some((origin) => declares(read, documentsByFile, origin, key));
+  return unwanted(entry, proves, placedBefore && anyDoubt(read, doubts));
+}
+
+/** Lets a change pass only while all that it could have been computed from is seen. */
+function whileSeen(
+  key: ObjectKey,
+  decision: Decision,
+  { entry, besides }: { readonly entry: LedgerEntry | undefined; readonly besides: readonly string[] },
+  read: Reader,
+  inputs: DecisionInputs,
+): Decision {
+  const { type } = decision;
+  if ((type !== 'object' && type !== 'remove') || isAsHeld(decision, entry)) return decision;
+  const scope = [...new Set([...decision.scope, ...(entry?.scope ?? []), ...besides])];
+  const hold = whyUnseen(read, inputs, { key, type, scope, entry });
+  if (hold === undefined) return decision;
+  if (entry === undefined) return { type: 'absent', origins: decision.origins, ...hold };
+  return entry.phase === 'removing' ? { type: 'removing', ...metaOf(entry) } : keep(entry, hold);
+}
+
+function isAsHeld(decision: ObjectMeta & { readonly type: string; readonly digest: Digest }, entry?: LedgerEntry) {
+  if (decision.type !== 'object' || entry === undefined || entry.phase === 'removing') return false;
+  return entry.digest === decision.digest && sameMeta(entry, decision);
+}
+
+function wanted(candidate: Candidate, entry: LedgerEntry | undefined, origins: readonly Origin[]): Decision {
   if (candidate.scopeUnknown) {
     const hold = {
       reason: 'KindUnknown',
@@ -92,7 +117,7 @@ function wanted(candidate: Candidate, entry: LedgerEntry | undefined): Decision 
     };
     return entry === undefined ? { type: 'absent', origins, ...hold } : keep(entry, hold);
   }
-  return { type: 'object', value: candidate.value, digest: candidate.digest, origins, scope: [] };
+  return { type: 'object', value: candidate.value, digest: candidate.digest, origins, scope: candidate.scope };
 }
 
 /** Nothing gives this key: it goes if everything that it came from proves that, and stays as it is otherwise. */
@@ -128,7 +153,8 @@ function whyDoubtful({ source, path }: Origin, proof: SourceProof): Hold {
 }
 
 function keep(entry: LedgerEntry, hold: Hold): KeepDecision {
-  return { type: 'keep', ...metaOf(entry), ...hold };
+  const { serves } = entry;
+  return { type: 'keep', ...metaOf(entry), ...(serves === undefined ? {} : { serves }), ...hold };
 }
 
 function metaOf({ digest, origins, scope }: LedgerEntry): ObjectMeta & { readonly digest: Digest } {

@@ -4,7 +4,7 @@ import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { FleetSettings } from '../inputs.ts';
-import type { Decision, Hold } from './decisions.ts';
+import type { Decision, Hold } from './decision.ts';
 
 /** Group of the fleet as a whole in the guards' indexes; no cluster can have this name. */
 const FLEET = '*';

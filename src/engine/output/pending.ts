@@ -2,8 +2,9 @@ import { type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectMeta } from '../../model/output.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
-import type { ObjectDecision } from './decisions.ts';
+import type { ObjectDecision } from './decision.ts';
 import type { Output } from './outputs.ts';
+import { sameMeta } from './same-meta.ts';
 
 /**
  * What is still to be sent: the difference between the output snapshot and the ledger. Partition: the cluster; an empty
@@ -39,11 +40,4 @@ export function derivePending(
       }
     },
   });
-}
-
-function sameMeta(a: ObjectMeta, b: ObjectMeta): boolean {
-  return (
-    jsonEquals(a.origins as unknown as JsonValue, b.origins as unknown as JsonValue) &&
-    jsonEquals([...a.scope], [...b.scope])
-  );
 }

@@ -1,12 +1,26 @@
+import type { LiveObject } from '../../model/agent.ts';
 import { objectDigest } from '../../model/digest.ts';
-import type { Digest } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject } from '../../model/json.ts';
+import type { ClusterName, Digest } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { objectOf } from '../../model/json-fields.ts';
 import type { KindScope } from '../../model/kinds.ts';
-import { type ObjectRef, objectKey } from '../../model/object-key.ts';
+import { type ObjectKey, type ObjectRef, objectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import type { Collection, Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
+import type {
+  Collection,
+  Contribution,
+  Derived,
+  Emit,
+  EntryAddress,
+  Graph,
+  Index,
+  Reader,
+} from '../collections/types.ts';
 import { anyDoubt, type DocumentValue, originOf, type SourceProof } from '../fleet/sources.ts';
 import type { AgentValue } from '../inputs.ts';
+import { type LiveServices, slicesOf } from '../services/live-services.ts';
+import type { ServiceExport } from '../services/mirrors.ts';
+import { mirrorOf, type ServiceStandIn } from '../services/translate.ts';
 import type { Assignment } from './assignments.ts';
 import { type KindScopes, scopeAsHeld, scopeEverywhere, scopeListed } from './kind-scopes.ts';
 
@@ -14,6 +28,12 @@ import { type KindScopes, scopeAsHeld, scopeEverywhere, scopeListed } from './ki
 export interface Candidate {
   readonly origin: Origin;
   readonly identity: string;
+  /** Clusters whose live state it could have been computed from; none: it stands in a document as it is. */
+  readonly scope: readonly ClusterName[];
+  /** The live object of another cluster that it stands for. */
+  readonly mirrors?: ObjectKey;
+  /** Whose addresses it carries, if it is mirrored with a Service. */
+  readonly addressesOf?: ServiceStandIn;
   readonly value: JsonObject;
   readonly digest: Digest;
   /** Nobody knows whether the kind is namespaced, and the manifest names no namespace. */
@@ -21,42 +41,101 @@ export interface Candidate {
 }
 
 interface CandidateInputs {
-  readonly assignments: Collection<Assignment>;
+  readonly wants: Collection<Want>;
+  readonly live: Collection<LiveObject>;
+  readonly liveServices: LiveServices;
   readonly documents: Collection<DocumentValue>;
   readonly kindScopes: KindScopes;
   readonly agents: Collection<AgentValue>;
   readonly doubts: Index<SourceProof>;
 }
 
-/** Everything that some document wants somewhere; several documents may want one key. */
-export function deriveCandidates(graph: Graph, inputs: CandidateInputs): Derived<readonly Contribution<Candidate>[]> {
-  const { assignments, documents, kindScopes, agents, doubts } = inputs;
-  return graph.gather<Assignment, Candidate>({
-    name: 'candidates',
-    from: assignments,
-    reads: [documents, kindScopes.declared, kindScopes.listed, kindScopes.held, agents, doubts],
-    compute: ({ partition, key, value: { clusters } }, read, emit) => {
-      const document = read.get(documents, partition, key);
-      if (document?.content.type !== 'object') return;
-      const { ref, value, digest } = document.content;
-      const claim = { origin: originOf({ partition, key }), identity: document.identity };
-      const everywhere = scopeEverywhere(read, kindScopes, ref);
-      const settled = everywhere && { ...claim, ...settle(ref, value, digest, everywhere) };
-      for (const cluster of clusters) {
-        if (settled !== undefined) {
-          emit(cluster, objectKey(settled.ref), candidateOf(settled, false));
-          continue;
-        }
-        const known = scopeIn(cluster, ref, read, inputs);
-        for (const scope of known === 'Both' ? EITHER : [known]) {
-          const there =
-            scope === undefined || scope === 'AsWritten' ? { ref, value, digest } : settle(ref, value, digest, scope);
-          const scopeUnknown = known === undefined || known === 'Both';
-          emit(cluster, objectKey(there.ref), candidateOf({ ...claim, ...there }, scopeUnknown));
-        }
-      }
+/**
+ * What goes to clusters: a document as it stands, or what is derived from a live service. Partition: the source. The
+ * address of a document is the assignment's; that of an export goes on after the document of its ServiceMirror.
+ */
+export type Want =
+  | { readonly type: 'document'; readonly clusters: readonly string[] }
+  | { readonly type: 'export'; readonly service: ServiceExport };
+
+/** Joins both ways in which something comes to be wanted, so that two of them that want one key are seen to. */
+export function deriveWants(
+  graph: Graph,
+  assignments: Collection<Assignment>,
+  exports: Collection<ServiceExport>,
+): Derived<Want> {
+  return graph.join<Assignment, ServiceExport, Want>({
+    name: 'wants',
+    left: assignments,
+    right: exports,
+    compute: ({ partition, key, left, right }, _read, emit) => {
+      if (left !== undefined) emit(partition, key, { type: 'document', clusters: left.clusters });
+      else if (right !== undefined) emit(partition, key, { type: 'export', service: right });
     },
   });
+}
+
+/** Everything that some document wants somewhere; several documents may want one key. */
+export function deriveCandidates(graph: Graph, inputs: CandidateInputs): Derived<readonly Contribution<Candidate>[]> {
+  const { wants, documents, kindScopes, agents, doubts, live, liveServices } = inputs;
+  return graph.gather<Want, Candidate>({
+    name: 'candidates',
+    from: wants,
+    reads: [
+      ...[documents, kindScopes.declared, kindScopes.listed, kindScopes.held, agents, doubts],
+      ...[live, liveServices.slices],
+    ],
+    compute: ({ partition, key, value: want }, read, emit) => {
+      if (want.type === 'document') emitDocument({ partition, key }, want.clusters, read, inputs, emit);
+      else emitMirrored(want.service, read, inputs, emit);
+    },
+  });
+}
+
+function emitDocument(
+  address: EntryAddress,
+  clusters: readonly string[],
+  read: Reader,
+  inputs: CandidateInputs,
+  emit: Emit<Candidate>,
+): void {
+  const document = read.get(inputs.documents, address.partition, address.key);
+  if (document?.content.type !== 'object') return;
+  const { ref, value, digest } = document.content;
+  const claim = { origin: originOf(address), identity: document.identity };
+  const everywhere = scopeEverywhere(read, inputs.kindScopes, ref);
+  const settled = everywhere && { ...claim, ...settle(ref, value, digest, everywhere) };
+  for (const cluster of clusters) {
+    if (settled !== undefined) {
+      emit(cluster, objectKey(settled.ref), candidateOf(settled, false));
+      continue;
+    }
+    const known = scopeIn(cluster, ref, read, inputs);
+    for (const scope of known === 'Both' ? EITHER : [known]) {
+      const there =
+        scope === undefined || scope === 'AsWritten' ? { ref, value, digest } : settle(ref, value, digest, scope);
+      const scopeUnknown = known === undefined || known === 'Both';
+      emit(cluster, objectKey(there.ref), candidateOf({ ...claim, ...there }, scopeUnknown));
+    }
+  }
+}
+
+function emitMirrored(
+  { from, to, service, origin, identity }: ServiceExport,
+  read: Reader,
+  { live, liveServices }: CandidateInputs,
+  emit: Emit<Candidate>,
+): void {
+  const object = read.get(live, from, service);
+  if (object === undefined) return;
+  const { namespace, name } = objectRefOf(service);
+  const slices = read.members(liveServices.slices, slicesOf(from, namespace, name)).map(({ value }) => value);
+  const scope = [from];
+  for (const { key, value, digest, of, addressesOf } of mirrorOf(from, object, slices)) {
+    const carried = addressesOf === undefined ? {} : { addressesOf };
+    const candidate = { origin, identity, scope, mirrors: of, ...carried, value, digest, scopeUnknown: false };
+    for (const cluster of to) emit(cluster, key, candidate);
+  }
 }
 
 const EITHER = ['Namespaced', 'Cluster'] as const;
@@ -79,10 +158,12 @@ function scopeIn(
   return scopeAsHeld(read, kindScopes, cluster, ref) ?? (ref.namespace === '' ? undefined : 'AsWritten');
 }
 
-type Claimed = Omit<Candidate, 'scopeUnknown'>;
+type Claimed = Omit<Candidate, 'scopeUnknown' | 'scope' | 'mirrors' | 'addressesOf'>;
+
+const NO_CLUSTERS: readonly ClusterName[] = [];
 
 function candidateOf({ origin, identity, value, digest }: Claimed, scopeUnknown: boolean): Candidate {
-  return { origin, identity, value, digest, scopeUnknown };
+  return { origin, identity, scope: NO_CLUSTERS, value, digest, scopeUnknown };
 }
 
 /** Fills in the namespace that a namespaced object leaves out, and drops one that a cluster-scoped object cannot have. */
@@ -94,7 +175,7 @@ function settle(
 ): { readonly ref: ObjectRef; readonly value: JsonObject; readonly digest: Digest } {
   const namespace = scope === 'Cluster' ? '' : ref.namespace === '' ? 'default' : ref.namespace;
   if (namespace === ref.namespace) return { ref, value, digest };
-  const { namespace: _written, ...metadata } = isJsonObject(value.metadata) ? value.metadata : {};
+  const { namespace: _written, ...metadata } = objectOf(value.metadata);
   const settled = { ...value, metadata: namespace === '' ? metadata : { ...metadata, namespace } };
   return { ref: { ...ref, namespace }, value: settled, digest: objectDigest(settled) };
 }

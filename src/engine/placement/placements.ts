@@ -1,11 +1,10 @@
 import type { Placement } from '../../model/desired.ts';
 import { compileGlob, type Glob } from '../../model/glob.ts';
-import { compareText } from '../../model/json.ts';
 import type { LastReadPlacement } from '../../model/ledger.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
-import { type ClusterValue, posting } from '../fleet/clusters.ts';
+import type { ClusterValue } from '../fleet/clusters.ts';
 import { type DeclarationInputs, type Declared, deriveDeclared } from '../fleet/declared.ts';
-import { selectClusters } from './selector.ts';
+import { chooseClusters } from './selector.ts';
 
 /** A Placement with its clusters worked out. Partition empty, key its name. */
 export interface PlacementValue {
@@ -40,13 +39,13 @@ export function derivePlacements(
       a.declared === b.declared && sameTexts(a.clusters, b.clusters) && sameTexts(a.unknownClusters, b.unknownClusters),
     compute: ({ key, value: declaration }, read, emit) => {
       const { paths, clusterNames, clusterSelector } = declaration.value;
-      const known = clusterNames.filter((name) => read.members(clusters, posting.name(name)).length > 0);
-      const selected = clusterSelector === undefined ? [] : selectClusters(clusterSelector, read, clusters);
+      const choice = { names: clusterNames, ...(clusterSelector === undefined ? {} : { selector: clusterSelector }) };
+      const { clusters: chosen, unknown } = chooseClusters(choice, read, clusters);
       emit('', key, {
         declared: declaration,
         globs: paths.map(compileGlob),
-        clusters: [...new Set([...known, ...selected])].sort(compareText),
-        unknownClusters: clusterNames.filter((name) => !known.includes(name)),
+        clusters: chosen,
+        unknownClusters: unknown,
       });
     },
   });

@@ -1,16 +1,29 @@
+import type { ClusterChoice } from '../../model/desired.ts';
+import type { ClusterName } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import type { Entry, Index, Reader } from '../collections/types.ts';
 import { type ClusterValue, posting } from '../fleet/clusters.ts';
 
-/** The names of the clusters that a selector selects, in canonical order; reads the narrowest postings it can. */
-export function selectClusters(
-  selector: LabelSelector,
+/** The registered clusters that are chosen, and the names that no KubernetesCluster has; both in canonical order. */
+export function chooseClusters(
+  { names, selector }: ClusterChoice,
   read: Reader,
   clusters: Index<ClusterValue>,
-): readonly string[] {
+): { readonly clusters: readonly ClusterName[]; readonly unknown: readonly string[] } {
+  const known = names.filter((name) => read.members(clusters, posting.name(name)).length > 0);
+  const selected = selector === undefined ? [] : selectClusters(selector, read, clusters);
+  return {
+    clusters: [...new Set([...known, ...selected])].sort(compareText),
+    unknown: names.filter((name) => !known.includes(name)),
+  };
+}
+
+/** The names of the clusters that a selector selects, in canonical order; reads the narrowest postings it can. */
+function selectClusters(selector: LabelSelector, read: Reader, clusters: Index<ClusterValue>): readonly ClusterName[] {
   return candidatesOf(selector, read, clusters)
     .filter((entry) => matchesLabels(selector, entry.value.value.labels))
-    .map((entry) => entry.key);
+    .map((entry) => entry.value.value.name);
 }
 
 function candidatesOf(

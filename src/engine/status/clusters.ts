@@ -5,6 +5,7 @@ import { countProgress, type Engine, progressGroup } from '../graph.ts';
 import { type ConditionValue, countOutcomes, rfc3339, summarise } from './conditions.ts';
 import { countHealth, healthyCondition } from './health.ts';
 import type { Progress, ProgressState } from './progress.ts';
+import { safeModeConditions } from './safe-mode.ts';
 
 /** How a cluster is doing. */
 export interface ClusterStatus {
@@ -66,6 +67,7 @@ export function clusterStatus(engine: Engine, name: string): ClusterStatus | und
       connectedCondition(connected, agent?.since ?? 0, agent?.trouble ?? ''),
       inSyncCondition(inSync, { connected, seen }, counts, agent?.trouble ?? ''),
       ...unknownKinds(engine, name),
+      ...safeModeConditions(engine, name),
       ...healthyCondition(engine, name, connected && seen),
       ...summarise(counts, worst, countHealth(engine, name)),
       ...asLastRead,
@@ -156,7 +158,7 @@ function inSyncCondition(
     : {
         type: 'InSync',
         status: 'False',
-        reason: 'DeltaRejected',
-        message: `${message}; its agent does not take more: ${trouble}`,
+        reason: 'Blocked',
+        message: `${message}; nothing more gets through: ${trouble}`,
       };
 }

@@ -1,4 +1,5 @@
 import { compareText } from '../../model/json.ts';
+import type { ApprovalVerdict } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { boundPolicy } from '../../model/policy-bounds.ts';
@@ -25,6 +26,7 @@ export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
     ...unknownClusters(engine),
     ...asLastRead(engine),
     ...cutPolicy(engine),
+    ...judgedApprovals(engine),
     ...failures(engine),
   ].sort((a, b) => compareText(sortKey(a), sortKey(b)));
 }
@@ -52,24 +54,43 @@ function unplaced(engine: Engine): readonly EngineDiagnostic[] {
 function contested(engine: Engine): readonly EngineDiagnostic[] {
   const quarrels = new Map<
     string,
-    { readonly key: string; readonly at: readonly DocumentRef[]; readonly clusters: string[] }
+    {
+      readonly key: string;
+      readonly at: readonly DocumentRef[];
+      readonly clusters: string[];
+      readonly meanings: readonly string[];
+      /** How many of those who want it are ServiceMirrors. */
+      readonly mirrored: number;
+    }
   >();
   for (const { partition: cluster, key, value } of engine.indexes.contested.members('all')) {
     const stays = engine.outputs.get(cluster, key)?.origins[0];
     const at = value
       .map((contribution) => documentRefOf(contribution.from))
       .sort((a, b) => Number(isAt(b, stays)) - Number(isAt(a, stays)));
-    const id = JSON.stringify([key, at]);
-    const quarrel = quarrels.get(id) ?? { key, at, clusters: [] };
+    const mirrored = value.flatMap(({ value: { mirrors, scope } }) =>
+      mirrors === undefined ? [] : [`${displayKey(mirrors)} of cluster ${scope.join(', ')}`],
+    );
+    const meanings = [...new Set(mirrored)];
+    // Several ServiceMirrors may take one service, as several Placements may select one document.
+    if (meanings.length === 1 && mirrored.length === value.length) continue;
+    const id = JSON.stringify([key, at, meanings]);
+    const quarrel = quarrels.get(id) ?? { key, at, clusters: [], meanings, mirrored: mirrored.length };
     quarrel.clusters.push(cluster);
     quarrels.set(id, quarrel);
   }
-  return [...quarrels.values()].map(({ key, at, clusters }) => ({
-    severity: 'error',
-    reason: 'DeclaredTwice',
-    message: `${displayKey(key as ObjectKey)} is declared ${at.length} times for ${clusters.join(', ')}: the first one named here counts`,
-    at,
-  }));
+  return [...quarrels.values()].map(({ key, at, clusters, meanings, mirrored }) => {
+    const object = displayKey(key as ObjectKey);
+    const where = clusters.join(', ');
+    if (meanings.length === 0) {
+      const message = `${object} is declared ${at.length} times for ${where}: the first one named here counts`;
+      return { severity: 'error', reason: 'DeclaredTwice', message, at };
+    }
+    const declared = mirrored < at.length ? ', and is declared as well' : '';
+    const message = `${object} of ${where} would stand for ${meanings.join(' and for ')}${declared}: the first one stays, so rename the other, or leave it out of the ServiceMirror`;
+    const places = new Map(at.map((ref) => [JSON.stringify(ref), ref]));
+    return { severity: 'error', reason: 'NameCollision', message, at: [...places.values()] };
+  });
 }
 
 function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
@@ -88,12 +109,16 @@ function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
 }
 
 function unknownClusters(engine: Engine): readonly EngineDiagnostic[] {
-  return [...engine.placements.entries('')]
+  const selecting = [
+    ...[...engine.placements.entries('')].map(({ key, value }) => ({ title: `Placement ${key}`, value })),
+    ...[...engine.mirrors.entries('')].map(({ key, value }) => ({ title: `ServiceMirror ${key}`, value })),
+  ];
+  return selecting
     .filter(({ value }) => value.unknownClusters.length > 0)
-    .map(({ key, value }) => ({
+    .map(({ title, value }) => ({
       severity: 'warning',
       reason: 'UnknownCluster',
-      message: `Placement ${key} names clusters that no KubernetesCluster declares: ${value.unknownClusters.join(', ')}`,
+      message: `${title} names clusters that no KubernetesCluster declares: ${value.unknownClusters.join(', ')}`,
       at: [{ ...value.declared.origin, identity: value.declared.identity }],
     }));
 }
@@ -120,6 +145,7 @@ function declaredKinds(
   return [
     { kind: 'KubernetesCluster', entries: [...engine.clusters.entries('')] },
     { kind: 'Placement', entries: [...engine.placementDeclarations.entries('')] },
+    { kind: 'ServiceMirror', entries: [...engine.mirrorDeclarations.entries('')] },
     { kind: 'FleetPolicy', entries: [...engine.policy.entries('')] },
   ];
 }
@@ -141,6 +167,39 @@ function cutPolicy(engine: Engine): readonly EngineDiagnostic[] {
     at,
   }));
 }
+
+/** RemovalApprovals that have been judged: none of them does anything any more. */
+function judgedApprovals(engine: Engine): readonly EngineDiagnostic[] {
+  return [...engine.removalApprovals.entries('')].flatMap(({ key: name, value }) => {
+    const verdict = engine.inputs.approvalVerdicts.get('', name);
+    const at = value.map(({ from }) => documentRefOf(from));
+    const twice: EngineDiagnostic = {
+      severity: 'error',
+      reason: 'DeclaredTwice',
+      message: `RemovalApproval ${name} is declared ${value.length} times: the first one named here counts`,
+      at,
+    };
+    const judged = verdict === undefined ? [] : [{ ...SAID[verdict.outcome](name), severity: 'warning', at } as const];
+    return [...(value.length > 1 ? [twice] : []), ...judged];
+  });
+}
+
+const SAID: Readonly<
+  Record<ApprovalVerdict['outcome'], (name: string) => Pick<EngineDiagnostic, 'reason' | 'message'>>
+> = {
+  used: (name) => ({
+    reason: 'ApprovalUsed',
+    message: `RemovalApproval ${name} was used and does nothing more: delete it`,
+  }),
+  stale: (name) => ({
+    reason: 'ApprovalStale',
+    message: `RemovalApproval ${name} releases nothing: no removals of its digest were held before it came. If they are held now, approve them with another RemovalApproval in a later commit`,
+  }),
+  expired: (name) => ({
+    reason: 'ApprovalExpired',
+    message: `RemovalApproval ${name} was void already when it was read: delete it`,
+  }),
+};
 
 /** A function of the engine threw: a defect, reported with its key and without stopping anything else. */
 function failures(engine: Engine): readonly EngineDiagnostic[] {

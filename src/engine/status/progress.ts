@@ -71,7 +71,12 @@ function progressOf(
   const { origins } = output;
   switch (output.type) {
     case 'object':
-      return { ...objectProgress(output.digest, result, connected), digest: output.digest, origins };
+      // Who wants it as well, and is not whose it is, says nothing of how it is.
+      return {
+        ...objectProgress(output.digest, result, connected),
+        digest: output.digest,
+        origins: origins.slice(0, 1),
+      };
     case 'keep':
       return { state: 'kept', reason: output.reason, message: output.message, digest: output.digest, origins };
     case 'held':

@@ -5,6 +5,7 @@ import { worstProgress } from './clusters.ts';
 import { type ConditionValue, countOutcomes, rfc3339, summarise } from './conditions.ts';
 import { countHealth } from './health.ts';
 import { addHealth, type HealthCounts } from './health-counts.ts';
+import { fleetSafeModeConditions } from './safe-mode.ts';
 
 /** How far a source's admitted revision has got in the fleet. */
 export interface RevisionStatus {
@@ -46,7 +47,7 @@ export function revisionStatus(engine: Engine, source?: string): RevisionStatus 
     waiting,
     counts: total,
     summary: summaryOf(targeted, applied, waiting),
-    conditions: summarise(total, worst, health),
+    conditions: [...summarise(total, worst, health), ...fleetSafeModeConditions(engine)],
   };
 }
 

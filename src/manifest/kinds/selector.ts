@@ -4,7 +4,7 @@ import { checkLabels, labelKeyProblem, labelValueProblem } from '../labels.ts';
 import { type FieldPath, type FieldProblem, fieldError } from '../problem.ts';
 
 /** A selector as the schemas of several kinds have it. */
-interface SelectorDocument {
+export interface SelectorDocument {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
     readonly key: string;

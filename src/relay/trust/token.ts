@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { StreamMetadata } from '../../ports/transport.ts';
 
 /** Tells the kind of token, so that later kinds can be told from it. */
 const PREFIX = 'frt1_';
@@ -25,6 +26,18 @@ export function checkToken(secrets: readonly Uint8Array[], cluster: string, toke
     right = timingSafeEqual(expected, hashed(secret, token)) || right;
   }
   return right;
+}
+
+/** Is this the token that all clusters share? In constant time, whatever their lengths. */
+export function isSharedToken(shared: string, token: string): boolean {
+  const key = randomBytes(MIN_SECRET_BYTES);
+  return timingSafeEqual(hashed(key, shared), hashed(key, token));
+}
+
+/** The token in a call's metadata; undefined: none is there. */
+export function bearerToken({ authorization }: StreamMetadata): string | undefined {
+  if (authorization === undefined) return undefined;
+  return /^Bearer ([\x21-\x7e]{1,512})$/.exec(authorization)?.[1] ?? '';
 }
 
 function hashed(secret: Uint8Array, text: string): Buffer {

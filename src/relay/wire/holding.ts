@@ -6,13 +6,27 @@ import { type Assembler, createDrafts, createScopeTable, misplaced } from './ass
 import type { RecordInit } from './chunks.ts';
 import { createScopeNumbers, moreOriginRecords, originBatches, revisionRecords } from './encode.ts';
 import { ProtocolError } from './protocol-error.ts';
-import { digestBytes, positionInit, readDigest, readKey, readPosition, readRevision, readWord } from './scalars.ts';
+import {
+  admittedInit,
+  digestBytes,
+  positionInit,
+  readAdmitted,
+  readDigest,
+  readKey,
+  readPosition,
+  readRevision,
+  readWord,
+} from './scalars.ts';
 
 /** The head of a holding. */
 export function holdingHead(holding: AgentHolding) {
   return {
     case: 'holding' as const,
-    value: { position: positionInit(holding.position), digest: digestBytes(holding.digest) },
+    value: {
+      position: positionInit(holding.position),
+      digest: digestBytes(holding.digest),
+      ...admittedInit(holding.admitted),
+    },
   };
 }
 
@@ -38,6 +52,7 @@ export function heldDigest(entries: readonly InventoryEntry[]) {
 interface HeadRecord {
   readonly digest: Uint8Array;
   readonly position?: { readonly epoch: bigint; readonly sequence: bigint } | undefined;
+  readonly admitted?: { readonly epoch: bigint; readonly sequence: bigint } | undefined;
 }
 
 /** Reads a holding; its digest must be that of its entries, and a key may come once. */
@@ -47,6 +62,7 @@ export function createHoldingAssembler(
   done: (holding: AgentHolding) => void,
 ): Assembler {
   const position = readPosition(head.position);
+  const admitted = readAdmitted(head.admitted);
   const digest = readDigest(head.digest);
   const entries = new Map<string, InventoryEntry>();
   const revisions: RevisionRef[] = [];
@@ -75,7 +91,7 @@ export function createHoldingAssembler(
       if (heldDigest(list) !== digest) {
         throw new ProtocolError('DigestMismatch', 'the digest of the holding is not that of its entries');
       }
-      done({ position, digest, revisions, entries: list });
+      done({ position, digest, revisions, ...admitted, entries: list });
     },
   };
 }

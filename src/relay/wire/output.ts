@@ -5,9 +5,11 @@ import type { RecordInit } from './chunks.ts';
 import { createScopeNumbers, objectRecords, revisionRecords, touchRecords } from './encode.ts';
 import { ProtocolError } from './protocol-error.ts';
 import {
+  admittedInit,
   clipText,
   digestBytes,
   positionInit,
+  readAdmitted,
   readDigest,
   readKey,
   readPosition,
@@ -19,7 +21,12 @@ import {
 export function outputHead(delta: SequencedDelta) {
   return {
     case: 'output' as const,
-    value: { from: digestBytes(delta.from), to: digestBytes(delta.to), position: positionInit(delta.position) },
+    value: {
+      from: digestBytes(delta.from),
+      to: digestBytes(delta.to),
+      position: positionInit(delta.position),
+      ...admittedInit(delta.admitted),
+    },
   };
 }
 
@@ -43,6 +50,7 @@ interface HeadRecord {
   readonly from: Uint8Array;
   readonly to: Uint8Array;
   readonly position?: { readonly epoch: bigint; readonly sequence: bigint } | undefined;
+  readonly admitted?: { readonly epoch: bigint; readonly sequence: bigint } | undefined;
 }
 
 /** Reads an output delta; every list must be in key order, and a key in at most one of upserts, touches, removals. */
@@ -53,6 +61,7 @@ export function createOutputAssembler(
 ): Assembler {
   const state = {
     position: readPosition(head.position),
+    ...readAdmitted(head.admitted),
     from: readDigest(head.from),
     to: readDigest(head.to),
     upserts: [] as OutputObject[],

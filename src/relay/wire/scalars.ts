@@ -46,6 +46,20 @@ export function readPosition(
   return { epoch: readCount(position.epoch, 'the epoch'), sequence: readCount(position.sequence, 'the sequence') };
 }
 
+/** Reads a position that need not be there, as a part to be spread: absent or wholly there. */
+export function readAdmitted(position: { readonly epoch: bigint; readonly sequence: bigint } | undefined): {
+  readonly admitted?: OutputPosition;
+} {
+  return position === undefined ? {} : { admitted: readPosition(position) };
+}
+
+/** The wire form of the admission of an output, where there is one. */
+export function admittedInit(admitted: OutputPosition | undefined): {
+  readonly admitted?: ReturnType<typeof positionInit>;
+} {
+  return admitted === undefined ? {} : { admitted: positionInit(admitted) };
+}
+
 /** The wire form of a position. */
 export function positionInit(position: OutputPosition): { readonly epoch: bigint; readonly sequence: bigint } {
   return { epoch: BigInt(position.epoch), sequence: BigInt(position.sequence) };

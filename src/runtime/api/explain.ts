@@ -63,6 +63,16 @@ async function step(deps: ExplainDeps, reason: Reason): Promise<ExplanationStep>
       const at = await place(deps, reason.at);
       return { kind: 'Placement', name: reason.name, at, note: 'selects the file and the cluster' };
     }
+    case 'live': {
+      const note = reason.counts ? 'lives there, and is mirrored' : 'would have the same name, and does not count';
+      return { kind: 'live object', name: displayKey(reason.key), at: `cluster ${reason.cluster}`, note };
+    }
+    case 'scope':
+      return { kind: 'cluster', name: reason.cluster, at: '', note: 'it was computed from what lived there' };
+    case 'mirror': {
+      const at = await place(deps, reason.at);
+      return { kind: 'ServiceMirror', name: reason.name, at, note: 'selects the service and both clusters' };
+    }
     case 'cluster': {
       const at = await place(deps, reason.at);
       return { kind: 'KubernetesCluster', name: reason.name, at, note: 'declares the cluster' };

@@ -1,37 +1,48 @@
 import type { Engine } from '../../engine/graph.ts';
 import { rfc3339 } from '../../engine/status/conditions.ts';
 import { revisionStatus } from '../../engine/status/revision.ts';
+import { safeModeStatus } from '../../engine/status/safe-mode.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
+import { quote } from '../../model/ids.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Answer, ClusterView, FleetView, ServerApi, StatusBranchView } from '../../server/api.ts';
+import type { Answer, ClusterView, FleetView, ServerApi, SourceView, StatusBranchView } from '../../server/api.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Loop } from '../loop.ts';
 import type { HeldSets } from '../removals/held-sets.ts';
 import type { Sessions } from '../sessions.ts';
-import type { SourceTable } from '../source-table.ts';
+import type { SourceState, SourceTable } from '../source-table.ts';
+import { type Suspension, type SuspensionKind, type Suspensions, suspensionBy } from '../suspensions.ts';
 import { explain } from './explain.ts';
 import type { Locator } from './locator.ts';
 import { clusterView, clusterViews, desiredViews, heldView, outputViews, sourceView } from './views.ts';
 
-/** Answers what the commands ask. Reads settle the loop first, so that an answer never lags what was done before it. */
-export function createServerApi(deps: {
+interface ServerApiDeps {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly ledger: Ledger;
   readonly heldSets: HeldSets;
   readonly sessions: Sessions;
   readonly sources: SourceTable;
+  readonly suspensions: Suspensions;
   readonly locator: Locator;
   /** The engine's diagnostics with lines, as worked out last. */
   readonly engineDiagnostics: () => readonly Diagnostic[];
   readonly fleet: string;
   readonly version: string;
   readonly ready: () => boolean;
+  /** Undefined: this server leads. Otherwise where the one is that does, as far as is known. */
+  readonly leadsElsewhere: () => { readonly leader: string | null } | undefined;
   readonly statusBranch: () => StatusBranchView | null;
+  readonly clock: Clock;
   readonly log: Log;
-}): ServerApi {
+}
+
+/** Answers what the commands ask. Reads settle the loop first, so that an answer never lags what was done before it. */
+export function createServerApi(deps: ServerApiDeps): ServerApi {
   const { engine, heldSets, sources, log } = deps;
   const diagnostics = (): readonly Diagnostic[] => [...sources.diagnostics(), ...deps.engineDiagnostics()];
+  const viewOf = (state: SourceState): SourceView => sourceView(state, deps.suspensions);
   const held = (): FleetView['heldRemovals'] => heldView(heldSets.current());
   const settled =
     <Answered>(answer: () => Answered) =>
@@ -46,9 +57,10 @@ export function createServerApi(deps: {
       version: deps.version,
       ready: deps.ready(),
       summary: revisionStatus(engine).summary,
-      sources: sources.all().map(sourceView),
+      sources: sources.all().map(viewOf),
       clusters: clusterViews(deps),
       heldRemovals: held(),
+      safeMode: safeModeStatus(engine) ?? null,
       diagnostics: diagnostics(),
       statusBranch: deps.statusBranch(),
     })),
@@ -65,20 +77,26 @@ export function createServerApi(deps: {
         ? undefined
         : desiredViews(engine, cluster, { withSecrets: false });
     },
-    sources: settled(() => sources.all().map(sourceView)),
+    sources: settled(() => sources.all().map(viewOf)),
+    elsewhere: () => notLeader(deps),
     removals: settled(held),
     diagnostics,
     explain: (cluster, object) => {
       deps.loop.settle();
       return explain(deps, cluster, object);
     },
+    ...suspending(deps, viewOf),
     approve: async (digest, by) => {
+      const elsewhere = notLeader(deps);
+      if (elsewhere !== undefined) return elsewhere;
       const approved = heldSets.approve(digest, by);
       if (approved === undefined) return notHeld(digest, heldSets);
       log.info('removals are approved', { digest, by, released: approved.released });
       return { ok: true, value: { digest, released: approved.released, expiresAt: rfc3339(approved.expiresAt) } };
     },
     accept: async (name, revision, by) => {
+      const elsewhere = notLeader(deps);
+      if (elsewhere !== undefined) return elsewhere;
       const state = sources.get(name);
       if (state === undefined) return { ok: false, kind: 'notFound', message: `there is no source ${name}` };
       if (!state.source.accept(revision)) {
@@ -88,9 +106,59 @@ export function createServerApi(deps: {
         return { ok: false, kind: 'conflict', message };
       }
       log.info('a refused revision is accepted', { source: name, revision, by });
-      return { ok: true, value: sourceView(sources.get(name) ?? state) };
+      return { ok: true, value: viewOf(sources.get(name) ?? state) };
     },
-    replaceCluster: async (cluster, by) => replaceCluster(deps, cluster, by),
+    replaceCluster: async (cluster, by) => notLeader(deps) ?? replaceCluster(deps, cluster, by),
+  };
+}
+
+/** What only the leader may do or knows, asked of another replica; undefined: this one leads. */
+function notLeader({ leadsElsewhere }: ServerApiDeps): Answer<never> | undefined {
+  const elsewhere = leadsElsewhere();
+  if (elsewhere === undefined) return undefined;
+  const where = elsewhere.leader === null ? 'no other is known to' : `ask ${elsewhere.leader}`;
+  return { ok: false, kind: 'notLeader', message: `this replica does not lead; ${where}`, leader: elsewhere.leader };
+}
+
+function suspending(
+  deps: ServerApiDeps,
+  viewOf: (state: SourceState) => SourceView,
+): Pick<ServerApi, 'suspendCluster' | 'resumeCluster' | 'suspendSource' | 'resumeSource'> {
+  const { suspensions, sources, clock, log } = deps;
+  const change = <View>(
+    kind: SuspensionKind,
+    name: string,
+    by: string,
+    suspension: Suspension | null,
+    view: () => View | undefined,
+  ): Answer<View> => {
+    const elsewhere = notLeader(deps);
+    if (elsewhere !== undefined) return elsewhere;
+    deps.loop.settle();
+    if (view() === undefined) return { ok: false, kind: 'notFound', message: `there is no ${kind} ${quote(name)}` };
+    if (suspension === null && suspensions.get(kind, name) === undefined) {
+      return { ok: false, kind: 'conflict', message: `the ${kind} ${name} is not suspended` };
+    }
+    suspensions.set(kind, name, suspension);
+    log.info(suspension === null ? 'resumed' : 'suspended', { [kind]: name, by, reason: suspension?.reason });
+    deps.loop.settle();
+    const value = view();
+    return value === undefined
+      ? { ok: false, kind: 'notFound', message: `there is no ${kind} ${quote(name)}` }
+      : { ok: true, value };
+  };
+  const clusterOf = (name: string) => (): ClusterView | undefined => clusterView(deps, name);
+  const sourceOf = (name: string) => (): SourceView | undefined => {
+    const state = sources.get(name);
+    return state === undefined ? undefined : viewOf(state);
+  };
+  return {
+    suspendCluster: async (name, by, reason) =>
+      change('cluster', name, by, suspensionBy(clock, by, reason), clusterOf(name)),
+    resumeCluster: async (name, by) => change('cluster', name, by, null, clusterOf(name)),
+    suspendSource: async (name, by, reason) =>
+      change('source', name, by, suspensionBy(clock, by, reason), sourceOf(name)),
+    resumeSource: async (name, by) => change('source', name, by, null, sourceOf(name)),
   };
 }
 
@@ -108,7 +176,7 @@ function notHeld(digest: string, heldSets: HeldSets): Answer<never> {
  * cluster keeps its objects, and its agent is refused.
  */
 function replaceCluster(
-  deps: Pick<Parameters<typeof createServerApi>[0], 'engine' | 'ledger' | 'sessions' | 'log'>,
+  deps: Pick<ServerApiDeps, 'engine' | 'ledger' | 'sessions' | 'suspensions' | 'log'>,
   cluster: string,
   by: string,
 ): Answer<ClusterView> {

@@ -4,21 +4,33 @@ import { rfc3339 } from '../../engine/status/conditions.ts';
 import type { Progress } from '../../engine/status/progress.ts';
 import { compareText } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { ClusterView, DesiredView, HeldRemovalsView, OutputView, SourceView } from '../../server/api.ts';
+import type {
+  ClusterView,
+  DesiredView,
+  HeldRemovalsView,
+  OutputView,
+  SourceView,
+  SuspensionView,
+} from '../../server/api.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { HeldSet } from '../removals/held-sets.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceState } from '../source-table.ts';
+import { displaySuspension, type Suspension, type Suspensions } from '../suspensions.ts';
 
 /** What knows of clusters. */
 interface ClusterDeps {
   readonly engine: Engine;
   readonly ledger: Ledger;
   readonly sessions: Sessions;
+  readonly suspensions: Suspensions;
 }
 
 /** A registered cluster for people; undefined if there is none of that name. */
-export function clusterView({ engine, ledger, sessions }: ClusterDeps, name: string): ClusterView | undefined {
+export function clusterView(
+  { engine, ledger, sessions, suspensions }: ClusterDeps,
+  name: string,
+): ClusterView | undefined {
   const status = clusterStatus(engine, name);
   const declared = engine.clusters.get('', name);
   if (status === undefined || declared === undefined) return undefined;
@@ -33,17 +45,19 @@ export function clusterView({ engine, ledger, sessions }: ClusterDeps, name: str
     inSync: status.inSync,
     position: registration?.position ?? { epoch: 0, sequence: 0 },
     counts: status.counts,
-    message: clusterMessage(status),
+    message: clusterMessage(status, suspensions.get('cluster', name)),
     agentVersion: sessions.get(name)?.session.hello.version ?? null,
     trouble: status.trouble,
-    conditions: status.conditions,
+    suspended: suspensionView(suspensions.get('cluster', name)),
+    conditions: [...status.conditions, ...suspendedCondition(suspensions.get('cluster', name))],
   };
 }
 
 /** What a person should hear of first: why nothing moves, then what is not known, then how far it is. */
-function clusterMessage({ trouble, conditions }: ClusterStatus): string {
+function clusterMessage({ trouble, conditions }: ClusterStatus, suspension: Suspension | undefined): string {
   const said = (type: string): string => conditions.find((condition) => condition.type === type)?.message ?? '';
-  return [trouble, said('Discovered'), said('Ready')].filter((text) => text !== '').join('; ');
+  const stopped = suspension === undefined ? '' : displaySuspension(suspension);
+  return [stopped, trouble, said('Discovered'), said('Ready')].filter((text) => text !== '').join('; ');
 }
 
 /** All registered clusters, in canonical order. */
@@ -90,8 +104,20 @@ export function desiredViews(
     });
 }
 
+/** Said only where there is something to say. */
+function suspendedCondition(suspension: Suspension | undefined): ClusterView['conditions'] {
+  if (suspension === undefined) return [];
+  return [{ type: 'Suspended', status: 'True', reason: 'SuspendedByPerson', message: displaySuspension(suspension) }];
+}
+
+function suspensionView(suspension: Suspension | undefined): SuspensionView | null {
+  return suspension === undefined ? null : { ...suspension, at: rfc3339(suspension.at) };
+}
+
 /** A source for people. */
-export function sourceView({ source, condition, admitted }: SourceState): SourceView {
+export function sourceView({ source, condition, admitted }: SourceState, suspensions: Suspensions): SourceView {
+  const suspension = suspensions.get('source', source.name);
+  const stopped = suspension === undefined ? [] : [displaySuspension(suspension)];
   return {
     name: source.name,
     address: source.address,
@@ -99,7 +125,8 @@ export function sourceView({ source, condition, admitted }: SourceState): Source
     revision: admitted?.revision ?? null,
     refusedRevision: condition.refusedRevision ?? null,
     partial: admitted?.state === 'partial',
-    message: condition.message,
+    suspended: suspensionView(suspension),
+    message: [...stopped, condition.message].filter((text) => text !== '').join('; '),
   };
 }
 

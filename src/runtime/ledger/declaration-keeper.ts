@@ -1,19 +1,21 @@
 import type { Change, Derived, Input } from '../../engine/collections/types.ts';
 import type { Declared } from '../../engine/fleet/declared.ts';
 import type { Engine } from '../../engine/graph.ts';
+import { type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { LastRead } from '../../model/ledger.ts';
-import type { Journal } from './journal.ts';
+import type { RecordWriter } from '../stored/write-group.ts';
 import { recordKey } from './records.ts';
 
 /**
  * Remembers declarations as they were last read, so that they hold while they cannot be; forgets those that are proven
  * gone. Returns true if it has staged something.
  */
-export function createDeclarationKeeper(engine: Engine, journal: Journal): () => boolean {
+export function createDeclarationKeeper(engine: Engine, journal: RecordWriter): () => boolean {
   const { inputs } = engine;
   const keepers = [
     keep(engine, engine.clusters, inputs.lastReadClusters, journal, recordKey.cluster),
     keep(engine, engine.placementDeclarations, inputs.lastReadPlacements, journal, recordKey.placement),
+    keep(engine, engine.mirrorDeclarations, inputs.lastReadMirrors, journal, recordKey.mirror),
     keep(engine, engine.policy, inputs.lastReadPolicy, journal, () => recordKey.policy),
   ];
   return () => keepers.map((keeper) => keeper()).some((staged) => staged);
@@ -23,18 +25,21 @@ function keep<Value>(
   engine: Engine,
   declared: Derived<Declared<Value>>,
   lastRead: Input<LastRead<Value>>,
-  journal: Journal,
+  journal: RecordWriter,
   recordOf: (name: string) => string,
 ): () => boolean {
   const changes = engine.graph.watch(declared);
-  const note = ({ key, after }: Change<Declared<Value>>): void => {
-    if (after === undefined) lastRead.delete('', key);
-    else lastRead.set('', key, { value: after.value, origin: after.origin });
-    journal.put(recordOf(key), after === undefined ? null : { value: after.value, origin: after.origin });
+  const note = ({ key, after }: Change<Declared<Value>>): boolean => {
+    const before = lastRead.get('', key);
+    const next = after === undefined ? undefined : { value: after.value, origin: after.origin };
+    if (jsonEquals(before as JsonValue | undefined, next as JsonValue | undefined)) return false;
+    if (next === undefined) lastRead.delete('', key);
+    else lastRead.set('', key, next);
+    journal.put(recordOf(key), next ?? null);
+    return true;
   };
   return () => {
     const news = changes.take().filter(({ after }) => after?.asLastRead !== true);
-    news.forEach(note);
-    return news.length > 0;
+    return news.map(note).includes(true);
   };
 }

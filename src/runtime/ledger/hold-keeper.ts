@@ -1,8 +1,9 @@
 import type { Change } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
+import { EMPTIED } from '../../engine/output/emptied.ts';
 import type { Output } from '../../engine/output/outputs.ts';
 import type { Approvals } from '../removals/approvals.ts';
-import type { Journal } from './journal.ts';
+import type { RecordWriter } from '../stored/write-group.ts';
 import { recordKey } from './records.ts';
 
 /**
@@ -10,26 +11,29 @@ import { recordKey } from './records.ts';
  * on its way out; an approval when its object is wanted again or is gone. Nothing else ends them: a source that cannot be
  * read just now does not. Returns true if it has staged something.
  */
-export function createHoldKeeper(engine: Engine, journal: Journal, approvals: Approvals): () => boolean {
+export function createHoldKeeper(engine: Engine, journal: RecordWriter, approvals: Approvals): () => boolean {
   const outputs = engine.graph.watch(engine.outputs);
   const held = engine.inputs.heldRemovals;
   const note = ({ partition: cluster, key, after }: Change<Output>): boolean => {
     const isHeld = held.get(cluster, key) !== undefined;
-    const isOver = after === undefined || after.type === 'object';
+    const isOver = after === undefined || (after.type === 'object' && after.empties !== true);
     let staged = false;
-    if (after?.type === 'held' && !isHeld) {
-      held.set(cluster, key, after.message);
-      journal.put(recordKey.held(cluster, key), after.message);
+    const noted = held.get(cluster, key)?.reason;
+    if (after?.type === 'held' && (noted === undefined || (noted === EMPTIED && after.reason !== EMPTIED))) {
+      const { reason, message } = after;
+      held.set(cluster, key, { reason, message });
+      journal.put(recordKey.held(cluster, key), { reason, message });
       staged = true;
     }
-    if (isHeld && (isOver || after.type === 'removing')) {
+    if (isHeld && (isOver || after.type === 'removing' || (after.type === 'object' && after.empties === true))) {
       held.delete(cluster, key);
       journal.put(recordKey.held(cluster, key), null);
       staged = true;
     }
     // A removal that was lost on its way is not asked for twice: the approval lasts until the object is gone.
     if (isOver && approvals.isApproved(cluster, key)) {
-      approvals.end(cluster, key);
+      if (after === undefined) approvals.used(cluster, key);
+      else approvals.end(cluster, key);
       staged = true;
     }
     return staged;

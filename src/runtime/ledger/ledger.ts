@@ -1,108 +1,180 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { AgentHolding, InventoryEntry } from '../../model/agent.ts';
+import type { AgentValue } from '../../engine/inputs.ts';
 import type { ClusterName } from '../../model/ids.ts';
-import type { LedgerEntry, Registration } from '../../model/ledger.ts';
+import type { Registration } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import type { OutputPosition } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Journal } from './journal.ts';
-import { type LedgerRecords, recordKey } from './records.ts';
+import type { StoreWrite } from '../../ports/snapshot-store.ts';
+import type { Journal } from '../stored/journal.ts';
+import type { RecordWriter, WriteGuard } from '../stored/write-group.ts';
+import { type ClusterReadings, clusterMapName, countsOf, stageClusterReadings } from './cluster-maps.ts';
+import { type ClusterState, createClusterState } from './cluster-state.ts';
+import {
+  type ClusterWriters,
+  type ClusterWriterTable,
+  createClusterWriters,
+  createWriters,
+} from './cluster-writers.ts';
+import { type LedgerRecords, recordKey, STORE_FORMAT } from './records.ts';
+import { createRegistrations, type Registrations } from './registrations.ts';
 
 /** What must outlast a change or a restart: staged into the engine and written to the store, in one step each. */
-export interface Ledger {
+export interface Ledger extends ClusterState, Registrations {
   readonly epoch: () => number;
+  /** Another process has begun this one; a lower one changes nothing. */
+  raiseEpoch(epoch: number): void;
   /** The store had no epoch marker: it is new, or was lost. */
   readonly wasLost: boolean;
-  registration(cluster: string): Registration | undefined;
-  registrations(): Iterable<Registration>;
-  /** Null forgets the binding of the name to a cluster id. */
-  setRegistration(cluster: string, registration: Registration | null): void;
-  /** Takes the next position of a registered cluster; each is given out once. */
-  nextPosition(cluster: string): OutputPosition;
   admittedRevision(source: string): string | undefined;
   setAdmittedRevision(source: string, revision: string): void;
-  setEntry(cluster: string, key: ObjectKey, entry: LedgerEntry | null): void;
-  /** An agent has said what its cluster holds: that is the truth about it, and results about anything else are void. */
-  replaceEntries(cluster: string, holding: AgentHolding): void;
   /** The name belongs to another cluster now: what was known of the old one is not said of the new one. */
   forgetCluster(cluster: string): void;
+  /**
+   * Nobody declares the cluster any more: the name is free, its certificates are void, and nothing is known of what lives
+   * there. What it holds stays there, and in the ledger.
+   */
+  endRegistration(cluster: string): void;
+  /**
+   * This process writes the cluster's records from now on, or goes on with it, as they are in the engine (committed);
+   * `readings`: what the store has of it, as far as is known.
+   */
+  own(cluster: string, readings: ClusterReadings, guard?: WriteGuard): void;
+  /** What guards the writing of the cluster's records may hold now. */
+  resume(cluster: string): void;
+  /** Another process writes the cluster's records from now on. */
+  disown(cluster: string): void;
+  /**
+   * Another process has written this; undefined: there is no registration of the cluster. `revoked`: since when its client
+   * certificates count, by what is in the store.
+   */
+  mirrorRegistration(cluster: string, registration: Registration | undefined, revoked: number): void;
+  /**
+   * Writes once what is known of a cluster that no process serves, after the store has lost it; `check`: still nobody
+   * serves it.
+   */
+  restore(cluster: string, check: StoreWrite): void;
+}
+
+interface LedgerDeps {
+  readonly engine: Engine;
+  readonly journal: Journal;
+  /** Writes what belongs to the fleet and not to one cluster. */
+  readonly fleet: RecordWriter;
+  readonly records: LedgerRecords;
+  readonly clock: Clock;
 }
 
 /** The first position of a cluster that was never sent anything. */
 const NEVER_SENT = 0;
+/** How long what is written once may take, and what comes after it may wait. */
+const WRITE_ONCE_MS = 10 * 60 * 1000;
 
-export function createLedger(deps: {
-  readonly engine: Engine;
-  readonly journal: Journal;
-  readonly records: LedgerRecords;
-  readonly clock: Clock;
-}): Ledger {
-  const { engine, journal, records, clock } = deps;
-  const registrations = new Map(records.registrations);
+/** `ownsAll`: no other process writes to the store; else clusters are written once they are `own`, and the epoch is not. */
+export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: boolean }): Ledger {
+  const { engine, journal, fleet, records, clock } = deps;
   const admitted = new Map([...records.sources].map(([source, { revision }]) => [source, revision]));
-  const epoch = records.epoch ?? clock.now();
-  if (records.epoch === undefined) journal.put(recordKey.epoch, { epoch });
-  stageRecords(engine, records, clock.now());
-  dropStaleHolds(engine, records, journal);
-
-  const setEntry = (cluster: string, key: ObjectKey, entry: LedgerEntry | null): void => {
-    if (entry === null) engine.inputs.ledger.delete(cluster, key);
-    else engine.inputs.ledger.set(cluster, key, entry);
-    journal.put(recordKey.entry(cluster, key), entry);
+  const writers = createClusterWriters(journal, ownsAll);
+  let epoch = records.epoch ?? clock.now();
+  const writerOf = (cluster: string): RecordWriter => writers.of(cluster)?.records ?? fleet;
+  const { remember, revoke, ...registrations } = createRegistrations({
+    ...deps,
+    epoch: () => epoch,
+    writerOf,
+  });
+  const own = (cluster: string, readings: ClusterReadings, guard?: WriteGuard): void => {
+    const written = writers.own(cluster, readings, guard);
+    const registration = registrations.registration(cluster);
+    if (registration !== undefined) written.records.noted(recordKey.registration(cluster), registration);
+    dropUncounted(written, readings, registration !== undefined);
   };
+  noteRecords(deps);
+  stageRecords(deps);
+  if (ownsAll) {
+    if (records.epoch === undefined) journal.put(recordKey.epoch, { epoch });
+    else journal.noted(recordKey.epoch, { epoch });
+    for (const cluster of knownClusters(records)) own(cluster, records.readings.get(cluster) ?? {});
+    convertEarlier(deps, writers);
+  }
+  dropStaleHolds(deps);
 
-  const setRegistration = (cluster: string, registration: Registration | null): void => {
-    if (registration === null) registrations.delete(cluster);
-    else registrations.set(cluster, registration);
-    journal.put(recordKey.registration(cluster), registration);
+  /** There is a registration now: what waits to be written about the end of an earlier one is over. */
+  const forgetEarlier = (cluster: string): void => {
+    for (const key of fleetKeysOf(cluster)) fleet.noted(key, null);
+  };
+  const state = createClusterState(engine, writers);
+  const forgetCluster = (cluster: string): void => {
+    state.forgetSnapshot(cluster);
+    endHolds(deps, cluster);
   };
 
   return {
+    ...state,
+    ...registrations,
     epoch: () => epoch,
-    wasLost: records.epoch === undefined,
-    registration: (cluster) => registrations.get(cluster),
-    registrations: () => registrations.values(),
-    setRegistration,
-    nextPosition: (cluster) => {
-      const registration = registrations.get(cluster);
-      if (registration === undefined) throw new Error(`cluster ${cluster} is not registered`);
-      const last = registration.position;
-      // An agent may have seen a later epoch than this store's: then its own goes on, and no other cluster's is moved.
-      const position = last.epoch >= epoch ? { ...last, sequence: last.sequence + 1 } : { epoch, sequence: 1 };
-      setRegistration(cluster, { ...registration, position });
-      return position;
+    raiseEpoch: (to) => {
+      epoch = Math.max(epoch, to);
     },
+    wasLost: records.epoch === undefined,
     admittedRevision: (source) => admitted.get(source),
     setAdmittedRevision: (source, revision) => {
       if (admitted.get(source) === revision) return;
       admitted.set(source, revision);
-      journal.put(recordKey.source(source), { revision });
+      fleet.put(recordKey.source(source), { revision });
     },
-    setEntry,
-    replaceEntries: (cluster, { entries }) => {
-      const held = new Map(entries.map((entry) => [entry.key as string, entry]));
-      for (const { key } of [...engine.inputs.ledger.entries(cluster)]) {
-        if (!held.has(key)) setEntry(cluster, key as ObjectKey, null);
-      }
-      for (const entry of entries) {
-        const next = entryOf(entry);
-        if (!sameEntry(engine.inputs.ledger.get(cluster, entry.key), next)) setEntry(cluster, entry.key, next);
-      }
-      for (const { key } of [...engine.inputs.results.entries(cluster)]) {
-        if (!held.has(key)) engine.inputs.results.delete(cluster, key);
-      }
+    forgetCluster,
+    endRegistration: (cluster) => {
+      registrations.setRegistration(cluster, null);
+      revoke(cluster);
+      if (writers.of(cluster) === undefined) for (const key of fleetKeysOf(cluster)) fleet.put(key, null);
+      forgetCluster(cluster);
+      engine.inputs.agents.delete('', cluster);
     },
-    forgetCluster: (cluster) => {
-      engine.inputs.results.drop(cluster);
-      engine.inputs.live.drop(cluster);
-      engine.inputs.kinds.drop(cluster);
-      for (const { key } of [...engine.inputs.heldRemovals.entries(cluster)]) {
-        engine.inputs.heldRemovals.delete(cluster, key);
-        journal.put(recordKey.held(cluster, key), null);
-      }
+    own: (cluster, readings, guard) => {
+      forgetEarlier(cluster);
+      if (writers.owns(cluster)) writers.of(cluster)?.records.resume();
+      else own(cluster, readings, guard);
+      state.write(cluster);
     },
+    resume: (cluster) => writers.of(cluster)?.records.resume(),
+    disown: (cluster) => writers.disown(cluster),
+    mirrorRegistration: (cluster, registration, revoked) => {
+      remember(cluster, registration, revoked);
+      if (registration !== undefined) forgetEarlier(cluster);
+    },
+    restore: createRestoring(journal, registrations, state),
   };
 }
+
+/** Writes once what is known of a cluster, one write of each at a time. */
+function createRestoring(journal: Journal, registrations: Pick<Registrations, 'registration'>, state: ClusterState) {
+  const restoring = new Set<string>();
+  return (cluster: string, check: StoreWrite): void => {
+    if (restoring.has(cluster)) return;
+    restoring.add(cluster);
+    const written = createWriters(journal, cluster, {}, { check: () => check, refused: () => undefined });
+    written.records.put(recordKey.registration(cluster), registrations.registration(cluster) ?? null);
+    state.write(cluster, written);
+    void journal.flush(WRITE_ONCE_MS).then(() => {
+      restoring.delete(cluster);
+      written.records.close();
+    });
+  };
+}
+
+function endHolds({ engine, fleet }: LedgerDeps, cluster: string): void {
+  for (const { key } of [...engine.inputs.heldRemovals.entries(cluster)]) {
+    engine.inputs.heldRemovals.delete(cluster, key);
+    fleet.put(recordKey.held(cluster, key), null);
+  }
+}
+
+/** Records of a cluster that are written with the fleet's when nobody serves the cluster. */
+function fleetKeysOf(cluster: string): readonly string[] {
+  return [recordKey.registration(cluster), ...snapshotMaps.map((kind) => clusterMapName(cluster, kind))];
+}
+
+/** What belongs to a registration; their manifests are the records of these names. */
+const snapshotMaps = ['live', 'kinds', 'results'] as const;
 
 /** A registration for a cluster id that is seen for the first time. */
 export function newRegistration(cluster: ClusterName, id: Registration['id']): Registration {
@@ -117,35 +189,93 @@ export function newRegistration(cluster: ClusterName, id: Registration['id']): R
   };
 }
 
-function stageRecords(engine: Engine, records: LedgerRecords, now: number): void {
+/** An agent that was never seen. */
+export const unseenAgent: AgentValue = {
+  connected: false,
+  since: 0,
+  trouble: '',
+  warm: false,
+  presumedWarm: false,
+  kindsAsWritten: false,
+};
+
+/** What is in the store already is remembered: it is written again if the store loses it. */
+function noteRecords({ fleet, records }: LedgerDeps): void {
+  if (records.hasFormat) fleet.noted(recordKey.format, { format: STORE_FORMAT });
+  else fleet.put(recordKey.format, { format: STORE_FORMAT });
+  if (records.policy !== undefined) fleet.noted(recordKey.policy, records.policy);
+  for (const [name, record] of records.sources) fleet.noted(recordKey.source(name), record);
+  for (const [name, record] of records.clusters) fleet.noted(recordKey.cluster(name), record);
+  for (const [name, record] of records.placements) fleet.noted(recordKey.placement(name), record);
+  for (const [name, record] of records.mirrors) fleet.noted(recordKey.mirror(name), record);
+  for (const [name, record] of records.approvalVerdicts) fleet.noted(recordKey.approvalVerdict(name), record);
+  for (const [name, record] of records.revocations) fleet.noted(recordKey.revocation(name), record);
+}
+
+function stageRecords({ engine, records, clock }: LedgerDeps): void {
   const { inputs } = engine;
   for (const [cluster, { warm, connected, since }] of records.registrations) {
     // Who was connected when the server ended has been out of reach since this start, for all that is known.
-    const agent = { connected: false, since: connected ? now : since, warm, trouble: '', kindsAsWritten: false };
-    inputs.agents.set('', cluster, agent);
+    inputs.agents.set('', cluster, { ...unseenAgent, since: connected ? clock.now() : since, warm });
   }
   if (records.policy !== undefined) inputs.lastReadPolicy.set('', '', records.policy);
-  for (const [name, lastRead] of records.placements) inputs.lastReadPlacements.set('', name, lastRead);
-  for (const [cluster, lastRead] of records.clusters) inputs.lastReadClusters.set('', cluster, lastRead);
-  for (const [cluster, entries] of records.entries) {
+  for (const each of [records.earlier.placements, records.placements]) {
+    for (const [name, lastRead] of each) inputs.lastReadPlacements.set('', name, lastRead);
+  }
+  for (const [name, verdict] of records.approvalVerdicts) inputs.approvalVerdicts.set('', name, verdict);
+  for (const [name, lastRead] of records.mirrors) inputs.lastReadMirrors.set('', name, lastRead);
+  for (const each of [records.earlier.clusters, records.clusters]) {
+    for (const [cluster, lastRead] of each) inputs.lastReadClusters.set('', cluster, lastRead);
+  }
+  for (const [cluster, readings] of records.readings) {
+    stageClusterReadings(engine, cluster, readings, records.registrations.has(cluster));
+  }
+  for (const [cluster, entries] of earlierEntries(records)) {
     for (const [key, entry] of entries) inputs.ledger.set(cluster, key, entry);
   }
 }
 
+/** Writes what an earlier format has in this one, and takes it away when that is durable. */
+function convertEarlier({ journal, fleet, records }: LedgerDeps, writers: ClusterWriterTable): void {
+  const { earlier } = records;
+  if (earlier.keys.length === 0) return;
+  for (const [name, lastRead] of earlier.clusters) fleet.put(recordKey.cluster(name), lastRead);
+  for (const [name, lastRead] of earlier.placements) fleet.put(recordKey.placement(name), lastRead);
+  for (const [cluster, entries] of earlierEntries(records)) writers.of(cluster)?.entries.replaceAll(entries);
+  void journal.flush(WRITE_ONCE_MS).then((isDurable) => {
+    if (isDurable) for (const key of earlier.keys) journal.put(key, null);
+  });
+}
+
+/** What does not count here must not come back from the store either. */
+function dropUncounted(written: ClusterWriters, readings: ClusterReadings, isRegistered: boolean): void {
+  const counts = countsOf(readings, isRegistered);
+  if (!counts.results) written.results.drop();
+  if (counts.snapshot) return;
+  written.live.drop();
+  written.kinds.drop();
+}
+
+/** Those of clusters whose entries are not there in this format. */
+function earlierEntries({ earlier, readings }: LedgerRecords): LedgerRecords['earlier']['entries'] {
+  return new Map([...earlier.entries].filter(([cluster]) => readings.get(cluster)?.entries?.type !== 'whole'));
+}
+
+function knownClusters({ registrations, readings, earlier }: LedgerRecords): ReadonlySet<string> {
+  return new Set([...registrations.keys(), ...readings.keys(), ...earlier.entries.keys()]);
+}
+
 /** A hold without a ledger entry has nothing left to hold. */
-function dropStaleHolds(engine: Engine, records: LedgerRecords, journal: Journal): void {
+function dropStaleHolds({ engine, records, fleet }: LedgerDeps): void {
+  const earlier = earlierEntries(records);
   for (const [cluster, held] of records.held) {
+    const entries = records.readings.get(cluster)?.entries;
     for (const [key, message] of held) {
-      if (records.entries.get(cluster)?.has(key) === true) engine.inputs.heldRemovals.set(cluster, key, message);
-      else journal.put(recordKey.held(cluster, key), null);
+      const isOwned = entries?.type === 'whole' ? entries.map.values.has(key) : earlier.get(cluster)?.has(key);
+      if (isOwned === true) {
+        engine.inputs.heldRemovals.set(cluster, key as ObjectKey, message);
+        fleet.noted(recordKey.held(cluster, key), message);
+      } else fleet.put(recordKey.held(cluster, key), null);
     }
   }
-}
-
-function entryOf({ digest, origins, scope, phase }: InventoryEntry): LedgerEntry {
-  return { digest, origins, scope, phase: phase === 'held' ? 'accepted' : 'removing' };
-}
-
-function sameEntry(a: LedgerEntry | undefined, b: LedgerEntry): boolean {
-  return a !== undefined && JSON.stringify(a) === JSON.stringify(b);
 }

@@ -1,5 +1,9 @@
+import type { Hold } from '../../engine/output/decision.ts';
+import { isJsonObject, parseJsonBytes } from '../../model/json.ts';
 import type {
+  ApprovalVerdict,
   LastReadCluster,
+  LastReadMirror,
   LastReadPlacement,
   LastReadPolicy,
   LedgerEntry,
@@ -7,20 +11,44 @@ import type {
 } from '../../model/ledger.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
+import { decodeMap, listMaps, type RawMap, readMap } from '../stored/read-map.ts';
+import type { MapReading } from '../stored/stored-map.ts';
+import {
+  type ClusterMapKind,
+  type ClusterMapTypes,
+  type ClusterReadings,
+  clusterCodecs,
+  clusterMapName,
+  clusterMapOf,
+} from './cluster-maps.ts';
+import { recordShape, type Shape } from './record-shapes.ts';
 
-/** The ledger's records in the store, by key prefix. Their values are JSON. */
+/** What is in the store is written like this; a newer one is refused. */
+export const STORE_FORMAT = 2;
+
+/** The ledger's records in the store, by key prefix. Their values are JSON. Beside them are the clusters' maps. */
 export const recordKey = {
+  format: 'format',
   epoch: 'epoch',
   policy: 'policy',
   registration: (cluster: string) => `registrations/${cluster}`,
   source: (source: string) => `sources/${source}`,
-  cluster: (cluster: string) => `clusters/${cluster}`,
-  placement: (name: string) => `placements/${name}`,
-  entry: (cluster: string, key: string) => `entries/${cluster}/${key}`,
+  cluster: (cluster: string) => `declared/clusters/${cluster}`,
+  placement: (name: string) => `declared/placements/${name}`,
+  mirror: (name: string) => `declared/mirrors/${name}`,
+  presumption: 'presumption',
+  presumed: (cluster: string) => `presumed/${cluster}`,
+  revocation: (cluster: string) => `revocations/${cluster}`,
   held: (cluster: string, key: string) => `held/${cluster}/${key}`,
   approval: (cluster: string, key: string) => `approvals/${cluster}/${key}`,
   window: (cluster: string) => `windows/${cluster}`,
+  approvalVerdict: (name: string) => `approval-verdicts/${name}`,
 } as const;
+
+/** A record that only the replica that judges removals knows and writes. */
+export function isJudgement(key: string): boolean {
+  return /^(held|approvals|windows|approval-verdicts)\//.test(key);
+}
 
 /** A removal that a person has approved, until `expiresAt` (milliseconds since 1970). */
 export interface ApprovalRecord {
@@ -32,68 +60,214 @@ export interface ApprovalRecord {
 /** Removals from one cluster that still count in the guards' window. */
 export type WindowRecord = readonly { readonly at: number; readonly removed: number }[];
 
+/** What is known of clusters that were warm before the store was lost. */
+export interface PresumptionRecord {
+  /** The epoch that it is about. */
+  readonly epoch: number;
+  /** `open`: what is declared is not known in full yet; `closed`: no cluster that is declared later is meant. */
+  readonly state: 'open' | 'closed';
+}
+
 /** Everything that the store holds, as last written. */
 export interface LedgerRecords {
   /** Undefined: the store is new or was lost. */
   readonly epoch: number | undefined;
+  /** The format of the store is on record. */
+  readonly hasFormat: boolean;
   readonly policy: LastReadPolicy | undefined;
   readonly registrations: ReadonlyMap<string, Registration>;
   readonly sources: ReadonlyMap<string, { readonly revision: string }>;
   readonly clusters: ReadonlyMap<string, LastReadCluster>;
   readonly placements: ReadonlyMap<string, LastReadPlacement>;
-  /** By cluster, then object key. */
-  readonly entries: ReadonlyMap<string, ReadonlyMap<string, LedgerEntry>>;
-  readonly held: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  readonly mirrors: ReadonlyMap<string, LastReadMirror>;
+  readonly presumption: PresumptionRecord | undefined;
+  /** Clusters that were warm before the store was lost, as far as is known. */
+  readonly presumed: ReadonlyMap<string, unknown>;
+  /**
+   * Clusters of which an input snapshot is kept and no registration: that was lost alone, for who is deregistered loses
+   * both at once.
+   */
+  readonly unregistered: ReadonlySet<string>;
+  /** Since when client certificates of a cluster count, milliseconds since 1970. */
+  readonly revocations: ReadonlyMap<string, { readonly notBefore: number }>;
+  readonly held: ReadonlyMap<string, ReadonlyMap<string, Hold>>;
   readonly approvals: ReadonlyMap<string, ReadonlyMap<string, ApprovalRecord>>;
   readonly windows: ReadonlyMap<string, WindowRecord>;
+  /** What became of RemovalApprovals that were declared, by name. */
+  readonly approvalVerdicts: ReadonlyMap<string, ApprovalVerdict>;
+  /** The clusters' maps. */
+  readonly readings: ReadonlyMap<string, ClusterReadings>;
+  /** What an earlier format has; it is written anew in this one. */
+  readonly earlier: EarlierRecords;
+}
+
+/** Records of format 1: one per ledger entry, and declarations under other names. */
+export interface EarlierRecords {
+  readonly entries: ReadonlyMap<string, ReadonlyMap<string, LedgerEntry>>;
+  readonly clusters: ReadonlyMap<string, LastReadCluster>;
+  readonly placements: ReadonlyMap<string, LastReadPlacement>;
+  /** All of their keys. */
+  readonly keys: readonly string[];
 }
 
 /**
- * Reads the whole ledger. Rejects when the store cannot be asked. A record that cannot be read is missing, and said: the
- * agents and the sources tell again what matters of it.
+ * Reads the whole ledger. Rejects when the store cannot be asked, or was written by a newer version. A record or a map that
+ * cannot be read is missing, and said: the agents and the sources tell again what matters of it.
  */
 export async function readRecords(store: SnapshotStore, log: Log): Promise<LedgerRecords> {
   const read = createReader(store, log);
+  const format = (await read.one<{ format?: number }>(recordKey.format, isJsonObject))?.format;
+  if (format !== undefined && format > STORE_FORMAT) {
+    throw new Error(`the store was written by a newer version (format ${format}, known is ${STORE_FORMAT})`);
+  }
+  const maps = await readClusterMaps(store, log);
+  const registrations = await read.flat<Registration>(recordKey.registration(''), recordShape.registration);
+  const isUnregistered = ([cluster, { live }]: [string, ClusterReadings]): boolean =>
+    live !== undefined && live.type !== 'missing' && !registrations.has(cluster);
   return {
-    epoch: (await read.one<{ epoch: number }>(recordKey.epoch))?.epoch,
-    policy: await read.one<LastReadPolicy>(recordKey.policy),
-    registrations: await read.flat<Registration>(recordKey.registration('')),
-    sources: await read.flat<{ revision: string }>(recordKey.source('')),
-    clusters: await read.flat<LastReadCluster>(recordKey.cluster('')),
-    placements: await read.flat<LastReadPlacement>(recordKey.placement('')),
-    entries: await read.nested<LedgerEntry>('entries/'),
-    held: await read.nested<string>('held/'),
-    approvals: await read.nested<ApprovalRecord>('approvals/'),
-    windows: await read.flat<WindowRecord>(recordKey.window('')),
+    epoch: (await read.one<{ epoch: number }>(recordKey.epoch, recordShape.presumption))?.epoch,
+    hasFormat: format !== undefined,
+    policy: await read.one<LastReadPolicy>(recordKey.policy, recordShape.lastRead),
+    registrations,
+    unregistered: new Set([...maps.readings].filter(isUnregistered).map(([cluster]) => cluster)),
+    sources: await read.flat<{ revision: string }>(recordKey.source(''), recordShape.source),
+    clusters: await read.flat<LastReadCluster>(recordKey.cluster(''), recordShape.lastRead),
+    placements: await read.flat<LastReadPlacement>(recordKey.placement(''), recordShape.lastRead),
+    mirrors: await read.flat<LastReadMirror>(recordKey.mirror(''), recordShape.lastRead),
+    presumption: await read.one<PresumptionRecord>(recordKey.presumption, recordShape.presumption),
+    presumed: await read.flat<unknown>(recordKey.presumed(''), recordShape.any),
+    revocations: await read.flat<{ notBefore: number }>(recordKey.revocation(''), recordShape.revocation),
+    held: await readHeld(read),
+    approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
+    windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
+    approvalVerdicts: await read.flat<ApprovalVerdict>(recordKey.approvalVerdict(''), recordShape.approvalVerdict),
+    readings: maps.readings,
+    earlier: await readEarlier(read, maps.earlierClusters),
   };
 }
 
-function createReader(store: SnapshotStore, log: Log) {
-  const parse = <Value>({ key, value }: StoredRecord): Value | undefined => {
-    try {
-      return JSON.parse(new TextDecoder().decode(value)) as Value;
-    } catch {
-      log.warn('a record of the store is damaged and counts as missing', { record: key });
-      return undefined;
-    }
+/** What only the replica that judges removals needs to know. Rejects when the store cannot be asked. */
+export async function readJudgements(
+  store: SnapshotStore,
+  log: Log,
+): Promise<Pick<LedgerRecords, 'held' | 'approvals' | 'windows' | 'approvalVerdicts'>> {
+  const read = createReader(store, log);
+  return {
+    held: await readHeld(read),
+    approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
+    windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
+    approvalVerdicts: await read.flat<ApprovalVerdict>(recordKey.approvalVerdict(''), recordShape.approvalVerdict),
   };
-  const flat = async <Value>(prefix: string): Promise<Map<string, Value>> => {
+}
+
+/** The declarations as they were last read. Rejects when the store cannot be asked. */
+export async function readDeclarations(
+  store: SnapshotStore,
+  log: Log,
+): Promise<Pick<LedgerRecords, 'policy' | 'clusters' | 'placements' | 'mirrors'>> {
+  const read = createReader(store, log);
+  return {
+    policy: await read.one<LastReadPolicy>(recordKey.policy, recordShape.lastRead),
+    clusters: await read.flat<LastReadCluster>(recordKey.cluster(''), recordShape.lastRead),
+    placements: await read.flat<LastReadPlacement>(recordKey.placement(''), recordShape.lastRead),
+    mirrors: await read.flat<LastReadMirror>(recordKey.mirror(''), recordShape.lastRead),
+  };
+}
+
+/** An earlier version wrote the message alone. */
+async function readHeld(read: ReturnType<typeof createReader>): Promise<LedgerRecords['held']> {
+  const written = await read.nested<Hold | string>('held/', recordShape.held);
+  const holdOf = (hold: Hold | string): Hold =>
+    typeof hold === 'string' ? { reason: 'TooManyRemovals', message: hold } : hold;
+  return new Map(
+    [...written].map(([cluster, held]) => [cluster, new Map([...held].map(([key, hold]) => [key, holdOf(hold)]))]),
+  );
+}
+
+async function readEarlier(
+  read: ReturnType<typeof createReader>,
+  records: readonly StoredRecord[],
+): Promise<EarlierRecords> {
+  const keys = records.map(({ key }) => key);
+  const entries = await read.nested<LedgerEntry>('entries/', recordShape.entry, keys);
+  const placements = await read.flat<LastReadPlacement>('placements/', recordShape.lastRead, keys);
+  const clusters = new Map<string, LastReadCluster>();
+  for (const record of records) {
+    const value = read.parse<LastReadCluster>(record, recordShape.lastRead);
+    if (value !== undefined) clusters.set(record.key.slice('clusters/'.length), value);
+  }
+  return { entries, clusters, placements, keys };
+}
+
+/** The clusters' maps from one listing; and what lies among them from an earlier format, where they were declarations. */
+async function readClusterMaps(
+  store: SnapshotStore,
+  log: Log,
+): Promise<{ readings: ReadonlyMap<string, ClusterReadings>; earlierClusters: readonly StoredRecord[] }> {
+  const readings = new Map<string, ClusterReadings>();
+  const earlierClusters: StoredRecord[] = [];
+  for await (const raw of listMaps(store, 'clusters/')) {
+    const owner = clusterMapOf(raw.name);
+    if (owner !== undefined) {
+      const { cluster, kind } = owner;
+      const reading = await readClusterMap(store, cluster, kind, raw, log);
+      readings.set(cluster, { ...readings.get(cluster), [kind]: reading });
+    } else if (raw.manifest !== undefined) {
+      earlierClusters.push(raw.manifest);
+    }
+  }
+  return { readings, earlierClusters };
+}
+
+/** Reads one map of a cluster, of which this was listed; says so if it is damaged. Rejects when the store cannot be asked. */
+async function readClusterMap<Kind extends ClusterMapKind>(
+  store: SnapshotStore,
+  cluster: string,
+  kind: Kind,
+  listed: RawMap,
+  log: Log,
+): Promise<MapReading<ClusterMapTypes[Kind]>> {
+  const first = decodeMap(listed, clusterCodecs[kind]);
+  if (first.type === 'whole') return first;
+  const reading = await readMap(store, clusterMapName(cluster, kind), clusterCodecs[kind]);
+  if (reading.type === 'damaged') {
+    log.warn('what the store has of a cluster is damaged and counts as missing', {
+      ...{ cluster, what: kind, detail: reading.message },
+    });
+  }
+  return reading;
+}
+
+function createReader(store: SnapshotStore, log: Log) {
+  const parse = <Value>({ key, value }: StoredRecord, shape: Shape): Value | undefined => {
+    const json = parseJsonBytes(value);
+    if (json !== undefined && shape(json)) return json as Value;
+    log.warn('a record of the store is damaged and counts as missing', { record: key });
+    return undefined;
+  };
+  const flat = async <Value>(prefix: string, shape: Shape, keys: string[] = []): Promise<Map<string, Value>> => {
     const result = new Map<string, Value>();
     for await (const record of store.list(prefix)) {
-      const value = parse<Value>(record);
+      keys.push(record.key);
+      const value = parse<Value>(record, shape);
       if (value !== undefined) result.set(record.key.slice(prefix.length), value);
     }
     return result;
   };
   return {
+    parse,
     flat,
-    one: async <Value>(key: string): Promise<Value | undefined> => {
+    one: async <Value>(key: string, shape: Shape): Promise<Value | undefined> => {
       const record = await store.get(key);
-      return record === undefined ? undefined : parse<Value>(record);
+      return record === undefined ? undefined : parse<Value>(record, shape);
     },
-    nested: async <Value>(prefix: string): Promise<Map<string, Map<string, Value>>> => {
+    nested: async <Value>(
+      prefix: string,
+      shape: Shape,
+      keys: string[] = [],
+    ): Promise<Map<string, Map<string, Value>>> => {
       const result = new Map<string, Map<string, Value>>();
-      for (const [path, value] of await flat<Value>(prefix)) {
+      for (const [path, value] of await flat<Value>(prefix, shape, keys)) {
         const slash = path.indexOf('/');
         const cluster = path.slice(0, slash);
         const ofCluster = result.get(cluster) ?? new Map<string, Value>();

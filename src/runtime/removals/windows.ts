@@ -1,9 +1,9 @@
 import type { Engine } from '../../engine/graph.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Journal } from '../ledger/journal.ts';
 import { type LedgerRecords, recordKey, type WindowRecord } from '../ledger/records.ts';
 import type { Loop } from '../loop.ts';
+import type { RecordWriter } from '../stored/write-group.ts';
 
 /** A removal on its way, as it was counted. */
 export interface Counted {
@@ -17,12 +17,16 @@ export interface Windows {
   leaving(cluster: string, removals: number): Counted;
   /** The guards' window may have another length now: counts anew. */
   recount(): void;
+  /** Stages what is on record. */
+  load(records: LedgerRecords['windows']): void;
+  /** Stages that nothing is known: another process judges now, and has the records. */
+  unload(): void;
 }
 
 export function createWindows(deps: {
   readonly engine: Engine;
   readonly loop: Loop;
-  readonly journal: Journal;
+  readonly journal: RecordWriter;
   readonly records: LedgerRecords;
   readonly clock: Clock;
 }): Windows {
@@ -57,14 +61,26 @@ export function createWindows(deps: {
   };
 
   // How long the window is, is known after the first commit; until then everything on record counts.
-  for (const [cluster, recent] of records.windows) {
-    steps.set(
-      cluster,
-      recent.map((step) => ({ ...step })),
-    );
-    stage(cluster, recent);
-  }
+  const load = (known: LedgerRecords['windows']): void => {
+    countedWith = undefined;
+    for (const [cluster, recent] of known) {
+      journal.noted(recordKey.window(cluster), recent);
+      steps.set(
+        cluster,
+        recent.map((step) => ({ ...step })),
+      );
+      stage(cluster, recent);
+    }
+  };
+  load(records.windows);
   return {
+    load,
+    unload: () => {
+      for (const cancel of timers.values()) cancel();
+      timers.clear();
+      for (const cluster of steps.keys()) stage(cluster, []);
+      steps.clear();
+    },
     leaving: (cluster, removals) => {
       const step = { at: clock.now(), removed: removals };
       if (removals > 0) steps.set(cluster, [...(steps.get(cluster) ?? []), step]);

@@ -2,6 +2,7 @@ import type { Declared } from '../../engine/fleet/declared.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { clusterStatus } from '../../engine/status/clusters.ts';
 import type { ConditionValue } from '../../engine/status/conditions.ts';
+import { mirrorStatus } from '../../engine/status/mirrors.ts';
 import type { PlacementStatus } from '../../engine/status/placements.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -28,7 +29,7 @@ export interface RenderedStatus {
 /** The types of conditions that are said of any custom resource: one of them that is said no more goes. */
 export const saidConditions: ReadonlySet<string> = new Set([
   ...['Accepted', 'Ready', 'Reconciling', 'Stalled', 'ClustersSelected'],
-  ...['ClusterWarm', 'Connected', 'InSync', 'Discovered', 'Healthy', 'Declared'],
+  ...['ClusterWarm', 'Connected', 'InSync', 'Discovered', 'Healthy', 'Declared', 'SafeMode'],
 ]);
 
 /** The status of a custom resource that has entered, by what the engine knows. */
@@ -43,7 +44,7 @@ export function renderResourceStatus(
   return { ...rendered, fields: { observedGeneration: subject.generation, ...rendered.fields } };
 }
 
-const OWN_STATUS: ReadonlySet<string> = new Set(['KubernetesCluster', 'Placement', 'FleetPolicy']);
+const OWN_STATUS: ReadonlySet<string> = new Set(['KubernetesCluster', 'Placement', 'ServiceMirror', 'FleetPolicy']);
 
 function render(
   engine: Engine,
@@ -60,6 +61,15 @@ function render(
       const status = placements(name);
       const fields = status && { selectedClusters: status.selectedClusters };
       const declared = engine.placementDeclarations.get('', name);
+      return declaredStatus(engine, subject, declared, status && withCounts(status, fields));
+    }
+    case 'ServiceMirror': {
+      const status = mirrorStatus(engine, name);
+      const fields = status && {
+        selectedClusters: status.selectedClusters,
+        mirroredServices: status.mirroredServices,
+      };
+      const declared = engine.mirrorDeclarations.get('', name);
       return declaredStatus(engine, subject, declared, status && withCounts(status, fields));
     }
     case 'FleetPolicy':

@@ -7,7 +7,7 @@ import { displayDiagnostic } from '../../model/diagnostic.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
-import type { RevisionObservation } from '../../ports/source.ts';
+import type { AdmittedRevision } from '../replica/intake.ts';
 
 /** Paths of the files on the status branch. */
 export const statusPath = {
@@ -74,7 +74,7 @@ export function objectDocument(key: string, status: ObjectStatus, before: Writte
 
 /** The status of one revision of a source. */
 export function revisionDocument(
-  { source, revision, description, state, diagnostics }: RevisionObservation,
+  { source, revision, description, state, diagnostics }: AdmittedRevision,
   status: RevisionStatus,
   found: readonly Diagnostic[],
   before: WrittenBefore,

@@ -16,6 +16,8 @@ export interface StatusSink {
   update(changes: StatusChanges, summary: string): void;
   /** The least time between two commits, in seconds. */
   setMinInterval(seconds: number): void;
+  /** Only who leads publishes; absent: it publishes what it is told, whoever leads. */
+  lead?(leads: boolean): void;
   condition(): StatusBranchView;
 }
 
@@ -118,6 +120,7 @@ export function createStatusPublisher(deps: {
     stop: () => {
       phase = 'stopped';
       cancel?.();
+      cancel = undefined;
     },
   };
 }

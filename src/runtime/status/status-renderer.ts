@@ -86,6 +86,9 @@ export function createStatusRenderer({ engine, sources, diagnosticsOf }: Rendere
 
   return {
     load: (files, parse) => {
+      // Somebody else may have written since this process did.
+      before.clear();
+      dirty.noteAll();
       for (const [path, text] of files) {
         const value = parseOrNothing(text, parse);
         if (value === undefined) continue;
@@ -132,6 +135,9 @@ function trackDirty(engine: Engine, sources: SourceTable) {
   const agents = engine.graph.watch(engine.inputs.agents);
   const declared = engine.graph.watch(engine.clusters);
   const kinds = engine.graph.watch(engine.inputs.kinds);
+  const unseen = engine.graph.watch(engine.safeMode.unseen);
+  const safeMode = engine.graph.watch(engine.safeMode.mode);
+  const mirrors = engine.graph.watch(engine.mirrors);
   const objects = new Set<string>();
   const clusters = new Set<string>();
   let revisions = '';
@@ -140,6 +146,12 @@ function trackDirty(engine: Engine, sources: SourceTable) {
     touch: () => {
       anything = true;
     },
+    noteAll: () => {
+      for (const name of engine.progress.partitions()) {
+        for (const { key } of engine.progress.entries(name)) objects.add(key);
+      }
+      for (const { key } of engine.clusters.entries('')) clusters.add(key);
+    },
     any: () => anything,
     note: () => {
       const moved: readonly Change<unknown>[] = progress.take();
@@ -147,7 +159,10 @@ function trackDirty(engine: Engine, sources: SourceTable) {
         objects.add(key);
         clusters.add(partition);
       }
-      const changed: readonly Change<unknown>[] = [...agents.take(), ...declared.take()];
+      const changed: readonly Change<unknown>[] = [...agents.take(), ...declared.take(), ...unseen.take()];
+      // What is held on account of a cluster depends on the mode, and on who reads it.
+      const saidAnew = safeMode.take().length + mirrors.take().length > 0;
+      if (saidAnew) for (const { key } of engine.safeMode.unseen.entries('')) clusters.add(key);
       for (const { key } of changed) clusters.add(key);
       const discovered: readonly Change<unknown>[] = kinds.take();
       for (const { partition } of discovered) clusters.add(partition);

@@ -1,5 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
 import { snapshotDigest } from '../../model/digest.ts';
+import { servedService } from '../../model/endpoints.ts';
 import type { Digest } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
@@ -30,7 +31,9 @@ export function buildDelta(
     if (change.type === 'upsert') {
       const { digest, value, origins, scope } = change.object;
       upserts.push({ key, digest, value, origins, scope });
-      entries.set(key, { digest, origins, scope, phase: 'inFlight' });
+      const serves = servedService(key, value);
+      const sent = { digest, origins, scope, phase: 'inFlight' } as const;
+      entries.set(key, serves === undefined ? sent : { ...sent, serves });
     } else if (before !== undefined && change.type === 'touch') {
       const { origins, scope } = change;
       touches.push({ key, origins, scope });

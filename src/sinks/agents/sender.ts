@@ -9,6 +9,7 @@ import type { SendOutcome } from '../../relay/session.ts';
 import type { Ledger } from '../../runtime/ledger/ledger.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { Windows } from '../../runtime/removals/windows.ts';
+import type { Replica } from '../../runtime/replica/replica.ts';
 import type { ClusterSession, Sessions } from '../../runtime/sessions.ts';
 import { buildDelta, type PlannedDelta } from './build-delta.ts';
 import { holdBack } from './hold-back.ts';
@@ -31,8 +32,7 @@ interface SenderDeps {
   readonly ledger: Ledger;
   readonly windows: Windows;
   readonly sessions: Sessions;
-  /** False until every source has synced or failed once. */
-  readonly mayStart: () => boolean;
+  readonly replica: Pick<Replica, 'admitted' | 'mayStart' | 'obstacle'>;
   readonly revisions: () => readonly RevisionRef[];
   readonly clock: Clock;
   readonly log: Log;
@@ -53,6 +53,7 @@ export function createSender(deps: SenderDeps): Sender {
     switch (outcome.type) {
       case 'accepted':
         state.holds = delta.to;
+        state.admitted = delta.admitted;
         state.rejections = 0;
         leaving.accepted(cluster);
         noteTrouble(deps, cluster, '');
@@ -61,6 +62,7 @@ export function createSender(deps: SenderDeps): Sender {
       case 'rejected':
         log.warn('an agent rejected a delta', { cluster, reason: outcome.reason, detail: outcome.message });
         state.holds = outcome.holding.digest;
+        state.admitted = outcome.holding.admitted;
         leaving.holds(cluster, outcome.holding);
         noteTrouble(deps, cluster, `${outcome.reason}: ${outcome.message}`);
         holdBack(state, clock, () => loop.transact(() => woken.add(cluster)));
@@ -73,8 +75,12 @@ export function createSender(deps: SenderDeps): Sender {
 
   const pump = (cluster: string): void => {
     const state = sessions.get(cluster);
-    if (state === undefined || state.inFlight || state.heldBack) return;
-    if (engine.clusters.get('', cluster) === undefined) return;
+    if (state === undefined || state.inFlight || state.heldBack || !isDeclared(deps, cluster)) return;
+    if (noteObstacle(deps, cluster, state)) {
+      // Looked at again after each commit, until it is out of the way.
+      woken.add(cluster);
+      return;
+    }
     const planned = buildDelta(engine, cluster, state.holds, deps.revisions());
     if (planned === undefined) return;
     state.inFlight = true;
@@ -94,10 +100,7 @@ export function createSender(deps: SenderDeps): Sender {
     try {
       pump(cluster);
     } catch (error) {
-      log.error('a delta could not be made', {
-        cluster,
-        error: errorText(error),
-      });
+      log.error('a delta could not be made', { cluster, error: errorText(error) });
     }
   };
 
@@ -109,7 +112,7 @@ export function createSender(deps: SenderDeps): Sender {
     run: () => {
       for (const { partition } of changes.take()) woken.add(partition);
       // Until the start-up gate opens nothing is forgotten: whoever is connected by then is looked at.
-      if (!deps.mayStart()) return;
+      if (!deps.replica.mayStart()) return;
       const clusters = [...woken];
       woken.clear();
       for (const cluster of clusters) pumpSafely(cluster);
@@ -117,9 +120,22 @@ export function createSender(deps: SenderDeps): Sender {
   };
 }
 
+/** A session of a cluster that was deregistered ends; what is declared since is not sent to it. */
+function isDeclared({ engine, ledger }: SenderDeps, cluster: string): boolean {
+  return engine.clusters.get('', cluster) !== undefined && ledger.registration(cluster) !== undefined;
+}
+
+/** Is there something in the way of sending? Shows at the cluster what it is. */
+function noteObstacle(deps: SenderDeps, cluster: string, state: ClusterSession): boolean {
+  const obstacle = deps.replica.obstacle(cluster);
+  if (obstacle !== state.obstacle) noteTrouble(deps, cluster, obstacle ?? '');
+  state.obstacle = obstacle;
+  return obstacle !== undefined;
+}
+
 /** Notes in the ledger what is about to leave, and gives it its position. */
 function depart(
-  { engine, loop, ledger, log }: SenderDeps,
+  { loop, ledger, log, replica }: SenderDeps,
   leaving: Leaving,
   cluster: string,
   { delta, entries }: PlannedDelta,
@@ -129,12 +145,12 @@ function depart(
   loop.transact(() => {
     for (const [key, entry] of entries) ledger.setEntry(cluster, key, entry);
     // What was reported before is about what was there before.
-    for (const key of delta.removals) engine.inputs.results.delete(cluster, key);
+    for (const key of delta.removals) ledger.setResult(cluster, key, null);
   });
   const position = ledger.nextPosition(cluster);
   const size = { upserts: delta.upserts.length, removals: delta.removals.length, touches: delta.touches.length };
   log.info('a delta is sent', { cluster, ...position, ...size });
-  return { ...delta, position };
+  return { ...delta, position, admitted: replica.admitted() };
 }
 
 /** Shows at the cluster why it does not take what it is sent. */

@@ -20,8 +20,12 @@ export function createSettingsSender(deps: {
   readonly engine: Engine;
   readonly sessions: Sessions;
   readonly knowsAll: () => boolean;
+  /** A person wants the cluster to be sent nothing for now. */
+  readonly isSuspended: (cluster: string) => boolean;
 }): SettingsSender {
-  const { engine, sessions, knowsAll } = deps;
+  const { engine, sessions, knowsAll, isSuspended } = deps;
+  /** Suspended clusters that have to be told yet. */
+  const untold = new Set<string>();
   let policy: FleetPolicy | undefined;
   let settings: AgentSettings | undefined;
 
@@ -34,14 +38,23 @@ export function createSettingsSender(deps: {
     return before === undefined || settingsText(before) !== settingsText(settings);
   };
 
+  const tell = (cluster: string): void => {
+    if (settings === undefined) return;
+    if (isSuspended(cluster)) {
+      untold.add(cluster);
+      return;
+    }
+    untold.delete(cluster);
+    sessions.get(cluster)?.session.settings(settings);
+  };
+
   return {
     connected: (cluster) => {
       refresh();
-      if (settings !== undefined) sessions.get(cluster)?.session.settings(settings);
+      tell(cluster);
     },
     run: () => {
-      if (!refresh() || settings === undefined) return;
-      for (const { session } of sessions.values()) session.settings(settings);
+      for (const cluster of refresh() ? sessions.keys() : [...untold]) tell(cluster);
     },
   };
 }

@@ -29,6 +29,8 @@ export interface GitStatusSink {
   update(changes: ReadonlyMap<string, string | null>, note: StatusNote): void;
   /** The least time between two commits, in seconds, from now on. */
   setMinInterval(seconds: number): void;
+  /** Only who leads publishes (at first: this process). Who begins to looks at the branch anew: somebody else has written it. */
+  lead(leads: boolean): void;
   condition(): StatusCondition;
   /** Publishes what waits, now. Resolves after one try, whatever came of it (see `condition`). */
   flush(): Promise<void>;
@@ -40,22 +42,31 @@ export interface GitStatusSink {
 export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusSinkOptions): GitStatusSink {
   const state = initialState(deps, options);
   let cancelTimer: (() => void) | undefined;
+  let leading = true;
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <Value>(task: () => Promise<Value>): Promise<Value> => {
     const next = last.then(task);
     last = next.catch(() => undefined);
     return next;
   };
+  let publishing = 0;
   const publish = (): Promise<void> => {
     cancelTimer?.();
     cancelTimer = undefined;
+    publishing += 1;
     return inTurn(async () => {
-      if (!state.stopping.signal.aborted && state.version !== state.published) await publishOnce(deps, options, state);
+      if (mayPublish()) await publishOnce(deps, options, state);
+      publishing -= 1;
       arm();
     });
   };
+  function mayPublish(): boolean {
+    return leading && !state.stopping.signal.aborted && state.version !== state.published;
+  }
   function arm(): void {
-    if (cancelTimer !== undefined || state.stopping.signal.aborted || state.version === state.published) return;
+    // When the next commit may come is known once the one under way has been made.
+    if (cancelTimer !== undefined || publishing > 0) return;
+    if (!mayPublish()) return;
     const now = deps.clock.monotonic();
     const at = Math.max(now + (options.collectMs ?? 250), state.lastCommitAt + state.minIntervalMs, state.retryAt);
     // A failure to publish is a condition; nothing is thrown at a timer.
@@ -68,6 +79,14 @@ export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusS
     },
     setMinInterval: (seconds) => {
       state.minIntervalMs = seconds * 1000;
+    },
+    lead: (leads) => {
+      if (leads === leading) return;
+      leading = leads;
+      state.treeIsFresh = false;
+      // Before the first update there is nothing to say.
+      if (leads && state.version > 0) state.version += 1;
+      arm();
     },
     condition: () => state.condition,
     flush: publish,

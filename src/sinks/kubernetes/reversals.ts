@@ -1,4 +1,5 @@
-import { canonicalJson, isJsonObject, type JsonObject } from '../../model/json.ts';
+import { canonicalJson, type JsonObject } from '../../model/json.ts';
+import { objectsOf } from '../../model/json-fields.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 
 /** Notices that somebody goes on undoing what is written. */
@@ -47,6 +48,8 @@ export function createReversals(now: () => number): Reversals {
 
 /** Without the times of conditions: they are taken over from what is there. */
 function saidIn({ conditions, ...fields }: JsonObject): string {
-  const list = Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
-  return canonicalJson({ ...fields, conditions: list.map(({ lastTransitionTime: _since, ...said }) => said) });
+  return canonicalJson({
+    ...fields,
+    conditions: objectsOf(conditions).map(({ lastTransitionTime: _since, ...said }) => said),
+  });
 }

@@ -1,5 +1,6 @@
 import { type Condition, type ConditionValue, withTransitionTimes } from '../../engine/status/conditions.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import { objectsOf } from '../../model/json-fields.ts';
 
 /** What is to be said, without the times that only the writer knows. */
 export interface StatusContent {
@@ -48,8 +49,7 @@ export function conditionsOf(status: JsonObject | undefined): readonly Condition
 }
 
 function byType(conditions: JsonValue | undefined): ReadonlyMap<string, JsonObject> {
-  const list = Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
-  return new Map(list.map((condition) => [String(condition.type), condition]));
+  return new Map(objectsOf(conditions).map((condition) => [String(condition.type), condition]));
 }
 
 function bounded(condition: ConditionValue): ConditionValue {

@@ -1,22 +1,26 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { AgentHello } from '../../model/agent.ts';
-import type { FleetName } from '../../model/ids.ts';
-import type { Admission } from '../../relay/session.ts';
+import type { ClusterName, FleetName } from '../../model/ids.ts';
+import type { Admission, AgentCertificate, RegistrationRequest } from '../../relay/session.ts';
 import type { Ledger } from '../../runtime/ledger/ledger.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 
-/** Judges who may speak for a cluster; asked at every stream's hello, after the token was found right. */
+/** What is asked of the server to judge who may speak for a cluster. */
+export interface AdmissionDeps {
+  readonly fleet: FleetName;
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+  readonly sessions: Sessions;
+  readonly mayStart: () => boolean;
+  /** Every configured source has been read and is whole: then an unknown name is really unknown. */
+  readonly knowsAll: () => boolean;
+}
+
+/** Judges who may speak for a cluster; asked at every stream's hello, after the token or the certificate was found right. */
 export function judgeHello(
   hello: AgentHello,
-  deps: {
-    readonly fleet: FleetName;
-    readonly engine: Engine;
-    readonly ledger: Ledger;
-    readonly sessions: Sessions;
-    readonly mayStart: () => boolean;
-    /** Every configured source has been read and is whole: then an unknown name is really unknown. */
-    readonly knowsAll: () => boolean;
-  },
+  certificate: AgentCertificate | undefined,
+  deps: AdmissionDeps,
 ): Admission {
   const { cluster } = hello;
   if (hello.fleet !== undefined && hello.fleet !== deps.fleet) {
@@ -26,24 +30,9 @@ export function judgeHello(
       message: `what is in cluster ${cluster} belongs to the fleet ${hello.fleet}, this server serves the fleet ${deps.fleet}; nothing is changed`,
     };
   }
-  if (!deps.mayStart()) {
-    return { type: 'retry', reason: 'ServerStarting', message: 'the server has not read its sources yet' };
-  }
-  if (deps.engine.clusters.get('', cluster) === undefined) {
-    return deps.knowsAll()
-      ? {
-          type: 'refused',
-          reason: 'UnknownCluster',
-          message: `no KubernetesCluster ${cluster} is declared in any source: add one to let its agent in`,
-        }
-      : {
-          type: 'retry',
-          reason: 'ClusterNotReadable',
-          message: `no KubernetesCluster ${cluster} can be read, and not every source is readable just now`,
-        };
-  }
-  const binding = judgeBinding(hello, deps.ledger);
-  if (binding !== undefined) return binding;
+  const trouble =
+    judgeName(cluster, deps) ?? judgeBinding(hello, deps.ledger) ?? judgeCertificate(cluster, certificate, deps.ledger);
+  if (trouble !== undefined) return trouble;
   const live = deps.sessions.get(cluster)?.session.hello;
   if (live !== undefined && live.instance !== hello.instance) {
     return {
@@ -55,8 +44,63 @@ export function judgeHello(
   return { type: 'admitted' };
 }
 
+/** Judges who may have a client certificate for a cluster. */
+export function judgeRegistration(request: RegistrationRequest, deps: AdmissionDeps): Admission {
+  const { cluster, proof, certificate } = request;
+  const trouble =
+    judgeName(cluster, deps) ??
+    judgeBinding(request, deps.ledger) ??
+    judgeCertificate(cluster, certificate, deps.ledger);
+  if (trouble !== undefined) return trouble;
+  const registration = deps.ledger.registration(cluster);
+  if (proof === 'shared' && registration !== undefined && !registration.released) {
+    return {
+      type: 'refused',
+      reason: 'SharedTokenBound',
+      message: `the shared token enrols new names only, and ${cluster} belongs to a cluster already: give its agent the token of its own, which this prints: fleetrelay cluster token ${cluster}`,
+    };
+  }
+  return { type: 'admitted' };
+}
+
+/** Is this the name of a cluster? */
+function judgeName(cluster: ClusterName, deps: AdmissionDeps): Admission | undefined {
+  if (!deps.mayStart()) {
+    return { type: 'retry', reason: 'ServerStarting', message: 'the server has not read its sources yet' };
+  }
+  if (deps.engine.clusters.get('', cluster) !== undefined) return undefined;
+  return deps.knowsAll()
+    ? {
+        type: 'refused',
+        reason: 'UnknownCluster',
+        message: `no KubernetesCluster ${cluster} is declared in any source: add one to let its agent in`,
+      }
+    : {
+        type: 'retry',
+        reason: 'ClusterNotReadable',
+        message: `no KubernetesCluster ${cluster} can be read, and not every source is readable just now`,
+      };
+}
+
+/** A cluster that was deregistered takes its certificates with it, also if its name is registered again. */
+function judgeCertificate(
+  cluster: ClusterName,
+  certificate: AgentCertificate | undefined,
+  ledger: Ledger,
+): Admission | undefined {
+  if (certificate === undefined || certificate.issuedAt >= ledger.certificatesNotBefore(cluster)) return undefined;
+  return {
+    type: 'unproven',
+    reason: 'CertificateRevoked',
+    message: `the certificate of cluster ${cluster} was issued before the cluster was deregistered; its agent enrols again with a token`,
+  };
+}
+
 /** A name belongs to one cluster id, until a person releases it for another. */
-function judgeBinding({ cluster, clusterId }: AgentHello, ledger: Ledger): Admission | undefined {
+function judgeBinding(
+  { cluster, clusterId }: Pick<AgentHello, 'cluster' | 'clusterId'>,
+  ledger: Ledger,
+): Admission | undefined {
   const registration = ledger.registration(cluster);
   if (registration === undefined) return undefined;
   if (registration.released && registration.id === clusterId) {

@@ -1,15 +1,16 @@
 import type { Engine } from '../../engine/graph.ts';
-import { type AgentHolding, type InputDelta, KINDS_AS_WRITTEN, type ObjectResult } from '../../model/agent.ts';
+import { type AgentHello, type AgentHolding, KINDS_AS_WRITTEN, type ObjectResult } from '../../model/agent.ts';
 import type { ClusterName, Digest, FleetName } from '../../model/ids.ts';
 import { comparePositions } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { AgentListener, AgentSession } from '../../relay/session.ts';
-import { type Ledger, newRegistration } from '../../runtime/ledger/ledger.ts';
+import type { AgentListener } from '../../relay/session.ts';
+import { type Ledger, newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
+import type { Presumption } from '../../runtime/ledger/presumption.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { Approvals } from '../../runtime/removals/approvals.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
-import { judgeHello } from './admission.ts';
+import { judgeHello, judgeRegistration } from './admission.ts';
 
 interface AgentSourceDeps {
   readonly fleet: FleetName;
@@ -20,6 +21,7 @@ interface AgentSourceDeps {
   readonly mayStart: () => boolean;
   readonly knowsAll: () => boolean;
   readonly approvals: Approvals;
+  readonly presumption: Presumption;
   /** A session is up, and its agent has said what it holds. */
   readonly connected: (cluster: ClusterName, holding: AgentHolding) => void;
   readonly clock: Clock;
@@ -31,42 +33,39 @@ interface AgentSourceDeps {
  * the loop first: what is staged and not committed cannot be read back.
  */
 export function createAgentSource(deps: AgentSourceDeps): AgentListener {
-  const { engine, loop, ledger, approvals, sessions, clock, log } = deps;
+  const { engine, loop, ledger, presumption, sessions, clock, log } = deps;
   const { agents } = engine.inputs;
 
-  const bind = ({ hello }: AgentSession, holding: AgentHolding): void => {
-    const before = ledger.registration(hello.cluster);
-    const known = before?.id === hello.clusterId ? before : newRegistration(hello.cluster, hello.clusterId);
-    if (before !== undefined && before !== known) {
-      ledger.forgetCluster(hello.cluster);
-      approvals.endAll(hello.cluster);
-    }
-    // An agent may have seen more than this server remembers: then the store is older than what was sent. Every source
-    // has been read anew by now, so what follows is admitted above it.
-    const position = comparePositions(holding.position, known.position) > 0 ? holding.position : known.position;
-    ledger.setRegistration(hello.cluster, { ...known, position, connected: true, since: clock.now() });
-  };
-
   return {
-    admit: (hello) => {
-      const admission = judgeHello(hello, deps);
+    admit: (hello, certificate) => {
+      const admission = judgeHello(hello, certificate, deps);
       if (admission.type === 'refused') noteTrouble(deps, hello.cluster, `refused: ${admission.message}`);
+      return admission;
+    },
+    mayRegister: (request) => {
+      const admission = judgeRegistration(request, deps);
+      if (admission.type === 'refused') {
+        noteTrouble(deps, request.cluster, `refused a certificate: ${admission.message}`);
+      }
       return admission;
     },
     connected: (session, holding) => {
       const { cluster, capabilities, version } = session.hello;
       loop.settle();
+      presumption.consider(cluster, holding);
       sessions.set(cluster, { session, holds: holding.digest, inFlight: false, rejections: 0, heldBack: false });
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length });
       deps.connected(cluster, holding);
       loop.transact(() => {
-        bind(session, holding);
+        const isPresumed = presumption.isPresumed(cluster) && !replacesAnother(deps, session.hello);
+        bind(deps, session.hello, holding);
         ledger.replaceEntries(cluster, holding);
         agents.set('', cluster, {
           connected: true,
           since: clock.now(),
           trouble: '',
           warm: ledger.registration(cluster)?.warm === true,
+          presumedWarm: isPresumed,
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
         });
       });
@@ -95,23 +94,43 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       return heldInput(engine, cluster);
     },
     input: (cluster, delta) => {
-      loop.transact(() => takeInput(deps, cluster, delta));
+      loop.transact(() => ledger.takeInput(cluster, delta, clock.now()));
       markWarm(deps, cluster);
     },
   };
+}
+
+/** The name has belonged to another cluster id. */
+function replacesAnother({ ledger }: AgentSourceDeps, { cluster, clusterId }: AgentHello): boolean {
+  const before = ledger.registration(cluster);
+  return before !== undefined && before.id !== clusterId;
+}
+
+function bind(deps: AgentSourceDeps, hello: AgentHello, holding: AgentHolding): void {
+  const { ledger, approvals, presumption, clock } = deps;
+  const before = ledger.registration(hello.cluster);
+  const known = before?.id === hello.clusterId ? before : newRegistration(hello.cluster, hello.clusterId);
+  if (replacesAnother(deps, hello)) {
+    ledger.forgetCluster(hello.cluster);
+    approvals.endAll(hello.cluster);
+    presumption.end(hello.cluster);
+  }
+  // An agent may have seen more than this server remembers: then the store is older than what was sent. Every source has
+  // been read anew by now, so what follows is admitted above it; and leave to remove may have been used since.
+  const isStoreOlder = comparePositions(holding.position, known.position) > 0;
+  if (isStoreOlder) approvals.endAll(hello.cluster);
+  ledger.setRegistration(hello.cluster, {
+    ...known,
+    ...{ position: isStoreOlder ? holding.position : known.position, connected: true, since: clock.now() },
+    kindsAsWritten: hello.capabilities.includes(KINDS_AS_WRITTEN),
+  });
 }
 
 /** Shows at the cluster why somebody who speaks for it was refused. */
 function noteTrouble({ engine, loop }: AgentSourceDeps, cluster: ClusterName, trouble: string): void {
   loop.settle();
   const { agents } = engine.inputs;
-  const known = agents.get('', cluster) ?? {
-    connected: false,
-    since: 0,
-    trouble: '',
-    warm: false,
-    kindsAsWritten: false,
-  };
+  const known = agents.get('', cluster) ?? unseenAgent;
   // A second agent that is refused while the first is at work is in the log; the cluster has no trouble.
   if (known.connected || known.trouble === trouble) return;
   loop.transact(() => agents.set('', cluster, { ...known, trouble }));
@@ -120,30 +139,25 @@ function noteTrouble({ engine, loop }: AgentSourceDeps, cluster: ClusterName, tr
 /** Notes what an agent says became of an object; one that is gone leaves the ledger. */
 function takeResult({ engine, ledger }: AgentSourceDeps, cluster: ClusterName, result: ObjectResult): void {
   if (result.state !== 'removed') {
-    engine.inputs.results.set(cluster, result.key, result);
+    ledger.setResult(cluster, result.key, result);
     return;
   }
-  engine.inputs.results.delete(cluster, result.key);
+  ledger.setResult(cluster, result.key, null);
   const entry = engine.inputs.ledger.get(cluster, result.key);
   if (entry?.phase === 'removing') ledger.setEntry(cluster, result.key, null);
 }
 
-function takeInput({ engine }: AgentSourceDeps, cluster: ClusterName, delta: InputDelta): void {
-  for (const object of delta.upserts) engine.inputs.live.set(cluster, object.key, object);
-  for (const key of delta.removals) engine.inputs.live.delete(cluster, key);
-  if (delta.kinds === undefined) return;
-  engine.inputs.kinds.drop(cluster);
-  for (const state of delta.kinds) engine.inputs.kinds.set(cluster, state.kind, state);
-}
-
 /** The first complete input snapshot makes a cluster warm, for good. */
-function markWarm({ engine, ledger, loop }: AgentSourceDeps, cluster: ClusterName): void {
+function markWarm({ engine, ledger, loop, presumption }: AgentSourceDeps, cluster: ClusterName): void {
   const registration = ledger.registration(cluster);
-  if (registration === undefined || registration.warm) return;
+  if (registration === undefined) return;
+  const wasPresumed = presumption.end(cluster);
+  if (registration.warm && !wasPresumed) return;
   ledger.setRegistration(cluster, { ...registration, warm: true });
   loop.settle();
   const agent = engine.inputs.agents.get('', cluster);
-  if (agent !== undefined) loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, warm: true }));
+  if (agent === undefined) return;
+  loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, warm: true, presumedWarm: false }));
 }
 
 function heldInput(engine: Engine, cluster: ClusterName): ReadonlyMap<string, Digest> {

@@ -76,6 +76,7 @@ export function createFilesSource(deps: FilesSourceDeps, options: FilesSourceOpt
       poller.start();
     },
     trigger: poller.trigger,
+    look: poller.look,
     accept: admission.accept,
     read: async (path, blob) => {
       const content = await tree.read(path, maxFileBytes).catch(() => undefined);

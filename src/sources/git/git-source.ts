@@ -57,6 +57,7 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
       poller.start();
     },
     trigger: poller.trigger,
+    look: poller.look,
     accept: admission.accept,
     read: async (_path, blob) => {
       const outcome = await repo.readBlob(blob, maxFileBytes).catch(() => undefined);

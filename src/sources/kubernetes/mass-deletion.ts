@@ -1,4 +1,4 @@
-import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { kindOf, type ObjectKey } from '../../model/object-key.ts';
 import type { CustomResourceState } from '../../ports/custom-resources.ts';
 import type { Refusal } from '../tree/admission.ts';
 import { displayKind } from './resource-path.ts';
@@ -87,11 +87,6 @@ function judge(
 
 function completeKinds({ kinds }: CustomResourceState): ReadonlySet<string> {
   return new Set(kinds.filter(({ state }) => state === 'complete').map(({ kind }) => kind));
-}
-
-function kindOf(key: ObjectKey): string {
-  const { group, kind } = objectRefOf(key);
-  return `${group}/${kind}`;
 }
 
 function countByKind(keys: readonly ObjectKey[]): ReadonlyMap<string, number> {

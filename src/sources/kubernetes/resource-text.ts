@@ -1,5 +1,6 @@
 import { printYaml } from '../../manifest/print-yaml.ts';
 import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { objectOf } from '../../model/json-fields.ts';
 
 /**
  * What a custom resource declares, as the text of a manifest: what an API server fills in is left out, so that the text
@@ -12,7 +13,7 @@ export function resourceText(value: JsonObject): Uint8Array {
 }
 
 function declaredMetadata(metadata: JsonValue | undefined): JsonObject {
-  const { name, namespace, labels, annotations } = isJsonObject(metadata) ? metadata : {};
+  const { name, namespace, labels, annotations } = objectOf(metadata);
   return {
     ...(name === undefined ? {} : { name }),
     ...(namespace === undefined ? {} : { namespace }),

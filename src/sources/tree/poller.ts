@@ -15,6 +15,8 @@ export interface Poller {
   start(): void;
   /** A trigger while a look is under way causes exactly one more look, however many there are. */
   trigger(): void;
+  /** Triggers, and resolves when a look that began after this call is over. */
+  look(): Promise<void>;
   /** Aborts the look under way and waits for its end. */
   stop(): Promise<void>;
 }
@@ -33,14 +35,31 @@ export function createPoller(
   let underway: Promise<void> | undefined;
   let again = false;
   let failures = 0;
+  let begun = 0;
+  const waiting = new Set<{ readonly after: number; readonly done: () => void }>();
   let cancelWait = (): void => undefined;
 
   async function lookUntilQuiet(): Promise<void> {
     do {
       again = false;
+      begun += 1;
       const succeeded = await look(stopping.signal).catch(() => false);
       failures = succeeded ? 0 : failures + 1;
+      release((after) => after < begun);
     } while (again && !stopping.signal.aborted);
+  }
+
+  function release(isDue: (after: number) => boolean): void {
+    for (const waiter of waiting) {
+      if (!isDue(waiter.after)) continue;
+      waiting.delete(waiter);
+      waiter.done();
+    }
+  }
+
+  function trigger(): void {
+    if (underway === undefined) run();
+    else again = true;
   }
 
   function run(): void {
@@ -61,14 +80,18 @@ export function createPoller(
 
   return {
     start: run,
-    trigger: () => {
-      if (underway === undefined) run();
-      else again = true;
+    trigger,
+    look: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.add({ after: begun, done: resolve });
+      trigger();
+      return promise;
     },
     stop: async () => {
       stopping.abort();
       cancelWait();
       await underway;
+      release(() => true);
     },
   };
 }

@@ -14,9 +14,7 @@ describe.skipIf(noControllers)('a Kubernetes cluster whose controllers run', () 
   beforeAll(async () => {
     plane = await startControlPlane({ controllers: true });
     world = await createKubernetesWorld(plane);
-    cluster = await world.open();
-    await cluster.loadInventory();
-    await cluster.list('whole');
+    cluster = await world.begin();
   });
   afterAll(async () => {
     await world?.close();

@@ -22,6 +22,8 @@ export interface KubernetesWorld {
   /** Every request that was sent by the clusters that were opened here, `METHOD path?query`. */
   readonly sent: string[];
   open(options?: OpenOptions): Promise<ClusterApi>;
+  /** Opens it and looks, as an agent does first: the inventory, then everything that is there. */
+  begin(options?: OpenOptions): Promise<ClusterApi>;
   /** What an apply would do, without an agent. */
   preview(request: ApplyRequest): Promise<Preview>;
   /** Polls the live state until it is so. */
@@ -60,7 +62,7 @@ export async function createKubernetesWorld(plane: ControlPlane, web?: string): 
   const deps = { clock: createSystemClock(), random: createSystemRandom(), log };
   const sent: string[] = [];
   const opened: { readonly cluster: ClusterApi; readonly client: KubeClient }[] = [];
-  return { ...names, log, sent, open, preview, until, seen, close };
+  return { ...names, log, sent, open, begin, preview, until, seen, close };
 
   async function open(given: OpenOptions = {}): Promise<ClusterApi> {
     const { user, mayWrite = () => true, clock, overtaken, through = (client) => client } = given;
@@ -72,6 +74,13 @@ export async function createKubernetesWorld(plane: ControlPlane, web?: string): 
       options,
     );
     opened.push({ cluster, client });
+    return cluster;
+  }
+
+  async function begin(given: OpenOptions = {}): Promise<ClusterApi> {
+    const cluster = await open(given);
+    await cluster.loadInventory();
+    await cluster.list('whole');
     return cluster;
   }
 

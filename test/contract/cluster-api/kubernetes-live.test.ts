@@ -17,9 +17,7 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
   afterAll(() => plane?.stop());
   beforeEach(async () => {
     world = await createKubernetesWorld(plane);
-    cluster = await world.open();
-    await cluster.loadInventory();
-    await cluster.list('whole');
+    cluster = await world.begin();
   });
   afterEach(() => world.close());
 

@@ -16,9 +16,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
   afterAll(() => plane?.stop());
   beforeEach(async () => {
     world = await createKubernetesWorld(plane);
-    cluster = await world.open();
-    await cluster.loadInventory();
-    await cluster.list('whole');
+    cluster = await world.begin();
   });
   afterEach(() => world.close());
 

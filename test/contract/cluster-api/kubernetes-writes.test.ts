@@ -16,9 +16,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
   afterAll(() => plane?.stop());
   beforeEach(async () => {
     world = await createKubernetesWorld(plane);
-    cluster = await world.open();
-    await cluster.loadInventory();
-    await cluster.list('whole');
+    cluster = await world.begin();
   });
   afterEach(() => world.close());
 
@@ -115,7 +113,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     expect(cluster.matches(request(deployment('web', 4, 'two')), scaled)).toBe(true);
     expect(await cluster.apply(request(deployment('web', 4, 'three')))).toMatchObject({ type: 'applied' });
     expect(await live('deployment', 'web')).toMatchObject({ spec: { replicas: 5 } });
-    const fresh = await opened();
+    const fresh = await world.begin();
     const again = (await fresh.list('whole')).objects.get(keyOf(value))!;
     expect(fresh.matches(request(deployment('web', 4, 'three')), again)).toBe(true);
     await plane.kubectl(['delete', 'hpa', 'web', '-n', world.web]);
@@ -151,7 +149,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     const values = everydayObjects(world.web);
     for (const value of values)
       expect([keyOf(value), await cluster.apply(request(value))]).toMatchObject([keyOf(value), { type: 'applied' }]);
-    const fresh = await opened();
+    const fresh = await world.begin();
     const { objects } = await fresh.list('whole');
     const before = writes().length;
     for (const value of values) {
@@ -330,16 +328,14 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     const hasRead = () =>
       world.sent.slice(mark).some((line) => line.startsWith('GET') && line.includes('/configmaps/a'));
     let overtaken = false;
-    const old = await world.open({
+    const old = await world.begin({
       mayWrite: () => !hasRead(),
       overtaken: () => {
         overtaken = true;
       },
     });
-    await old.loadInventory();
-    await old.list('whole');
     await old.close();
-    const next = await opened();
+    const next = await world.begin();
     await next.apply(request(configMap('a', { k: 'of the new leader' })));
     const writesBefore = writes().length;
     // Its last request was under way when its term ended: it is from before the new leader's, and comes to nothing.
@@ -433,13 +429,6 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     exclude([], []);
     expect((await cluster.list('whole')).objects.has(key)).toBe(true);
   });
-
-  async function opened(): Promise<ClusterApi> {
-    const fresh = await world.open();
-    await fresh.loadInventory();
-    await fresh.list('whole');
-    return fresh;
-  }
 
   async function patch(kind: string, name: string, change: JsonObject, manager: string, type = 'merge'): Promise<void> {
     const args = ['patch', kind, name, '-n', world.web, '--type', type, '--field-manager', manager];

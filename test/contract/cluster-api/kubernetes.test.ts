@@ -31,13 +31,7 @@ describe.skipIf(noKubernetes)('Kubernetes', () => {
     worlds.push(world);
     await plane.kubectl(['delete', 'configmap,serviceaccount', '--all', '-n', 'web']);
     await plane.kubectl(['delete', 'clusterrole', '-l', 'fleetrelay.dev/fleet']);
-    const open = async () => {
-      const opened = await world.open();
-      await opened.loadInventory();
-      await opened.list('whole');
-      return opened;
-    };
-    let cluster = await open();
+    let cluster = await world.begin();
     const text = (value: JsonObject | undefined) => JSON.stringify(value);
     const words = (key: string): readonly string[] => {
       const { kind, name, namespace } = objectRefOf(key as ReturnType<typeof keyOf>);
@@ -47,7 +41,7 @@ describe.skipIf(noKubernetes)('Kubernetes', () => {
       cluster,
       reopen: async () => {
         await cluster.close();
-        cluster = await open();
+        cluster = await world.begin();
         return cluster;
       },
       personPuts: async (value) => {

@@ -59,6 +59,7 @@ export function inventoryChange(
   }));
   return {
     state: {
+      admitted: { epoch: 1, sequence },
       settings: {
         discovery: { excludedNamespaces: ['kube-system'], excludedKinds: ['/Event'] },
         ignoredFields: [{ kind: 'apps/Deployment', fields: ['spec.replicas'] }],

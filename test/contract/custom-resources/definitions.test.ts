@@ -5,6 +5,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/mode
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../../support/kubernetes/control-plane.ts';
 
+/** Kinds of ours that no API server has. */
+const ONLY_FILES: ReadonlySet<unknown> = new Set(['RelayConfig', 'RemovalApproval']);
+
 const GROUPS = ['admin.gloo.solo.io', 'fleetrelay.dev', 'kuma.io', 'core.gardener.cloud'];
 
 interface Definition {
@@ -26,13 +29,17 @@ function examples(): readonly (readonly [string, JsonObject])[] {
     return own.map((value) => [`schemas/${name}`, value] as const);
   });
   return [...written, ...inSchemas].flatMap(([path, value]) => {
-    if (!isJsonObject(value) || typeof value.apiVersion !== 'string' || value.kind === 'RelayConfig') return [];
+    if (!isJsonObject(value) || typeof value.apiVersion !== 'string' || ONLY_FILES.has(value.kind)) return [];
     return GROUPS.includes(value.apiVersion.split('/')[0] ?? '') ? [[path, value] as const] : [];
   });
 }
 
 function placement(spec: JsonObject): JsonObject {
   return { apiVersion: 'fleetrelay.dev/v1alpha1', kind: 'Placement', metadata: { name: 'bad' }, spec };
+}
+
+function mirror(spec: JsonObject): JsonObject {
+  return { apiVersion: 'fleetrelay.dev/v1alpha1', kind: 'ServiceMirror', metadata: { name: 'bad' }, spec };
 }
 
 function dataplane(networking: JsonObject): JsonObject {
@@ -64,6 +71,17 @@ const BAD: readonly (readonly [string, JsonObject, string])[] = [
   ['has Exists with values', requirement('Exists', ['prod']), 'Exists and DoesNotExist take no values'],
   ['has an unknown operator', requirement('Near'), 'Unsupported value: "Near"'],
   ['has an unknown field', placement({ paths: ['a'], clusters: { selector: {} }, wait: true }), 'unknown field'],
+  ['mirrors from nowhere', mirror({ from: { names: [] }, to: { selector: {} } }), 'it selects nothing: name clusters'],
+  ['mirrors to what is no cluster', mirror({ from: { selector: {} }, to: { names: ['E'] } }), 'the name of a cluster'],
+  ['mirrors without a target', mirror({ from: { selector: {} } }), 'Required value'],
+  [
+    'mirrors services In nothing',
+    mirror({
+      ...{ from: { selector: {} }, to: { selector: {} } },
+      serviceSelector: { matchExpressions: [{ key: 'a', operator: 'In' }] },
+    }),
+    'In and NotIn need values',
+  ],
   ['is a cluster with a dot in its name', cluster('east.example'), 'the name of a cluster must be'],
   ['is a cluster with a bad domain', cluster('east', { clusterDomain: 'Cluster_Local' }), 'should match'],
   [
@@ -101,6 +119,7 @@ describe.skipIf(noKubernetes)('CustomResourceDefinitions on an API server', () =
       'fleetpolicies.fleetrelay.dev',
       'kubernetesclusters.admin.gloo.solo.io',
       'placements.fleetrelay.dev',
+      'servicemirrors.fleetrelay.dev',
       'shoots.core.gardener.cloud',
     ]);
     for (const { metadata, status } of items) {
@@ -113,7 +132,7 @@ describe.skipIf(noKubernetes)('CustomResourceDefinitions on an API server', () =
 
   it('take every example as it is, and keep all of it', async () => {
     const all = examples();
-    expect(new Set(all.map(([, { kind }]) => kind)).size).toBe(5);
+    expect(new Set(all.map(([, { kind }]) => kind)).size).toBe(6);
     for (const [path, example] of all) {
       const metadata = isJsonObject(example.metadata) ? example.metadata : {};
       // What a running API server has filled in cannot be sent to another one.

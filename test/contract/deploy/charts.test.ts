@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { decodeRelayConfig } from '../../../src/manifest/relay-config.ts';
-import { AGENT_RELEASES, SERVER_RELEASES } from './releases.ts';
+import { AGENT_RELEASES, REPLICATED, SERVER_RELEASES } from './releases.ts';
 import {
   lintChart,
   type Manifest,
@@ -40,7 +40,9 @@ describe.skipIf(noHelm)('charts', () => {
       const values = {
         sources: [GIT],
         customResources: { enabled: path[2] === 'kubernetes' },
-        ...nested(path, sample(schema, path)),
+        ...((path[0] === 'sources'
+          ? nested(path, sample(schema, path))
+          : withNeeded(schema, schema, nested(path, sample(schema, path)))) as object),
       };
       if (path[0] === 'sources') values.sources = mergedSource(values.sources);
       const rendered = await renderChart('fleetrelay', { name: 'fleetrelay', namespace: 'x', values }).catch(
@@ -90,7 +92,12 @@ describe.skipIf(noHelm)('charts', () => {
       { ...agent(), leaderElection: { enabled: false } },
       /two agents would work against each other/,
     ],
-    ['fleetrelay-agent', { ...agent(), relay: { serverAddress: 'a:1' } }, /needs a token/],
+    ['fleetrelay-agent', { ...agent(), relay: { serverAddress: 'a:1' } }, /needs a token or a certificate/],
+    ['fleetrelay', { sources: [GIT], replicaCount: 2 }, /store\.type: redis/],
+    ['fleetrelay', { ...REPLICATED.store.values, replicas: { mode: 'one' } }, /must not be one/],
+    ['fleetrelay', { ...REPLICATED.store.values, relay: {} }, /share the relay secret/],
+    ['fleetrelay', { ...REPLICATED.store.values, persistence: { existingClaim: 'a' } }, /volume of its own/],
+    ['fleetrelay', { ...REPLICATED.store.values, replicaCount: 0 }, /replicaCount/],
     ['fleetrelay-agent', { ...agent(), relay: { ...agent().relay, token: 'x' } }, /say one/],
   ] as const)('%s refuses %j', async ([chart, values, complaint]) => {
     await expect(renderChart(chart, { name: 'x', namespace: 'x', values })).rejects.toThrow(complaint);
@@ -109,6 +116,85 @@ describe.skipIf(noHelm)('charts', () => {
     expect(await sourcesWith([elsewhere], false)).toEqual(['kubernetes']);
   });
 
+  test('replicas share secret and store, have a name each, and the rights for a Lease only where there is one', async () => {
+    const [shared, leased, alone] = await Promise.all(
+      [REPLICATED.store, REPLICATED.kubernetes, SERVER_RELEASES.least ?? missing()].map((release) =>
+        renderChart('fleetrelay', release),
+      ),
+    );
+    const rights = (objects: readonly Manifest[] = []) => objects.filter(({ kind }) => /^Role/.test(kind));
+    const serverIn = (objects: readonly Manifest[] = []) =>
+      objects.find(({ kind }) => kind === 'StatefulSet')?.spec ?? missing();
+    for (const objects of [shared, alone]) {
+      expect(rights(objects)).toEqual([]);
+      expect(serverIn(objects).template.spec.automountServiceAccountToken).toBe(false);
+    }
+    expect(rights(leased).map(({ kind }) => kind)).toEqual(['Role', 'RoleBinding']);
+    expect(serverIn(leased).template.spec.automountServiceAccountToken).toBe(true);
+    expect(configIn(leased).replicas.lease).toBe('kubernetes');
+
+    expect([serverIn(shared).replicas, serverIn(alone).replicas]).toEqual([2, 1]);
+    const headless = shared?.find(({ metadata }) => metadata.name === serverIn(shared).serviceName) ?? missing();
+    expect(headless.spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true });
+    expect(serverIn(shared).template.spec.containers[0].args).toContain(
+      '--advertise=$(POD_NAME).fleetrelay-server-replicas.$(POD_NAMESPACE).svc:9980',
+    );
+    expect(serverIn(shared).volumeClaimTemplates).toHaveLength(1);
+    const mounts = serverIn(shared).template.spec.containers[0].volumeMounts as readonly {
+      readonly mountPath: string;
+    }[];
+    for (const name of ['redis', 'relay', 'relay-tls']) {
+      expect(mounts.map(({ mountPath }) => mountPath)).toContain(`/etc/fleetrelay/secrets/${name}`);
+    }
+    expect(portsOut(shared)).toEqual([53, 53, 'http', 443, 6390]);
+    expect(portsOut(leased)).toEqual([53, 53, 'http', 443, 6390, 6443]);
+    expect(portsOut(alone)).toEqual([53, 53, 'http', 443]);
+  });
+
+  test('what a StatefulSet does not let be changed is the same in every version of the chart', async () => {
+    const labels = { 'app.kubernetes.io/name': 'fleetrelay-server', 'app.kubernetes.io/instance': 'fleetrelay' };
+    const objects = await renderChart('fleetrelay', REPLICATED.store);
+    const { selector, volumeClaimTemplates } = objects.find(({ kind }) => kind === 'StatefulSet')?.spec ?? missing();
+    expect(selector.matchLabels).toEqual(labels);
+    expect(volumeClaimTemplates[0].metadata.labels).toEqual(labels);
+  });
+
+  test('an API with TLS is advertised as such, and another address as it was said', async () => {
+    const tls = { certFile: '/a', keyFile: '/b' };
+    const argumentsWith = async (more: object) => {
+      const objects = await renderChart('fleetrelay', {
+        ...REPLICATED.store,
+        values: { ...REPLICATED.store.values, ...more },
+      });
+      const spec = objects.find(({ kind }) => kind === 'StatefulSet')?.spec ?? missing();
+      return spec.template.spec.containers[0].args.filter((arg: string) => arg.startsWith('--advertise'));
+    };
+    expect(await argumentsWith({ http: { tls, listen: { address: '0.0.0.0', port: 9999 } } })).toEqual([
+      '--advertise=https://$(POD_NAME).fleetrelay-server-replicas.$(POD_NAMESPACE).svc:9999',
+    ]);
+    expect(await argumentsWith({ replicas: { advertise: 'https://fleet.example.com' } })).toEqual([]);
+  });
+
+  test('an agent with a certificate from elsewhere demands no token', async () => {
+    const podWith = async (relay: object) => {
+      const values = { cluster: 'east', relay: { serverAddress: 'a:1', ...relay } };
+      const objects = await renderChart('fleetrelay-agent', { name: 'fleetrelay-agent', namespace: 'x', values });
+      const pod = objects.find(({ kind }) => kind === 'Deployment')?.spec.template.spec ?? missing();
+      const secrets = pod.volumes.flatMap(({ secret }: Manifest) => (secret === undefined ? [] : [secret.secretName]));
+      const files = pod.containers[0].args.filter((arg: string) => /^--(token|cert|key)-file/.test(arg));
+      return { secrets, files };
+    };
+    const certificate = ['--cert-file=/etc/fleetrelay/client/tls.crt', '--key-file=/etc/fleetrelay/client/tls.key'];
+    const token = '--token-file=/etc/fleetrelay/token/token';
+    const clientTlsSecret = { name: 'east-tls' };
+    expect(await podWith({ clientTlsSecret })).toEqual({ secrets: ['east-tls'], files: certificate });
+    expect(await podWith({ tokenSecret: { name: 't' } })).toEqual({ secrets: ['t'], files: [token] });
+    expect(await podWith({ clientTlsSecret, tokenSecret: { name: 't' } })).toEqual({
+      secrets: ['t', 'east-tls'],
+      files: [token, ...certificate],
+    });
+  });
+
   test.skipIf(noKubectl)('the component for custom resources turns them on', async () => {
     const up = '../../../../deploy/kustomize';
     const [server] = (
@@ -120,7 +206,7 @@ describe.skipIf(noHelm)('charts', () => {
           `components: [${up}/components/server-custom-resources]`,
         ].join('\n'),
       })
-    ).filter(({ kind }) => kind === 'Deployment');
+    ).filter(({ kind }) => kind === 'StatefulSet');
     const { automountServiceAccountToken, containers } = server?.spec.template.spec ?? missing();
     expect(automountServiceAccountToken).toBe(true);
     expect(containers[0].args).toContain('--custom-resources');
@@ -148,7 +234,7 @@ describe.skipIf(noHelm)('charts', () => {
         expect(other, nameOf(object)).toBeDefined();
         if (object.rules !== undefined) expect(other?.rules, nameOf(object)).toEqual(object.rules);
         if (object.subjects !== undefined) expect(other?.subjects, nameOf(object)).toEqual(object.subjects);
-        if (object.kind === 'Deployment') samePods(object, other ?? missing());
+        if (object.kind === 'Deployment' || object.kind === 'StatefulSet') samePods(object, other ?? missing());
       }
     }
   });
@@ -162,6 +248,18 @@ function agent() {
 
 function missing(): never {
   throw new Error('this is not there');
+}
+
+/** Ports that the pods may dial. */
+function portsOut(objects: readonly Manifest[] = []): readonly unknown[] {
+  const policy = objects.find(({ kind }) => kind === 'NetworkPolicy') ?? missing();
+  return policy.spec.egress.flatMap(({ ports }: { readonly ports: readonly { readonly port: unknown }[] }) =>
+    ports.map(({ port }) => port),
+  );
+}
+
+function configIn(objects: readonly Manifest[] = []): Manifest {
+  return load(new TextDecoder().decode(configOf(objects))) as Manifest;
 }
 
 /** Names of generated ConfigMaps end in a digest. */
@@ -225,7 +323,7 @@ function schemaAt(root: Schema, path: readonly string[]): Schema {
 function sample(root: Schema, path: readonly string[]): unknown {
   const schema = resolved(root, schemaAt(root, path));
   const [example] = (schema.examples ?? []) as readonly unknown[];
-  if (path.join('.') === 'relay.tls.mode') return 'none';
+  if (path.join('.') === 'relay.tls.mode') return 'insecure';
   // The chart adds the names of its Service; they are its own where certificates are given.
   if (Array.isArray(schema.enum)) return schema.enum.at(-1);
   if (schema.type === 'boolean') return schema.default !== true;
@@ -247,6 +345,18 @@ function nested(path: readonly string[], value: unknown): Record<string, unknown
   const [step = '', ...rest] = path;
   const inner = rest.length === 0 ? value : nested(rest, value);
   return step === '0' ? ([inner] as unknown as Record<string, unknown>) : { [step]: inner };
+}
+
+/** The value with what the schema demands beside what is there. */
+function withNeeded(root: Schema, schema: unknown, value: unknown): unknown {
+  const here = resolved(root, schema as Schema);
+  if (Array.isArray(value)) return value.map((item) => withNeeded(root, here.items, item));
+  if (typeof value !== 'object' || value === null) return value;
+  const properties = propertiesOf(here);
+  const members = Object.entries(value).map(([name, part]) => [name, withNeeded(root, properties[name], part)]);
+  const needed = ((here.required ?? []) as readonly string[]).filter((name) => properties[name] !== undefined);
+  const missing = needed.filter((name) => !(name in value) && here !== root);
+  return Object.fromEntries([...members, ...missing.map((name) => [name, sample(here, [name])])]);
 }
 
 /** A source needs a name and one kind of place. */

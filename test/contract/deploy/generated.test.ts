@@ -13,7 +13,13 @@ test('what is generated of deploy/ is what it is made of', async () => {
 });
 
 test('the table of rights says every rule of the manifests, and none besides', () => {
-  const components = ['agent-secrets', 'agent-rbac', 'agent-crds', 'server-custom-resources'];
+  const components = [
+    'agent-secrets',
+    'agent-rbac',
+    'agent-crds',
+    'server-custom-resources',
+    'server-kubernetes-lease',
+  ];
   const paths = ['agent/rights.yaml', ...components.map((name) => `components/${name}/rights.yaml`)];
   const rules = paths
     .flatMap((path) => objectsOf(readFileSync(join(PROJECT, 'deploy', 'kustomize', path), 'utf8')))

@@ -149,9 +149,9 @@ describe('what the image holds, as an unprivileged user who may write nowhere in
   });
 
   test.for([
-    ['serve', 'kustomize/management-server/deployment.yaml'],
+    ['serve', 'kustomize/management-server/stateful-set.yaml'],
     ['agent', 'kustomize/agent/deployment.yaml'],
-    ['serve', 'helm/fleetrelay/templates/deployment.yaml'],
+    ['serve', 'helm/fleetrelay/templates/stateful-set.yaml'],
     ['agent', 'helm/fleetrelay-agent/templates/deployment.yaml'],
   ] as const)('it knows every argument of %s in %s', async ([command, path]) => {
     const help = start([command, '--help']);
@@ -173,10 +173,10 @@ describe('what the image holds, as an unprivileged user who may write nowhere in
       'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata:\n  name: east\n',
     );
     const data = join(work, 'data');
-    const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0'];
+    const listening = ['--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--metrics', '127.0.0.1:0'];
     const server = start(['serve', '--watch', join(work, 'desired'), '--data-dir', data, ...listening]);
-    const http = await until('the server is up', async () => addressIn(server.output(), /"http":"([^"]+)"/));
-    await until('the server is ready', async () => (await fetch(`${http}/readyz`)).ok);
+    const metrics = await until('the server is up', async () => addressIn(server.output(), /"metrics":"([^"]+)"/));
+    await until('the server is ready', async () => (await fetch(`${metrics}/readyz`)).ok);
     const relay = addressIn(server.output(), /"relay":"([^"]+)"/) ?? '';
     const token = start(['cluster', 'token', 'east', '--data-dir', data]);
     expect(await token.ended).toBe(0);

@@ -3,6 +3,45 @@ import type { Release } from './rendering.ts';
 const GIT = { name: 'fleet', git: { url: 'https://git.example.com/fleet.git' } };
 export const CA = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 
+const REDIS_VALUES = {
+  sources: [GIT],
+  replicaCount: 2,
+  store: {
+    type: 'redis',
+    redis: {
+      nodes: ['redis.example.com:6390'],
+      username: 'fleetrelay',
+      passwordFile: '/etc/fleetrelay/secrets/redis/password',
+      tls: { caFile: '/etc/fleetrelay/secrets/redis/ca.crt' },
+    },
+  },
+  relay: {
+    secrets: [{ secretFile: '/etc/fleetrelay/secrets/relay/secret' }],
+    tls: {
+      certificate: {
+        certFile: '/etc/fleetrelay/secrets/relay-tls/tls.crt',
+        keyFile: '/etc/fleetrelay/secrets/relay-tls/tls.key',
+        caFile: '/etc/fleetrelay/secrets/relay-tls/ca.crt',
+      },
+    },
+  },
+  secretMounts: [
+    { name: 'redis', secretName: 'fleet-redis' },
+    { name: 'relay', secretName: 'fleet-relay' },
+    { name: 'relay-tls', secretName: 'fleet-relay-tls' },
+  ],
+};
+
+/** Several servers: the leader elected in Redis, and by a Lease of the cluster. */
+export const REPLICATED: Readonly<Record<'store' | 'kubernetes', Release>> = {
+  store: { name: 'fleetrelay', namespace: 'fleetrelay-server', values: REDIS_VALUES },
+  kubernetes: {
+    name: 'fleetrelay',
+    namespace: 'fleetrelay-server',
+    values: { ...REDIS_VALUES, replicas: { lease: 'kubernetes' } },
+  },
+};
+
 /** Sets of values that the charts are tried with: as little as possible, and as much as possible. */
 export const SERVER_RELEASES: Readonly<Record<string, Release>> = {
   least: { name: 'fleetrelay', namespace: 'fleetrelay-server', values: { sources: [GIT] } },
@@ -27,9 +66,9 @@ export const SERVER_RELEASES: Readonly<Record<string, Release>> = {
       ],
       relay: {
         listen: { address: '0.0.0.0', port: 9901 },
-        secretFile: '/etc/fleetrelay/secrets/relay/secret',
+        secrets: [{ secretFile: '/etc/fleetrelay/secrets/relay/secret' }],
         tls: {
-          mode: 'server',
+          mode: 'tls',
           certificate: {
             certFile: '/etc/fleetrelay/secrets/relay/tls.crt',
             keyFile: '/etc/fleetrelay/secrets/relay/tls.key',
@@ -37,7 +76,7 @@ export const SERVER_RELEASES: Readonly<Record<string, Release>> = {
           },
         },
       },
-      http: { tokenFile: '/etc/fleetrelay/secrets/relay/api-token' },
+      http: { people: [{ name: 'ann', role: 'operate', tokenFile: '/etc/fleetrelay/secrets/relay/api-token' }] },
       safeMode: { mode: 'off', safeStartWindowSeconds: 180 },
       policy: { guards: { maxRemovalsPerCluster: 5 } },
       bounds: { safeMode: { modes: ['strict', 'off'] } },
@@ -65,6 +104,8 @@ export const SERVER_RELEASES: Readonly<Record<string, Release>> = {
       apiToken: { existingSecret: 'api', key: 'password' },
     },
   },
+  'two replicas, the leader elected in Redis': REPLICATED.store,
+  'two replicas, the leader elected by a Lease': REPLICATED.kubernetes,
 };
 
 const AGENT = { cluster: 'east', relay: { serverAddress: 'relay.example.com:9900' } };
@@ -101,6 +142,11 @@ export const AGENT_RELEASES: Readonly<Record<string, Release>> = {
       podLabels: { team: 'fleet' },
       extraArgs: ['--log-level=warn'],
     },
+  },
+  'a certificate from elsewhere': {
+    name: 'fleetrelay-agent',
+    namespace: 'fleetrelay',
+    values: { ...AGENT, relay: { ...AGENT.relay, clientTlsSecret: { name: 'east-tls' } } },
   },
   'one replica, a public authority': {
     name: 'fleetrelay-agent',

@@ -62,6 +62,44 @@ export function storeContract(name: string, make: () => Promise<SnapshotStore>):
       await store.close();
     });
 
+    test('a check without a value decides over the batch and writes nothing', async () => {
+      const store = await make();
+      await store.write([{ key: 'claim', value: bytes('mine') }]);
+      const claim = (await store.get('claim'))?.version ?? '';
+      expect(
+        await store.write([
+          { key: 'claim', ifVersion: claim },
+          { key: 'a', value: bytes('1') },
+        ]),
+      ).toBe('written');
+      expect((await store.get('claim'))?.version).toBe(claim);
+      expect(
+        await store.write([
+          { key: 'b', ifVersion: null },
+          { key: 'a', value: null },
+        ]),
+      ).toBe('written');
+      expect(await all(store, '')).toHaveLength(1);
+      await store.write([{ key: 'claim', value: bytes('theirs') }]);
+      expect(
+        await store.write([
+          { key: 'claim', ifVersion: claim },
+          { key: 'a', value: bytes('2') },
+        ]),
+      ).toBe('conflict');
+      expect(
+        await store.write([
+          { key: 'a', value: bytes('2') },
+          { key: 'claim', ifVersion: null },
+        ]),
+      ).toBe('conflict');
+      expect(await store.get('a')).toBeUndefined();
+      expect(await store.write([{ key: 'claim', ifVersion: claim }])).toBe('conflict');
+      expect(await store.write([{ key: 'claim' }, { key: 'absent', ifVersion: null }])).toBe('written');
+      expect(await store.write([])).toBe('written');
+      await store.close();
+    });
+
     test('a list holds exactly the prefix, in key order', async () => {
       const store = await make();
       const keys = ['x/b', 'x/a', 'x/', 'x', 'y/a', 'x0', 'x/\u{ffff}', 'x/\u{1f600}', 'X/a', 'x/%', 'x/_'];
@@ -87,6 +125,38 @@ export function storeContract(name: string, make: () => Promise<SnapshotStore>):
       expect((await store.get('empty'))?.value.byteLength).toBe(0);
       expect(Buffer.compare((await store.get('every'))?.value ?? new Uint8Array(), every)).toBe(0);
       expect(Buffer.compare((await store.get('big'))?.value ?? new Uint8Array(), big)).toBe(0);
+      await store.close();
+    });
+
+    test('a large batch of large values is whole or not at all', async () => {
+      const store = await make();
+      const batch = Array.from({ length: 150 }, (_, index) => ({
+        key: `large/${String(index).padStart(4, '0')}`,
+        value: new Uint8Array(index % 3 === 0 ? 10 : 200 * 1024).fill(index),
+      }));
+      expect(await store.write([...batch, { key: 'large/0007', ifVersion: 'wrong' }])).toBe('conflict');
+      expect(await all(store, '')).toEqual([]);
+      expect(await store.write(batch)).toBe('written');
+      const listed = await all(store, 'large/');
+      expect(listed.map(({ key }) => key)).toEqual(batch.map(({ key }) => key));
+      for (const [index, { value }] of listed.entries()) {
+        expect(Buffer.compare(value, batch[index]?.value ?? new Uint8Array())).toBe(0);
+      }
+      await store.close();
+    });
+
+    test('thousands of records are listed whole, in order, by prefix', async () => {
+      const store = await make();
+      const keys = Array.from({ length: 3_500 }, (_, index) => `many/${index % 7}/${index}`);
+      for (let at = 0; at < keys.length; at += 500) {
+        await store.write(keys.slice(at, at + 500).map((key) => ({ key, value: bytes(key) })));
+      }
+      const listed = await all(store, 'many/');
+      expect(listed.map(({ key }) => key)).toEqual(keys.toSorted());
+      expect(listed.every((record) => text(record) === record.key)).toBe(true);
+      expect(await all(store, 'many/3/')).toHaveLength(500);
+      await store.write(keys.slice(0, 1_000).map((key) => ({ key, value: null })));
+      expect(await all(store, '')).toHaveLength(2_500);
       await store.close();
     });
 

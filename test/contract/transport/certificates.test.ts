@@ -1,10 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readServerCertificate } from '../../../src/adapters/tls/given-certificates.ts';
 import { ensureRelaySecret, readRelaySecret } from '../../../src/adapters/tls/relay-secret.ts';
-import { ensureServerCertificate, readServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
+import { ensureServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
+import { noOpenssl } from '../../support/openssl.ts';
 
 const NOW = Date.UTC(2026, 5, 1);
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -43,18 +46,33 @@ describe('the server certificate', () => {
     expect(Buffer.from(again.certificate)).toEqual(Buffer.from(made.certificate));
   });
 
-  test.each<[string, number, typeof NONE | { names: string[]; ips: string[] }]>([
-    ['nearly expired', NOW + 300 * DAY_MS, NONE],
-    ['expired', NOW + 400 * DAY_MS, NONE],
-    ['without a name that is wanted now', NOW, { names: ['new.example'], ips: [] }],
-  ])('that is %s is renewed by the same authority', async (_what, now, wanted) => {
+  test('that lacks a name that is wanted now is made anew by the same authority', async () => {
     const first = await ensureServerCertificate(dir, NONE, NOW);
-    const second = await ensureServerCertificate(dir, wanted, now);
+    const second = await ensureServerCertificate(dir, { names: ['new.example'], ips: [] }, NOW + DAY_MS);
     expect(Buffer.from(second.ca)).toEqual(Buffer.from(first.ca));
-    expect(second.expiresAt).toBe(now + 365 * DAY_MS);
     expect(new X509Certificate(second.certificate).verify(new X509Certificate(first.ca).publicKey)).toBe(true);
     expect(Buffer.from(second.key)).not.toEqual(Buffer.from(first.key));
   });
+
+  test('is not made anew for the rest of the life of its authority, which it cannot outlive', async () => {
+    const first = await ensureServerCertificate(dir, NONE, NOW);
+    const second = await ensureServerCertificate(dir, NONE, NOW + 270 * DAY_MS);
+    expect(Buffer.from(second.certificate)).toEqual(Buffer.from(first.certificate));
+  });
+
+  test.skipIf(noOpenssl)(
+    'of an authority of ten years, as servers once made them, is renewed and the authority goes on',
+    async () => {
+      const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', join(dir, 'ca.key')];
+      const subject = ['-subj', '/CN=fleetrelay relay CA', '-days', '3650', '-out', join(dir, 'ca.crt')];
+      execFileSync('openssl', ['req', '-x509', ...key, ...subject], { stdio: 'ignore' });
+      const start = Date.now() + DAY_MS;
+      const first = await ensureServerCertificate(dir, NONE, start);
+      const second = await ensureServerCertificate(dir, NONE, start + 300 * DAY_MS);
+      expect(second.expiresAt).toBe(Math.floor((start + 665 * DAY_MS) / 1000) * 1000);
+      expect(Buffer.from(second.ca)).toEqual(Buffer.from(first.ca));
+    },
+  );
 
   test.each(['tls.crt', 'tls.key'])('survives a crash before %s was written', async (file) => {
     const first = await ensureServerCertificate(dir, NONE, NOW);

@@ -7,13 +7,15 @@ import { createGrpcClientTransport } from '../../../src/adapters/grpc/client.ts'
 import { createGrpcServerTransport } from '../../../src/adapters/grpc/server.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
-import { ensureServerCertificate, type ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
+import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
+import { openRelayTrust, type RelayTrust } from '../../../src/adapters/tls/relay-trust.ts';
 import { TAKES_SETTINGS } from '../../../src/model/agent.ts';
 import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../../src/relay/server.ts';
 import type { RelayClient } from '../../../src/relay/session.ts';
 import { clusterToken } from '../../../src/relay/trust/token.ts';
+import { createMemoryCredentials, type MemoryCredentials } from '../../support/memory-credentials.ts';
 import { eventually } from '../../support/relay-poll.ts';
 import {
   clusterId,
@@ -33,9 +35,16 @@ const EAST = clusterName('east');
 const secret = randomBytes(32);
 const clock = createSystemClock();
 
-describe('the relay over gRPC with TLS', () => {
+/** With certificates of the server alone, and of both ends: nobody but a caller without one can tell. */
+const MODES = [
+  { mode: 'tls', clients: { type: 'none' } },
+  { mode: 'mtls', clients: { type: 'issued', lifetimeMs: 24 * 60 * 60 * 1000 } },
+] as const;
+
+describe.each(MODES)('the relay over gRPC with $mode', ({ mode, clients: issuing }) => {
   let dir: string;
-  let certificate: ServerCertificate;
+  let memory: MemoryCredentials;
+  let trusted: RelayTrust;
   let server: ObservedRelayServer;
   let owner: FakeOwner;
   let address: string;
@@ -43,11 +52,13 @@ describe('the relay over gRPC with TLS', () => {
 
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'relay-tls-'));
-    certificate = await ensureServerCertificate(dir, { names: [], ips: [] }, clock.now());
-    const { certificate: cert, key } = certificate;
-    const security = { type: 'tls', certificate: cert, key } as const;
+    memory = createMemoryCredentials();
+    trusted = await trustIn(dir);
+    const { material, stop: _, ...trust } = trusted;
+    const security = { type: 'tls', material } as const;
     const transport = createGrpcServerTransport({ host: '127.0.0.1', port: 0, security });
-    server = createRelayServer({ transport, clock, log }, { fleet: FLEET, tokens: [secret], version: '1.0.0' });
+    const options = { fleet: FLEET, tokens: [secret], mode, version: '1.0.0' };
+    server = createRelayServer({ transport, clock, log, ...trust }, options);
     owner = createFakeOwner();
     const { port } = await server.start(owner);
     address = `127.0.0.1:${port}`;
@@ -56,15 +67,21 @@ describe('the relay over gRPC with TLS', () => {
   afterEach(async () => {
     await Promise.all(clients.splice(0).map((client) => client.stop()));
     await server.drain();
+    trusted.stop();
     await rm(dir, { recursive: true });
   });
+
+  function trustIn(folder: string): Promise<RelayTrust> {
+    const wanted = { names: [], ips: [] };
+    return openRelayTrust({ clock, log }, { folder, server: { type: 'generated', wanted }, clients: issuing });
+  }
 
   function connect(options: { readonly ca?: Uint8Array; readonly token?: string } = {}): {
     readonly agent: FakeAgent;
     readonly client: RelayClient;
   } {
     const agent = createFakeAgent();
-    const security = { type: 'tls', ca: () => options.ca ?? certificate.ca } as const;
+    const security = { type: 'tls', ca: () => options.ca ?? Buffer.from(trusted.roots.current()) } as const;
     const transport = createGrpcClientTransport({ server: address, security });
     const client = createRelayClient(
       { transport, clock, random: createSystemRandom(), log },
@@ -73,6 +90,7 @@ describe('the relay over gRPC with TLS', () => {
         clusterId: clusterId('east-id'),
         instance: randomBytes(8).toString('hex'),
         token: () => options.token ?? clusterToken(secret, EAST),
+        certificates: { type: 'enrolled', store: memory.open(), requests: createCertificateRequests() },
         version: '1.0.0',
         capabilities: [TAKES_SETTINGS],
       },
@@ -105,11 +123,15 @@ describe('the relay over gRPC with TLS', () => {
     session?.settings(NO_SETTINGS);
     await eventually('settings', () => agent.settingsHeard.length === 1);
     expect(agent.settingsHeard).toEqual([NO_SETTINGS]);
+    expect(memory.held?.certificate ?? '').toMatch(mode === 'mtls' ? /BEGIN CERTIFICATE/ : /^$/);
+    await eventually('roots', () => memory.held?.roots === trusted.roots.current());
   });
 
   test('a certificate of another authority is not believed', async () => {
     const other = await mkdtemp(join(tmpdir(), 'relay-tls-'));
-    const { ca } = await ensureServerCertificate(other, { names: [], ips: [] }, clock.now());
+    const elsewhere = await trustIn(other);
+    elsewhere.stop();
+    const ca = Buffer.from(elsewhere.roots.current());
     await rm(other, { recursive: true });
     const { agent } = connect({ ca });
     await eventually('refused', () => waitingReason(agent) !== undefined);

@@ -1,11 +1,15 @@
+import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type ClientConnection,
   type ClientTransport,
+  type DialCredentials,
   type EndCode,
+  type IncomingRegistration,
   type IncomingStream,
   MAX_MESSAGE_BYTES,
   type MessageStream,
+  type RegistrationAnswer,
   type ServerTransport,
   type StreamMethod,
 } from '../../../src/ports/transport.ts';
@@ -14,6 +18,8 @@ import { eventually } from '../../support/relay-poll.ts';
 /** What a transport's suite needs: both ends of one. `client` is asked after the server has started. */
 export interface TransportUnderTest {
   readonly server: ServerTransport;
+  /** A certificate that the server believes; absent: this transport carries none. */
+  readonly identity?: NonNullable<DialCredentials['identity']>;
   client(address: { readonly host: string; readonly port: number }): ClientTransport;
 }
 
@@ -22,6 +28,10 @@ export function describeTransport(name: string, make: () => Promise<TransportUnd
   describe(`transport: ${name}`, () => {
     let under: TransportUnderTest;
     let connection: ClientConnection;
+    let dial: (identity?: TransportUnderTest['identity']) => ClientConnection;
+    let registrations: IncomingRegistration[];
+    let asked: string[];
+    let answer: RegistrationAnswer;
     let incoming: IncomingStream[];
     let stopped: boolean;
 
@@ -29,8 +39,19 @@ export function describeTransport(name: string, make: () => Promise<TransportUnd
       under = await make();
       incoming = [];
       stopped = false;
-      const address = await under.server.start((stream) => incoming.push(stream));
-      connection = under.client(address).dial();
+      const address = await under.server.start({
+        stream: (stream) => incoming.push(stream),
+        register: async (registration) => {
+          registrations.push(registration);
+          asked.push(Buffer.from((await registration.read()) ?? '').toString());
+          return answer;
+        },
+      });
+      registrations = [];
+      asked = [];
+      answer = { response: Buffer.from('certificate') };
+      dial = (identity) => under.client(address).dial(identity === undefined ? undefined : { identity, roots: '' });
+      connection = dial();
     });
 
     afterEach(async () => {
@@ -51,6 +72,40 @@ export function describeTransport(name: string, make: () => Promise<TransportUnd
       expect(server.method).toBe(method);
       expect(server.metadata).toMatchObject({ 'fleetrelay-cluster': 'east', authorization: 'Bearer abc' });
       expect(server.peer).not.toBe('');
+    });
+
+    test('a registration arrives with its metadata and the peer, and is answered', async () => {
+      const answered = await connection.register(Buffer.from('request'), { 'fleetrelay-cluster': 'east' });
+      expect(answered).toEqual({ response: expect.anything() });
+      expect(Buffer.from('response' in answered ? answered.response : '').toString()).toBe('certificate');
+      const [arrived] = registrations;
+      expect(arrived?.metadata).toMatchObject({ 'fleetrelay-cluster': 'east' });
+      expect(arrived?.peer).not.toBe('');
+      expect(asked).toEqual(['request']);
+    });
+
+    test('a registration that is refused says why', async () => {
+      answer = { refused: { code: 'unauthenticated', reason: 'WrongToken', message: 'no' } };
+      expect(await connection.register(Buffer.from('request'), {})).toEqual(answer);
+    });
+
+    test('who shows no certificate has none', async () => {
+      const { server } = await open();
+      await connection.register(Buffer.from('request'), {});
+      expect(server.certificate).toBeUndefined();
+      expect(registrations[0]?.certificate).toBeUndefined();
+    });
+
+    test('a certificate that is shown arrives with each stream and registration of its connection', async (context) => {
+      const { identity } = under;
+      if (identity === undefined) return context.skip('this transport carries none');
+      connection.close();
+      connection = dial(identity);
+      const streams = [await open('Pull'), await open('Push')];
+      await connection.register(Buffer.from('request'), {});
+      const shown = new X509Certificate(identity.certificate).raw;
+      const arrived = [...streams.map(({ server }) => server), ...registrations].map(({ certificate }) => certificate);
+      expect(arrived.map((certificate) => Buffer.from(certificate ?? '').equals(shown))).toEqual([true, true, true]);
     });
 
     test('messages arrive whole and in order, both ways', async () => {

@@ -4,31 +4,57 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createGrpcClientTransport } from '../../../src/adapters/grpc/client.ts';
 import { createGrpcServerTransport } from '../../../src/adapters/grpc/server.ts';
+import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
 import { ensureServerCertificate, type ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
+import type { Identity } from '../../support/enrolled.ts';
+import { deaf } from '../../support/relay-deaf.ts';
 import { createMemoryNetwork } from '../../support/relay-transport.ts';
+import { createTestAuthority, DAY_MS } from '../../support/test-authority.ts';
 import { describeTransport } from './suite.ts';
 
 let dir: string;
 let files: ServerCertificate;
+let callers: { readonly roots: Uint8Array; readonly east: Identity };
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'relay-transport-'));
   files = await ensureServerCertificate(dir, { names: [], ips: [] }, Date.now());
+  const times = { from: Date.now() - DAY_MS, to: Date.now() + DAY_MS };
+  const authority = await createTestAuthority(times.from, times.to);
+  const { key, request } = await createCertificateRequests().create();
+  const certificate = await authority.issue(request, { names: ['east'], ...times });
+  callers = { roots: Buffer.from(authority.root), east: { key, certificate } };
 });
 
 afterAll(() => rm(dir, { recursive: true }));
 
 describeTransport('in memory (of the tests)', () => {
   const network = createMemoryNetwork();
-  return Promise.resolve({ server: network.server, client: () => network.client });
+  return Promise.resolve({ server: network.server, identity: callers.east, client: () => network.client });
 });
 
 describeTransport('gRPC with TLS', () => {
   const { certificate, key, ca } = files;
-  const server = createGrpcServerTransport({ host: '127.0.0.1', port: 0, security: { type: 'tls', certificate, key } });
+  const server = createGrpcServerTransport({
+    host: '127.0.0.1',
+    port: 0,
+    security: { type: 'tls', material: { current: () => ({ certificate, key }) } },
+  });
   const security = { type: 'tls', ca: () => ca } as const;
   return Promise.resolve({
     server,
+    client: ({ port }) => createGrpcClientTransport({ server: `localhost:${port}`, security }),
+  });
+});
+
+describeTransport('gRPC with TLS and client certificates', () => {
+  const { certificate, key, ca } = files;
+  const material = { current: () => ({ certificate, key, clientRoots: callers.roots }) };
+  const server = createGrpcServerTransport({ host: '127.0.0.1', port: 0, security: { type: 'tls', material } });
+  const security = { type: 'tls', ca: () => ca } as const;
+  return Promise.resolve({
+    server,
+    identity: callers.east,
     client: ({ port }) => createGrpcClientTransport({ server: `localhost:${port}`, security }),
   });
 });
@@ -57,9 +83,9 @@ describe('transport: gRPC, what is its own', () => {
 
   test('a port that is taken is an error of the start', async () => {
     const first = createGrpcServerTransport({ host: '127.0.0.1', port: 0, security: insecure });
-    const { port } = await first.start(() => undefined);
+    const { port } = await first.start(deaf);
     const second = createGrpcServerTransport({ host: '127.0.0.1', port, security: insecure });
-    await expect(second.start(() => undefined)).rejects.toThrow(/EADDRINUSE/);
+    await expect(second.start(deaf)).rejects.toThrow(/EADDRINUSE/);
     await Promise.all([first.stop(), second.stop()]);
   });
 
@@ -68,9 +94,12 @@ describe('transport: gRPC, what is its own', () => {
     const transport = createGrpcServerTransport({
       host: '127.0.0.2',
       port: 0,
-      security: { type: 'tls', certificate, key },
+      security: { type: 'tls', material: { current: () => ({ certificate, key }) } },
     });
-    const { port } = await transport.start((stream) => stream.end({ code: 'done', reason: 'Hello', message: '' }));
+    const { port } = await transport.start({
+      stream: (stream) => stream.end({ code: 'done', reason: 'Hello', message: '' }),
+      register: async () => ({ refused: { code: 'refused', reason: 'NotOffered', message: '' } }),
+    });
     const dialled = async (serverName?: string): Promise<string> => {
       const security = { type: 'tls', ca: () => ca, ...(serverName === undefined ? {} : { serverName }) } as const;
       const connection = createGrpcClientTransport({ server: `127.0.0.2:${port}`, security }).dial();

@@ -34,6 +34,8 @@ export interface BuiltNode {
   readonly index: Index<unknown> | undefined;
   /** Comes from live state. */
   readonly scoped: boolean;
+  /** Comes from live state, whether its entries have a scope or not. */
+  readonly fromLive: boolean;
   /** What an outsider can change in it is told by its scope: see the law of scopes. */
   readonly closed: boolean;
   /** Reading one entry of it shows nothing that an outsider could change. */
@@ -61,7 +63,14 @@ export function buildGraph(graph: Buildable, spec: GraphSpec, options: BuildOpti
       case 'input': {
         const input = graph.input<unknown>(name, { live: node.live });
         inputs.push({ input, live: node.live });
-        nodes.push({ ...plainNode(node, name), collection: input, scoped: node.live, closed: true, readable: true });
+        nodes.push({
+          ...plainNode(node, name),
+          collection: input,
+          scoped: node.live,
+          fromLive: node.live,
+          closed: true,
+          readable: true,
+        });
         return;
       }
       case 'index':
@@ -99,7 +108,15 @@ function declareIndex(graph: Buildable, spec: IndexSpec, name: string, nodes: re
     return [`g${number % 3}`, ...(number % 5 === 0 ? [`g${(number + 1) % 3}`, 'all'] : [])];
   });
   const closed = !from.scoped || from.closed;
-  return { ...plainNode(spec, name), index, failures: index.failures, scoped: from.scoped, closed, readable: closed };
+  return {
+    ...plainNode(spec, name),
+    index,
+    failures: index.failures,
+    scoped: from.scoped,
+    fromLive: from.fromLive,
+    closed,
+    readable: closed,
+  };
 }
 
 interface BuiltRead {
@@ -107,6 +124,8 @@ interface BuiltRead {
   readonly index: Index<unknown> | undefined;
   readonly collection: Collection<unknown> | undefined;
   readonly scoped: boolean;
+  /** Comes from live state, whether its entries have a scope or not. */
+  readonly fromLive: boolean;
   readonly readable: boolean;
   readonly address: 'own' | 'fixed' | 'computed';
   readonly count: boolean;
@@ -121,7 +140,7 @@ function builtReads(spec: DerivedSpec, nodes: readonly BuiltNode[]): BuiltRead[]
     // Who loses a contested key is told by what others give, inside the reader's scope or not.
     const readable = node.readable && (!isFailures || !node.scoped || node.closed);
     const index = collection === undefined ? node.index : undefined;
-    return { target, index, collection, scoped: node.scoped, readable, address, count };
+    return { target, index, collection, scoped: node.scoped, fromLive: node.fromLive, readable, address, count };
   });
 }
 
@@ -138,11 +157,13 @@ function declareDerived(
   const joins = spec.kind === 'join' && rightNode.collection !== from;
   const reads = builtReads(spec, nodes);
   const scopedPrimary = fromNode.scoped || (joins && rightNode.scoped);
-  const declaresScope = spec.scoped || (!scopedPrimary && reads.some((read) => read.scoped));
+  const declaresScope = !spec.seesAll && (spec.scoped || (!scopedPrimary && reads.some((read) => read.scoped)));
+  const fromLive = fromNode.fromLive || (joins && rightNode.fromLive) || reads.some((read) => read.fromLive);
   const declaration = {
     name,
     reads: reads.map(({ target }) => target),
-    ...(declaresScope ? { scope: scopeFunction(spec, reads, scopedPrimary) } : {}),
+    ...(declaresScope ? { scope: scopeFunction(spec, reads, fromNode.fromLive || (joins && rightNode.fromLive)) } : {}),
+    ...(spec.seesAll ? { seesAll: true as const } : {}),
     compute: computeFunction(spec, name, reads, silent),
     ...(spec.equals === 'default' ? {} : { equals: spec.equals === 'text' ? sameText : throwing }),
   };
@@ -161,9 +182,11 @@ function declareDerived(
     ...plainNode(spec, name),
     collection,
     failures: collection.failures,
-    scoped: scopedPrimary || declaresScope,
-    closed: pure && alone && spec.kind !== 'gather',
-    readable: pure,
+    scoped: !spec.seesAll && (scopedPrimary || declaresScope),
+    fromLive,
+    // What somebody says who sees everything changes with everything, and so does whoever reads it.
+    closed: pure && alone && spec.kind !== 'gather' && !(spec.seesAll && fromLive),
+    readable: pure && !(spec.seesAll && fromLive),
   };
 }
 
@@ -172,12 +195,13 @@ function isOwnScope(node: BuiltNode): boolean {
   return !node.scoped || node.spec.kind === 'input';
 }
 
-function scopeFunction(spec: DerivedSpec, reads: readonly BuiltRead[], scopedPrimary: boolean) {
+function scopeFunction(spec: DerivedSpec, reads: readonly BuiltRead[], livePrimary: boolean) {
   return (entry: EntryAddress & { value?: unknown }, read: Reader): string[] => {
     const { partition, key } = entry;
-    let number = numberOf(spec.salt, partition, key, scopedPrimary ? undefined : entry);
-    for (const { collection, scoped } of reads) {
-      if (collection !== undefined && !scoped) number = numberOf(number, read.get(collection, partition, key));
+    let number = numberOf(spec.salt, partition, key, livePrimary ? undefined : entry);
+    for (const { collection, scoped, fromLive } of reads) {
+      if (collection !== undefined && !scoped && !fromLive)
+        number = numberOf(number, read.get(collection, partition, key));
     }
     if (spec.throwsOneIn > 0 && number % (4 * spec.throwsOneIn) === 0) throw new Error('no scope');
     return clusters.filter((_cluster, at) => ((number >> at) & 1) === 1).reverse();

@@ -44,6 +44,8 @@ interface Table {
 }
 
 const nowhere: ReadonlySet<string> = new Set();
+/** Of whoever sees everything. */
+const everything: ReadonlySet<string> = new Set();
 
 function id(partition: string, key: string): string {
   return JSON.stringify([partition, key]);
@@ -59,7 +61,7 @@ function union(...sets: readonly Iterable<string>[]): ReadonlySet<string> {
 }
 
 function inside(inner: ReadonlySet<string>, outer: ReadonlySet<string>): boolean {
-  return [...inner].every((cluster) => outer.has(cluster));
+  return outer === everything || [...inner].every((cluster) => outer.has(cluster));
 }
 
 function shown({ partition, key }: EntryAddress): string {
@@ -85,7 +87,7 @@ export function createOracle(): Oracle {
 
   const see = (table: Table, partition: string, key: string, scope: ReadonlySet<string>): unknown => {
     const row = table.rows.get(id(partition, key));
-    if (row === undefined || (table.live && !scope.has(partition))) return undefined;
+    if (row === undefined || (table.live && scope !== everything && !scope.has(partition))) return undefined;
     if (inside(row.scope, scope)) return row.value;
     const given = row.given.filter((one) => inside(one.scope, scope));
     if (given.length === 0) return undefined;
@@ -116,6 +118,7 @@ export function createOracle(): Oracle {
     primaries: () => { entry: EntryAddress; scope: ReadonlySet<string> }[],
     scopeFunction: ((entry: never, read: Reader) => Iterable<string>) | undefined,
     compute: (entry: never, read: Reader, emit: (partition: string, key: string, value: unknown) => void) => void,
+    seesAll: boolean,
   ): Derived<never> => {
     const [table, handle] = open<never>(name, kind);
     const [failed, failures] = open<Failure>(`${name}/failures`, 'one');
@@ -127,11 +130,11 @@ export function createOracle(): Oracle {
       for (const { entry, scope: inherited } of primaries().sort((a, b) => byAddress(a.entry, b.entry))) {
         computed += 1;
         const { partition, key } = entry;
-        let scope = inherited;
+        let scope = seesAll ? nowhere : inherited;
         const emitted: { at: EntryAddress; value: unknown }[] = [];
         try {
-          scope = union(inherited, scopeFunction?.(entry as never, readerOf(nowhere)) ?? []);
-          compute(entry as never, readerOf(scope), (toPartition, toKey, value) => {
+          if (!seesAll) scope = union(inherited, scopeFunction?.(entry as never, readerOf(nowhere)) ?? []);
+          compute(entry as never, readerOf(seesAll ? everything : scope), (toPartition, toKey, value) => {
             emitted.push({ at: { partition: toPartition, key: toKey }, value });
           });
           if (kind === 'one') refuseTwice(emitted.map(({ at }) => at));
@@ -182,8 +185,8 @@ export function createOracle(): Oracle {
 
   const deriveAs = <Source, Result>(kind: 'one' | 'list', derivation: Derivation<Source, Result>): Derived<never> => {
     const from = tableOf(derivation.from);
-    const { name, scope, compute } = derivation;
-    return node(name, kind, () => rowsAsPrimaries(from), scope as never, compute as never);
+    const { name, scope, compute, seesAll } = derivation;
+    return node(name, kind, () => rowsAsPrimaries(from), scope as never, compute as never, seesAll === true);
   };
 
   return {
@@ -210,7 +213,8 @@ export function createOracle(): Oracle {
     },
     derive: (derivation) => deriveAs('one', derivation) as never,
     gather: (derivation) => deriveAs('list', derivation) as never,
-    join: <Left, Right, Result>({ name, left, right, scope, compute }: JoinDerivation<Left, Right, Result>) => {
+    join: <Left, Right, Result>(derivation: JoinDerivation<Left, Right, Result>) => {
+      const { name, left, right, scope, compute, seesAll } = derivation;
       const [leftTable, rightTable] = [tableOf(left), tableOf(right)];
       const primaries = () => {
         const addresses = new Map([...rightTable.rows, ...leftTable.rows]);
@@ -223,7 +227,7 @@ export function createOracle(): Oracle {
           };
         });
       };
-      return node(name, 'one', primaries, scope as never, compute as never) as Derived<Result>;
+      return node(name, 'one', primaries, scope as never, compute as never, seesAll === true) as Derived<Result>;
     },
     index: <Value>(name: string, from: Collection<Value>, groupsOf: (entry: Entry<Value>) => Iterable<string>) => {
       const table = tableOf(from);

@@ -32,6 +32,8 @@ export type NodeSpec =
       readonly fromFailures: boolean;
       readonly reads: readonly ReadSpec[];
       readonly scoped: boolean;
+      /** Sees everything, and is where scopes end. */
+      readonly seesAll: boolean;
       readonly emission: Emission;
       /** Values are one of so few that recomputing often gives the same. */
       readonly coarse: boolean;
@@ -85,6 +87,7 @@ export function graphSpecs({ throwing = true, readsFailures = true }: Limits = {
     fromFailures: seldom,
     reads: fc.array(read, { maxLength: 3 }),
     scoped: fc.boolean(),
+    seesAll: fc.constantFrom(false, false, false, true),
     emission: fc.constantFrom<Emission>('own', 'own', 'spread', 'collide', 'collide', 'seldom', 'twice'),
     coarse: fc.boolean(),
     throwsOneIn,

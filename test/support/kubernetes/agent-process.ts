@@ -77,7 +77,8 @@ export async function startReplicatedFleet(
     const name = folder.split('/').at(-1);
     const data = ['--data-dir', join(folder, 'agent'), '--health-port', '127.0.0.1:0'];
     const agentArgs = ['--kubeconfig', plane.kubeconfig(name), ...data];
-    return { agentArgs, live: refuse, edit: refuse, remove: refuse, pause: refuse, takeAway: refuse };
+    const nothing = { live: refuse, edit: refuse, remove: refuse, put: refuse, owned: refuse };
+    return { agentArgs, ...nothing, pause: refuse, takeAway: refuse };
   };
   const clusters = { take, release: () => undefined, stop: async () => undefined };
   const fleet = await startFleet(files, { clusters });

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
 import { agentKubeconfig } from '../../../src/compose/demo/agent-identity.ts';
-import type { ClusterKind, ClusterPool, TestCluster } from '../test-clusters.ts';
+import { objectOf } from '../../../src/model/json-fields.ts';
+import { type ClusterKind, type ClusterPool, nameOf, type OwnedObject, type TestCluster } from '../test-clusters.ts';
 import { type ApiRequests, createApiRequests } from './api-request.ts';
 import { noKubernetes } from './binaries.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
@@ -88,6 +89,7 @@ const COLLECTIONS: Readonly<Record<string, { readonly api: string; readonly reso
   ConfigMap: { api: '/api/v1', resource: 'configmaps' },
   Secret: { api: '/api/v1', resource: 'secrets' },
   Service: { api: '/api/v1', resource: 'services' },
+  'EndpointSlice.discovery.k8s.io': { api: '/apis/discovery.k8s.io/v1', resource: 'endpointslices' },
   Namespace: { api: '/api/v1', resource: 'namespaces' },
   'Deployment.apps': { api: '/apis/apps/v1', resource: 'deployments' },
   'Lease.coordination.k8s.io': { api: '/apis/coordination.k8s.io/v1', resource: 'leases' },
@@ -120,6 +122,8 @@ function createKubernetesTestCluster({ plane, api, agentConfig }: Pooled, folder
       if (status !== 200) throw new Error(`${object} cannot be edited: ${JSON.stringify(body)}`);
     },
     remove: async (object) => void (await api.send('DELETE', objectPath(object))),
+    put: (object) => api.apply(objectPath(nameOf(object)), object),
+    owned: () => ownedBy(api),
     pause: async (on) => {
       const annotations = { 'fleetrelay.dev/paused': on ? 'true' : null };
       const patch = { metadata: { annotations } };
@@ -130,6 +134,21 @@ function createKubernetesTestCluster({ plane, api, agentConfig }: Pooled, folder
       return () => plane.startApiServer();
     },
   };
+}
+
+async function ownedBy(api: ApiRequests): Promise<ReadonlyMap<string, OwnedObject>> {
+  const owned = new Map<string, OwnedObject>();
+  for (const [name, { api: root, resource }] of Object.entries(COLLECTIONS)) {
+    const { status, body } = await api.send('GET', `${root}/${resource}?labelSelector=fleetrelay.dev/fleet`);
+    if (status !== 200) throw new Error(`the API server said ${status} of all ${resource}`);
+    const apiVersion = root.replace(/^\/apis?\//, '');
+    for (const item of body.items) {
+      const value = { apiVersion, kind: name.split('.')[0], ...item };
+      if (objectOf(value.metadata.annotations)['fleetrelay.dev/object'] === undefined) continue;
+      owned.set(nameOf(value), { value, version: value.metadata.resourceVersion });
+    }
+  }
+  return owned;
 }
 
 /** As a person would read it; what an API server keeps for itself is not shown, its resourceVersion is. */
@@ -150,7 +169,13 @@ async function makeUsable({ plane, api }: Pooled): Promise<void> {
 
 async function empty(api: ApiRequests): Promise<void> {
   for (const namespace of [NAMESPACE, AGENT_NAMESPACE]) {
-    for (const kind of ['ConfigMap', 'Secret', 'Service', 'Lease.coordination.k8s.io']) {
+    for (const kind of [
+      'ConfigMap',
+      'Secret',
+      'Service',
+      'EndpointSlice.discovery.k8s.io',
+      'Lease.coordination.k8s.io',
+    ]) {
       await api.send('DELETE', objectPath(`${kind}/${namespace}/`).slice(0, -1));
     }
     await api.send('PATCH', `/api/v1/namespaces/${namespace}`, UNMARKED, 'application/merge-patch+json');

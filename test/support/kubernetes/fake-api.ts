@@ -36,6 +36,8 @@ export function createFakeApi(): FakeApi {
           : refused(404, 'NotFound', `namespaces "${namespace}" not found`);
       case 'PUT':
         return replace(request.path, body);
+      case 'PATCH':
+        return apply(request.path, namespace, body);
       case 'DELETE':
         return remove(request.path, body);
       default:
@@ -84,6 +86,19 @@ export function createFakeApi(): FakeApi {
       canonicalJson({ ...object, metadata: { ...metaOf(object), resourceVersion: '' } });
     if (same(before) === same({ ...body, metadata: { ...meta, uid: was.uid } })) return ok(200, before);
     return ok(200, store(path, body, { uid: was.uid }));
+  }
+
+  /** Server-side apply, as far as it makes what is not there: on what is there every field is somebody else's. */
+  function apply(path: string, namespace: string, body: JsonObject): KubeAnswer {
+    const before = objects.get(path);
+    if (before === undefined) {
+      return namespaces.has(namespace)
+        ? create(path, body)
+        : refused(404, 'NotFound', `namespaces "${namespace}" not found`);
+    }
+    return canonicalJson(before.data ?? null) === canonicalJson(body.data ?? null)
+      ? ok(200, before)
+      : refused(409, 'Conflict', 'Apply failed with 1 conflict');
   }
 
   function remove(path: string, { preconditions }: JsonObject): KubeAnswer {

@@ -4,7 +4,7 @@ import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { must } from '../../../src/model/result.ts';
 import { silentLog } from '../silent-log.ts';
-import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 
 /** A real API server whose tests each have a namespace for themselves. */
 export interface OwnNamespaces {
@@ -14,8 +14,8 @@ export interface OwnNamespaces {
   stop(): Promise<void>;
 }
 
-export async function startOwnNamespaces(): Promise<OwnNamespaces> {
-  const plane = await startControlPlane();
+export async function startOwnNamespaces(options: ControlPlaneOptions = {}): Promise<OwnNamespaces> {
+  const plane = await startControlPlane(options);
   const deps = { clock: createSystemClock(), random: createSystemRandom(), log: silentLog };
   const { client } = must(await connectKube(deps, { kubeconfig: plane.kubeconfig(), userAgent: 'test' }));
   let made = 0;

@@ -92,6 +92,27 @@ test.each([
   expect(await server.say({ upserts: [b] })).toEqual({ accepted: true });
 });
 
+test('a delta of an earlier admission is refused; one that says none, of the same or of a later one is not', async () => {
+  const { server } = await createConnectedWorld();
+  const admitted = { epoch: 7, sequence: 3 };
+  expect(await server.say({ upserts: [a], forged: { admitted } })).toEqual({ accepted: true });
+  expect(server.holding().admitted).toEqual(admitted);
+  for (const earlier of [
+    { epoch: 7, sequence: 2 },
+    { epoch: 6, sequence: 99 },
+  ]) {
+    const refused = await server.say({ upserts: [b], forged: { admitted: earlier } });
+    expect(refused).toMatchObject({ accepted: false, reason: 'AdmissionBehind' });
+    expect(server.holding().admitted).toEqual(admitted);
+  }
+  expect(await server.say({ upserts: [b], forged: { admitted } })).toEqual({ accepted: true });
+  expect(await server.say({ removals: [keyB], forged: { admitted: { epoch: 8, sequence: 1 } } })).toEqual({
+    accepted: true,
+  });
+  expect(await server.say({ upserts: [b] })).toEqual({ accepted: true });
+  expect(server.holding()).not.toHaveProperty('admitted');
+});
+
 test('a delta that cannot be made durable is not accepted and leaves nothing', async () => {
   const { server, cluster, disk, settle } = await createConnectedWorld();
   disk.fault = new Error('disk full');
@@ -166,14 +187,16 @@ test('namespaces come first and go last, and stay while something held lies in t
 });
 
 test('drift is put back: a changed and a removed object, also without a server', async () => {
-  const { server, cluster, settle } = await createConnectedWorld();
+  const { server, cluster, agent, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();
+  expect(agent.health().driftPutBack).toEqual({ changed: 0, removed: 0 });
   server.connect('waiting');
   cluster.personPuts(keyA, configMap('a', 'drift'));
   cluster.personRemoves(keyB);
   await settle();
   expect([cluster.objects.get(keyA)?.value, cluster.objects.get(keyB)?.value]).toEqual([a, b]);
+  expect(agent.health().driftPutBack).toEqual({ changed: 1, removed: 1 });
   expect(server.results).toHaveLength(2);
 });
 
@@ -265,6 +288,17 @@ test('what was derived from live state is not discovered, what came from a sourc
   expect([...(server.inputs.at(-1)?.objects.keys() ?? [])].sort()).toEqual([keyA, '/ConfigMap/web/theirs']);
   expect(server.inputs.at(-1)?.kinds).toContainEqual({ kind: 'apps/Deployment', state: 'unknown', message: '' });
   expect(cluster.objects.get(keyB)?.stamp?.scope).toEqual(['east']);
+});
+
+test('what somebody else has goes on being discovered when a derived object of its name is sent', async () => {
+  const { server, cluster, settle } = await createConnectedWorld();
+  cluster.personPuts(keyA, configMap('a', 'theirs'));
+  await settle();
+  await server.say({ upserts: [a] });
+  await server.say({ touches: [{ key: keyA, scope: ['east' as ClusterName] }] });
+  await settle();
+  expect(server.lastResults()[keyA]).toMatch(/^conflict /);
+  expect([...(server.inputs.at(-1)?.objects.keys() ?? [])]).toEqual([keyA]);
 });
 
 test('values of Secrets do not leave the cluster', async () => {

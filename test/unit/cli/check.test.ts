@@ -7,6 +7,11 @@ import { runServer } from '../../support/running-server.ts';
 import { clusterView, fakeApi, fleetView } from '../../support/server-api.ts';
 
 const source = fleetView().sources[0];
+const safeMode = {
+  mode: 'scoped',
+  causes: [{ cluster: 'west', reason: 'SnapshotMissing', message: 'no input snapshot of it is here' }],
+} as const;
+
 const well = fleetView({
   clusters: [clusterView('east')],
   heldRemovals: [],
@@ -71,7 +76,7 @@ describe('what is wrong is named with a way out:', () => {
     ],
     ['disconnected', east({ connected: false }), 'AgentDisconnected', /fleetrelay check --context/],
     ['another id', east({ connected: false, trouble: bound }), 'AgentRefused', /^fleetrelay cluster replace east$/],
-    ['a delta that is not taken', east({ trouble: 'too large' }), 'DeltaRejected', /log of the agent of east/],
+    ['a delta that is not taken', east({ trouble: 'too large' }), 'Blocked', /log of the agent of east/],
     ['not warm', east({ warm: false }), 'NotWarm', /^$/],
     ['unknown kinds', east({ conditions: [condition('Discovered', 'KindsUnknown')] }), 'KindsUnknown', /excludedKinds/],
     [
@@ -89,6 +94,7 @@ describe('what is wrong is named with a way out:', () => {
       /write access/,
     ],
     ['held removals', { ...well, heldRemovals: fleetView().heldRemovals }, 'RemovalsHeld', /fleetrelay approve a{12}$/],
+    ['a cluster that safe mode waits for', { ...well, safeMode }, 'SnapshotMissing', /its agent/],
     ['a bad file', { ...well, diagnostics: fleetView().diagnostics }, 'YamlSyntax', /^$/],
   ];
   test.each(cases)('%s', (_name, fleet, reason, fix) => {

@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type CliRun, runCli } from '../../support/cli.ts';
+import { createPeopleAuthority, type PeopleAuthority } from '../../support/people-tls.ts';
 import { type RunningServer, runServer } from '../../support/running-server.ts';
 import { fakeApi, fleetView, HELD_DIGEST } from '../../support/server-api.ts';
 
@@ -13,7 +17,8 @@ afterEach(async () => {
 });
 
 async function server(api = fakeApi(), token?: string) {
-  const started = await runServer({ api }, token === undefined ? {} : { token });
+  const people = token === undefined ? [] : [{ name: 'ann', role: 'operate', token } as const];
+  const started = await runServer({ api }, { people });
   running.push(started);
   const ask = (line: string, env: Record<string, string> = {}): Promise<CliRun> =>
     runCli(line.split(' '), { env: { FLEETRELAY_API: started.url, FLEETRELAY_USER: 'ann', ...env } });
@@ -50,6 +55,45 @@ describe('status', () => {
     const answer = await ask('status');
     expect(answer.code).toBe(code);
     expect(answer.out).toContain(` ${health} `);
+  });
+
+  test('says who safe mode waits for, and is then not well', async () => {
+    const message = 'no input snapshot of it is here. Ways out: bring its agent back';
+    const causes = [{ cluster: 'west', reason: 'SnapshotMissing', message }];
+    const quiet = { heldRemovals: [], diagnostics: [], clusters: [] };
+    const { ask } = await server(fakeApi(fleetView({ ...quiet, safeMode: { mode: 'strict', causes } })));
+    const { code, out } = await ask('status');
+    expect(code).toBe(1);
+    expect(out).toContain(`safe mode (strict): west: ${message}`);
+  });
+
+  test.each([
+    [false, 0],
+    [true, 1],
+  ])('tells of certificates of the server that end; one that has (%s): exit code %i', async (over, code) => {
+    const ending = { what: 'server', expiresAt: '2026-02-01T00:00:00.000Z', over, message: 'it ends' } as const;
+    const quiet = { heldRemovals: [], diagnostics: [], clusters: [] };
+    const { ask } = await server(fakeApi(fleetView({ ...quiet, endingCertificates: [ending] })));
+    const answer = await ask('status');
+    expect([answer.code, answer.out]).toEqual([code, expect.stringContaining('certificate: it ends\n')]);
+  });
+
+  test.each([
+    [{ leads: true, leader: { id: 'a_1', address: null } }, '', 'server a_1 leads; 2 of this fleet are heard', 0],
+    [
+      { leads: false, leader: { id: 'b_2', address: 'http://b:9980' } },
+      '',
+      'server a_1 follows b_2 (http://b:9980), which knows what is held; 2 of this fleet are heard',
+      0,
+    ],
+    [{ leads: false, leader: null }, 'no replica leads just now', 'server a_1: no replica leads just now; 2', 1],
+  ])('says what the server is among several: %j', async (role, trouble, line, code) => {
+    const replica = { id: 'a_1', ...role, admitted: { epoch: 1, sequence: 2 }, alive: 2, trouble };
+    const { ask } = await server(fakeApi(fleetView({ heldRemovals: [], diagnostics: [], clusters: [], replica })));
+    const answer = await ask('status');
+    expect(answer.out).toContain(line);
+    expect(answer.code).toBe(code);
+    expect(JSON.parse((await ask('status -o json')).out).replica).toEqual(replica);
   });
 
   test('prints what the server said as JSON and YAML', async () => {
@@ -149,6 +193,166 @@ describe('a token', () => {
     expect(await ask('status --api-token-file /nowhere')).toMatchObject({
       code: 2,
       err: expect.stringContaining('ENOENT'),
+    });
+  });
+});
+
+test('cluster and source are suspended and resumed', async () => {
+  const { api, url } = await server();
+  const env = { FLEETRELAY_API: url, FLEETRELAY_USER: 'ann' };
+  const ask = (...args: string[]): Promise<CliRun> => runCli(args, { env });
+  const suspended = await ask('cluster', 'suspend', 'east', '--reason', 'being moved');
+  expect(suspended).toMatchObject({ code: 0, out: expect.stringContaining('fleetrelay cluster resume east') });
+  expect((await ask('cluster', 'resume', 'east', '-o', 'json')).out).toContain('"suspended": null');
+  const source = await ask('source', 'suspend', 'main', '--as', 'bob');
+  expect(source.out).toMatch(/^main +synced, suspended /m);
+  expect((await ask('source', 'resume', 'main')).code).toBe(0);
+  expect((await ask('source', 'resume', 'nowhere')).code).toBe(5);
+  expect(api.calls).toEqual([
+    'suspend cluster east by ann: being moved',
+    'resume cluster east by ann',
+    'suspend source main by bob: ',
+    'resume source main by ann',
+    'resume source nowhere by ann',
+  ]);
+});
+
+test('a fleet with something suspended is not well', async () => {
+  const suspended = { by: 'ann', at: '2026-01-02T03:04:05Z', reason: '' };
+  const [main] = fleetView().sources;
+  const well = { heldRemovals: [], diagnostics: [], clusters: [] };
+  if (main === undefined) throw new Error('the fleet has no source');
+  const { ask } = await server(fakeApi(fleetView({ ...well, sources: [{ ...main, suspended }] })));
+  expect((await ask('status')).code).toBe(1);
+});
+
+describe('audit', () => {
+  test('shows who did what', async () => {
+    const { ask } = await server(fakeApi(), TOKEN);
+    const env = { FLEETRELAY_API_TOKEN: TOKEN };
+    expect((await ask('audit', env)).out).toBe('nothing was asked to be done yet\n');
+    await ask('cluster replace west', env);
+    const { out } = await ask('audit', env);
+    expect(out).toMatch(/ ann +token +127\.0\.0\.1 +asked +clusters\/west\/replace/);
+    expect(out).toMatch(/ ann +token +127\.0\.0\.1 +done +clusters\/west\/replace/);
+    expect(JSON.parse((await ask('audit --limit 1 -o json', env)).out)).toMatchObject([{ who: 'ann', stage: 'done' }]);
+    expect((await ask('audit --limit 0', env)).code).toBe(2);
+  });
+});
+
+describe('of several servers', () => {
+  const told = (leader: string | null) => {
+    const elsewhere = { ok: false, kind: 'notLeader', message: 'this replica does not lead', leader } as const;
+    return {
+      ...fakeApi(),
+      elsewhere: () => elsewhere,
+      removals: () => [],
+      approve: async () => elsewhere,
+      replaceCluster: async () => elsewhere,
+    };
+  };
+
+  test('what is held is asked of the leader, who alone judges it', async () => {
+    const leader = await server();
+    const [held] = leader.api.removals();
+    const follower = await server(told(leader.url));
+    expect((await follower.ask('approve --list')).out).toContain(held?.digest.slice(0, 8));
+    expect((await follower.ask(`approve ${held?.digest.slice(0, 12)}`)).code).toBe(0);
+    expect(leader.api.calls).toEqual([`approve ${held?.digest} by ann`]);
+  });
+
+  test('the leader is asked, once', async () => {
+    const leader = await server();
+    for (const address of [leader.url, new URL(leader.url).host]) {
+      const follower = await server(told(address));
+      expect((await follower.ask('cluster replace west')).code).toBe(0);
+    }
+    expect(leader.api.calls).toEqual(['replace west by ann', 'replace west by ann']);
+    const another = await server(told(leader.url));
+    const chain = await server(told(another.url));
+    expect(await chain.ask('cluster replace west')).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('not lead'),
+    });
+  });
+
+  test('nobody shows a token to another machine in plain text because a server says so', async () => {
+    const { url } = await server(told('http://192.0.2.1:9980'));
+    const env = { FLEETRELAY_API: url, FLEETRELAY_API_TOKEN: 'the-token-of-ann-here' };
+    expect(await runCli(['cluster', 'replace', 'west'], { env })).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('not lead'),
+    });
+  });
+
+  test('that know no leader refuse', async () => {
+    const { ask } = await server(told(null));
+    expect(await ask('cluster replace west')).toMatchObject({ code: 4, err: expect.stringContaining('not lead') });
+  });
+});
+
+describe('over TLS', () => {
+  let folder = '';
+  let authority: PeopleAuthority;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'client-tls-'));
+    authority = await createPeopleAuthority();
+    const { certificate, key } = await authority.person('CN=carol,O=fleetrelay:operate');
+    for (const [name, text] of Object.entries({ 'ca.pem': authority.ca, 'own.pem': certificate, 'own.key': key })) {
+      writeFileSync(join(folder, name), text);
+    }
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const secure = async (api = fakeApi()) => {
+    const tls = { ...(await authority.server()), clientCa: authority.ca };
+    const started = await runServer({ api }, { tls });
+    running.push(started);
+    return { api, started };
+  };
+  const flags = ['--api-ca-file', 'ca.pem', '--api-cert-file', 'own.pem', '--api-key-file', 'own.key'];
+  const inFolder = (args: readonly string[]) => args.map((arg) => (/\.(pem|key)$/.test(arg) ? join(folder, arg) : arg));
+
+  test('a client certificate names the caller', async () => {
+    const { api, started } = await secure();
+    const args = ['cluster', 'replace', 'west', '--api', started.url];
+    expect((await runCli([...args, ...inFolder(flags)])).code).toBe(0);
+    const env = {
+      FLEETRELAY_API_CA_FILE: join(folder, 'ca.pem'),
+      FLEETRELAY_API_CERT_FILE: join(folder, 'own.pem'),
+      FLEETRELAY_API_KEY_FILE: join(folder, 'own.key'),
+    };
+    expect((await runCli(args, { env })).code).toBe(0);
+    expect(api.calls).toEqual(['replace west by carol', 'replace west by carol']);
+    expect((await runCli([...args, ...inFolder(flags.slice(0, 2))])).code).toBe(4);
+  });
+
+  test('a server that nobody vouches for is not asked', async () => {
+    const { started } = await secure();
+    expect(await runCli(['status', '--api', started.url])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('--api-ca-file'),
+    });
+  });
+
+  test('nobody is sent on from there to where everybody can listen', async () => {
+    const leader = await server();
+    const message = 'this replica does not lead';
+    const replaceCluster = async () => ({ ok: false, kind: 'notLeader', message, leader: leader.url }) as const;
+    const { started } = await secure({ ...fakeApi(), replaceCluster } as ReturnType<typeof fakeApi>);
+    const args = ['cluster', 'replace', 'west', '--api', started.url];
+    expect((await runCli([...args, ...inFolder(flags)])).code).toBe(4);
+    expect(leader.api.calls).toEqual([]);
+  });
+
+  test.each([
+    ['a key without a certificate', ['--api-key-file', 'own.key'], 'belong together'],
+    ['a file that is not there', ['--api-ca-file', 'none.pem'], 'ENOENT'],
+    ['something else than PEM', ['--api-ca-file', 'text.pem'], 'is no PEM file'],
+  ])('%s is a usage error', async (_, args, complaint) => {
+    writeFileSync(join(folder, 'text.pem'), 'hello');
+    expect(await runCli(['status', ...inFolder(args)])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(complaint),
     });
   });
 });

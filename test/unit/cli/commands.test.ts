@@ -27,6 +27,11 @@ describe('a wrong command line exits with 2 and', () => {
     [['serve', '--watch', '.', '--context', 'here'], 'add --custom-resources'],
     [['serve', '--watch', '.', '--http', 'nowhere'], 'is not HOST:PORT'],
     [['serve', '--watch', '.', '--tls-cert-file', 'a'], 'belong together'],
+    [['serve', '--watch', '.', '--insecure-listen-anywhere'], 'needs --insecure'],
+    [['serve', '--watch', '.', '--store', 'mysql://a'], 'sqlite:PATH'],
+    [['serve', '--watch', '.', '--store', 'redis://a,b'], 'no HOST:PORT'],
+    [['serve', '--watch', '.', '--replicas', '3'], 'one, several'],
+    [['serve', '--watch', '.', '--advertise', 'http://a:b@c'], 'without user and password'],
     [['agent', '--cluster', 'East', '--server', 'a:1', '--directory', 'd'], 'lower-case'],
     [['agent', '--cluster', 'east', '--server', '9900', '--directory', 'd'], 'HOST:PORT of the server'],
     [['agent', '--cluster', 'east', '--server', 'a:1', '--directory', 'd'], 'fleetrelay cluster token east'],
@@ -55,6 +60,9 @@ describe('a wrong command line exits with 2 and', () => {
 });
 
 test('a password in the repository’s address is refused and not repeated', async () => {
+  const store = await runCli(['serve', '--watch', '.', '--store', 'redis://ann:sesame@example.com']);
+  expect(store).toMatchObject({ code: 2, err: expect.stringContaining('--store-password-file') });
+  expect(store.err).not.toContain('sesame');
   const { code, err } = await runCli(['serve', '--repo', 'https://ann:sesame@example.com/x.git']);
   expect(code).toBe(2);
   expect(err).toContain('--repo-token-file');
@@ -113,11 +121,43 @@ describe('the long-running commands', () => {
           pollSeconds: 5,
           http: { host: '::1', port: 0 },
           tlsNames: ['a', 'b'],
+          relaySecretFiles: [],
           insecure: false,
+          insecureListenAnywhere: false,
           logLevel: 'info',
         },
       ],
     ]);
+  });
+
+  test.each([
+    ['memory', { type: 'memory' }],
+    ['sqlite:./a b', { type: 'sqlite', path: './a b' }],
+    ['redis://r', { type: 'redis', nodes: [{ host: 'r', port: 6379 }], database: 0, prefix: 'fleetrelay' }],
+    [
+      'rediss://ann@[::1]:7/3',
+      {
+        type: 'redis',
+        nodes: [{ host: '::1', port: 7 }],
+        username: { type: 'text', text: 'ann' },
+        database: 3,
+        tls: {},
+        prefix: 'fleetrelay',
+      },
+    ],
+  ])('serve reads the store %s', async (text, store) => {
+    const roots = recordingRoots();
+    expect((await runCli(['serve', '--watch', '.', '--store', text], { roots })).code).toBe(0);
+    expect(roots.calls).toMatchObject([['serve', { store }]]);
+  });
+
+  test('serve does not start where certificates of servers were not to be checked', async () => {
+    const roots = recordingRoots();
+    const name = 'RELAY_DISABLE_SERVER_CERTIFICATE_VALIDATION';
+    const { code, err } = await runCli(['serve', '--watch', '.'], { roots, env: { [name]: 'true' } });
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(name) });
+    expect(roots.calls).toEqual([]);
+    expect((await runCli(['serve', '--watch', '.'], { roots, env: { [name]: 'false' } })).code).toBe(0);
   });
 
   test('agent hands its options on', async () => {

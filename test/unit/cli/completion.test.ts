@@ -29,11 +29,11 @@ describe.skipIf(!installed('bash'))('in bash', () => {
   });
 
   test('options of the command, its values, and the sub-commands of a group', async () => {
-    expect(await offered('status', '--a')).toEqual(['--api', '--api-token-file']);
+    expect(await offered('status', '--api-t')).toEqual(['--api-token-file']);
     expect(await offered('status', '-o', '')).toEqual(['table', 'json', 'yaml']);
     expect(await offered('demo', '--output', 'j')).toEqual(['json']);
-    expect(await offered('source', '')).toEqual(['list', 'accept']);
-    expect(await offered('source', 'accept', '--a')).toEqual(['--api', '--api-token-file', '--as']);
+    expect(await offered('source', '')).toEqual(['list', 'accept', 'suspend', 'resume']);
+    expect(await offered('source', 'accept', '--as')).toEqual(['--as']);
     expect(await offered('get', 'c')).toEqual(['clusters']);
     expect(await offered('completion', '')).toEqual(['bash', 'zsh', 'fish']);
   });

@@ -123,6 +123,7 @@ describe('a snapshot', () => {
           destination,
           server: [...server, { path: 'server/gone.json', type: 'missing', why: `Bearer ${PLANTED}` }],
           configFile,
+          serverMetrics: `http://127.0.0.1:${port}`,
           agentHealth: [`http://127.0.0.1:${port}`, 'http://127.0.0.1:1'],
           logLines: 10,
         },
@@ -145,9 +146,9 @@ describe('a snapshot', () => {
         'agents/1-readyz.txt',
         'agents/1-metrics.txt',
       ]);
-      await expect(takeDebugSnapshot({ destination, server: [], agentHealth: [], logLines: 1 }, io)).rejects.toThrow(
-        'is there already',
-      );
+      await expect(
+        takeDebugSnapshot({ destination, server: [], serverMetrics: null, agentHealth: [], logLines: 1 }, io),
+      ).rejects.toThrow('is there already');
     } finally {
       listener.close();
     }
@@ -155,7 +156,10 @@ describe('a snapshot', () => {
 
   test('can be a folder', async () => {
     const destination = join(folder, 'look');
-    await takeDebugSnapshot({ destination, server: server.slice(0, 1), agentHealth: [], logLines: 1 }, io);
+    await takeDebugSnapshot(
+      { destination, server: server.slice(0, 1), serverMetrics: null, agentHealth: [], logLines: 1 },
+      io,
+    );
     expect(readFileSync(join(destination, 'server/secret.json'), 'utf8')).toContain('[redacted]');
     expect(statSync(join(destination, 'manifest.json')).mode & 0o777).toBe(0o600);
   });

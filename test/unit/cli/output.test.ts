@@ -91,6 +91,7 @@ test('a cluster that is not well says why once', () => {
     message,
     agentVersion: null,
     trouble: '',
+    suspended: null,
     conditions: [],
   });
   expect(shown).toBe(message);

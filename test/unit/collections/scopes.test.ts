@@ -252,3 +252,77 @@ test('scopes are let go with the entries that had them', () => {
   graph.commit();
   expect(size()).toBe(0);
 });
+
+test('whoever sees everything is the end of scopes: what it gives has none, and it is woken by any cluster', () => {
+  const { graph, hosts, services, byHost } = fleet();
+  const perCluster = graph.derive<number, number>({
+    name: 'perCluster',
+    from: services,
+    compute: ({ partition, key, value }, _read, emit) => emit(partition, key, value),
+  });
+  const byKey = graph.index('perClusterByKey', perCluster, ({ key }) => [key]);
+  const judge = graph.join<number, readonly string[], unknown>({
+    name: 'judge',
+    left: perCluster,
+    right: hosts,
+    reads: [byKey, byHost, perCluster.failures],
+    seesAll: true,
+    compute: ({ partition, key }, read, emit) => {
+      if (key === 'bad') throw new Error('bad');
+      emit(partition, key, [read.count(byKey, key), read.members(byHost, key).map(({ value }) => value)]);
+    },
+  });
+  const after = graph.derive<unknown, unknown>({
+    name: 'after',
+    from: hosts,
+    reads: [judge],
+    compute: ({ key }, read, emit) => emit('', key, read.get(judge, 'east', key) ?? 'none'),
+  });
+  hosts.set('', 'web', []);
+  services.set('east', 'web', 1);
+  services.set('west', 'bad', 3);
+  graph.commit();
+  expect(after.get('', 'web')).toEqual([1, [1]]);
+  services.set('west', 'web', 2);
+  graph.commit();
+  expect(after.get('', 'web')).toEqual([2, [1, 2]]);
+  expect([judge.scopeOf('west', 'web'), judge.failures.scopeOf('west', 'bad')]).toEqual([[], []]);
+  expect(graph.why(after, '', 'web')?.because.length).toBeGreaterThan(0);
+  services.drop('east');
+  services.drop('west');
+  hosts.delete('', 'web');
+  graph.commit();
+  expect(
+    graph
+      .dump()
+      .flatMap(({ maps }) => Object.values(maps))
+      .every((size) => size === 0),
+  ).toBe(true);
+});
+
+test('whoever sees everything declares no scope', () => {
+  const { graph, hosts } = fleet();
+  const both = { name: 'both', from: hosts, seesAll: true as const, scope: () => [], compute: () => undefined };
+  expect(() => graph.derive<readonly string[], number>(both)).toThrow('sees everything, and declares a scope');
+});
+
+test('no scope is worked out from what somebody said who sees everything', () => {
+  const { graph, hosts, services } = fleet();
+  const judge = graph.derive<number, readonly string[]>({
+    name: 'judge',
+    from: services,
+    seesAll: true,
+    compute: ({ partition }, _read, emit) => emit('', 'web', [partition]),
+  });
+  const after = graph.derive<readonly string[], number>({
+    name: 'after',
+    from: hosts,
+    reads: [judge, services],
+    scope: (_entry, read) => read.get(judge, '', 'web') ?? [],
+    compute: ({ key }, _read, emit) => emit('', key, 1),
+  });
+  hosts.set('', 'web', []);
+  services.set('east', 'web', 1);
+  graph.commit();
+  expect(after.failures.get('', 'web')?.message).toContain('it must come from desired state alone');
+});

@@ -5,10 +5,16 @@ import { describe, expect, it } from 'vitest';
 import type { ServeOptions } from '../../../src/compose/options.ts';
 import { resolveServeConfig } from '../../../src/compose/serve/config.ts';
 
-const plain: ServeOptions = { insecure: false, tlsNames: [], logLevel: 'info' };
+const plain: ServeOptions = {
+  insecure: false,
+  insecureListenAnywhere: false,
+  tlsNames: [],
+  relaySecretFiles: [],
+  logLevel: 'info',
+};
 
 async function sourcesOf(options: Partial<ServeOptions>, cwd = '/work'): Promise<readonly unknown[]> {
-  const { sources } = await resolveServeConfig({ ...plain, ...options }, { cwd });
+  const { sources } = await resolveServeConfig({ ...plain, ...options }, { cwd, env: {} });
   return sources.map(({ kinds: _kinds, pollIntervalSeconds: _seconds, ...rest }: Record<string, unknown>) => rest);
 }
 
@@ -57,5 +63,104 @@ describe('custom resources by flags', () => {
     } finally {
       await rm(folder, { recursive: true });
     }
+  });
+});
+
+const resolved = (options: Partial<ServeOptions>, env: Readonly<Record<string, string>> = {}) =>
+  resolveServeConfig({ ...plain, watch: 'fleet', ...options }, { cwd: '/work', env });
+
+describe('the connection of agents', () => {
+  const generated = { type: 'generated', names: [] };
+  it('is mutual TLS unless something else is said', async () => {
+    const clients = { type: 'issued', lifetimeSeconds: 7_776_000 };
+    expect((await resolved({})).relay.tls).toEqual({ mode: 'mtls', certificate: generated, clients });
+    expect((await resolved({ tlsCertFile: 'a', tlsKeyFile: 'b' })).relay.tls).toEqual({
+      mode: 'mtls',
+      certificate: { type: 'files', certFile: '/work/a', keyFile: '/work/b', caFile: '/work/a' },
+      clients,
+    });
+    expect((await resolved({ insecure: true })).relay.tls).toEqual({ mode: 'insecure', confirmed: false });
+    expect((await resolved({ insecure: true, insecureListenAnywhere: true })).relay.tls).toEqual({
+      mode: 'insecure',
+      confirmed: true,
+    });
+  });
+
+  it('hears the names of other setups in the environment', async () => {
+    const name = 'RELAY_DISABLE_CLIENT_CERTIFICATE_AUTHENTICATION';
+    expect((await resolved({}, { [name]: 'true' })).relay.tls).toEqual({ mode: 'tls', certificate: generated });
+    expect((await resolved({}, { [name]: 'false' })).relay.tls.mode).toBe('mtls');
+    expect((await resolved({ insecure: true }, { [name]: 'true' })).relay.tls.mode).toBe('insecure');
+    await expect(resolved({}, { [name]: 'yes' })).rejects.toThrow(`${name} must be true or false`);
+    const shared = { type: 'env', name: 'RELAY_TOKEN' };
+    expect((await resolved({}, { RELAY_TOKEN: 'abc' })).relay.sharedToken).toEqual(shared);
+    expect((await resolved({}, { RELAY_TOKEN: '' })).relay.sharedToken).toBeUndefined();
+  });
+});
+
+describe('the store by flags', () => {
+  const redis = { type: 'redis', nodes: [{ host: 'r', port: 1 }], database: 0, prefix: 'fleetrelay' } as const;
+  it('brings its own answer to how many replicas there may be', async () => {
+    expect(await resolved({})).toMatchObject({ store: { type: 'sqlite' }, replicas: { mode: 'one' } });
+    expect(await resolved({ store: { type: 'sqlite', path: 'a' } })).toMatchObject({ store: { path: '/work/a' } });
+    expect(await resolved({ store: redis, storePasswordFile: 'p' })).toMatchObject({
+      store: { ...redis, password: { type: 'file', path: '/work/p' } },
+      replicas: { mode: 'several' },
+    });
+    expect(await resolved({ store: redis, replicas: 'one' })).toMatchObject({ replicas: { mode: 'one' } });
+    const advertise = 'server-0.example.com:9980';
+    expect(await resolved({ store: redis, advertise })).toMatchObject({ replicas: { mode: 'several', advertise } });
+    await expect(resolved({ replicas: 'several' })).rejects.toThrow('--store redis://HOST:PORT');
+    await expect(resolved({ storePasswordFile: 'p' })).rejects.toThrow('--store-password-file');
+  });
+});
+
+describe('paths in the file', () => {
+  it('are relative to it, all of them', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'config-'));
+    try {
+      const file = join(folder, 'relay.yaml');
+      const document = {
+        apiVersion: 'fleetrelay.dev/v1alpha1',
+        kind: 'RelayConfig',
+        fleet: { name: 'a' },
+        sources: [{ name: 'fleet', git: { url: './rel', caFile: './rel', credentials: { tokenFile: './rel' } } }],
+        store: {
+          type: 'redis',
+          redis: {
+            nodes: ['r'],
+            passwordFile: './rel',
+            sentinel: { master: 'm', passwordFile: './rel' },
+            tls: { caFile: './rel', certFile: './rel', keyFile: './rel' },
+          },
+        },
+        relay: {
+          secrets: [{ secretFile: './rel' }],
+          sharedToken: { tokenFile: './rel' },
+          tls: {
+            certificate: { certFile: './rel', keyFile: './rel', caFile: './rel' },
+            clients: { signing: { certFile: './rel', keyFile: './rel' } },
+          },
+        },
+        http: {
+          people: [{ name: 'a', role: 'read', tokenFile: './rel' }],
+          tls: { certFile: './rel', keyFile: './rel', clientCaFile: './rel' },
+        },
+        audit: { file: './rel' },
+      };
+      await writeFile(file, JSON.stringify(document));
+      const config = JSON.stringify(
+        await resolveServeConfig({ ...plain, configFile: file }, { cwd: '/work', env: {} }),
+      );
+      expect(config).not.toContain('"./rel"');
+      expect(config.split(`"${join(folder, 'rel')}"`)).toHaveLength(1 + 20);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('a token given by a flag belongs to somebody beside those in the file', async () => {
+    const { http } = await resolved({ apiTokenFile: 't' });
+    expect(http.people).toEqual([{ name: 'token', role: 'operate', token: { type: 'file', path: '/work/t' } }]);
   });
 });

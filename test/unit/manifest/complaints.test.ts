@@ -75,7 +75,7 @@ const ENGINE_KINDS: readonly Case[] = [
     'a misspelt kind of our own',
     'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolcy\nmetadata: {name: a}\n',
     [
-      '2:7: error: the kind "FleetPolcy" of fleetrelay.dev is not known; known are FleetPolicy, Placement (did you mean FleetPolicy?)',
+      '2:7: error: the kind "FleetPolcy" of fleetrelay.dev is not known; known are FleetPolicy, Placement, RemovalApproval, ServiceMirror (did you mean FleetPolicy?)',
     ],
   ],
   [

@@ -17,12 +17,20 @@ describe('examples/repo', () => {
   it('is valid, without so much as a warning', async () => {
     const readStdin = () => Promise.reject(new Error('nobody is asked'));
     const report = await validatePaths({ paths: [folder], cwd: process.cwd(), readStdin });
-    expect(report).toEqual({ files: 15, documents: 18, diagnostics: [] });
+    expect(report).toEqual({ files: 16, documents: 19, diagnostics: [] });
   });
 
   it('shows every kind that is read', () => {
     const kinds = contents().map(({ content }) => (content.type === 'declaration' ? content.kind : content.type));
-    expect([...new Set(kinds)].sort()).toEqual(['Dataplane', 'Shoot', 'cluster', 'object', 'placement', 'policy']);
+    expect([...new Set(kinds)].sort()).toEqual([
+      'Dataplane',
+      'Shoot',
+      'cluster',
+      'mirror',
+      'object',
+      'placement',
+      'policy',
+    ]);
     expect(contents().flatMap(({ content }) => (content.type === 'cluster' ? [content.cluster.name] : []))).toEqual([
       'east',
       'edge',

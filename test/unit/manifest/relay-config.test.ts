@@ -22,11 +22,19 @@ describe('decodeRelayConfig', () => {
           { type: 'git', name: 'fleet', url: 'https://git.example.com/fleet.git', path: '', pollIntervalSeconds: 60 },
         ],
         store: { type: 'sqlite' },
+        replicas: { mode: 'one', lease: 'store' },
         relay: {
           listen: { address: '0.0.0.0', port: 9900 },
-          tls: { mode: 'server', certificate: { type: 'generated', names: [] } },
+          secrets: [],
+          tls: {
+            mode: 'mtls',
+            certificate: { type: 'generated', names: [] },
+            clients: { type: 'issued', lifetimeSeconds: 7_776_000 },
+          },
         },
-        http: { listen: { address: '127.0.0.1', port: 9980 } },
+        http: { listen: { address: '127.0.0.1', port: 9980 }, people: [] },
+        metrics: { listen: { address: '127.0.0.1', port: 9981 } },
+        audit: {},
         statusGit: {
           enabled: true,
           target: { type: 'source' },
@@ -58,12 +66,30 @@ sources:
     hook: {secretEnv: HOOK}
 - name: local
   files: {path: ./desired}
-store: {type: memory}
+store:
+  type: redis
+  redis:
+    nodes: [a, "[::1]:7"]
+    sentinel: {master: m, usernameEnv: U, passwordEnv: P}
+    username: fleet
+    passwordFile: p
+    database: 3
+    prefix: x
+    tls: {caFile: a, certFile: b, keyFile: c, serverName: d}
+replicas: {mode: one, lease: kubernetes, advertise: "https://me:1"}
 relay:
   listen: {address: "::", port: 0}
-  secretFile: secret
-  tls: {certificate: {certFile: a, keyFile: b, caFile: c}}
-http: {listen: {port: 1}, tokenFile: t}
+  secrets: [{secretFile: secret}, {secretEnv: OLD}]
+  sharedToken: {tokenFile: shared}
+  tls:
+    certificate: {certFile: a, keyFile: b, caFile: c}
+    clients: {signing: {certFile: d, keyFile: e}, lifetimeSeconds: 7200}
+http:
+  listen: {port: 1}
+  people: [{name: Alice A., role: operate, tokenFile: t}, {name: bob, role: read, tokenEnv: BOB}]
+  tls: {certFile: a, keyFile: b, clientCaFile: c}
+metrics: {listen: {address: 0.0.0.0, port: 2}}
+audit: {file: log}
 status: {git: {source: fleet, branch: s, author: {name: Robot}, enabled: false, credentials: {usernameFile: u, passwordFile: p}}, kubernetes: {enabled: false}}
 bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
 `;
@@ -96,16 +122,46 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
           {
             type: 'kubernetes',
             name: 'all',
-            kinds: ['KubernetesCluster', 'Placement', 'FleetPolicy', 'Dataplane', 'Shoot'],
+            kinds: ['KubernetesCluster', 'Placement', 'ServiceMirror', 'FleetPolicy', 'Dataplane', 'Shoot'],
           },
         ],
-        store: { type: 'memory' },
+        store: {
+          type: 'redis',
+          nodes: [
+            { host: 'a', port: 6379 },
+            { host: '::1', port: 7 },
+          ],
+          sentinel: { master: 'm', username: { type: 'env', name: 'U' }, password: { type: 'env', name: 'P' } },
+          username: { type: 'text', text: 'fleet' },
+          password: { type: 'file', path: 'p' },
+          database: 3,
+          prefix: 'x',
+          tls: { caFile: 'a', certFile: 'b', keyFile: 'c', serverName: 'd' },
+        },
+        replicas: { mode: 'one', lease: 'kubernetes', advertise: 'https://me:1' },
         relay: {
           listen: { address: '::', port: 0 },
-          secretFile: 'secret',
-          tls: { mode: 'server', certificate: { type: 'files', certFile: 'a', keyFile: 'b', caFile: 'c' } },
+          secrets: [
+            { type: 'file', path: 'secret' },
+            { type: 'env', name: 'OLD' },
+          ],
+          sharedToken: { type: 'file', path: 'shared' },
+          tls: {
+            mode: 'mtls',
+            certificate: { type: 'files', certFile: 'a', keyFile: 'b', caFile: 'c' },
+            clients: { type: 'issued', signing: { certFile: 'd', keyFile: 'e' }, lifetimeSeconds: 7200 },
+          },
         },
-        http: { listen: { address: '127.0.0.1', port: 1 }, tokenFile: 't' },
+        http: {
+          listen: { address: '127.0.0.1', port: 1 },
+          people: [
+            { name: 'Alice A.', role: 'operate', token: { type: 'file', path: 't' } },
+            { name: 'bob', role: 'read', token: { type: 'env', name: 'BOB' } },
+          ],
+          tls: { certFile: 'a', keyFile: 'b', clientCaFile: 'c' },
+        },
+        metrics: { listen: { address: '0.0.0.0', port: 2 } },
+        audit: { file: 'log' },
         statusGit: {
           enabled: false,
           target: { type: 'source', source: 'fleet' },
@@ -176,7 +232,78 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
       ['relay.yaml:1:1: error: the status branch must not be a branch that is read as desired state'],
     ],
     [`${MINIMAL}store: {type: memory, path: x}\n`, ['relay.yaml:5:29: error: a store in memory has no path']],
-    [`${MINIMAL}store: {type: redis}\n`, ['relay.yaml:5:15: error: store.type must be one of sqlite, memory']],
+    [
+      `${MINIMAL}store: {type: reddis}\n`,
+      ['relay.yaml:5:15: error: store.type must be one of sqlite, memory, redis (did you mean redis?)'],
+    ],
+    [`${MINIMAL}store: {type: redis}\n`, ['relay.yaml:5:8: error: a store of the type redis needs redis.nodes']],
+    [
+      `${MINIMAL}store: {redis: {nodes: ["a:0"], tls: {certFile: c}}}\n`,
+      ['relay.yaml:5:16: error: redis belongs to a store of the type redis'],
+    ],
+    [
+      `${MINIMAL}store: {type: redis, redis: {nodes: ["a:0", b], username: u, usernameEnv: U, tls: {certFile: c}}}\n`,
+      [
+        'relay.yaml:5:29: error: at most one of username, usernameEnv, usernameFile may be given',
+        'relay.yaml:5:29: error: a user name needs a password: passwordEnv or passwordFile',
+        'relay.yaml:5:37: error: without sentinel there is one node; a cluster of Redis servers cannot be used',
+        'relay.yaml:5:38: error: a node is HOST:PORT, for example redis.example.com:6379',
+        'relay.yaml:5:83: error: certFile and keyFile belong together',
+      ],
+    ],
+    [
+      `${MINIMAL}replicas: {mode: several, advertise: "https://a:b@c"}\n`,
+      [
+        'relay.yaml:5:18: error: several replicas need a store that they share: a store of the type redis',
+        'relay.yaml:5:38: error: replicas.advertise must be HOST:PORT, or an address that begins with http:// or https://, without user and password',
+      ],
+    ],
+    [
+      `${MINIMAL}relay: {secrets: [{}, {secretEnv: A, secretFile: b}, {secretEnv: C}]}\n`,
+      ['relay.yaml:5:18: error: relay.secrets must have at most 2 items'],
+    ],
+    [
+      `${MINIMAL}relay: {secrets: [{}, {secretEnv: A, secretFile: b}], sharedToken: {}}\n`,
+      [
+        'relay.yaml:5:19: error: one of secretEnv, secretFile is needed',
+        'relay.yaml:5:23: error: at most one of secretEnv, secretFile may be given',
+        'relay.yaml:5:68: error: one of tokenEnv, tokenFile is needed',
+      ],
+    ],
+    [
+      `${MINIMAL}relay: {tls: {mode: tls, clients: {caFile: a}, insecureListenAnywhere: true}}\n`,
+      [
+        'relay.yaml:5:35: error: agents show certificates with mode mtls only',
+        'relay.yaml:5:72: error: with mode tls nothing is insecure',
+      ],
+    ],
+    [
+      `${MINIMAL}relay: {tls: {clients: {caFile: a, lifetimeSeconds: 7200}}}\n`,
+      [
+        'relay.yaml:5:24: error: with caFile agents bring their certificates: signing and lifetimeSeconds have no meaning',
+      ],
+    ],
+    [
+      `${MINIMAL}http: {people: [{name: a, role: read}, {name: a, role: read, tokenEnv: A}, {name: " b", role: read, tokenEnv: B}]}\n`,
+      [
+        'relay.yaml:5:17: error: one of tokenEnv, tokenFile is needed',
+        'relay.yaml:5:47: error: the person a is here twice',
+        'relay.yaml:5:83: error: a name has no spaces around it and no control characters',
+      ],
+    ],
+    [
+      `${MINIMAL}relay: {secretFile: a, tls: {mode: server}}\nhttp: {tokenFile: b, listn: {}}\n`,
+      [
+        'relay.yaml:5:9: error: relay.secretFile has another name now (write relay.secrets: [{secretFile: FILE}])',
+        'relay.yaml:5:36: error: the mode server has another name now (write tls; or leave it out: mtls is the default, in which agents have certificates, too)',
+        'relay.yaml:6:8: error: http.tokenFile has another name now (write http.people: [{name: NAME, role: operate, tokenFile: FILE}])',
+        'relay.yaml:6:22: error: http.listn is not a field that is known here (did you mean listen?)',
+      ],
+    ],
+    [
+      `${MINIMAL}relay: {tls: {mode: none}}\n`,
+      ['relay.yaml:5:21: error: the mode none has another name now (write insecure)'],
+    ],
     [
       `${MINIMAL}relay: {tls: {certificate: {certFile: a}}}\n`,
       ['relay.yaml:5:28: error: a given certificate needs all of certFile, keyFile and caFile'],

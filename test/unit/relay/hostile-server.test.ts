@@ -70,7 +70,10 @@ async function meet(
     }
     stream.end({ code: 'done', reason: 'Closed', message: '' });
   };
-  await network.server.start((stream) => void listen(stream));
+  await network.server.start({
+    stream: (stream) => void listen(stream),
+    register: async () => ({ refused: { code: 'refused', reason: 'NotOffered', message: '' } }),
+  });
   const client = createRelayClient(
     { transport: network.client, clock, random: { next: () => 0.5, id: () => 'x' }, log: silentLog },
     {

@@ -44,7 +44,7 @@ function holdingBegin(digest: Digest = EMPTY): FrameInit {
 }
 
 describe('at a door that demands no token', () => {
-  const open = () => createRelayHarness({}, createFakeOwner(), silentLog, { tokenOptional: true });
+  const open = () => createRelayHarness({}, createFakeOwner(), silentLog, { mode: 'insecure' });
 
   test('who shows none is let in, for the cluster that it names', async () => {
     const world = await open();

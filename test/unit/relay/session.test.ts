@@ -47,6 +47,7 @@ test('a delta arrives with everything that it says', async () => {
   const delta = {
     ...deltaOf(NONE, AB, { epoch: 3, sequence: 1 }),
     keeps: [{ key: configMapKey('kept'), reason: 'its source cannot be read' }],
+    admitted: { epoch: 1_700_000_000_000, sequence: 12 },
   };
   expect(await sessionOf(world).send(delta)).toEqual({ type: 'accepted' });
   const touched = {
@@ -90,6 +91,7 @@ test('what an agent holds is said at each connect', async () => {
   agent.holding = () => ({
     position: { epoch: 1, sequence: 1 },
     digest: outputsDigest(AB),
+    admitted: { epoch: 1_700_000_000_000, sequence: 3 },
     revisions: [{ source: 'fleet' as never, revision: 'abc' }],
     entries: held,
   });

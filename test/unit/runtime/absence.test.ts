@@ -151,6 +151,9 @@ describe('the removal guard', () => {
     expect(names(world, 'east')).toEqual(abc);
     const [held] = world.server.api.removals();
     expect(held?.removals).toHaveLength(6);
+    const waiting = world.server.figures();
+    expect([...waiting.heldByGuard]).toEqual([['TooManyRemovals', 6]]);
+    expect(waiting.approvals).toEqual({ granted: 0, used: 0 });
     expect(await world.server.api.approve('0'.repeat(64), 'test')).toMatchObject({ ok: false, kind: 'conflict' });
     expect(await world.server.api.approve(held?.digest ?? '', 'test')).toMatchObject({
       ok: true,
@@ -160,6 +163,10 @@ describe('the removal guard', () => {
     expect(names(world, 'east')).toEqual([]);
     expect(world.server.engine.inputs.approvals.size()).toBe(0);
     expect(world.server.engine.inputs.heldRemovals.size()).toBe(0);
+    const after = world.server.figures();
+    expect([after.heldByGuard.size, after.approvals]).toEqual([0, { granted: 6, used: 6 }]);
+    expect(after).toMatchObject({ leads: true, alive: 1, trouble: '', refilled: 0 });
+    expect(after.admitted.sequence).toBe(waiting.admitted.sequence);
     world.source.push({
       'apps/a.yaml': configMapYaml('a', '1'),
       'apps/b.yaml': configMapYaml('b', '1'),

@@ -50,6 +50,28 @@ describe('two sources', () => {
     expect(names(world, 'east')).toEqual(before);
   });
 
+  it('keeps what both have declared while either cannot be read, also if the one that it came from drops it', async () => {
+    const world = await createFleetWorld({ sources: ['main', 'extra'] });
+    const twice = { 'clusters/east/x.yaml': configMapYaml('x', '1') };
+    world.sourceNamed('main').push({ ...base, ...twice });
+    world.sourceNamed('extra').push({ ...twice, 'clusters/east/y.yaml': configMapYaml('y', '1') });
+    world.agent('east').connect();
+    await world.settle();
+    const all = names(world, 'east');
+    expect(all).toHaveLength(5);
+    world.sourceNamed('extra').push({ 'clusters/east/x.yaml': typo });
+    await world.settle();
+    world.sourceNamed('main').push({ 'clusters/east/x.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(all);
+    world.sourceNamed('extra').push(twice);
+    await world.settle();
+    expect(names(world, 'east')).toEqual(all);
+    world.sourceNamed('extra').push({ 'clusters/east/x.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toHaveLength(4);
+  });
+
   it('removes what a source declared that is no longer configured, under the guards', async () => {
     const first = await createFleetWorld({ sources: ['main', 'extra'] });
     first.sourceNamed('main').push(base);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
-import { createJournal } from '../../../src/runtime/ledger/journal.ts';
+import { createJournal } from '../../../src/runtime/stored/journal.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
-import { configMapYaml } from '../../support/manifests.ts';
+import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -96,6 +96,33 @@ describe('positions', () => {
     await world.settle();
     const now = world.agent('east').holding().position;
     expect([now.epoch, now.sequence]).toEqual([seen.epoch, seen.sequence + 1]);
+  });
+
+  it('tell that leave to remove may have been used since, when an older store comes back', async () => {
+    const tight = { ...base, 'fleet/policy.yaml': policyYaml(1) };
+    const without = { 'apps/a.yaml': null, 'apps/b.yaml': null };
+    const first = await startedWorld(tight);
+    first.agent('west').disconnect();
+    first.agent('east').pause();
+    first.source.push(without);
+    await first.settle();
+    await first.server.api.approve(first.server.api.removals()[0]?.digest ?? '', 'test');
+    await first.settle();
+    const copy = createMemoryStore();
+    for await (const { key, value } of first.store.list('')) await copy.write([{ key, value }]);
+    first.agent('east').release('accepted');
+    await first.settle();
+    first.source.push(base);
+    await first.settle();
+    expect(names(first, 'east')).toEqual(abc);
+    for (const agent of first.agents.known.values()) agent.abandon();
+    const clock = createVirtualClock(first.clock.now());
+    const world = await createFleetWorld({ store: copy, clock, agents: first.agents });
+    world.source.push(Object.fromEntries(Object.entries(tight).filter(([path]) => !(path in without))));
+    world.agent('east').connect();
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(world.server.api.removals()).toHaveLength(1);
   });
 
   it('of one cluster are not moved by the agent of another', async () => {

@@ -96,6 +96,7 @@ describe('a deregistered cluster', () => {
       'clusters/east/cluster.yaml': base['clusters/east/cluster.yaml'],
       'apps/d.yaml': configMapYaml('d', '1'),
     });
+    expect(world.agent('east').connect().type).toBe('admitted');
     await world.settle();
     expect(names(world, 'east')).toEqual([...abc, '/ConfigMap/web/d']);
     expect(world.agent('east').deltas).toHaveLength(sent + 1);
@@ -166,6 +167,8 @@ describe('what keeps a cluster', () => {
     await world.clock.advance(100);
     const message = (): string | undefined => world.server.api.clusters().find(({ name }) => name === 'east')?.message;
     expect(message()).toMatch(/^[A-Z][A-Za-z]+: /);
+    const said = world.server.api.clusters().find(({ name }) => name === 'east')?.conditions;
+    expect(said?.find(({ type }) => type === 'InSync')).toMatchObject({ status: 'False', reason: 'Blocked' });
     await world.clock.advance(120_000);
     expect(message()).toBe('3 of 3 applied');
   });

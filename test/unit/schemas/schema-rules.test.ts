@@ -36,6 +36,8 @@ describe('schemas', () => {
       'KubernetesCluster',
       'Placement',
       'RelayConfig',
+      'RemovalApproval',
+      'ServiceMirror',
       'Shoot',
     ]);
   });

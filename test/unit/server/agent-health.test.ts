@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Standing } from '../../../src/agent/leadership.ts';
 import { startAgentHealth } from '../../../src/compose/agent/agent-health.ts';
+import { createAgentMeter } from '../../../src/compose/agent/agent-meter.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 test('the metrics of an agent call what should be there wanted: held is what is deliberately not changed', async () => {
   const agent = {
@@ -14,7 +16,7 @@ test('the metrics of an agent call what should be there wanted: held is what is 
     }),
   };
   const listen = { host: '127.0.0.1', port: 0 };
-  const health = await startAgentHealth(agent as never, listen, { version: '1.2.3', cluster: 'east' });
+  const health = await startAgentHealth(agent as never, listen, metricSet());
   try {
     const text = await (await fetch(`${health.address}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
     expect(text).toContain('fleetrelay_agent_objects{state="wanted",cluster="east"} 4');
@@ -25,11 +27,29 @@ test('the metrics of an agent call what should be there wanted: held is what is 
   }
 });
 
+test('the metrics say when the client certificate runs out, and nothing where there is none', async () => {
+  let expiresAt: number | undefined;
+  const subject = { health: () => undefined, certificateExpiresAt: () => expiresAt };
+  const listen = { host: '127.0.0.1', port: 0 };
+  const health = await startAgentHealth(subject, listen, metricSet());
+  const metrics = async (): Promise<string> => (await fetch(`${health.address}/metrics`)).text();
+  const sample = /^fleetrelay_agent_certificate_expiry_timestamp_seconds\{cluster="east"\} (\S+)$/m;
+  try {
+    expect(await metrics()).not.toMatch(sample);
+    expiresAt = 1_800_000_000_900;
+    expect(sample.exec(await metrics())?.[1]).toBe('1800000000');
+    expiresAt = undefined;
+    expect(await metrics()).not.toMatch(sample);
+  } finally {
+    await health.stop();
+  }
+});
+
 test('a replica that stands by is ready and says who leads; one that knows nothing is not', async () => {
   let standing: Standing = { type: 'unknown', message: 'the API server does not answer' };
   const subject = { health: () => undefined, standing: () => standing };
   const listen = { host: '127.0.0.1', port: 0 };
-  const health = await startAgentHealth(subject, listen, { version: '1.2.3', cluster: 'east' });
+  const health = await startAgentHealth(subject, listen, metricSet());
   const ask = async (path: string) => {
     const response = await fetch(`${health.address}${path}`, { signal: AbortSignal.timeout(5_000) });
     return { status: response.status, text: await response.text() };
@@ -61,7 +81,7 @@ test('an agent that puts no drift back before it has heard its server says so', 
     }),
   };
   const listen = { host: '127.0.0.1', port: 0 };
-  const health = await startAgentHealth(agent as never, listen, { version: '1.2.3', cluster: 'east' });
+  const health = await startAgentHealth(agent as never, listen, metricSet());
   try {
     const text = await (await fetch(`${health.address}/readyz`, { signal: AbortSignal.timeout(5_000) })).text();
     expect(text.split('\n')).toEqual([
@@ -74,3 +94,7 @@ test('an agent that puts no drift back before it has heard its server says so', 
     await health.stop();
   }
 });
+
+function metricSet() {
+  return createAgentMeter({ version: '1.2.3', cluster: 'east' }, createVirtualClock()).set;
+}

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createHttpServer } from '../../../src/server/http-server.ts';
+import type { Person } from '../../../src/server/people.ts';
 import { type RunningServer, recordingLog, runServer, stoppedClock } from '../../support/running-server.ts';
 import { fakeApi, fleetView, HELD_DIGEST } from '../../support/server-api.ts';
 
@@ -37,9 +38,13 @@ async function post(url: string, body: unknown, headers: Record<string, string> 
   });
 }
 
+const healthy = { ready: () => ({ ok: true, reasons: [] }) };
+const ann: Person = { name: 'ann', role: 'operate', token: TOKEN };
+const bob: Person = { name: 'bob', role: 'read', token: 'another-token-of-length' };
+
 describe('health', () => {
   test('answers', async () => {
-    const { url } = await serve({});
+    const { url } = await serve({ health: healthy });
     expect(await (await fetch(`${url}/healthz`)).text()).toBe('ok\n');
     expect(await (await fetch(`${url}/readyz`)).text()).toBe('ready\n');
   });
@@ -52,13 +57,18 @@ describe('health', () => {
   });
 
   test('nothing else is there without an API', async () => {
-    const { url } = await serve({});
+    const { url } = await serve({ health: healthy });
     for (const path of ['/api/v1/status', '/metrics', '/hooks/git', '/']) {
       const response = await fetch(url + path);
       expect(response.status).toBe(404);
       expect(await response.json()).toMatchObject({ error: { reason: 'NotFound' } });
     }
   });
+});
+
+test('health and metrics are not where the API is', async () => {
+  const { url } = await serve({ api: fakeApi() });
+  for (const path of ['/healthz', '/readyz', '/metrics']) expect((await fetch(url + path)).status).toBe(404);
 });
 
 describe('the API', () => {
@@ -94,9 +104,9 @@ describe('the API', () => {
   test.each([
     ['not JSON', '{', 400],
     ['a list', '[]', 400],
-    ['a missing field', '{"digest":"x"}', 400],
-    ['a control character', '{"digest":"x","by":"a\\u001bb"}', 400],
-    ['a long field', JSON.stringify({ digest: 'x', by: 'y'.repeat(201) }), 400],
+    ['a missing field', '{"by":"x"}', 400],
+    ['a control character', '{"digest":"a\\u001bb"}', 400],
+    ['a long field', JSON.stringify({ digest: 'y'.repeat(201) }), 400],
     ['a large body', JSON.stringify({ digest: 'x', by: 'y', more: 'z'.repeat(70_000) }), 413],
   ])('refuses %s', async (_, body, status) => {
     const api = fakeApi();
@@ -133,12 +143,7 @@ describe('without a token', () => {
   test('it does not start on another address than loopback', () => {
     for (const host of ['0.0.0.0', '::', '192.168.1.1', 'fleet.example.com']) {
       const made = createHttpServer(
-        {
-          clock: stoppedClock,
-          log: recordingLog(),
-          health: { ready: () => ({ ok: true, reasons: [] }) },
-          api: fakeApi(),
-        },
+        { clock: stoppedClock, log: recordingLog(), api: fakeApi() },
         { listen: { host, port: 0 } },
       );
       expect(made).toMatchObject({ ok: false, problem: expect.stringContaining('token') });
@@ -170,7 +175,7 @@ describe('without a token', () => {
 
 describe('with a token', () => {
   test('every question needs it, on loopback as well', async () => {
-    const { url } = await serve({ api: fakeApi() }, { token: TOKEN });
+    const { url } = await serve({ api: fakeApi() }, { people: [bob, ann] });
     const ask = async (authorization?: string): Promise<Response> =>
       fetch(`${url}/api/v1/status`, authorization === undefined ? {} : { headers: { Authorization: authorization } });
     expect((await ask(`Bearer ${TOKEN}`)).status).toBe(200);
@@ -181,15 +186,25 @@ describe('with a token', () => {
     }
   });
 
-  test('it starts on every address, and health needs no token', async () => {
-    const { url } = await serve({ api: fakeApi() }, { token: TOKEN, listen: { host: '0.0.0.0', port: 0 } });
-    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  test('it starts on every address', async () => {
+    const { url } = await serve({ api: fakeApi() }, { people: [ann], listen: { host: '0.0.0.0', port: 0 } });
     expect((await fetch(`${url}/api/v1/status`)).status).toBe(401);
   });
 
-  test('a short one is refused', () => {
-    const deps = { clock: stoppedClock, log: recordingLog(), health: { ready: () => ({ ok: true, reasons: [] }) } };
-    expect(createHttpServer(deps, { listen: { host: '127.0.0.1', port: 0 }, token: 'short' }).ok).toBe(false);
+  test('a short one is refused, and one that two people have', () => {
+    const made = (people: readonly Person[]) =>
+      createHttpServer(
+        { clock: stoppedClock, log: recordingLog() },
+        { listen: { host: '127.0.0.1', port: 0 }, people },
+      );
+    expect(made([{ ...ann, token: 'short' }])).toEqual({
+      ok: false,
+      problem: 'the API token of ann must be at least 16 printable characters without spaces',
+    });
+    expect(made([ann, { ...bob, token: TOKEN }])).toEqual({
+      ok: false,
+      problem: 'ann and bob have the same API token',
+    });
   });
 });
 

@@ -1,30 +1,38 @@
 import { expect, test } from 'vitest';
-import { createServerMetrics, type RelayView } from '../../../src/server/metrics.ts';
+import { createServerMetrics } from '../../../src/server/metrics.ts';
+import type { RelayView, ReplicaFigures, StoreFigures } from '../../../src/server/scrape.ts';
 import { runServer } from '../../support/running-server.ts';
 import { clusterView, fleetView } from '../../support/server-api.ts';
 
 test('shows what is at the moment of the scrape, and nothing of what is gone', async () => {
   let clusters = [clusterView('east'), clusterView('west', { inSync: false })];
+  const cause = { cluster: 'west', reason: 'SnapshotMissing', message: '' };
+  const safeMode = { mode: 'scoped', causes: [cause] } as const;
   const metrics = createServerMetrics(
     {
-      fleet: () => fleetView({ clusters }),
+      fleet: () => fleetView({ clusters, safeMode }),
       relay: () => relayView(clusters.map(({ name }) => ({ cluster: name, push: true, pull: false }))),
+      replica: () => ({ ...REPLICA, snapshots: new Set(['west']) }),
+      store: () => STORE,
     },
     '1.2.3',
   );
   const first = await metrics.text();
   expect(first).toContain('relay_push_clients_connected{cluster="east"} 1');
   expect(first).toContain('relay_push_clients_warmed{cluster="west"} 1');
+  expect(first).toContain('relay_push_clients_warmed{cluster="east"} 0');
   expect(first).toContain('relay_pull_clients_connected{cluster="east"} 0');
   expect(first).toContain('fleetrelay_cluster_in_sync{cluster="west"} 0');
   expect(first).toContain('fleetrelay_cluster_objects{cluster="east",state="applied"} 2');
   expect(first).toContain('fleetrelay_source_state{source="main",state="synced"} 1');
-  expect(first).toContain('fleetrelay_held_removals 1');
+  expect(first).toContain('fleetrelay_held_removals{cluster="east"} 1');
+  expect(first).toContain('fleetrelay_safe_mode_active{cluster="west"} 1');
+  expect(first).toContain('fleetrelay_safe_mode_active{cluster="east"} 0');
   expect(first).toContain('fleetrelay_build_info{version="1.2.3"} 1');
   expect(first).toContain('process_cpu_seconds_total');
 
   clusters = [clusterView('east')];
-  expect(await metrics.text()).not.toContain('west');
+  expect(await metrics.text()).not.toContain('"west"');
 });
 
 test('counts what happens, each set of metrics for itself', async () => {
@@ -32,6 +40,8 @@ test('counts what happens, each set of metrics for itself', async () => {
   const deps = {
     fleet: () => fleetView(),
     relay: () => ({ ...relayView([]), outputsAccepted: accepted, ended: { WrongToken: 3 } }),
+    replica: () => REPLICA,
+    store: () => STORE,
   };
   const [counted, untouched] = [createServerMetrics(deps, 'v'), createServerMetrics(deps, 'v')];
   await counted.text();
@@ -40,19 +50,90 @@ test('counts what happens, each set of metrics for itself', async () => {
   const text = await counted.text();
   expect(text).toContain('fleetrelay_output_deltas_total{outcome="accepted"} 2');
   expect(text).toContain('fleetrelay_relay_streams_ended_total{reason="WrongToken"} 3');
+  expect(text).toContain('fleetrelay_wrong_tokens_total 2');
+  expect(text).toContain('fleetrelay_registrations_total{outcome="Issued"} 3');
+  expect(text).toContain('fleetrelay_certificate_expiry_timestamp_seconds{certificate="server"} 1800000000');
   expect(text).toContain('fleetrelay_status_branch_state{state="synced"} 1');
   expect(text).toContain('fleetrelay_engine_commit_seconds_bucket{le="0.005"} 1');
   expect(text).toContain('fleetrelay_engine_computed_total 12');
   expect(await untouched.text()).toContain('fleetrelay_engine_computed_total 0');
 });
 
+test('who should be here and is not has samples too, and a snapshot alone makes no client warm', async () => {
+  const certificate = { issuedAt: 1_700_000_000_000, expiresAt: 1_700_086_400_000 };
+  const metrics = createServerMetrics(
+    {
+      fleet: () => fleetView(),
+      relay: () => relayView([{ cluster: 'east', push: true, pull: true, certificate }]),
+      replica: () => ({ ...REPLICA, snapshots: new Set(['east', 'west']) }),
+      store: () => STORE,
+    },
+    'v',
+  );
+  const text = await metrics.text();
+  expect(text).toContain('relay_push_clients_connected{cluster="west"} 0');
+  expect(text).toContain('relay_pull_clients_connected{cluster="west"} 0');
+  expect(text).toContain('relay_push_clients_warmed{cluster="east"} 1');
+  expect(text).toContain('relay_push_clients_warmed{cluster="west"} 0');
+  expect(text).toContain('fleetrelay_client_certificate_issue_timestamp_seconds{cluster="east"} 1700000000');
+  expect(text).toContain('fleetrelay_client_certificate_expiry_timestamp_seconds{cluster="east"} 1700086400');
+});
+
+test('leader, admission, store and guards', async () => {
+  const safeMode = { mode: 'scoped', causes: [{ cluster: 'west', reason: 'Missing', message: 'm' }] } as const;
+  const metrics = createServerMetrics(
+    {
+      fleet: () => fleetView({ safeMode }),
+      relay: () => relayView([]),
+      replica: () => ({ ...REPLICA, leads: false, trouble: 'no replica leads' }),
+      store: () => STORE,
+    },
+    'v',
+  );
+  metrics.storeWrite(0.02);
+  const text = await metrics.text();
+  for (const line of [
+    'fleetrelay_safe_mode_active{cluster="west"} 1',
+    'fleetrelay_safe_mode_active{cluster="east"} 0',
+    'fleetrelay_leader 0',
+    'fleetrelay_replicas_alive 2',
+    'fleetrelay_admission_paused 1',
+    'fleetrelay_admission_epoch 5',
+    'fleetrelay_admission_sequence 9',
+    'fleetrelay_admission_timestamp_seconds 1800000000',
+    'fleetrelay_held_removals_by_guard{guard="TooManyRemovals"} 4',
+    'fleetrelay_removals_approved_total 3',
+    'fleetrelay_approvals_used_total 2',
+    'fleetrelay_store_up 0',
+    'fleetrelay_store_writes_total 12',
+    'fleetrelay_store_write_errors_total{reason="MemoryFull"} 2',
+    'fleetrelay_store_records_refilled_total 70',
+    'fleetrelay_store_write_seconds_bucket{le="0.05"} 1',
+  ])
+    expect(text.split('\n')).toContain(line);
+});
+
 test('is served as Prometheus expects it', async () => {
-  const server = await runServer({ metrics: async () => 'up 1\n' });
+  const health = { ready: () => ({ ok: true, reasons: [] }) };
+  const server = await runServer({ health, metrics: async () => 'up 1\n' });
   const response = await fetch(`${server.url}/metrics`);
   expect(response.headers.get('Content-Type')).toContain('text/plain; version=0.0.4');
   expect(await response.text()).toBe('up 1\n');
   await server.stop();
 });
+
+const REPLICA: ReplicaFigures = {
+  leads: true,
+  trouble: '',
+  admitted: { epoch: 5, sequence: 9 },
+  admittedAt: 1_800_000_000_000,
+  alive: 2,
+  snapshots: new Set(),
+  heldByGuard: new Map([['TooManyRemovals', 4]]),
+  approvals: { granted: 3, used: 2 },
+};
+
+const STORE: StoreFigures = { up: false, writes: 12, errors: new Map([['MemoryFull', 2]]), refilled: 70 };
 
 function relayView(clients: RelayView['clients']): RelayView {
   return {
@@ -63,6 +144,9 @@ function relayView(clients: RelayView['clients']): RelayView {
     outputsRejected: 0,
     inputDeltas: 0,
     results: 0,
+    wrongTokens: 2,
+    registrations: { Issued: 3, WrongToken: 1 },
+    certificates: [{ what: 'server', expiresAt: 1_800_000_000_000 }],
     ended: {},
   };
 }

@@ -44,8 +44,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- end }}
 {{- end }}
 
+{{/* The Secret with the token; empty where the agent has none, since it has a certificate. */}}
 {{- define "agent.tokenSecret" -}}
-{{- default (printf "%s-token" (include "agent.fullname" .)) .Values.relay.tokenSecret.name }}
+{{- if .Values.relay.tokenSecret.name }}
+{{- .Values.relay.tokenSecret.name }}
+{{- else if .Values.relay.token }}
+{{- printf "%s-token" (include "agent.fullname" .) }}
+{{- end }}
 {{- end }}
 
 {{/* The volume with the server's authority; empty where the image's own are trusted. */}}
@@ -73,8 +78,8 @@ configMap:
 {{- if and .Values.relay.token .Values.relay.tokenSecret.name }}
 {{- fail "relay.token and relay.tokenSecret.name are both given: say one" }}
 {{- end }}
-{{- if not (or .Values.relay.token .Values.relay.tokenSecret.name) }}
-{{- fail "the agent needs a token: relay.tokenSecret.name names a Secret, relay.token is the token itself" }}
+{{- if not (or .Values.relay.token .Values.relay.tokenSecret.name .Values.relay.clientTlsSecret.name) }}
+{{- fail "the agent needs a token or a certificate: relay.tokenSecret.name and relay.clientTlsSecret.name name a Secret, relay.token is the token itself" }}
 {{- end }}
 {{- if gt (len (compact (list .Values.relay.rootCA .Values.relay.rootTlsSecret.name .Values.relay.rootTlsConfigMap.name))) 1 }}
 {{- fail "say only one of relay.rootCA, relay.rootTlsSecret.name and relay.rootTlsConfigMap.name" }}

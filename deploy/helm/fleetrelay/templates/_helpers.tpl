@@ -57,7 +57,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 
 {{- define "fleetrelay.relayConfig" -}}
 {{- $relay := deepCopy .Values.relay }}
-{{- if and (ne (dig "tls" "mode" "server" $relay) "none") (not (dig "tls" "certificate" nil $relay)) }}
+{{- if and (ne (dig "tls" "mode" "mtls" $relay) "insecure") (not (dig "tls" "certificate" nil $relay)) }}
 {{- $service := include "fleetrelay.fullname" . }}
 {{- $namespaced := printf "%s.%s" $service .Release.Namespace }}
 {{- $names := list $service $namespaced (printf "%s.svc" $namespaced) (printf "%s.svc.cluster.local" $namespaced) }}
@@ -66,7 +66,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- $_ := set $relay "tls" $tls }}
 {{- end }}
 {{- $http := deepCopy .Values.http }}
-{{- if not $http.tokenFile }}{{ $_ := set $http "tokenFile" "/etc/fleetrelay/api/token" }}{{ end }}
+{{- if not $http.people }}
+{{- $_ := set $http "people" (list (dict "name" "token" "role" "operate" "tokenFile" "/etc/fleetrelay/api/token")) }}
+{{- end }}
 {{- $sources := .Values.sources }}
 {{- if include "fleetrelay.policySpec" . }}
 {{- $sources = prepend $sources (dict "name" "chart" "files" (dict "path" "/etc/fleetrelay/policy")) }}
@@ -90,4 +92,38 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- end }}
 {{- end }}
 {{- toYaml $config }}
+{{- end }}
+
+{{/* Where the leader of several replicas is elected: "store", "kubernetes"; empty if there is but one server. */}}
+{{- define "fleetrelay.lease" -}}
+{{- if and (eq (dig "type" "sqlite" (default dict .Values.store)) "redis") (ne (dig "mode" "several" (default dict .Values.replicas)) "one") }}
+{{- dig "lease" "store" (default dict .Values.replicas) }}
+{{- end }}
+{{- end }}
+
+{{/* Ports of Redis that the values name. */}}
+{{- define "fleetrelay.redisPorts" -}}
+{{- $ports := .Values.networkPolicy.redisPorts }}
+{{- with dig "redis" dict (default dict .Values.store) }}
+{{- range .nodes }}
+{{- $ports = append $ports (regexFind ":[0-9]+$" . | trimPrefix ":" | default "6379" | int) }}
+{{- end }}
+{{- if .sentinel }}{{ $ports = append $ports 6379 }}{{ end }}
+{{- end }}
+{{- $ports | uniq | toJson }}
+{{- end }}
+
+{{/* Several servers work as one only if they share what one would have for itself. */}}
+{{- define "fleetrelay.checked" -}}
+{{- if gt (int .Values.replicaCount) 1 }}
+{{- if not (include "fleetrelay.lease" .) }}
+{{- fail "replicaCount is larger than 1: that needs a store that the replicas share (store.type: redis), and replicas.mode must not be one" }}
+{{- end }}
+{{- if not .Values.relay.secrets }}
+{{- fail "replicaCount is larger than 1: the replicas must share the relay secret: put it into a Secret, name that in secretMounts, and the file in relay.secrets" }}
+{{- end }}
+{{- if .Values.persistence.existingClaim }}
+{{- fail "replicaCount is larger than 1: every replica has a volume of its own, so persistence.existingClaim must be empty" }}
+{{- end }}
+{{- end }}
 {{- end }}

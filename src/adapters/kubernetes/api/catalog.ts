@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../model/json.ts';
+import { objectOf, objectsOf, textOf, textsOf } from '../../../model/json-fields.ts';
 import { parseObjectRef } from '../../../model/object-key.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
-import { objectOf, objectsOf, textOf, textsOf } from './json-fields.ts';
 import { type ApiGroup, loadLegacyGroups } from './legacy-discovery.ts';
 import type { ApiCatalog, ApiResource, KubeClient } from './types.ts';
 

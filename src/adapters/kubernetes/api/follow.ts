@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../model/json.ts';
+import { objectOf } from '../../../model/json-fields.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import { objectOf } from './json-fields.ts';
 import { MAX_LIST_OBJECTS, STREAM_MS, STREAM_SILENCE_MS } from './limits.ts';
 import { isOlder, positionOf, readReflected } from './reflected-object.ts';
 import { followed, lost, type Reflecting, type Trouble, troubleOf } from './reflecting.ts';

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import type { Agent } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { isJsonObject, type JsonObject } from '../../../model/json.ts';
-import type { KubeconfigContext } from './kubeconfig.ts';
+import { objectOf } from '../../../model/json-fields.ts';
+import { givenText, type KubeconfigContext } from './kubeconfig.ts';
 
 /** What a connection is made with, and what a request says of who sends it. */
 export interface Identity {
@@ -40,10 +41,10 @@ async function plainIdentity(
   { cluster, user }: KubeconfigContext,
   provider: JsonObject | undefined,
 ): Promise<Identity> {
-  const config = isJsonObject(provider?.config) ? provider.config : {};
-  const tokenFile = textOf(config.tokenFile);
-  const token = tokenFile === undefined ? textOf(user.token) : (await readFile(tokenFile, 'utf8')).trim();
-  const [name, password, as] = [textOf(user.username), textOf(user.password), textOf(user.as)];
+  const config = objectOf(provider?.config);
+  const tokenFile = givenText(config.tokenFile);
+  const token = tokenFile === undefined ? givenText(user.token) : (await readFile(tokenFile, 'utf8')).trim();
+  const [name, password, as] = [givenText(user.username), givenText(user.password), givenText(user.as)];
   const basic = name === undefined ? undefined : Buffer.from(`${name}:${password ?? ''}`).toString('base64');
   return {
     headers: {
@@ -55,7 +56,7 @@ async function plainIdentity(
       ca: await bytesOf(cluster, 'certificate-authority'),
       cert: await bytesOf(user, 'client-certificate'),
       key: await bytesOf(user, 'client-key'),
-      servername: textOf(cluster['tls-server-name']),
+      servername: givenText(cluster['tls-server-name']),
       rejectUnauthorized: cluster['insecure-skip-tls-verify'] === true ? false : undefined,
     }),
   };
@@ -63,9 +64,9 @@ async function plainIdentity(
 
 /** A file, or what is in the kubeconfig itself; kubectl prefers the latter. */
 async function bytesOf(holder: JsonObject, field: string): Promise<Buffer | undefined> {
-  const data = textOf(holder[`${field}-data`]);
+  const data = givenText(holder[`${field}-data`]);
   if (data !== undefined) return Buffer.from(data, 'base64');
-  const path = textOf(holder[field]);
+  const path = givenText(holder[field]);
   return path === undefined ? undefined : readFile(path);
 }
 
@@ -117,10 +118,6 @@ async function loadLibrary({ cluster, user, server }: KubeconfigContext): Promis
 
 function asBuffer(value: unknown): Buffer | undefined {
   return Buffer.isBuffer(value) ? value : undefined;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function definedOf(members: { readonly [Name in keyof TlsIdentity]: TlsIdentity[Name] | undefined }): TlsIdentity {

@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { load } from 'js-yaml';
 import { errorText } from '../../../model/error-text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import { objectsOf } from '../../../model/json-fields.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
 
 /** One cluster and one user of a kubeconfig, as written there; paths are absolute. */
@@ -60,7 +61,9 @@ function pickContext(
   wanted: string | undefined,
   where: string,
 ): Result<KubeconfigContext> {
-  const current = documents.map((document) => text(document['current-context'])).find((name) => name !== undefined);
+  const current = documents
+    .map((document) => givenText(document['current-context']))
+    .find((name) => name !== undefined);
   const name = wanted ?? current;
   const names = [...new Set(documents.flatMap((document) => entries(document, 'contexts')).map(([entry]) => entry))];
   const offered = names.length === 0 ? 'it has none' : `there are: ${names.join(', ')}`;
@@ -68,7 +71,7 @@ function pickContext(
     return problem(`${where} has no current-context; choose one with --context NAME (${offered})`);
   const context = findEntry(documents, 'contexts', 'context', name);
   if (context === undefined) return problem(`${where} has no context ${JSON.stringify(name)} (${offered})`);
-  const [clusterName, userName] = [text(context.cluster), text(context.user)];
+  const [clusterName, userName] = [givenText(context.cluster), givenText(context.user)];
   const cluster = clusterName && findEntry(documents, 'clusters', 'cluster', clusterName);
   if (!cluster)
     return problem(
@@ -77,11 +80,11 @@ function pickContext(
   const user = userName === undefined ? {} : findEntry(documents, 'users', 'user', userName);
   if (user === undefined)
     return problem(`context ${JSON.stringify(name)} in ${where} names a user that is not there: ${userName}`);
-  const server = text(cluster.server);
+  const server = givenText(cluster.server);
   if (server === undefined) return problem(`cluster ${JSON.stringify(clusterName)} in ${where} has no server`);
-  const wrong = wrongServer(server) ?? wrongProxy(text(cluster['proxy-url'])) ?? unsupportedUser(user);
+  const wrong = wrongServer(server) ?? wrongProxy(givenText(cluster['proxy-url'])) ?? unsupportedUser(user);
   if (wrong !== undefined) return problem(`context ${JSON.stringify(name)} in ${where}: ${wrong}`);
-  return ok({ name, cluster, user, server, namespace: text(context.namespace) });
+  return ok({ name, cluster, user, server, namespace: givenText(context.namespace) });
 }
 
 /** Why this is no address of an API server that secrets may be sent to; undefined: it is one. */
@@ -126,7 +129,7 @@ function withAbsolutePaths(document: JsonObject, folder: string): JsonObject {
 
 function absolute(value: JsonValue | undefined, fields: readonly string[], folder: string): JsonObject {
   if (!isJsonObject(value)) return {};
-  const paths = fields.map((field) => [field, text(value[field])] as const);
+  const paths = fields.map((field) => [field, givenText(value[field])] as const);
   const changed = paths.flatMap(([field, path]) => (path === undefined ? [] : [[field, inFolder(path, folder)]]));
   return { ...value, ...Object.fromEntries(changed) };
 }
@@ -143,14 +146,13 @@ function completeUser(user: JsonObject, folder: string): JsonObject {
 
 /** Programs for credentials expect to be told which version of the answer is wanted. */
 function completeExec(exec: JsonObject, folder: string): JsonObject {
-  const command = text(exec.command);
+  const command = givenText(exec.command);
   const info = JSON.stringify({ apiVersion: exec.apiVersion, kind: 'ExecCredential', spec: { interactive: false } });
-  const env = Array.isArray(exec.env) ? exec.env.filter(isJsonObject) : [];
   return {
     ...exec,
     ...(command?.includes('/') ? { command: inFolder(command, folder) } : {}),
     args: Array.isArray(exec.args) ? exec.args : [],
-    env: [...env, { name: 'KUBERNETES_EXEC_INFO', value: info }],
+    env: [...objectsOf(exec.env), { name: 'KUBERNETES_EXEC_INFO', value: info }],
   };
 }
 
@@ -179,6 +181,7 @@ function entries(document: JsonObject, list: string): readonly (readonly [string
     .flatMap((entry) => (typeof entry.name === 'string' ? [[entry.name, entry] as const] : []));
 }
 
-function text(value: JsonValue | undefined): string | undefined {
+/** A text of a kubeconfig that says something: as kubectl has it, the empty text is none. */
+export function givenText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

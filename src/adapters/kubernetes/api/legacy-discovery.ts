@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../model/json.ts';
+import { objectOf, objectsOf, textOf, textsOf } from '../../../model/json-fields.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
-import { objectOf, objectsOf, textOf, textsOf } from './json-fields.ts';
 import type { ApiResource, KubeClient } from './types.ts';
 
 /** What one API group offers, in the server's order of preference. */
@@ -64,11 +64,16 @@ async function loadVersion(
   return listed.flatMap((resource) => {
     const [plural, kind] = [textOf(resource.name), textOf(resource.kind)];
     if (plural === '' || kind === '' || plural.includes('/')) return [];
-    const subresources = listed
-      .map(({ name }) => textOf(name))
-      .filter((name) => name.startsWith(`${plural}/`))
-      .map((name) => name.slice(plural.length + 1));
+    const subresources = subresourcesIn(listed, plural);
     const namespaced = resource.namespaced === true;
     return [{ group, version, kind, resource: plural, namespaced, verbs: textsOf(resource.verbs), subresources }];
   });
+}
+
+/** The subresources of a kind; a version lists them beside the kinds, as `PLURAL/NAME`. */
+export function subresourcesIn(listed: readonly JsonObject[], plural: string): readonly string[] {
+  return listed
+    .map(({ name }) => textOf(name))
+    .filter((name) => name.startsWith(`${plural}/`))
+    .map((name) => name.slice(plural.length + 1));
 }

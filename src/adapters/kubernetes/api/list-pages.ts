@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../model/json.ts';
+import { objectOf, textOf } from '../../../model/json-fields.ts';
 import { problem, type Result } from '../../../model/result.ts';
-import { objectOf, textOf } from './json-fields.ts';
 import { LIST_MS, MAX_LIST_OBJECTS, MAX_LIST_PAGES, PAGE_MS } from './limits.ts';
 import { positionOf, readReflected } from './reflected-object.ts';
 import { followed, lost, type Reflecting, type Trouble, troubleOf } from './reflecting.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../model/json.ts';
+import { objectOf, textOf } from '../../../model/json-fields.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
-import { objectOf, textOf } from './json-fields.ts';
 import type { ReflectorOptions } from './types.ts';
 
 /** Checks that this is an object of the followed kind. Items of a list do not name their kind: it is filled in. */

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../model/json.ts';
-import { objectOf, objectsOf, textOf } from './json-fields.ts';
+import { objectOf, objectsOf, textOf } from '../../../model/json-fields.ts';
 import type { KubeRefusal } from './types.ts';
 
 /** Reads a `Status`; undefined if it is none. `retryAfter`: the header, seconds or empty. */

@@ -1,8 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../../model/json.ts';
+import { objectOf, textOf } from '../../../model/json-fields.ts';
 import { objectRefOf } from '../../../model/object-key.ts';
+import { metadataOf } from '../../../model/object-metadata.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
-import { metadataOf, textOf } from './annotations.ts';
 import { withStamp } from './stamp.ts';
 
 /** What only an API server writes: declaring it would be refused, or mean something else. */
@@ -38,7 +39,7 @@ function withPlainSecret(value: JsonObject): JsonObject {
     name,
     typeof text === 'string' ? Buffer.from(text).toString('base64') : text,
   ]);
-  return { ...rest, data: { ...(isJsonObject(data) ? data : {}), ...Object.fromEntries(plain) } };
+  return { ...rest, data: { ...objectOf(data), ...Object.fromEntries(plain) } };
 }
 
 /** The body of a write that fails unless the object is as it was judged. */

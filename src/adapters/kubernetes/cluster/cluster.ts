@@ -1,6 +1,6 @@
 import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.ts';
 import { type ClusterId, parseClusterId } from '../../../model/ids.ts';
-import { objectRefOf } from '../../../model/object-key.ts';
+import { kindOf } from '../../../model/object-key.ts';
 import { must } from '../../../model/result.ts';
 import type { ClusterApi, InventoryChange, LoadedInventory } from '../../../ports/cluster-api.ts';
 import { loadCatalog } from '../api/catalog.ts';
@@ -11,7 +11,7 @@ import { type KubernetesInventory, openInventory } from '../inventory/inventory.
 import { applyObject, matches } from './apply.ts';
 import { uidOf } from './apply-body.ts';
 import { createFights } from './fights.ts';
-import { createLive, type Live, nameOfKind } from './live/live.ts';
+import { createLive, type Live } from './live/live.ts';
 import { ownedKinds } from './owned-kinds.ts';
 import { removeObject } from './remove.ts';
 import type { Writing } from './writing.ts';
@@ -81,12 +81,12 @@ async function readIdentity(client: KubeClient): Promise<ClusterId> {
 /** What is owned is followed from the first look on. */
 async function loadInventory(inventory: KubernetesInventory, live: Live, client: KubeClient): Promise<LoadedInventory> {
   const loaded = await inventory.load();
-  if (loaded.type === 'found') live.owns(loaded.records.map(({ key }) => nameOfKind(objectRefOf(key))));
+  if (loaded.type === 'found') live.owns(loaded.records.map(({ key }) => kindOf(key)));
   // Objects with our stamp are all that is left to go by.
   else live.owns(await ownedKinds(client, live.catalog.current()));
   return loaded;
 }
 
 function kindsOf({ put }: InventoryChange): readonly string[] {
-  return put.map(({ key }) => nameOfKind(objectRefOf(key)));
+  return put.map(({ key }) => kindOf(key));
 }

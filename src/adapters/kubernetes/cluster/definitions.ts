@@ -1,7 +1,8 @@
 import { isJsonObject } from '../../../model/json.ts';
+import { objectsOf, textOf } from '../../../model/json-fields.ts';
+import { metadataOf } from '../../../model/object-metadata.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { KubeClient } from '../api/types.ts';
-import { metadataOf, objectsOf, textOf } from './annotations.ts';
 import { type Failure, failureOf } from './refusals.ts';
 
 const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };

@@ -1,9 +1,9 @@
-import { isJsonObject, type JsonObject } from '../../../model/json.ts';
+import type { JsonObject } from '../../../model/json.ts';
+import { objectOf, objectsOf, textOf } from '../../../model/json-fields.ts';
 import { objectHealth } from '../../../model/object-health.ts';
 import { displayKey, type ObjectKey } from '../../../model/object-key.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
-import { objectsOf, textOf } from './annotations.ts';
 import { type Failure, failed } from './refusals.ts';
 import { readLive, type Writing } from './writing.ts';
 
@@ -17,8 +17,8 @@ export function isDefinition(key: ObjectKey): boolean {
 
 /** Does the cluster offer each version that a definition serves? */
 export function isServed({ live }: Writing, definition: JsonObject): boolean {
-  const spec = isJsonObject(definition.spec) ? definition.spec : {};
-  const kind = isJsonObject(spec.names) ? textOf(spec.names.kind) : '';
+  const spec = objectOf(definition.spec);
+  const kind = textOf(objectOf(spec.names).kind);
   const versions = objectsOf(spec.versions).filter(({ served }) => served === true);
   const catalog = live.catalog.current();
   return versions.every(({ name }) => catalog.find(textOf(spec.group), kind, textOf(name)) !== undefined);

@@ -1,5 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../../model/json.ts';
-import { metadataOf, objectsOf, textOf } from './annotations.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals, parseJson } from '../../../model/json.ts';
+import { objectOf, objectsOf, textOf } from '../../../model/json-fields.ts';
+import { metadataOf } from '../../../model/object-metadata.ts';
 
 /** The name under which every field of ours is held. */
 export const FIELD_MANAGER = 'fleetrelay';
@@ -29,7 +30,7 @@ export function fieldHolders(live: JsonObject): readonly FieldHolder[] {
     manager: textOf(entry.manager),
     operation: entry.operation === 'Apply' ? 'Apply' : 'Update',
     subresource: textOf(entry.subresource),
-    fields: isJsonObject(entry.fieldsV1) ? entry.fieldsV1 : {},
+    fields: objectOf(entry.fieldsV1),
     time: textOf(entry.time),
   }));
 }
@@ -74,7 +75,7 @@ export function judgeFields(declared: JsonObject, fields: FieldSet, live?: () =>
   const held: string[] = [];
   const missing: string[] = [];
   const { apiVersion: _version, kind: _kind, metadata, ...rest } = declared;
-  const { name: _name, namespace: _namespace, ...named } = isJsonObject(metadata) ? metadata : {};
+  const { name: _name, namespace: _namespace, ...named } = objectOf(metadata);
   // An empty set is a whole field everywhere but here.
   const at: Place = { fields: isLeaf(fields) ? undefined : fields, path: '', live: live ?? (() => undefined) };
   judge({ ...rest, ...(Object.keys(named).length === 0 ? {} : { metadata: named }) }, at, { held, missing });
@@ -153,7 +154,7 @@ export interface ItemName {
 export function itemNames(fields: FieldSet): Map<string, ItemName> {
   const names = new Map<string, ItemName>();
   for (const text of Object.keys(fields)) {
-    const said = /^[kv]:/.test(text) ? parse(text.slice(2)) : undefined;
+    const said = /^[kv]:/.test(text) ? parseJson(text.slice(2)) : undefined;
     if (said === undefined) continue;
     if (text.startsWith('v:')) names.set(text, { text, value: said });
     else if (isJsonObject(said)) names.set(text, { text, keys: said });
@@ -218,12 +219,4 @@ function isEmptyMap(value: JsonValue | undefined): boolean {
 
 function isEmptyList(value: JsonValue): boolean {
   return Array.isArray(value) && value.length === 0;
-}
-
-function parse(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,8 +1,9 @@
 import type { AgentSettings } from '../../../model/agent-settings.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
-import { objectRefOf } from '../../../model/object-key.ts';
+import { kindOf } from '../../../model/object-key.ts';
+import { annotationOf } from '../../../model/object-metadata.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
-import { annotationOf, IGNORE_FIELDS } from './annotations.ts';
+import { IGNORE_FIELDS } from './annotations.ts';
 import { child, type FieldHolder, type FieldSet, isOurs, itemName, itemNames } from './field-ownership.ts';
 
 /** A field by the names that lead to it; through a list it means the field of each item. */
@@ -16,8 +17,7 @@ export function ignoredFields(
   settings: AgentSettings,
   autoscaled: boolean,
 ): readonly FieldPath[] {
-  const { group, kind } = objectRefOf(key);
-  const byPolicy = settings.ignoredFields.filter((ignored) => ignored.kind === `${group}/${kind}`);
+  const byPolicy = settings.ignoredFields.filter((ignored) => ignored.kind === kindOf(key));
   const said = annotationOf(value, IGNORE_FIELDS).split(',');
   const paths = [...byPolicy.flatMap(({ fields }) => fields), ...said].map(parsePath).filter((path) => path.length > 0);
   return autoscaled ? [...paths, REPLICAS] : paths;

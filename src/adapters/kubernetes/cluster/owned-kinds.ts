@@ -1,6 +1,7 @@
+import { objectsOf } from '../../../model/json-fields.ts';
+import { nameOfKind } from '../../../model/object-key.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, ApiResource, KubeClient } from '../api/types.ts';
-import { objectsOf } from './annotations.ts';
 import { isDiscovered } from './live/discovered-kinds.ts';
 import { FLEET_LABEL } from './stamp.ts';
 
@@ -19,8 +20,7 @@ export async function ownedKinds(client: KubeClient, catalog: ApiCatalog): Promi
   const work = candidates.values();
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
-      for (const resource of work)
-        if (await hasLabelled(client, resource)) found.push(`${resource.group}/${resource.kind}`);
+      for (const resource of work) if (await hasLabelled(client, resource)) found.push(nameOfKind(resource));
     }),
   );
   return found;

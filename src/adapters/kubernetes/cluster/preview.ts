@@ -1,10 +1,10 @@
 import type { AgentSettings } from '../../../model/agent-settings.ts';
 import type { JsonObject } from '../../../model/json.ts';
 import { isJsonObject, type JsonValue, jsonEquals } from '../../../model/json.ts';
+import { objectOf, objectsOf, textOf } from '../../../model/json-fields.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';
-import { objectsOf, textOf } from './annotations.ts';
 import { applyBody, asNew, asOf } from './apply-body.ts';
 import { conflictsOf, type FieldConflict } from './conflicts.ts';
 import { fieldHolders } from './field-ownership.ts';
@@ -97,16 +97,12 @@ function changesBetween(before: JsonObject, after: JsonObject): readonly FieldCh
 
 /** Which entries of a Secret differ, and nothing of what they hold. */
 function secretChanges(before: JsonObject, after: JsonObject): readonly FieldChange[] {
-  const [from, to] = [entries(before.data), entries(after.data)];
+  const [from, to] = [objectOf(before.data), objectOf(after.data)];
   const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].sort();
   const data = names
     .filter((name) => from[name] !== to[name])
     .map((name) => ({ field: `.data.${name}`, before: hidden(from[name]), after: hidden(to[name]) }));
   return [...changesBetween(before, after), ...data];
-}
-
-function entries(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }
 
 function hidden(value: JsonValue | undefined): string | undefined {

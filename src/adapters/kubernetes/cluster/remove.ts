@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
+import { annotationOf, metadataOf } from '../../../model/object-metadata.ts';
 import { NO_SUCH_KIND, type RemoveOutcome, type RemoveRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
-import { annotationOf, metadataOf, PRUNE } from './annotations.ts';
+import { PRUNE } from './annotations.ts';
 import { uidOf } from './apply-body.ts';
 import { isDefined } from './definitions.ts';
 import { isBeingDeleted, whatHolds } from './deletion.ts';

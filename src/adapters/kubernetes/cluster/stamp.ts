@@ -1,11 +1,12 @@
 import { objectDigest } from '../../../model/digest.ts';
 import { type Digest, parseClusterName, parseDigest, parseFleetName, parseSourceName } from '../../../model/ids.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import { objectOf, textOf } from '../../../model/json-fields.ts';
 import { parseObjectKey } from '../../../model/object-key.ts';
+import { metadataOf } from '../../../model/object-metadata.ts';
 import type { Origin } from '../../../model/output.ts';
 import { must } from '../../../model/result.ts';
 import type { ApplyRequest, Stamp } from '../../../ports/cluster-api.ts';
-import { metadataOf, textOf } from './annotations.ts';
 
 /** For label selectors; owns nothing, since controllers copy labels to what they make. */
 export const FLEET_LABEL = 'fleetrelay.dev/fleet';
@@ -34,9 +35,9 @@ export function withStamp(value: JsonObject, { stamp, value: declared }: ApplyRe
     ...value,
     metadata: {
       ...metadata,
-      labels: { ...(isJsonObject(labels) ? labels : {}), [FLEET_LABEL]: stamp.fleet },
+      labels: { ...objectOf(labels), [FLEET_LABEL]: stamp.fleet },
       annotations: {
-        ...(isJsonObject(annotations) ? without(annotations, ANNOTATIONS) : {}),
+        ...without(objectOf(annotations), ANNOTATIONS),
         ...stampAnnotations(stamp, declaredDigest(declared)),
       },
     },

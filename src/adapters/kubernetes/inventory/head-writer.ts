@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../../model/json.ts';
+import { objectOf } from '../../../model/json-fields.ts';
 import type { KubeRequest } from '../api/types.ts';
 import { type Asking, answerText, isPassing } from './ask.ts';
 import { configMap, configMapPath, HEAD_NAME } from './config-maps.ts';
@@ -137,8 +138,4 @@ function createHeadObject(namespace: string) {
 
 function metadataOf({ metadata }: JsonObject): JsonObject | undefined {
   return isJsonObject(metadata) ? metadata : undefined;
-}
-
-function objectOf(value: JsonObject[string]): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

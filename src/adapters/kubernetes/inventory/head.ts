@@ -1,10 +1,20 @@
 import { sha256 } from '../../../model/digest.ts';
 import { errorText } from '../../../model/error-text.ts';
 import { type Digest, parseDigest, parseFleetName, quote } from '../../../model/ids.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import { objectOf, textOf } from '../../../model/json-fields.ts';
 import { parseSettings, settingsText } from '../../../model/settings-text.ts';
 import type { InventoryState } from '../../../ports/cluster-api.ts';
-import { asCount, asList, asObject, asPosition, asRevisions, asText, parsed } from '../../disk/stored-json.ts';
+import {
+  asAdmitted,
+  asCount,
+  asList,
+  asObject,
+  asPosition,
+  asRevisions,
+  asText,
+  parsed,
+} from '../../disk/stored-json.ts';
 
 /** Who writes the inventory now. `write` grows with each write of the head: two heads with one holder are one head. */
 export interface Holder {
@@ -74,7 +84,7 @@ export function readHead(
   const { holder: _, ...written } = data;
   if (Object.keys(written).length === 0) return { type: 'read', content: EMPTY_HEAD };
   if (data.format !== FORMAT) {
-    const format = quote(typeof data.format === 'string' ? data.format : '');
+    const format = quote(textOf(data.format));
     return { type: 'damaged', message: `it is of the format ${format}, which this version does not know` };
   }
   if (!isSound(data)) return { type: 'damaged', message: 'its content was changed by hand: the checksum differs' };
@@ -90,13 +100,14 @@ function checkOf(content: JsonObject): Digest {
 }
 
 function renderState({ settings, ...state }: InventoryState): JsonObject {
-  const { position, digest, revisions, fleet } = state;
+  const { position, digest, revisions, fleet, admitted } = state;
   return {
     state: canonicalJson({
       position: { epoch: position.epoch, sequence: position.sequence },
       digest,
       revisions: revisions.map(({ source, revision }) => ({ source, revision })),
       fleet,
+      ...(admitted === undefined ? {} : { admitted: { epoch: admitted.epoch, sequence: admitted.sequence } }),
     }),
     ...(settings === undefined ? {} : { settings: settingsText(settings) }),
   };
@@ -109,11 +120,12 @@ function readContent(data: JsonObject): HeadContent {
     .map((line) => readPiece(JSON.parse(line)));
   const journal = asText(data.journal);
   if (data.state === undefined) return { pieces, journal };
-  const { position, digest, revisions, fleet } = asObject(JSON.parse(asText(data.state)));
+  const { position, digest, revisions, fleet, admitted } = asObject(JSON.parse(asText(data.state)));
   const state: InventoryState = {
     position: asPosition(position),
     digest: parsed(parseDigest, digest),
     revisions: asRevisions(asList(revisions)),
+    ...asAdmitted(admitted),
     fleet: fleet === undefined ? undefined : parsed(parseFleetName, fleet),
     ...readSettings(data.settings),
   };
@@ -134,5 +146,5 @@ function readSettings(text: JsonValue | undefined): Pick<InventoryState, 'settin
 
 /** The `data` of a ConfigMap; empty if it has none. */
 export function dataOf(object: JsonObject): JsonObject {
-  return isJsonObject(object.data) ? object.data : {};
+  return objectOf(object.data);
 }

@@ -1,5 +1,5 @@
 import { sha256 } from '../../../model/digest.ts';
-import { isJsonObject } from '../../../model/json.ts';
+import { objectOf, objectsOf, textOf } from '../../../model/json-fields.ts';
 import { type Asking, answerText } from './ask.ts';
 import { configMap, configMapPath, HEAD_NAME, INVENTORY_LABEL } from './config-maps.ts';
 import { dataOf, type PieceRef } from './head.ts';
@@ -74,8 +74,7 @@ export async function readPiece(asking: Asking, namespace: string, name: string)
   const answer = await asking.patiently({ method: 'GET', path: configMapPath(namespace, name) });
   if (answer.type === 'refused' && answer.status === 404) return undefined;
   if (answer.type === 'refused') throw new Error(answerText(answer));
-  const text = dataOf(answer.body)[RECORDS];
-  return typeof text === 'string' ? text : '';
+  return textOf(dataOf(answer.body)[RECORDS]);
 }
 
 /** A piece in the cluster, and the term that its name says. */
@@ -98,11 +97,11 @@ export async function listPieces(asking: Asking, namespace: string): Promise<rea
     });
     if (answer.type === 'refused') throw new Error(answerText(answer));
     const { items, metadata } = answer.body;
-    for (const item of Array.isArray(items) ? items : []) {
-      const piece = isJsonObject(item) && isJsonObject(item.metadata) ? foundPiece(item.metadata) : undefined;
+    for (const item of objectsOf(items)) {
+      const piece = foundPiece(objectOf(item.metadata));
       if (piece !== undefined) found.push(piece);
     }
-    next = isJsonObject(metadata) && typeof metadata.continue === 'string' ? metadata.continue : '';
+    next = textOf(objectOf(metadata).continue);
   } while (next !== '');
   return found;
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { Random } from '../../../ports/random.ts';
 import type { ResourceEvent, StatusTarget } from '../../../ports/resource-status.ts';
+import { microTime } from '../api/micro-time.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { KubeClient } from '../api/types.ts';
 
@@ -122,8 +123,4 @@ function eventOf(
     note: message.length > MAX_NOTE ? `${message.slice(0, MAX_NOTE - 3)}...` : message,
     regarding: { apiVersion, kind, name, uid, ...(namespace === '' ? {} : { namespace }) },
   };
-}
-
-function microTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().replace('Z', '000Z');
 }

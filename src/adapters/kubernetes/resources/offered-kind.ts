@@ -1,4 +1,5 @@
-import { objectsOf, textOf, textsOf } from '../api/json-fields.ts';
+import { objectsOf, textOf, textsOf } from '../../../model/json-fields.ts';
+import { subresourcesIn } from '../api/legacy-discovery.ts';
 import type { ApiResource, KubeClient } from '../api/types.ts';
 
 /** A kind in the version that we read. */
@@ -34,10 +35,7 @@ export async function lookUpKind(client: KubeClient, { group, version, kind }: R
   const verbs = textsOf(found.verbs);
   // While a definition is being deleted, its objects can still be read and not be made any more.
   if (!verbs.includes('create')) return { type: 'leaving' };
-  const subresources = listed
-    .map(({ name }) => textOf(name))
-    .filter((name) => name.startsWith(`${plural}/`))
-    .map((name) => name.slice(plural.length + 1));
+  const subresources = subresourcesIn(listed, plural);
   const namespaced = found.namespaced === true;
   return { type: 'offered', resource: { group, version, kind, resource: plural, namespaced, verbs, subresources } };
 }

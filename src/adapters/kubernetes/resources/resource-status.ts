@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../../model/json.ts';
+import { objectOf, textOf } from '../../../model/json-fields.ts';
 import { objectRefOf } from '../../../model/object-key.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { Random } from '../../../ports/random.ts';
 import type { ResourceStatus, StatusTarget, StatusWriting } from '../../../ports/resource-status.ts';
-import { objectOf, textOf } from '../api/json-fields.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiResource, KubeAnswer, KubeClient, KubeRefusal } from '../api/types.ts';
 import { createEventRecorder } from './event-recorder.ts';

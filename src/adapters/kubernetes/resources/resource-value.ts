@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, jsonEquals } from '../../../model/json.ts';
+import { objectOf, textOf } from '../../../model/json-fields.ts';
 import { objectKey, refOfObject } from '../../../model/object-key.ts';
 import { ok, type Result } from '../../../model/result.ts';
 import type { CustomResource } from '../../../ports/custom-resources.ts';
-import { objectOf, textOf } from '../api/json-fields.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 

@@ -54,6 +54,7 @@ function withVictim(spec: GraphSpec): GraphSpec {
     fromFailures: false,
     reads: [],
     scoped: false,
+    seesAll: false,
     emission: 'collide',
     coarse: false,
     throwsOneIn: 0,

@@ -57,6 +57,17 @@ describe('publishing', () => {
     expect(clock.waiting()).toBe(0);
   });
 
+  test('what changes while a commit is being pushed keeps its distance from that commit', async () => {
+    const { sink, clock, remote, update } = setUp();
+    update({ 'a/1': '1' });
+    remote.nextPublish.push(() => update({ 'a/1': '2' }));
+    await sink.flush();
+    await clock.advance(9_999);
+    expect(remote.history(branch)).toHaveLength(1);
+    await clock.advance(1);
+    expect(remote.history(branch)).toHaveLength(2);
+  });
+
   test('what changes and changes back is no commit', async () => {
     const { sink, clock, remote, update } = setUp();
     update({ 'a/1': '1' });
@@ -99,6 +110,20 @@ describe('publishing', () => {
     expect(held()).toEqual({ 'fleet.json': fleetFile, 'README.md': 'hello', '.ci/run': 'x', 'a/1': '1', 'a/2': '2' });
     expect(remote.history(branch)).toHaveLength(3);
     expect(remote.publishes).toBe(3);
+  });
+
+  test('who does not lead publishes nothing; who leads again looks at what another has written', async () => {
+    const { remote, sink, clock, update, held } = setUp();
+    update({ 'a/1': '1' });
+    await sink.flush();
+    sink.lead(false);
+    update({ 'a/1': '2' });
+    await clock.advance(60_000);
+    expect(remote.publishes).toBe(1);
+    remote.push({ 'a/1': 'of another', 'a/2': 'of another' }, { branch });
+    sink.lead(true);
+    await clock.advance(60_000);
+    expect(held()).toEqual({ 'fleet.json': fleetFile, 'a/1': '2' });
   });
 
   test('a branch that somebody deleted is made anew', async () => {

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../../../model/json.ts';
+import { textOf } from '../../../../model/json-fields.ts';
 import { type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
-import { textOf } from '../annotations.ts';
 
 /** Which objects' replicas are an autoscaler's matter. */
 export interface Autoscaled {

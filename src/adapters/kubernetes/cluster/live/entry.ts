@@ -1,12 +1,14 @@
 import { sha256 } from '../../../../model/digest.ts';
 import type { Digest } from '../../../../model/ids.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../../../model/json.ts';
+import { canonicalJson, type JsonObject } from '../../../../model/json.ts';
+import { objectOf, textOf } from '../../../../model/json-fields.ts';
 import { type ObjectHealth, objectHealth } from '../../../../model/object-health.ts';
 import { type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { annotationOf, metadataOf } from '../../../../model/object-metadata.ts';
 import type { ObservedObject, Stamp } from '../../../../ports/cluster-api.ts';
 import { resourcePath } from '../../api/paths.ts';
 import type { ApiResource } from '../../api/types.ts';
-import { annotationOf, DISCOVERY, metadataOf, textOf } from '../annotations.ts';
+import { DISCOVERY } from '../annotations.ts';
 import { type FieldSet, ourFields } from '../field-ownership.ts';
 import { digestInStamp, parseStamp, readStampText, type StampText } from '../stamp.ts';
 import { trimObject } from './trim.ts';
@@ -135,6 +137,5 @@ class Entry implements LiveEntry {
 }
 
 function parseObject(text: string): JsonObject {
-  const value: JsonValue = JSON.parse(text);
-  return isJsonObject(value) ? value : {};
+  return objectOf(JSON.parse(text));
 }

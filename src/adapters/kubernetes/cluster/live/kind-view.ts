@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../../../model/json.ts';
+import { textOf } from '../../../../model/json-fields.ts';
 import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { metadataOf } from '../../../../model/object-metadata.ts';
 import type { ApiResource, ReflectorListener } from '../../api/types.ts';
-import { metadataOf, textOf } from '../annotations.ts';
 import { keyOfLive, type LiveEntry, readEntry } from './entry.ts';
 import type { LiveStore } from './store.ts';
 import { isNewer } from './versions.ts';

@@ -1,5 +1,5 @@
 import { type AgentSettings, NO_SETTINGS } from '../../../../model/agent-settings.ts';
-import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
+import { kindOf, nameOfKind, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
 import { createReflector, type ReflectorDeps } from '../../api/reflector.ts';
 import type { ApiCatalog, ApiResource, Reflector, ReflectorListener } from '../../api/types.ts';
 import { FLEET_LABEL } from '../stamp.ts';
@@ -87,13 +87,13 @@ export function createKindWatches(deps: ReflectorDeps, options: KindWatchesOptio
     settled: () => settled(following),
     allUnknown: () => running.size > 0 && [...running.values()].every(({ view }) => view.state().state === 'unknown'),
     wrote: (entry) => {
-      const watch = running.get(kindOfKey(entry.key));
+      const watch = running.get(kindOf(entry.key));
       // Of a kind that cannot be followed, what we know is what we wrote.
       if (watch === undefined) options.store.put(entry);
       else watch.view.wrote(entry);
     },
     removed: (key, uid) => {
-      const watch = running.get(kindOfKey(key));
+      const watch = running.get(kindOf(key));
       if (watch === undefined) options.store.drop(key);
       else watch.view.removed(key, uid);
     },
@@ -112,7 +112,7 @@ function follow(following: Following, next: ApiCatalog): boolean {
   let changed = false;
   for (const resource of next.preferred) {
     // A kind that is back is looked for at once, whatever the pause after the last failure.
-    if (before?.find(resource.group, resource.kind) === undefined) end(following, nameOf(resource));
+    if (before?.find(resource.group, resource.kind) === undefined) end(following, nameOfKind(resource));
     changed = adjust(following, resource) || changed;
   }
   return changed;
@@ -121,7 +121,7 @@ function follow(following: Following, next: ApiCatalog): boolean {
 /** Makes a kind be followed as it is to be; answers whether that was a change. */
 function adjust(following: Following, resource: ApiResource): boolean {
   if (following.closed) return false;
-  const name = nameOf(resource);
+  const name = nameOfKind(resource);
   const wanted = extentOf(following, resource);
   const now = following.running.get(name);
   const shown = isShown(following, resource);
@@ -141,15 +141,15 @@ function end({ running }: Following, name: string): void {
 function extentOf(following: Following, resource: ApiResource): Extent | undefined {
   const { verbs } = resource;
   if (!verbs.includes('list') || !verbs.includes('watch')) return undefined;
-  if (nameOf(resource) === AUTOSCALER || isShown(following, resource)) return 'all';
-  return following.owned.has(nameOf(resource)) ? 'labelled' : undefined;
+  if (nameOfKind(resource) === AUTOSCALER || isShown(following, resource)) return 'all';
+  return following.owned.has(nameOfKind(resource)) ? 'labelled' : undefined;
 }
 
 /** Namespaces in any case: what they say decides about all that lies in them. */
 function isShown({ settings }: Following, resource: ApiResource): boolean {
   const { group, kind } = resource;
-  if (nameOf(resource) === NAMESPACE) return true;
-  return isDiscovered(group, kind) && !settings.discovery.excludedKinds.includes(nameOf(resource));
+  if (nameOfKind(resource) === NAMESPACE) return true;
+  return isDiscovered(group, kind) && !settings.discovery.excludedKinds.includes(nameOfKind(resource));
 }
 
 function begin(following: Following, resource: ApiResource, extent: Extent): void {
@@ -164,11 +164,11 @@ function begin(following: Following, resource: ApiResource, extent: Extent): voi
       for (const resolve of following.waiting) resolve();
     },
   });
-  const isAutoscaler = nameOf(resource) === AUTOSCALER;
+  const isAutoscaler = nameOfKind(resource) === AUTOSCALER;
   const listener = isAutoscaler ? noteAutoscalers(following, view.listener, resource) : view.listener;
   const selector = extent === 'labelled' ? { labelSelector: FLEET_LABEL } : {};
   const reflector = createReflector(deps, { resource, ...selector }, listener);
-  running.set(nameOf(resource), { resource, view, shown, extent, reflector });
+  running.set(nameOfKind(resource), { resource, view, shown, extent, reflector });
   reflector.start();
 }
 
@@ -177,7 +177,7 @@ function keeps({ settings }: Following, entry: LiveEntry, shown: boolean): boole
   if (entry.stamp?.key === entry.key) return true;
   const { namespace } = objectRefOf(entry.key);
   if (!shown || settings.discovery.excludedNamespaces.includes(namespace)) return false;
-  return !entry.hidden || kindOfKey(entry.key) === NAMESPACE;
+  return !entry.hidden || kindOf(entry.key) === NAMESPACE;
 }
 
 async function settled({ running, waiting }: Following): Promise<void> {
@@ -201,7 +201,7 @@ function configure(following: Following, settings: AgentSettings): void {
   for (const { resource, view, shown } of [...running.values()]) {
     view.sift();
     // What was passed over is listed again.
-    if (readmitted && shown && resource.namespaced) end(following, nameOf(resource));
+    if (readmitted && shown && resource.namespaced) end(following, nameOfKind(resource));
   }
   follow(following, catalog);
   // Which fields are left alone may be others now.
@@ -223,7 +223,7 @@ function owns(following: Following, kinds: Iterable<string>): void {
 }
 
 function forgetAll({ store }: Following, name: string): void {
-  for (const key of [...store.objects.keys()].filter((each) => kindOfKey(each) === name)) store.drop(key);
+  for (const key of [...store.objects.keys()].filter((each) => kindOf(each) === name)) store.drop(key);
 }
 
 function noteAutoscalers(following: Following, listener: ReflectorListener, resource: ApiResource): ReflectorListener {
@@ -265,13 +265,4 @@ function renew({ store, news }: Following, keys: readonly ObjectKey[]): void {
     store.renew(key, entry.again());
     news();
   }
-}
-
-function nameOf({ group, kind }: ApiResource): string {
-  return `${group}/${kind}`;
-}
-
-function kindOfKey(key: ObjectKey): string {
-  const { group, kind } = objectRefOf(key);
-  return `${group}/${kind}`;
 }

@@ -2,7 +2,7 @@ import type { KindState } from '../../../../model/agent.ts';
 import type { AgentSettings } from '../../../../model/agent-settings.ts';
 import type { Diagnostic } from '../../../../model/diagnostic.ts';
 import { compareText } from '../../../../model/json.ts';
-import type { ObjectKey } from '../../../../model/object-key.ts';
+import { nameOfKind, type ObjectKey } from '../../../../model/object-key.ts';
 import type { Clock } from '../../../../ports/clock.ts';
 import type { LiveState } from '../../../../ports/cluster-api.ts';
 import type { ReflectorDeps } from '../../api/reflector.ts';
@@ -168,9 +168,4 @@ function notFollowed(kind: string, message: string): Diagnostic {
 
 function scopeOf({ namespaced }: ApiResource): 'Namespaced' | 'Cluster' {
   return namespaced ? 'Namespaced' : 'Cluster';
-}
-
-/** `group/Kind`. */
-export function nameOfKind({ group, kind }: Pick<ApiResource, 'group' | 'kind'>): string {
-  return `${group}/${kind}`;
 }

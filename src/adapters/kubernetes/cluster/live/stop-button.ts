@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../../../model/json.ts';
+import { annotationOf } from '../../../../model/object-metadata.ts';
 import { resourcePath } from '../../api/paths.ts';
 import { createReflector, type ReflectorDeps } from '../../api/reflector.ts';
 import type { ApiCatalog } from '../../api/types.ts';
-import { annotationOf, PAUSED } from '../annotations.ts';
+import { PAUSED } from '../annotations.ts';
 
 /** The annotation on the agent's own Namespace that stops every write. */
 export interface StopButton {

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../model/json.ts';
-import { metadataOf, objectsOf, textOf } from '../annotations.ts';
+import { objectOf, objectsOf, textOf } from '../../../../model/json-fields.ts';
+import { metadataOf } from '../../../../model/object-metadata.ts';
 import { withoutStamp } from '../stamp.ts';
 
 /** What an API server keeps for itself: it changes with every write and says nothing of the object. */
@@ -93,8 +94,4 @@ function conditions(value: JsonValue | undefined): readonly JsonObject[] {
 
 function pick(value: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.filter((name) => value[name] !== undefined).map((name) => [name, value[name]]));
-}
-
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

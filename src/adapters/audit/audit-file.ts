@@ -1,0 +1,119 @@
+import { type FileHandle, mkdir, open, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { errorText } from '../../model/error-text.ts';
+import { isJsonObject, type JsonValue } from '../../model/json.ts';
+import type { AuditEntry, AuditLog } from '../../ports/audit-log.ts';
+
+const NEWLINE = 0x0a;
+/** As much of the end of the file is read for `tail`. */
+const TAIL_BYTES = 4 * 1024 * 1024;
+
+/**
+ * The log as a file: a JSON document a line, readable for its owner alone. Whoever rotates it may move it away at any
+ * time: the next entry begins a new one. A line that was torn by a full disk or a crash stays alone on its line.
+ */
+export function createAuditFile(path: string): AuditLog {
+  let handle: FileHandle | undefined;
+  let queue: Promise<unknown> = Promise.resolve();
+  const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
+    const done = queue.then(work);
+    queue = done.catch(() => undefined);
+    return done;
+  };
+  const close = async (): Promise<void> => {
+    const closing = handle;
+    handle = undefined;
+    await closing?.close();
+  };
+  const opened = async (): Promise<FileHandle> => {
+    if (handle !== undefined && (await isAt(handle, path))) return handle;
+    await close();
+    handle = await openForAppending(path);
+    return handle;
+  };
+  return {
+    append: (entry) =>
+      inTurn(async () => {
+        const file = await opened();
+        try {
+          await file.appendFile(`${JSON.stringify(entry)}\n`);
+          await file.datasync();
+        } catch (error) {
+          // Half of the line may be there: the next one looks.
+          await close().catch(() => undefined);
+          throw error;
+        }
+      }),
+    tail: (limit) => inTurn(() => readTail(path, limit)),
+    trouble: () => inTurn(() => opened()).then(() => undefined, errorText),
+    close: () => inTurn(close),
+  };
+}
+
+async function openForAppending(path: string): Promise<FileHandle> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const file = await open(path, 'a+', 0o600);
+  try {
+    const { size } = await file.stat();
+    const end = Buffer.alloc(1);
+    if (size > 0 && (await file.read(end, 0, 1, size - 1)).bytesRead === 1 && end[0] !== NEWLINE) {
+      await file.appendFile('\n');
+    }
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+async function isAt(file: FileHandle, path: string): Promise<boolean> {
+  const there = await stat(path).catch(() => undefined);
+  const { dev, ino } = await file.stat();
+  return there !== undefined && there.dev === dev && there.ino === ino;
+}
+
+async function readTail(path: string, limit: number): Promise<readonly AuditEntry[]> {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (file === undefined) return [];
+  try {
+    const { size } = await file.stat();
+    const from = Math.max(0, size - TAIL_BYTES);
+    const bytes = Buffer.alloc(size - from);
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
+    const lines = bytes.toString('utf8', 0, bytesRead).split('\n');
+    // The first line may have begun before what was read.
+    const entries = lines.slice(from === 0 ? 0 : 1).flatMap((line) => readEntry(line) ?? []);
+    return limit === 0 ? [] : entries.slice(-limit);
+  } finally {
+    await file.close();
+  }
+}
+
+const STAGES: readonly string[] = ['asked', 'done', 'refused', 'failed'];
+const PROOFS: readonly string[] = ['token', 'certificate', 'none'];
+
+function readEntry(line: string): AuditEntry | undefined {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(line) as JsonValue;
+  } catch {
+    return undefined;
+  }
+  return isEntry(value) ? value : undefined;
+}
+
+function isEntry(value: unknown): value is AuditEntry {
+  if (!isJsonObject(value as JsonValue)) return false;
+  const entry = value as Readonly<Record<string, unknown>>;
+  return (
+    ['id', 'at', 'who', 'from', 'act', 'message'].every((name) => typeof entry[name] === 'string') &&
+    STAGES.includes(String(entry.stage)) &&
+    PROOFS.includes(String(entry.proof)) &&
+    [null, 'read', 'operate'].includes(entry.role as string | null) &&
+    typeof entry.details === 'object' &&
+    entry.details !== null
+  );
+}

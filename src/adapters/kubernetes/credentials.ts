@@ -1,0 +1,150 @@
+import { canonicalJson, type JsonObject } from '../../model/json.ts';
+import { objectOf, textOf } from '../../model/json-fields.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { AgentCredentials, CredentialStore } from '../../ports/credentials.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Random } from '../../ports/random.ts';
+import { resourcePath } from './api/paths.ts';
+import type { KubeAnswer, KubeClient, KubeRequest } from './api/types.ts';
+import { type Asking, answerText, startAsking } from './inventory/ask.ts';
+
+export interface KubernetesCredentialsDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface KubernetesCredentialsOptions {
+  readonly namespace: string;
+  /** Name of the Secret. */
+  readonly name: string;
+  /** Used instead, with a warning, where the API server does not let this process have that Secret. */
+  readonly fallback: CredentialStore;
+}
+
+const SECRETS = { group: '', version: 'v1', resource: 'secrets' };
+/** Makes the empty Secret; what is in it is written by another name, so that a second maker finds it taken. */
+const MAKER = 'fleetrelay-agent-maker';
+const WRITER = 'fleetrelay-agent';
+const LABELS = { 'app.kubernetes.io/name': 'fleetrelay-agent', 'app.kubernetes.io/part-of': 'fleetrelay' };
+const EMPTY = { 'tls.crt': '', 'tls.key': '' };
+
+/**
+ * Credentials in a Secret of the type `kubernetes.io/tls`, which the replicas of an agent share. It is made by applying,
+ * because the right to do that can be given for one name; every write is on the condition that nobody else has written.
+ */
+export function createKubernetesCredentials(
+  deps: KubernetesCredentialsDeps,
+  { namespace, name, fallback }: KubernetesCredentialsOptions,
+): CredentialStore {
+  const path = resourcePath({ resource: SECRETS, namespace, name });
+  const secretPlace = `Secret/${namespace}/${name}`;
+  let known: JsonObject | undefined;
+  let forbidden = false;
+  return {
+    get place() {
+      return forbidden ? fallback.place : secretPlace;
+    },
+    async load() {
+      const asking = ask();
+      const answer = await asking.patiently({ method: 'GET', path });
+      if (isForbidden(answer)) return (await turnedAway(answer)).load();
+      forbidden = false;
+      if (answer.type === 'refused' && answer.status !== 404) throw new Error(answerText(answer));
+      known = answer.type === 'ok' ? answer.body : undefined;
+      // The right may have been given after the agent had enrolled without it.
+      return (known === undefined ? undefined : read(deps.log, secretPlace, known)) ?? fallback.load();
+    },
+    async save(credentials) {
+      if (forbidden) return fallback.save(credentials);
+      const asking = ask();
+      if (known !== undefined) return write(asking, known, credentials);
+      const answer = await asking.patiently(emptySecret(path, namespace, name));
+      if (isForbidden(answer)) return (await turnedAway(answer)).save(credentials);
+      if (answer.type === 'ok' && isEmpty(answer.body)) return write(asking, answer.body, credentials);
+      if (answer.type === 'ok' || answer.status === 409) throw overtaken(secretPlace);
+      throw new Error(answer.status === 404 ? `the namespace ${namespace} is not there` : answerText(answer));
+    },
+  };
+
+  function ask(): Asking {
+    return startAsking(deps, () => {});
+  }
+
+  async function turnedAway(answer: KubeAnswer): Promise<CredentialStore> {
+    forbidden = true;
+    deps.log.warn(
+      'the agent may not keep its credentials in a Secret of its namespace: they stay on its disk, and are lost with it',
+      { place: secretPlace, kept: fallback.place, detail: answerText(answer) },
+    );
+    return fallback;
+  }
+
+  async function write(asking: Asking, secret: JsonObject, credentials: AgentCredentials): Promise<void> {
+    const data = { ...objectOf(secret.data), ...encoded(credentials) };
+    const { managedFields: _, ...metadata } = objectOf(secret.metadata);
+    const body = { ...secret, metadata, data };
+    const answer = await asking.patiently({ method: 'PUT', path, query: { fieldManager: WRITER }, body });
+    if (answer.type === 'ok') {
+      known = answer.body;
+      return;
+    }
+    if (isForbidden(answer)) return (await turnedAway(answer)).save(credentials);
+    if (answer.status !== 409 && answer.status !== 404) throw new Error(answerText(answer));
+    // Somebody was faster, or it was us and the answer was lost.
+    const now = await asking.patiently({ method: 'GET', path });
+    known = now.type === 'ok' ? now.body : undefined;
+    if (known === undefined || !holds(known, credentials)) throw overtaken(secretPlace);
+  }
+}
+
+const CERTIFICATE = '-----BEGIN CERTIFICATE-----';
+
+function isForbidden(answer: KubeAnswer): boolean {
+  return answer.type === 'refused' && answer.status === 403;
+}
+
+function holds({ data }: JsonObject, credentials: AgentCredentials): boolean {
+  const there = objectOf(data);
+  return Object.entries(encoded(credentials)).every(([member, value]) => textOf(there[member]) === value);
+}
+
+function encoded({ key, certificate, roots }: AgentCredentials): Record<string, string> {
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  return { 'tls.key': base64(key), 'tls.crt': base64(certificate), 'ca.crt': base64(roots) };
+}
+
+function decoded(value: Parameters<typeof textOf>[0]): string {
+  return Buffer.from(textOf(value), 'base64').toString('utf8');
+}
+
+function emptySecret(path: string, namespace: string, name: string): KubeRequest {
+  const metadata = { name, namespace, labels: LABELS };
+  return {
+    method: 'PATCH',
+    path,
+    query: { fieldManager: MAKER },
+    contentType: 'application/apply-patch+yaml',
+    body: { apiVersion: 'v1', kind: 'Secret', metadata, type: 'kubernetes.io/tls', data: EMPTY },
+  };
+}
+
+function isEmpty({ data }: JsonObject): boolean {
+  return canonicalJson(data ?? null) === canonicalJson(EMPTY);
+}
+
+function read(log: Log, place: string, { data }: JsonObject): AgentCredentials | undefined {
+  const { 'tls.key': key, 'tls.crt': certificate, 'ca.crt': roots } = objectOf(data);
+  const credentials = { key: decoded(key), certificate: decoded(certificate), roots: decoded(roots) };
+  if (Object.values(credentials).every((text) => text === '')) return undefined;
+  const isPair = credentials.key.includes('PRIVATE KEY-----') && credentials.certificate.includes(CERTIFICATE);
+  if (isPair || (credentials.key === '' && credentials.certificate === '')) return credentials;
+  const reason = 'tls.key and tls.crt do not hold a key and a certificate in PEM form';
+  log.error('the stored credentials are damaged and are ignored', { place, reason });
+  return undefined;
+}
+
+function overtaken(place: string): Error {
+  return new Error(`${place} was changed by another process`);
+}

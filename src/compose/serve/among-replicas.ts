@@ -1,0 +1,78 @@
+import type { AgentListener } from '../../relay/session.ts';
+import type { Windows } from '../../runtime/removals/windows.ts';
+import type { Replica } from '../../runtime/replica/replica.ts';
+import type { Sessions } from '../../runtime/sessions.ts';
+import type { FleetView, ServerApi } from '../../server/api.ts';
+
+/** Whether this server leads, for whoever starts and stops with it. */
+export function createLeading() {
+  let leads = false;
+  let listener: ((leads: boolean) => void) | undefined;
+  return {
+    set: (now: boolean): void => {
+      if (now === leads) return;
+      leads = now;
+      listener?.(now);
+    },
+    follow: (heard: (leads: boolean) => void): void => {
+      listener = heard;
+      if (leads) heard(true);
+    },
+  };
+}
+
+/** What commands and status have to do with other replicas. */
+export function apiOfReplica(api: ServerApi, replica: Replica): ServerApi {
+  return {
+    ...api,
+    status: () => ({ ...api.status(), replica: replicaView(replica) }),
+    replaceCluster: async (cluster, by) => {
+      const answer = await api.replaceCluster(cluster, by);
+      // The replica that serves it would go on with what it knew before.
+      if (answer.ok) replica.takeAway(cluster);
+      return answer;
+    },
+  };
+}
+
+function replicaView(replica: Replica): NonNullable<FleetView['replica']> {
+  const { leader, ...view } = replica.view();
+  return { ...view, leader: leader === undefined ? null : { id: leader.id, address: leader.address || null } };
+}
+
+/** Undefined: this server leads. Otherwise where the one is that does, as far as is known. */
+export function leaderElsewhere(replica: Replica): { readonly leader: string | null } | undefined {
+  if (replica.leads()) return undefined;
+  const { leader } = replica.view();
+  return { leader: leader === undefined || leader.address === '' ? null : leader.address };
+}
+
+/** What leaves at the word of another replica that judges is counted there. */
+export function countedWhileLeading(windows: Windows, { leads }: Replica): Windows {
+  const uncounted = { settle: () => undefined };
+  return { ...windows, leaving: (...args) => (leads() ? windows.leaving(...args) : uncounted) };
+}
+
+/** What agents say concerns the other replicas as well. */
+export function listenerOfReplica(
+  listener: AgentListener,
+  { replica, sessions }: { readonly replica: Replica; readonly sessions: Sessions },
+): AgentListener {
+  return {
+    ...listener,
+    admit: (hello, certificate) => {
+      const admission = listener.admit(hello, certificate);
+      return admission.type === 'admitted' ? (replica.judge(hello) ?? admission) : admission;
+    },
+    connected: (session, holding) => {
+      replica.connected(session, holding);
+      listener.connected(session, holding);
+      const connected = sessions.get(session.hello.cluster);
+      if (connected?.session === session) connected.admitted = holding.admitted;
+    },
+    disconnected: (session, reason) => {
+      listener.disconnected(session, reason);
+      replica.disconnected(session);
+    },
+  };
+}

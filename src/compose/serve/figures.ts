@@ -1,0 +1,53 @@
+import type { Engine } from '../../engine/graph.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Loop } from '../../runtime/loop.ts';
+import type { Approvals } from '../../runtime/removals/approvals.ts';
+import type { Replica } from '../../runtime/replica/replica.ts';
+import type { Journal } from '../../runtime/stored/journal.ts';
+import type { ReplicaFigures } from '../../server/scrape.ts';
+
+/** What the metrics show of a management server beside what its API says. */
+export interface ManagementFigures extends ReplicaFigures {
+  /** Records that the store had lost and were written to it again. */
+  readonly refilled: number;
+}
+
+/** The figures, worked out when they are asked for; when something was admitted is noted with each commit. */
+export function createFigures(deps: {
+  readonly engine: Engine;
+  readonly loop: Loop;
+  readonly replica: Replica;
+  readonly approvals: Approvals;
+  readonly journal: Journal;
+  readonly clock: Clock;
+}): () => ManagementFigures {
+  const { engine, loop, replica, approvals, journal, clock } = deps;
+  let admitted = replica.admitted();
+  let admittedAt = clock.now();
+  const note = (): void => {
+    const now = replica.admitted();
+    if (now.epoch === admitted.epoch && now.sequence === admitted.sequence) return;
+    admitted = now;
+    admittedAt = clock.now();
+  };
+  loop.addSink(note);
+  return () => {
+    note();
+    const { leads, trouble, alive } = replica.view();
+    return {
+      ...{ leads, trouble, alive, admitted, admittedAt },
+      snapshots: { has: (cluster) => engine.inputs.snapshots.get('', cluster) !== undefined },
+      heldByGuard: heldByGuard(engine),
+      approvals: approvals.counts(),
+      refilled: journal.refilled(),
+    };
+  };
+}
+
+function heldByGuard(engine: Engine): ReadonlyMap<string, number> {
+  const held = new Map<string, number>();
+  for (const { value } of engine.indexes.held.members('all')) {
+    if (value.type === 'held') held.set(value.reason, (held.get(value.reason) ?? 0) + 1);
+  }
+  return held;
+}

@@ -1,0 +1,93 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createMemoryStore } from '../../adapters/stores/memory.ts';
+import type { RedisAccess, RedisStoreOptions } from '../../adapters/stores/redis/options.ts';
+import { createRedisStore } from '../../adapters/stores/redis/redis-store.ts';
+import { sealAnew, sealStore } from '../../adapters/stores/sealed.ts';
+import { createSqliteStore } from '../../adapters/stores/sqlite.ts';
+import { errorText } from '../../model/error-text.ts';
+import type { RedisStoreConfig, RelayConfig, UsernameReference } from '../../model/relay-config.ts';
+import { unreachable } from '../../model/result.ts';
+import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import { type ProcessDeps, readSecret } from './sources.ts';
+
+/** How a store is waited for that cannot be reached yet. */
+export type StoreWait = Pick<RedisStoreOptions, 'signal' | 'waiting'>;
+
+/** The store that the configuration names. Rejects with a text for a person. */
+export async function openStore(
+  { store, dataDirectory }: Pick<RelayConfig, 'store' | 'dataDirectory'>,
+  deps: ProcessDeps,
+  wait: StoreWait,
+): Promise<SnapshotStore> {
+  switch (store.type) {
+    case 'memory':
+      return createMemoryStore();
+    case 'sqlite':
+      return createSqliteStore(store.path ?? join(dataDirectory, 'store.db'), { log: deps.log });
+    case 'redis':
+      return createRedisStore(deps, {
+        ...wait,
+        nodes: store.nodes,
+        ...(store.sentinel === undefined ? {} : { sentinel: { master: store.sentinel.master } }),
+        access: () => readAccess(store, deps.env),
+        database: store.database,
+        prefix: store.prefix,
+      });
+    default:
+      return unreachable(store);
+  }
+}
+
+/** The store as those with the secrets see it. Without any it stays as it is. Rejects if the store cannot be asked. */
+export async function withSeals(store: SnapshotStore, secrets: readonly Uint8Array[]): Promise<SnapshotStore> {
+  if (secrets.length === 0) return store;
+  if (secrets.length > 1) await sealAnew(store, secrets);
+  return sealStore(store, secrets);
+}
+
+async function readAccess({ username, password, sentinel, tls }: RedisStoreConfig, env: ProcessDeps['env']) {
+  const read = async (reference: UsernameReference | undefined): Promise<string | undefined> =>
+    reference === undefined ? undefined : readReference(reference, env);
+  const [user, secret, sentinelUser, sentinelSecret, material] = await Promise.all([
+    read(username),
+    read(password),
+    read(sentinel?.username),
+    read(sentinel?.password),
+    tls === undefined ? undefined : readMaterial(tls),
+  ]);
+  const access: RedisAccess = {
+    ...(user === undefined ? {} : { username: user }),
+    ...(secret === undefined ? {} : { password: secret }),
+    ...(sentinelUser === undefined ? {} : { sentinelUsername: sentinelUser }),
+    ...(sentinelSecret === undefined ? {} : { sentinelPassword: sentinelSecret }),
+    ...(material === undefined ? {} : { tls: material }),
+  };
+  return access;
+}
+
+async function readMaterial({ caFile, certFile, keyFile, serverName }: NonNullable<RedisStoreConfig['tls']>) {
+  const [ca, cert, key] = await Promise.all([
+    readIfNamed('authority', caFile),
+    readIfNamed('certificate', certFile),
+    readIfNamed('key', keyFile),
+  ]);
+  const material: RedisAccess['tls'] = {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(serverName === undefined ? {} : { serverName }),
+  };
+  return material;
+}
+
+function readReference(reference: UsernameReference, env: ProcessDeps['env']): Promise<string> {
+  return reference.type === 'text' ? Promise.resolve(reference.text) : readSecret(reference, env);
+}
+
+async function readIfNamed(what: string, path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  return readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new Error(`the ${what} of the store cannot be read: ${errorText(cause)}`, { cause });
+  });
+}

@@ -1,0 +1,187 @@
+import type { Engine } from '../../engine/graph.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { FencedLease } from '../../ports/lease.ts';
+import type { Log } from '../../ports/log.ts';
+import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import type { Source } from '../../ports/source.ts';
+import { createLedger, type Ledger } from '../../runtime/ledger/ledger.ts';
+import {
+  type LedgerRecords,
+  readDeclarations,
+  readJudgements,
+  readRecords,
+  recordKey,
+} from '../../runtime/ledger/records.ts';
+import { warnOfVanishedSources } from '../../runtime/ledger/vanished-sources.ts';
+import type { Loop } from '../../runtime/loop.ts';
+import { type Approvals, createApprovals } from '../../runtime/removals/approvals.ts';
+import { createWindows, type Windows } from '../../runtime/removals/windows.ts';
+import { type AdmissionCounter, createAdmissionCounter } from '../../runtime/replica/admission-counter.ts';
+import { type Candidacy, createCandidacy } from '../../runtime/replica/candidacy.ts';
+import { ensureEpoch } from '../../runtime/replica/epoch.ts';
+import { ENGINE_GENERATION } from '../../runtime/replica/generation.ts';
+import type { Intake } from '../../runtime/replica/intake.ts';
+import { ADMISSION_KEY, readAdmission, readJson } from '../../runtime/replica/records.ts';
+import type { Replica } from '../../runtime/replica/replica.ts';
+import { createSharedSources, type Judgement } from '../../runtime/replica/replica-parts.ts';
+import { createSharedReplica } from '../../runtime/replica/shared-replica.ts';
+import { createSoleIntake, createSoleReplica } from '../../runtime/replica/sole-replica.ts';
+import type { Sessions } from '../../runtime/sessions.ts';
+import type { SourceTable } from '../../runtime/source-table.ts';
+import { createJournal, type Journal } from '../../runtime/stored/journal.ts';
+import type { RecordWriter } from '../../runtime/stored/write-group.ts';
+import { createPatientIntake, type Suspensions } from '../../runtime/suspensions.ts';
+
+/** What makes a server one of several that share a store. */
+export interface ReplicaSetup {
+  /** Of this very process; no other one ever has it. */
+  readonly id: string;
+  /** Of the fleet's leader, held under that id. */
+  readonly lease: FencedLease;
+  /** The lease is in the store: without the store nothing new is admitted. */
+  readonly needsStore: boolean;
+  /** HOST:PORT or URL of this replica's HTTP, for the clients of the others; empty: it says none. */
+  readonly advertise: string;
+  /** What the engine of this version is to be told from; for tests. */
+  readonly engine?: number;
+}
+
+/** What everything in a server stands on. */
+export interface Foundation {
+  readonly engine: Engine;
+  readonly loop: Loop;
+  readonly store: SnapshotStore;
+  readonly journal: Journal;
+  /** Writes what belongs to the fleet; of several replicas the leader's words reach the store. */
+  readonly fleet: RecordWriter;
+  readonly records: LedgerRecords;
+  readonly ledger: Ledger;
+  readonly approvals: Approvals;
+  readonly windows: Windows;
+  readonly counter: AdmissionCounter;
+  /** Undefined: it is the only server of its fleet. */
+  readonly candidacy: Candidacy | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Reads the store. Rejects if that cannot be done. */
+export async function layFoundation(
+  deps: Pick<Foundation, 'engine' | 'loop' | 'store' | 'clock' | 'log'>,
+  setup: ReplicaSetup | undefined,
+): Promise<Foundation> {
+  const { store, clock, log } = deps;
+  if (setup !== undefined) await ensureEpoch(store, clock);
+  const read = await readRecords(store, log);
+  // Of several replicas only the one that judges removals knows what was held and approved.
+  const records = setup === undefined ? read : { ...read, held: new Map(), approvals: new Map(), windows: new Map() };
+  const journal = createJournal(deps);
+  const candidacy = setup === undefined ? undefined : createCandidacy({ ...deps, ...setup, journal }, setup.id);
+  const fleet = candidacy?.fleet ?? journal;
+  const ledger = createLedger({ ...deps, journal, fleet, records }, { ownsAll: setup === undefined });
+  if (ledger.wasLost) log.info('the store is new', { epoch: ledger.epoch() });
+  const stored = setup === undefined ? readAdmission((await readJson(store, ADMISSION_KEY)).value) : undefined;
+  return {
+    ...deps,
+    ...{ journal, fleet, records, ledger, candidacy },
+    approvals: createApprovals({ ...deps, journal: fleet, records }),
+    windows: createWindows({ ...deps, journal: fleet, records }),
+    counter: createAdmissionCounter(ledger.epoch(), stored),
+  };
+}
+
+/** What this process is among the servers of its fleet, in two steps: where its sources lead, then all else. */
+export interface ReplicaParts {
+  readonly intake: Intake;
+  /** `changed`: it leads now, or no more. */
+  create(sources: SourceTable, sessions: Sessions, changed: (leads: boolean) => void): Replica;
+}
+
+/** `table`: what becomes of the sources; it is asked later only. */
+export function createReplicaParts(
+  foundation: Foundation,
+  suspensions: Suspensions,
+  sources: readonly Source[],
+  table: () => SourceTable,
+  setup: ReplicaSetup | undefined,
+  version: string,
+): ReplicaParts {
+  const { candidacy } = foundation;
+  warnOfVanishedSources(
+    foundation,
+    sources.map(({ name }) => name),
+  );
+  if (candidacy === undefined || setup === undefined) {
+    return {
+      intake: createPatientIntake(createSoleIntake(foundation, sources), suspensions),
+      create: (made, sessions, changed) => {
+        changed(true);
+        return createSoleReplica({ ...foundation, sources: made, sessions });
+      },
+    };
+  }
+  const isSuspended = (source: string): boolean => suspensions.get('source', source) !== undefined;
+  const deps = { ...foundation, candidacy, isSuspended };
+  const shared = createSharedSources(deps, sources, table);
+  suspensions.onChange(() => {
+    for (const { name } of sources) shared.own.conditionChanged(name);
+  });
+  return {
+    intake: shared.own,
+    create: (made, sessions, changed) =>
+      createSharedReplica(
+        { ...deps, sources: made, sessions, shared, judgement: createJudgement(foundation, changed) },
+        { ...setup, version, engine: setup.engine ?? ENGINE_GENERATION },
+      ),
+  };
+}
+
+const FLUSH_MS = 2_000;
+
+function createJudgement(
+  { engine, store, journal, fleet, approvals, windows, log }: Foundation,
+  changed: (leads: boolean) => void,
+): Judgement {
+  const { heldRemovals, approvalVerdicts, ledger } = engine.inputs;
+  const { lastReadPolicy, lastReadClusters, lastReadPlacements, lastReadMirrors } = engine.inputs;
+  return {
+    changed,
+    left: (cluster, keys) => void windows.leaving(cluster, keys.length),
+    load: async () => {
+      // What this replica has judged in its last turn may be missing from a store that was lost since.
+      if (!(await journal.flush(FLUSH_MS))) throw new Error('the store cannot be written');
+      const records = await readJudgements(store, log);
+      return () => {
+        approvals.load(records.approvals);
+        windows.load(records.windows);
+        for (const [name, verdict] of records.approvalVerdicts) {
+          fleet.noted(recordKey.approvalVerdict(name), verdict);
+          approvalVerdicts.set('', name, verdict);
+        }
+        for (const [cluster, held] of records.held) {
+          for (const [key, message] of held) {
+            fleet.noted(recordKey.held(cluster, key), message);
+            if (ledger.get(cluster, key) !== undefined) heldRemovals.set(cluster, key as ObjectKey, message);
+            else fleet.put(recordKey.held(cluster, key), null);
+          }
+        }
+      };
+    },
+    unload: () => {
+      approvals.unload();
+      windows.unload();
+      approvalVerdicts.drop('');
+      for (const cluster of [...heldRemovals.partitions()]) heldRemovals.drop(cluster);
+    },
+    declarations: async () => {
+      const { policy, clusters, placements, mirrors } = await readDeclarations(store, log);
+      return () => {
+        if (policy !== undefined) lastReadPolicy.set('', '', policy);
+        for (const [name, lastRead] of clusters) lastReadClusters.set('', name, lastRead);
+        for (const [name, lastRead] of placements) lastReadPlacements.set('', name, lastRead);
+        for (const [name, lastRead] of mirrors) lastReadMirrors.set('', name, lastRead);
+      };
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import type { KindState } from '../../model/agent.ts';
+import type { FleetPolicy } from '../../model/desired.ts';
+import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
+import { boundPolicy } from '../../model/policy-bounds.ts';
+import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
+import type { AgentValue, FleetSettings, SnapshotValue } from '../inputs.ts';
+import { MIRRORED_KINDS } from '../services/live-services.ts';
+import type { ClusterValue } from './clusters.ts';
+import type { PolicyValue } from './policy.ts';
+
+/** What is done while the snapshot of a cluster is missing. One entry, key and partition empty. */
+export interface SafeModeValue {
+  readonly declared: FleetPolicy['safeMode']['mode'];
+  /** `off` is `scoped` until the safe start window is over, and `none` from then on: what is there counts. */
+  readonly inForce: 'strict' | 'scoped' | 'none';
+}
+
+/** What cannot be seen of a registered cluster. Partition empty, key its name; a cluster that is seen has no entry. */
+export interface UnseenValue {
+  /**
+   * `missing`: it had a snapshot once, and there is none. `presumed`: the store was lost, and an inventory of before names
+   * the cluster. `here`: there is one; or none was ever awaited.
+   */
+  readonly snapshot: 'here' | 'missing' | 'presumed';
+  /** Kinds that translations read, and that could not be listed whole. */
+  readonly unknownKinds: readonly KindState[];
+}
+
+/** Who cannot be seen, and what is done about it. */
+export interface SafeMode {
+  readonly mode: Derived<SafeModeValue>;
+  readonly unseen: Derived<UnseenValue>;
+  /** Unseen clusters by what is the matter with the snapshot: the groups are {@link UnseenValue.snapshot}. */
+  readonly bySnapshot: Index<UnseenValue>;
+}
+
+/**
+ * Derives safe mode. A mode that is switched holds at once, also a looser one: the guards of this very commit are those
+ * from before the change, so that what stops being held is judged under the old ones.
+ */
+export function deriveSafeMode(
+  graph: Graph,
+  inputs: {
+    readonly fleet: Collection<FleetSettings>;
+    readonly policy: Collection<PolicyValue>;
+    readonly clusters: Collection<ClusterValue>;
+    readonly agents: Collection<AgentValue>;
+    readonly snapshots: Collection<SnapshotValue>;
+    readonly kinds: Collection<KindState>;
+  },
+): SafeMode {
+  const { fleet, policy, clusters, agents, snapshots, kinds } = inputs;
+  const mode = graph.derive<FleetSettings, SafeModeValue>({
+    name: 'safeMode',
+    from: fleet,
+    reads: [policy],
+    compute: ({ value: { bounds, startWindowOver } }, read, emit) => {
+      const declared = boundPolicy(read.get(policy, '', '')?.value ?? defaultFleetPolicy, bounds).policy.safeMode.mode;
+      emit('', '', { declared, inForce: declared !== 'off' ? declared : startWindowOver ? 'none' : 'scoped' });
+    },
+  });
+  const unseen = graph.derive<ClusterValue, UnseenValue>({
+    name: 'unseenClusters',
+    from: clusters,
+    reads: [agents, snapshots, kinds],
+    compute: ({ key: cluster, value }, read, emit) => {
+      const snapshot = snapshotOf(
+        read.get(agents, '', cluster),
+        read.get(snapshots, '', cluster) !== undefined,
+        value.value.skipWarming,
+      );
+      const unknownKinds = Object.values(MIRRORED_KINDS)
+        .flatMap((kind) => read.get(kinds, cluster, kind) ?? [])
+        .filter(({ state }) => state !== 'complete');
+      if (snapshot !== 'here' || unknownKinds.length > 0) emit('', cluster, { snapshot, unknownKinds });
+    },
+  });
+  return { mode, unseen, bySnapshot: graph.index('unseenBySnapshot', unseen, ({ value }) => [value.snapshot]) };
+}
+
+function snapshotOf(agent: AgentValue | undefined, isHere: boolean, skipWarming: boolean): UnseenValue['snapshot'] {
+  if (isHere || skipWarming || agent === undefined) return 'here';
+  return agent.warm ? 'missing' : agent.presumedWarm ? 'presumed' : 'here';
+}

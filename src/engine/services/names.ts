@@ -1,0 +1,29 @@
+import { sha256 } from '../../model/digest.ts';
+
+/** Longest name that DNS takes as one label; a joined name is shortened from this length on. */
+const LONGEST = 63;
+const HASH = 6;
+
+/**
+ * The name of what is mirrored, by Gimbal's rule, so that routes written for it go on working: cluster and name, joined
+ * by a hyphen. From 63 bytes on parts that are longer than their share are cut, the last one first, and end with the
+ * beginning of their hash. Different services can get one name: whoever makes objects of it must see that.
+ */
+export function mirroredName(cluster: string, name: string): string {
+  return shortened([cluster, name]);
+}
+
+/** A name as the value of a label, shortened by the same rule. */
+export function labelValue(name: string): string {
+  return shortened([name]);
+}
+
+function shortened(parts: readonly string[]): string {
+  const cut = [...parts];
+  const share = Math.floor(LONGEST / parts.length);
+  for (let last = cut.length - 1; last >= 0 && cut.join('-').length >= LONGEST; last -= 1) {
+    const part = parts[last] ?? '';
+    if (part.length > share) cut[last] = part.slice(0, share - HASH) + sha256(part).slice(0, HASH);
+  }
+  return cut.join('-');
+}

@@ -1,0 +1,127 @@
+import type { Input } from '../../engine/collections/types.ts';
+import type { Engine } from '../../engine/graph.ts';
+import type { KindState, LiveObject, ObjectResult } from '../../model/agent.ts';
+import type { Digest } from '../../model/ids.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../model/json.ts';
+import { objectOf } from '../../model/json-fields.ts';
+import type { LedgerEntry } from '../../model/ledger.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import { jsonCodec, type MapReading, type StoredMap, type ValueCodec } from '../stored/stored-map.ts';
+
+/** What is kept of one cluster, beside its registration: a checked map each. */
+export interface ClusterMapTypes {
+  readonly entries: LedgerEntry;
+  readonly live: LiveObject;
+  readonly kinds: KindState;
+  readonly results: ObjectResult;
+}
+
+export type ClusterMapKind = keyof ClusterMapTypes;
+
+/** How each of them is written down. */
+export const clusterCodecs: { readonly [Kind in ClusterMapKind]: ValueCodec<ClusterMapTypes[Kind]> } = {
+  entries: jsonCodec(),
+  live: {
+    encode: ({ value, digest }) => [digest, canonicalJson(value)],
+    decode: (json, key) => (Array.isArray(json) ? restoredObject(key, json[0], json[1]) : undefined),
+    equals: (a, b) => a.digest === b.digest,
+  },
+  kinds: jsonCodec(),
+  results: jsonCodec(),
+};
+
+export const clusterMapKinds: readonly ClusterMapKind[] = ['entries', 'live', 'kinds', 'results'];
+
+/** The name of a cluster's map in the store. */
+export function clusterMapName(cluster: string, kind: ClusterMapKind): string {
+  return `clusters/${cluster}/${kind}`;
+}
+
+/** The cluster and the kind of a map; undefined: it is none of a cluster's. */
+export function clusterMapOf(name: string): { readonly cluster: string; readonly kind: ClusterMapKind } | undefined {
+  const [, cluster, last, ...more] = name.split('/');
+  const kind = clusterMapKinds.find((known) => known === last);
+  return cluster === undefined || kind === undefined || more.length > 0 || !name.startsWith('clusters/')
+    ? undefined
+    : { cluster, kind };
+}
+
+/** What was read of a cluster's maps; an absent one is missing. */
+export type ClusterReadings = { readonly [Kind in ClusterMapKind]?: MapReading<ClusterMapTypes[Kind]> };
+
+/** What the manifest of a cluster's live objects says. */
+export interface LiveMeta {
+  /** When the snapshot was last known to be whole, milliseconds since 1970. */
+  readonly since: number;
+}
+
+/** When a stored input snapshot was whole. */
+export function snapshotSince({ meta }: StoredMap<LiveObject>): number {
+  const { since } = objectOf(meta);
+  return typeof since === 'number' ? since : 0;
+}
+
+/** Stages changes of a cluster's map, as they are in the store; null: gone. */
+export function stageClusterMap<Kind extends ClusterMapKind>(
+  engine: Engine,
+  cluster: string,
+  kind: Kind,
+  changes: Iterable<readonly [string, ClusterMapTypes[Kind] | null]>,
+): void {
+  const { ledger, live, kinds, results } = engine.inputs;
+  const inputs: { readonly [Each in ClusterMapKind]: Input<ClusterMapTypes[Each]> } = {
+    entries: ledger,
+    ...{ live, kinds, results },
+  };
+  const input: Input<ClusterMapTypes[Kind]> = inputs[kind];
+  for (const [key, value] of changes) {
+    if (value === null) input.delete(cluster, key);
+    else input.set(cluster, key, value);
+  }
+}
+
+/**
+ * What of the readings counts. Live objects, kinds and what became of our objects belong to a registration. The live
+ * objects are a snapshot only together with the kinds.
+ */
+export function countsOf(
+  { live, kinds }: ClusterReadings,
+  isRegistered: boolean,
+): { readonly snapshot: boolean; readonly results: boolean } {
+  return { snapshot: isRegistered && live?.type === 'whole' && kinds?.type === 'whole', results: isRegistered };
+}
+
+/** Stages what was read of a cluster, as far as it counts. */
+export function stageClusterReadings(
+  engine: Engine,
+  cluster: string,
+  readings: ClusterReadings,
+  isRegistered: boolean,
+): void {
+  const { entries, live, kinds, results } = readings;
+  const counts = countsOf(readings, isRegistered);
+  if (entries?.type === 'whole') stageClusterMap(engine, cluster, 'entries', entries.map.values);
+  if (counts.results && results?.type === 'whole') stageClusterMap(engine, cluster, 'results', results.map.values);
+  if (!counts.snapshot || live?.type !== 'whole' || kinds?.type !== 'whole') return;
+  stageClusterMap(engine, cluster, 'kinds', kinds.map.values);
+  stageClusterMap(engine, cluster, 'live', live.map.values);
+  engine.inputs.snapshots.set('', cluster, { since: snapshotSince(live.map) });
+}
+
+/** Its content stays text until somebody asks: most of it is never looked at, and text is the smaller form. */
+function restoredObject(
+  key: string,
+  digest: JsonValue | undefined,
+  content: JsonValue | undefined,
+): LiveObject | undefined {
+  if (typeof digest !== 'string' || typeof content !== 'string') return undefined;
+  return {
+    key: key as ObjectKey,
+    digest: digest as Digest,
+    get value(): JsonObject {
+      const value = parseJson(content);
+      if (!isJsonObject(value)) throw new Error('the content of a stored object is not an object');
+      return value;
+    },
+  };
+}

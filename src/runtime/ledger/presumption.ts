@@ -1,0 +1,108 @@
+import type { Engine } from '../../engine/graph.ts';
+import type { AgentHolding } from '../../model/agent.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Loop } from '../loop.ts';
+import type { RecordWriter } from '../stored/write-group.ts';
+import { type Ledger, unseenAgent } from './ledger.ts';
+import { type LedgerRecords, type PresumptionRecord, recordKey } from './records.ts';
+
+/**
+ * After the loss of a store: clusters that are declared and not registered were probably warm, and what their agents own
+ * could have read them. An agent that owns something from before the loss is the evidence that there was a fleet; a fresh
+ * installation has none, and holds nothing up.
+ */
+export interface Presumption {
+  /** As committed. */
+  isPresumed(cluster: string): boolean;
+  /** An agent has said what it holds; told before its cluster is registered. */
+  consider(cluster: string, holding: AgentHolding): void;
+  /** It is known now, or not meant any more; true if it was presumed. Who calls stages what follows. */
+  end(cluster: string): boolean;
+  /** While what is declared is not known in full, the rest is presumed as it is read; true if something was staged. */
+  extend(): boolean;
+}
+
+export function createPresumption(deps: {
+  readonly engine: Engine;
+  readonly loop: Loop;
+  readonly ledger: Ledger;
+  readonly journal: RecordWriter;
+  readonly records: LedgerRecords;
+  /** Every configured source has been read and is whole. */
+  readonly knowsAll: () => boolean;
+  readonly log: Log;
+}): Presumption {
+  const { engine, loop, ledger, journal, records, log } = deps;
+  /** Those whose records this process would write again after a loss. */
+  const kept = new Set([...records.presumed.keys(), ...records.unregistered]);
+  let marker: PresumptionRecord | undefined = records.presumption;
+  for (const cluster of kept) {
+    if (records.presumed.has(cluster)) journal.noted(recordKey.presumed(cluster), {});
+    else journal.put(recordKey.presumed(cluster), {});
+  }
+  if (records.unregistered.size > 0) {
+    log.warn('the store has lost registrations; these clusters are presumed to have been known', {
+      clusters: [...records.unregistered],
+    });
+  }
+  if (marker !== undefined) journal.noted(recordKey.presumption, marker);
+  stage(kept);
+
+  function stage(clusters: Iterable<string>): void {
+    for (const cluster of clusters) {
+      const agent = engine.inputs.agents.get('', cluster) ?? unseenAgent;
+      engine.inputs.agents.set('', cluster, { ...agent, presumedWarm: true });
+    }
+  }
+  const isPresumed = (cluster: string): boolean => engine.inputs.agents.get('', cluster)?.presumedWarm === true;
+  const mark = (state: PresumptionRecord['state']): void => {
+    marker = { epoch: ledger.epoch(), state };
+    journal.put(recordKey.presumption, marker);
+  };
+  const presumeUnregistered = (): boolean => {
+    const clusters = [...engine.clusters.entries('')]
+      .map(({ key }) => key)
+      .filter((cluster) => !isPresumed(cluster) && ledger.registration(cluster) === undefined);
+    for (const cluster of clusters) {
+      kept.add(cluster);
+      journal.put(recordKey.presumed(cluster), {});
+    }
+    stage(clusters);
+    if (clusters.length > 0)
+      log.warn('clusters are presumed to have been known before the store was lost', { clusters });
+    return clusters.length > 0;
+  };
+
+  return {
+    isPresumed,
+    consider: (cluster, { position, entries }) => {
+      const isEvidence =
+        entries.length > 0 &&
+        position.epoch > 0 &&
+        position.epoch !== ledger.epoch() &&
+        ledger.registration(cluster) === undefined;
+      if (!isEvidence || marker?.epoch === ledger.epoch()) return;
+      log.warn('an agent owns objects from before this store: the store was lost', { cluster, epoch: position.epoch });
+      mark(deps.knowsAll() ? 'closed' : 'open');
+      loop.transact(presumeUnregistered);
+      loop.settle();
+    },
+    end: (cluster) => {
+      if (!isPresumed(cluster)) return false;
+      kept.delete(cluster);
+      journal.put(recordKey.presumed(cluster), null);
+      return true;
+    },
+    extend: () => {
+      for (const cluster of kept) {
+        if (isPresumed(cluster)) continue;
+        // Another process knows it by now, and has taken the record away.
+        kept.delete(cluster);
+        journal.noted(recordKey.presumed(cluster), null);
+      }
+      if (marker?.state !== 'open' || marker.epoch !== ledger.epoch()) return false;
+      if (deps.knowsAll()) mark('closed');
+      return presumeUnregistered();
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { isJsonObject, type JsonValue } from '../../model/json.ts';
+import { objectOf } from '../../model/json-fields.ts';
+
+/** Whether a record has the shape that was written; one that has not is damaged. */
+export type Shape = (json: JsonValue) => boolean;
+
+const isText = (json: JsonValue | undefined): boolean => typeof json === 'string';
+const isTime = (json: JsonValue | undefined): boolean => typeof json === 'number' && json >= 0;
+
+/** What the start of a server relies on in each kind of record. */
+export const recordShape = {
+  any: () => true,
+  /** A text alone: as an earlier version wrote why. */
+  held: (json) => isText(json) || (isText(objectOf(json).reason) && isText(objectOf(json).message)),
+  registration: (json) => {
+    const { cluster, id, warm, position, since } = objectOf(json);
+    return isText(cluster) && isText(id) && typeof warm === 'boolean' && isTime(since) && isPosition(position);
+  },
+  source: (json) => isText(objectOf(json).revision),
+  lastRead: (json) => {
+    const { value, origin } = objectOf(json);
+    const { source, path } = objectOf(origin);
+    return isJsonObject(value) && isText(source) && isText(path);
+  },
+  presumption: (json) => isTime(objectOf(json).epoch),
+  revocation: (json) => isTime(objectOf(json).notBefore),
+  approval: (json) => {
+    const { digest, expiresAt } = objectOf(json);
+    return isText(digest) && isTime(expiresAt);
+  },
+  window: (json) =>
+    Array.isArray(json) && json.every((step) => isTime(objectOf(step).at) && isTime(objectOf(step).removed)),
+  approvalVerdict: (json) => isText(objectOf(json).digest) && isText(objectOf(json).outcome),
+  entry: (json) => isText(objectOf(json).digest),
+} satisfies Readonly<Record<string, Shape>>;
+
+function isPosition(json: JsonValue | undefined): boolean {
+  const { epoch, sequence } = objectOf(json);
+  return isTime(epoch) && isTime(sequence);
+}

@@ -1,0 +1,64 @@
+import type { Engine } from '../../engine/graph.ts';
+import type { RemovalApproval } from '../../model/desired.ts';
+import type { ApprovalVerdict } from '../../model/ledger.ts';
+import type { Origin } from '../../model/output.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import { recordKey } from '../ledger/records.ts';
+import type { RecordWriter } from '../stored/write-group.ts';
+import type { HeldSets } from './held-sets.ts';
+
+/**
+ * Judges RemovalApprovals when they are first read, each once. A bookkeeper that must run before it is noted what is held
+ * now: an approval counts for what was held before it came, so that no push brings its own. Returns true if it has staged
+ * something.
+ */
+export function createApprovalFiles(deps: {
+  readonly engine: Engine;
+  readonly journal: RecordWriter;
+  readonly heldSets: HeldSets;
+  readonly clock: Clock;
+  readonly log: Log;
+}): () => boolean {
+  const { engine, journal, heldSets, clock, log } = deps;
+  const { approvalVerdicts, fleet } = engine.inputs;
+
+  const note = (name: string, verdict: ApprovalVerdict | null): void => {
+    if (verdict === null) approvalVerdicts.delete('', name);
+    else approvalVerdicts.set('', name, verdict);
+    journal.put(recordKey.approvalVerdict(name), verdict);
+  };
+  const judge = ({ digest, expiresAt = Number.POSITIVE_INFINITY, name }: RemovalApproval, at: Origin) => {
+    if (expiresAt <= clock.now()) return 'expired';
+    const by = `${at.source}:${at.path} (RemovalApproval ${name})`;
+    const released = heldSets.release(digest, by, expiresAt);
+    if (released > 0) log.info('removals are approved', { digest, by, released });
+    return released > 0 ? 'used' : 'stale';
+  };
+
+  return () => {
+    if (fleet.get('', '')?.role !== 'judge') return false;
+    let staged = false;
+    for (const {
+      key: name,
+      value: [first],
+    } of [...engine.removalApprovals.entries('')]) {
+      if (first === undefined) continue;
+      const { approval, origin } = first.value;
+      if (approvalVerdicts.get('', name)?.digest === approval.digest) continue;
+      note(name, { digest: approval.digest, outcome: judge(approval, origin) });
+      staged = true;
+    }
+    for (const { key: name } of [...approvalVerdicts.entries('')]) {
+      // A file that cannot be read just now would come back as a new one.
+      if (engine.removalApprovals.get('', name) !== undefined || !allAreWhole(engine)) continue;
+      note(name, null);
+      staged = true;
+    }
+    return staged;
+  };
+}
+
+function allAreWhole(engine: Engine): boolean {
+  return [...engine.sourceProofs.entries('')].every(({ value }) => value === 'whole');
+}

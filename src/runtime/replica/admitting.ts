@@ -1,0 +1,138 @@
+import { comparePositions } from '../../model/output.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { WriteGroup, WriteGuard } from '../stored/write-group.ts';
+import type { AdmissionCounter } from './admission-counter.ts';
+import type { AdmissionRecord } from './admission-record.ts';
+import { type Chore, createChore } from './chore.ts';
+import type { FollowedTrees } from './followed-trees.ts';
+import type { Publisher } from './publisher.ts';
+import type { StagedSources } from './staged-sources.ts';
+
+/** What a turn as leader is made of, beside admitting. */
+export interface TurnDeps {
+  readonly staged: StagedSources;
+  readonly followed: FollowedTrees;
+  readonly publisher: Publisher;
+  readonly counter: AdmissionCounter;
+  /** The turn that this replica has; undefined: it has none. */
+  readonly turn: () => number | undefined;
+  readonly guard: WriteGuard;
+  /** Names of the sources of this process. */
+  readonly sources: readonly string[];
+  /** Notes what other replicas and their agents have seen. */
+  readonly hearOthers: () => void;
+  /** Reads the declarations as they were last read; the result stages them. Rejects if the store cannot be asked. */
+  readonly readDeclarations: () => Promise<() => void>;
+  /** Becomes the one that judges removals. Rejects if it cannot know what was held and approved. */
+  readonly beginJudging: () => Promise<void>;
+  /** It judges now, and `judges` says so. */
+  readonly judgingBegan: () => void;
+  readonly endJudging: () => void;
+  /** Another admission is staged. */
+  readonly entered: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Follows what the leader admits, and admits while it leads itself. */
+export interface Admitting {
+  /** Takes over what is admitted now. Rejects if the store cannot be asked. */
+  follow(): Promise<boolean>;
+  /** Something may have changed: in the store, in a source, in who leads. */
+  wake(): void;
+  /** What the leader writes beside its admissions; undefined: it does not lead. */
+  group(): WriteGroup | undefined;
+  /** It judges removals: it leads, and knows what was held and approved. */
+  judges(): boolean;
+  /** Its turn is over by the clock, and what it has judged in it is still staged. */
+  isOver(): boolean;
+  stop(): Promise<void>;
+}
+
+export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: boolean }): Admitting {
+  const { staged, followed, publisher, counter, turn } = deps;
+  let begun: number | undefined;
+  let judging = false;
+
+  const isOver = (): boolean => begun !== undefined && turn() !== begun;
+  const end = (): void => {
+    if (begun === undefined) return;
+    begun = undefined;
+    publisher.end();
+    if (judging) deps.endJudging();
+    judging = false;
+  };
+  const begin = async (now: number): Promise<boolean> => {
+    try {
+      await follow();
+      hearStore(deps, await followed.peek());
+      await followed.reread(deps.sources);
+    } catch (error) {
+      if (options.needsStore) throw error;
+    }
+    if (turn() !== now) return false;
+    publisher.begin(deps.guard);
+    begun = now;
+    return true;
+  };
+  const judge = async (now: number): Promise<void> => {
+    await deps.beginJudging();
+    if (begun !== now || turn() !== now) return deps.endJudging();
+    judging = true;
+    deps.judgingBegan();
+  };
+  /** True: what was admitted is not whole in the store just now. */
+  const follow = async (): Promise<boolean> => {
+    const record = await followed.peek();
+    const current = staged.record();
+    if (record === undefined) return false;
+    if (current !== undefined && comparePositions(record.position, current.position) <= 0) return false;
+    const whole = await followed.read(record);
+    if (whole === undefined) return true;
+    const stageDeclarations = await deps.readDeclarations();
+    staged.enter(record, whole.changes, stageDeclarations);
+    deps.entered();
+    return false;
+  };
+  const chore: Chore = createChore(deps, 'admitting what the sources say', async () => {
+    const now = turn();
+    if (now !== begun) end();
+    if (now === undefined) return follow();
+    if (begun === undefined && !(await begin(now))) return true;
+    // An agent that comes during the turn may have seen more as well.
+    deps.hearOthers();
+    const before = counter.current();
+    const again = await publisher.run();
+    if (comparePositions(before, counter.current()) !== 0) deps.entered();
+    if (begun !== undefined && !judging) await judge(begun);
+    return again;
+  });
+
+  return {
+    follow,
+    wake: () => {
+      // Whoever leads no more does not wait for a store that may not answer.
+      if (isOver()) end();
+      chore.wake();
+    },
+    group: () => publisher.group(),
+    judges: () => judging && turn() === begun,
+    isOver,
+    stop: async () => {
+      await chore.stop();
+      end();
+    },
+  };
+}
+
+/** A turn begins: what it admits comes after what is in the store, and after what is not there any more. */
+function hearStore({ counter, staged }: TurnDeps, there: AdmissionRecord | undefined): void {
+  const own = staged.record()?.position;
+  if (there !== undefined) counter.seen(there.position);
+  if (own === undefined) return;
+  // The store was lost, and this replica has not: what it goes on from comes after whatever others have seen.
+  if (there === undefined) counter.seen({ epoch: counter.current().epoch + 1, sequence: 0 });
+  // It was admitted without the store, or an earlier turn was over before it got there: the others wait for it.
+  else if (comparePositions(there.position, own) < 0) counter.seen(counter.next());
+}

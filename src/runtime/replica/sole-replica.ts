@@ -1,0 +1,86 @@
+import type { Engine } from '../../engine/graph.ts';
+import type { Log } from '../../ports/log.ts';
+import type { RevisionObservation, Source } from '../../ports/source.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Loop } from '../loop.ts';
+import type { Sessions } from '../sessions.ts';
+import type { SourceTable } from '../source-table.ts';
+import type { Journal } from '../stored/journal.ts';
+import type { AdmissionCounter } from './admission-counter.ts';
+import { type AdmittedRevision, type Intake, stageFile } from './intake.ts';
+import { ADMISSION_KEY } from './records.ts';
+import { behindAgent, type Replica } from './replica.ts';
+
+interface SoleDeps {
+  readonly engine: Engine;
+  readonly loop: Loop;
+  readonly ledger: Ledger;
+  readonly journal: Journal;
+  readonly counter: AdmissionCounter;
+  readonly log: Log;
+}
+
+/** What the sources of the only server observe is admitted at once. */
+export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]): Intake {
+  const { engine, loop, ledger } = deps;
+  const admitted = new Map<string, AdmittedRevision>();
+  for (const [order, { name }] of configured.entries()) {
+    engine.inputs.sources.set('', name, { order, read: false });
+  }
+  return {
+    admitted: (source) => admitted.get(source),
+    observed: (observation: RevisionObservation) => {
+      const { source, revision, changes } = observation;
+      const order = configured.findIndex(({ name }) => name === source);
+      const { changes: _, ...said } = observation;
+      admitted.set(source, said);
+      loop.transact(() => {
+        engine.inputs.sources.set('', source, { order, read: true });
+        for (const { path, file } of changes) stageFile(engine, source, path, file);
+      });
+      ledger.setAdmittedRevision(source, revision);
+      admit(deps);
+      loop.settle();
+    },
+  };
+}
+
+/** The only server of its fleet: it always leads. */
+export function createSoleReplica(
+  deps: SoleDeps & { readonly sources: SourceTable; readonly sessions: Sessions },
+): Replica {
+  const { counter, ledger, loop, log, sessions, sources } = deps;
+
+  /** What an agent has seen and this server does not know of is over once every source has been read anew. */
+  const catchUp = (): void => {
+    for (const { admitted } of sessions.values()) if (admitted !== undefined) counter.seen(admitted);
+    if (!counter.isBehind() || !sources.allWereRead()) return;
+    admit(deps);
+    log.warn('agents knew of a later admission than this server; every source was read anew and is admitted above it', {
+      ...counter.current(),
+    });
+    loop.transact(() => undefined);
+  };
+  loop.addSink(catchUp);
+
+  return {
+    leads: () => true,
+    admitted: counter.current,
+    mayStart: () => sources.allHaveSpoken(),
+    knowsAll: () => sources.allAreWhole(),
+    obstacle: (cluster) => behindAgent(counter.current(), sessions.get(cluster)?.admitted),
+    judge: () => undefined,
+    connected: () => undefined,
+    disconnected: () => undefined,
+    takeAway: () => undefined,
+    lastAdmitted: (source) => ledger.admittedRevision(source),
+    view: () => ({ id: '', leads: true, leader: undefined, admitted: counter.current(), alive: 1, trouble: '' }),
+    start: async () => undefined,
+    stop: async () => undefined,
+  };
+}
+
+function admit({ counter, journal }: Pick<SoleDeps, 'counter' | 'journal'>): void {
+  counter.set(counter.next());
+  journal.put(ADMISSION_KEY, counter.current());
+}

@@ -1,0 +1,65 @@
+import { errorText } from '../../model/error-text.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+
+/** A store that is watched at work. */
+export interface MeteredStore {
+  readonly store: SnapshotStore;
+  figures(): MeteredFigures;
+}
+
+/** Since the start; `errors` by constant word. */
+export interface MeteredFigures {
+  readonly up: boolean;
+  readonly writes: number;
+  readonly errors: ReadonlyMap<string, number>;
+}
+
+/** `wrote` is told how many seconds each batch took, whatever became of it. */
+export function meterStore(inner: SnapshotStore, clock: Clock, wrote: (seconds: number) => void): MeteredStore {
+  let up = true;
+  let writes = 0;
+  const errors = new Map<string, number>();
+  const failed = (reason: string): void => void errors.set(reason, (errors.get(reason) ?? 0) + 1);
+  inner.watch(({ type }) => {
+    if (type === 'down') up = false;
+    if (type === 'up') up = true;
+  });
+  const store: SnapshotStore = {
+    ...inner,
+    write: async (batch) => {
+      const begun = clock.monotonic();
+      try {
+        const outcome = await inner.write(batch);
+        if (outcome === 'written') writes += 1;
+        else failed('Conflict');
+        up = true;
+        return outcome;
+      } catch (error) {
+        const reason = reasonOf(errorText(error));
+        failed(reason);
+        // A store of one process tells nothing by itself; what a shared one refuses does not mean that it is away.
+        if (!inner.shared || reason === 'Unreachable') up = false;
+        throw error;
+      } finally {
+        wrote((clock.monotonic() - begun) / 1000);
+      }
+    },
+  };
+  return { store, figures: () => ({ up, writes, errors }) };
+}
+
+/** Constant words, so that texts of errors make no labels. */
+function reasonOf(message: string): string {
+  for (const [pattern, reason] of REASONS) if (pattern.test(message)) return reason;
+  return 'Other';
+}
+
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/\bOOM\b|memory of Redis is full/, 'MemoryFull'],
+  [/SQLITE_FULL|ENOSPC|disk is full/i, 'DiskFull'],
+  [/READONLY|MISCONF|NOREPLICAS|LOADING|readonly database/i, 'NotWritable'],
+  [/NOAUTH|NOPERM|WRONGPASS|lacks a right/, 'NotAllowed'],
+  [/does not answer|no answer within|is closed|ECONN|ETIMEDOUT|EPIPE/, 'Unreachable'],
+  [/can be stored|has \d+ bytes/, 'TooLarge'],
+];

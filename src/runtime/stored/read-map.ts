@@ -1,0 +1,164 @@
+import { type JsonValue, parseJson } from '../../model/json.ts';
+import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
+import { type BucketRef, bucketKeys, decodeManifest, type Manifest, mapOfBucketRecord } from './manifest.ts';
+import { unpack } from './packed.ts';
+import { type MapReading, type StoredBucket, type StoredMap, type ValueCodec, valuesOf } from './stored-map.ts';
+
+/** How often a map that changes while it is read is read again. */
+const TRIES = 5;
+/** More records than this are listed rather than asked for one by one. */
+const LIST_FROM = 16;
+
+/**
+ * Reads a map. What `before` has already is not read again: give the map as it was read last, and only the changed
+ * buckets travel. Rejects when the store cannot be asked.
+ */
+export async function readMap<Value>(
+  store: SnapshotStore,
+  name: string,
+  codec: ValueCodec<Value>,
+  before?: StoredMap<Value>,
+): Promise<MapReading<Value>> {
+  for (let attempt = 1; ; attempt += 1) {
+    const record = await store.get(name);
+    const raw = await fetchRecords(store, name, record, before);
+    const reading = decodeMap(raw, codec, before);
+    if (reading.type !== 'damaged') return reading;
+    // Buckets that are replaced while they are read look like damage; then there is another manifest by now.
+    if (attempt === TRIES || (await store.get(name))?.version === record?.version) return reading;
+  }
+}
+
+/**
+ * What `read` finds while none of these maps changes: so it is of one moment, as their writer wrote them. Rejects if they
+ * do not stand still for long enough, or the store cannot be asked.
+ */
+export async function atOneMoment<Found>(
+  store: SnapshotStore,
+  names: readonly string[],
+  read: () => Promise<Found>,
+): Promise<Found> {
+  const versions = async (): Promise<string> =>
+    (await Promise.all(names.map((name) => store.get(name)))).map((record) => record?.version ?? '').join(' ');
+  let before = await versions();
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const found = await read();
+    const after = await versions();
+    if (after === before) return found;
+    before = after;
+  }
+  throw new Error(`${names.join(', ')}: they change faster than they can be read`);
+}
+
+/** The records of one map as they lie in the store. */
+export interface RawMap {
+  readonly name: string;
+  readonly manifest: StoredRecord | undefined;
+  /** Bucket records by key. */
+  readonly records: ReadonlyMap<string, Uint8Array>;
+}
+
+/**
+ * The maps whose names start with `prefix`, one at a time from one listing, so that no more than one is in memory as it
+ * lies in the store. Where writers are at work, what is damaged here has to be read again with {@link readMap}.
+ */
+export async function* listMaps(store: SnapshotStore, prefix: string): AsyncGenerator<RawMap, void, void> {
+  let current: { name: string; manifest: StoredRecord | undefined; records: Map<string, Uint8Array> } | undefined;
+  for await (const record of store.list(prefix)) {
+    const { key, value } = record;
+    const owner = mapOfBucketRecord(key);
+    const name = owner ?? key;
+    if (name !== current?.name) {
+      if (current !== undefined) yield current;
+      current = { name, manifest: undefined, records: new Map() };
+    }
+    if (owner === undefined) current.manifest = record;
+    else current.records.set(key, value);
+  }
+  if (current !== undefined) yield current;
+}
+
+/** Checks and decodes what lies in the store. */
+export function decodeMap<Value>(
+  { name, manifest: record, records }: RawMap,
+  codec: ValueCodec<Value>,
+  before?: StoredMap<Value>,
+): MapReading<Value> {
+  const strays = new Set(records.keys());
+  if (record === undefined) return { type: 'missing', version: null, strays: [...strays] };
+  const manifest = decodeManifest(name, record.value);
+  const damaged = (message: string): MapReading<Value> => ({ type: 'damaged', message, strays: [...records.keys()] });
+  if (manifest === undefined) return damaged(`the manifest of ${name} is not as it was written`);
+  const buckets = new Map<number, StoredBucket<Value>>();
+  for (const [number, ref] of manifest.buckets) {
+    const known = before?.buckets.get(number);
+    if (known?.digest === ref.digest) {
+      buckets.set(number, known);
+      for (const key of bucketKeys(name, number, ref)) strays.delete(key);
+      continue;
+    }
+    const keys = bucketKeys(name, number, ref);
+    const values = decodeBucket(
+      keys.map((key) => records.get(key)),
+      ref,
+      codec,
+    );
+    if (values === undefined) return damaged(`bucket ${number} of ${name} is missing or not as it was written`);
+    for (const key of keys) strays.delete(key);
+    buckets.set(number, { ...ref, values });
+  }
+  const { sequence, digest, meta } = manifest;
+  const map = { sequence, digest, meta, buckets, values: valuesOf(buckets) };
+  return { type: 'whole', map, version: record.version, strays: [...strays] };
+}
+
+async function fetchRecords<Value>(
+  store: SnapshotStore,
+  name: string,
+  record: StoredRecord | undefined,
+  before: StoredMap<Value> | undefined,
+): Promise<RawMap> {
+  const wanted = before === undefined ? undefined : recordsToRead(name, record?.value, before);
+  const records = new Map<string, Uint8Array>();
+  if (wanted === undefined || wanted.length >= LIST_FROM) {
+    for await (const { key, value } of store.list(`${name}/`)) {
+      if (mapOfBucketRecord(key) === name) records.set(key, value);
+    }
+  } else {
+    for (const found of await Promise.all(wanted.map((key) => store.get(key)))) {
+      if (found !== undefined) records.set(found.key, found.value);
+    }
+  }
+  return { name, manifest: record, records };
+}
+
+function recordsToRead<Value>(
+  name: string,
+  bytes: Uint8Array | undefined,
+  before: StoredMap<Value>,
+): readonly string[] | undefined {
+  const manifest: Manifest | undefined = bytes === undefined ? undefined : decodeManifest(name, bytes);
+  if (manifest === undefined) return [];
+  return [...manifest.buckets].flatMap(([number, ref]) =>
+    before.buckets.get(number)?.digest === ref.digest ? [] : bucketKeys(name, number, ref),
+  );
+}
+
+function decodeBucket<Value>(
+  chunks: readonly (Uint8Array | undefined)[],
+  { digest }: BucketRef,
+  codec: ValueCodec<Value>,
+): ReadonlyMap<string, Value> | undefined {
+  const whole = chunks.filter((chunk) => chunk !== undefined);
+  const text = whole.length === chunks.length ? unpack(whole, digest) : undefined;
+  const entries = text === undefined ? undefined : parseJson(text);
+  if (!Array.isArray(entries)) return undefined;
+  const values = new Map<string, Value>();
+  for (const entry of entries as readonly (readonly [string, JsonValue])[]) {
+    const [key, json] = entry;
+    const value = codec.decode(json, key);
+    if (value === undefined) return undefined;
+    values.set(key, value);
+  }
+  return values;
+}

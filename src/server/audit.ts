@@ -1,0 +1,115 @@
+import { errorText } from '../model/error-text.ts';
+import type { JsonObject } from '../model/json.ts';
+import { ok, problem, type Result } from '../model/result.ts';
+import type { AuditEntry, AuditLog } from '../ports/audit-log.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { Caller } from './people.ts';
+
+/** A request that is to be noted. */
+interface NotedRequest {
+  /** Undefined: nobody that is known. */
+  readonly caller: Caller | undefined;
+  readonly from: string;
+  readonly act: string;
+}
+
+/** Notes what people do before and after it is done. */
+export interface Audit {
+  /** It was refused before it was looked at. */
+  refused(request: NotedRequest, message: string): Promise<void>;
+  /** It is about to be done. A problem: it could not be noted. Otherwise what becomes of it is noted with the result. */
+  asked(
+    request: NotedRequest,
+    details: JsonObject,
+  ): Promise<Result<(stage: AuditEntry['stage'], message: string) => Promise<void>>>;
+}
+
+const MINUTE_MS = 60_000;
+/** Strangers must not fill the disk. */
+const STRANGERS_A_MINUTE = 30;
+const LONGEST_VALUE = 300;
+const MOST_VALUES = 20;
+
+/** `id`: makes a new one at each call. */
+export function createAudit(deps: {
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly id: () => string;
+}): Audit {
+  const { audit, clock, log, id } = deps;
+  const strangers = createAllowance(clock);
+
+  const append = async (entry: AuditEntry): Promise<Result<void>> => {
+    try {
+      await audit.append(entry);
+      return ok(undefined);
+    } catch (error) {
+      log.error('the audit log cannot be written', { error: errorText(error), act: entry.act, who: entry.who });
+      return problem(errorText(error));
+    }
+  };
+  const entryOf = ({ caller, from, act }: NotedRequest): Omit<AuditEntry, 'stage' | 'details' | 'message'> => ({
+    id: id(),
+    at: new Date(clock.now()).toISOString(),
+    who: caller?.name ?? '',
+    role: caller?.role ?? null,
+    proof: caller?.proof ?? 'none',
+    from,
+    act: shortened(act),
+  });
+  return {
+    refused: async (request, message) => {
+      const { mayBeNoted, omitted } = request.caller === undefined ? strangers() : { mayBeNoted: true, omitted: 0 };
+      if (!mayBeNoted) return;
+      const details = omitted === 0 ? {} : { refusedWithoutNote: String(omitted) };
+      await append({ ...entryOf(request), stage: 'refused', details, message: shortened(message) });
+    },
+    asked: async (request, details) => {
+      const entry = { ...entryOf(request), details: detailsOf(details) };
+      const noted = await append({ ...entry, stage: 'asked', message: '' });
+      if (!noted.ok) return noted;
+      return ok(async (stage, message) => {
+        const at = new Date(clock.now()).toISOString();
+        await append({ ...entry, at, stage, message: shortened(message) });
+      });
+    },
+  };
+}
+
+/** Says of each whether it may be noted, and how many before it were not. */
+function createAllowance(clock: Clock): () => { readonly mayBeNoted: boolean; readonly omitted: number } {
+  let began = clock.monotonic();
+  let noted = 0;
+  let omitted = 0;
+  return () => {
+    if (clock.monotonic() - began >= MINUTE_MS) {
+      began = clock.monotonic();
+      noted = 0;
+    }
+    if (noted >= STRANGERS_A_MINUTE) {
+      omitted += 1;
+      return { mayBeNoted: false, omitted: 0 };
+    }
+    noted += 1;
+    const answer = { mayBeNoted: true, omitted };
+    omitted = 0;
+    return answer;
+  };
+}
+
+/** The words of a request without the name, which is beside them; cut where they are longer than any that makes sense. */
+function detailsOf({ by: _by, ...details }: JsonObject): JsonObject {
+  const entries = Object.entries(details).slice(0, MOST_VALUES);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [
+      shortened(name),
+      shortened(typeof value === 'string' ? value : JSON.stringify(value ?? null)),
+    ]),
+  );
+}
+
+function shortened(text: string): string {
+  return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE)}...`;
+}

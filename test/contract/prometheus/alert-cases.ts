@@ -1,0 +1,244 @@
+/** One time series as promtool writes them: what it is called, and its values, one a minute. */
+export type Series = readonly [series: string, values: string];
+
+/** When an alert fires, and when something that looks like it does not. */
+export interface AlertCase {
+  /** The trouble begins at once, unless `begins` says at which minute. */
+  readonly fires: readonly Series[];
+  readonly begins?: number;
+  /** Labels of the one alert that fires then. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly silent: readonly Series[];
+}
+
+const A = 'namespace="n",job="j",instance="a"';
+const B = 'namespace="n",job="j",instance="b"';
+const DAY = 86_400;
+
+const is = (name: string, values: string, labels = '', at = A): Series => [
+  `${name}{${at}${labels === '' ? '' : `,${labels}`}}`,
+  values,
+];
+const west = 'cluster="west"';
+const state = (name: string): string => `source="main",state="${name}"`;
+
+/** Promtool's time starts at 0: so do these times of certificates. */
+const certificate = (days: number): Series =>
+  is('fleetrelay_certificate_expiry_timestamp_seconds', `${days * DAY}x200`, 'certificate="server"');
+
+const clientCertificate = (issuedDays: number, endsDays: number): readonly Series[] => [
+  is('fleetrelay_client_certificate_issue_timestamp_seconds', `${issuedDays * DAY}x200`, west),
+  is('fleetrelay_client_certificate_expiry_timestamp_seconds', `${endsDays * DAY}x200`, west),
+];
+
+const commits = (slow: number): readonly Series[] => [
+  is('fleetrelay_engine_commit_seconds_bucket', `0+${100 - slow}x60`, 'le="1"'),
+  is('fleetrelay_engine_commit_seconds_bucket', `0+${100 - slow}x60`, 'le="2.5"'),
+  is('fleetrelay_engine_commit_seconds_bucket', '0+100x60', 'le="10"'),
+  is('fleetrelay_engine_commit_seconds_bucket', '0+100x60', 'le="+Inf"'),
+];
+
+const admission = (at: string, epoch: number, sequence: number): readonly Series[] => [
+  is('fleetrelay_admission_epoch', `${epoch}x60`, '', at),
+  is('fleetrelay_admission_sequence', `${sequence}x60`, '', at),
+];
+
+/** Of every alert. */
+export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
+  FleetrelayServerGone: {
+    fires: [is('fleetrelay_build_info', '1x9 stale', 'version="1"')],
+    begins: 10,
+    labels: { namespace: 'n', job: 'j' },
+    // A restart, under another name and with another version.
+    silent: [
+      is('fleetrelay_build_info', '1x9 stale', 'version="1"'),
+      is('fleetrelay_build_info', '_x10 1x50', 'version="2"', B),
+    ],
+  },
+  FleetrelayServerNotReady: {
+    fires: [is('fleetrelay_ready', '0x60'), is('fleetrelay_ready', '1x60', '', B)],
+    labels: { instance: 'a' },
+    silent: [is('fleetrelay_ready', '0x3 1x60')],
+  },
+  FleetrelayNoLeader: {
+    fires: [is('fleetrelay_leader', '0x60'), is('fleetrelay_leader', '0x60', '', B)],
+    labels: { job: 'j' },
+    silent: [is('fleetrelay_leader', '0x60'), is('fleetrelay_leader', '1x60', '', B)],
+  },
+  FleetrelayTwoLeaders: {
+    fires: [is('fleetrelay_leader', '1x60'), is('fleetrelay_leader', '1x60', '', B)],
+    labels: { job: 'j' },
+    // Two fleets.
+    silent: [
+      is('fleetrelay_leader', '1x60'),
+      is('fleetrelay_leader', '1x60', '', 'namespace="n",job="k",instance="c"'),
+    ],
+  },
+  FleetrelayAdmissionPaused: {
+    fires: [is('fleetrelay_admission_paused', '1x60')],
+    labels: { instance: 'a' },
+    silent: [is('fleetrelay_admission_paused', '1x3 0x60')],
+  },
+  FleetrelayReplicaBehind: {
+    fires: [...admission(A, 2, 7), ...admission(B, 2, 9)],
+    labels: { instance: 'a' },
+    // A higher sequence of an older epoch is another fleet's matter here: c and d are alone in their jobs.
+    silent: [
+      ...admission(A, 2, 9),
+      ...admission(B, 2, 9),
+      ...admission('namespace="n",job="k",instance="c"', 1, 70),
+      ...admission('namespace="n",job="l",instance="d"', 3, 1),
+    ],
+  },
+  FleetrelayStoreDown: {
+    fires: [is('fleetrelay_store_up', '0x60')],
+    labels: { instance: 'a' },
+    silent: [is('fleetrelay_store_up', '0x0 1x60')],
+  },
+  FleetrelayStoreWritesFail: {
+    fires: [is('fleetrelay_store_write_errors_total', '0+1x60', 'reason="MemoryFull"')],
+    begins: 1,
+    labels: { reason: 'MemoryFull' },
+    silent: [
+      is('fleetrelay_store_write_errors_total', '0+1x60', 'reason="Conflict"'),
+      is('fleetrelay_store_write_errors_total', '4x60', 'reason="DiskFull"'),
+    ],
+  },
+  FleetrelayAgentNotConnected: {
+    fires: [
+      is('relay_pull_clients_connected', '0x60', west),
+      is('relay_pull_clients_connected', '0x60', west, B),
+      is('relay_pull_clients_connected', '1x60', 'cluster="east"'),
+    ],
+    labels: { cluster: 'west', job: 'j' },
+    // It is at the other replica.
+    silent: [is('relay_pull_clients_connected', '0x60', west), is('relay_pull_clients_connected', '1x60', west, B)],
+  },
+  FleetrelayAgentNotWarmed: {
+    fires: [is('relay_push_clients_warmed', '0x60', west), is('relay_pull_clients_connected', '1x60', west)],
+    labels: { cluster: 'west' },
+    // One that is not there at all is told by another alert.
+    silent: [
+      is('relay_push_clients_warmed', '0x60', west),
+      is('relay_pull_clients_connected', '0x60', west),
+      is('relay_push_clients_warmed', '0x60', 'cluster="east"'),
+      is('relay_push_clients_warmed', '1x60', 'cluster="east"', B),
+      is('relay_pull_clients_connected', '1x60', 'cluster="east"', B),
+    ],
+  },
+  FleetrelaySafeModeActive: {
+    fires: [
+      is('fleetrelay_safe_mode_active', '1x60', west),
+      is('fleetrelay_safe_mode_active', '0x60', 'cluster="east"'),
+    ],
+    labels: { cluster: 'west' },
+    silent: [is('fleetrelay_safe_mode_active', '1x7 0x60', west)],
+  },
+  FleetrelayClusterNotApplied: {
+    fires: [is('fleetrelay_cluster_objects', '3x60', `${west},state="failed"`)],
+    labels: { cluster: 'west' },
+    silent: [
+      is('fleetrelay_cluster_objects', '3x60', `${west},state="pending"`),
+      is('fleetrelay_cluster_objects', '0x60', `${west},state="failed"`),
+    ],
+  },
+  FleetrelayDeltasRejected: {
+    fires: [is('fleetrelay_output_deltas_total', '0+1x60', 'outcome="rejected"')],
+    begins: 15,
+    labels: { instance: 'a' },
+    silent: [
+      is('fleetrelay_output_deltas_total', '0 1x60', 'outcome="rejected"'),
+      is('fleetrelay_output_deltas_total', '0+50x60', 'outcome="accepted"'),
+    ],
+  },
+  FleetrelayHeldRemovals: {
+    fires: [is('fleetrelay_held_removals', '12x60', west), is('fleetrelay_held_removals', '0x60', west, B)],
+    labels: { cluster: 'west' },
+    silent: [is('fleetrelay_held_removals', '0x60', west)],
+  },
+  FleetrelaySourceFailing: {
+    fires: [
+      is('fleetrelay_source_state', '1x60', state('failing')),
+      is('fleetrelay_source_state', '0x60', state('synced')),
+    ],
+    labels: { source: 'main' },
+    silent: [
+      is('fleetrelay_source_state', '1x60', state('synced')),
+      is('fleetrelay_source_state', '1x5 0x60', state('failing')),
+    ],
+  },
+  FleetrelaySourceRefused: {
+    fires: [is('fleetrelay_source_state', '1x60', state('refused'))],
+    labels: { source: 'main' },
+    silent: [is('fleetrelay_source_state', '1x60', state('failing'))],
+  },
+  FleetrelaySourcePartial: {
+    fires: [is('fleetrelay_source_partial', '1x60', 'source="main"')],
+    labels: { source: 'main' },
+    silent: [is('fleetrelay_source_partial', '0x60', 'source="main"')],
+  },
+  FleetrelayStatusNotWritten: {
+    fires: [is('fleetrelay_status_branch_state', '1x60', 'state="failing"')],
+    labels: { state: 'failing' },
+    silent: [is('fleetrelay_status_branch_state', '1x60', 'state="pending"')],
+  },
+  FleetrelayCertificateEndsSoon: {
+    fires: [certificate(20)],
+    labels: { certificate: 'server' },
+    silent: [
+      certificate(200),
+      is('fleetrelay_certificate_expiry_timestamp_seconds', `${3 * DAY}x200`, 'certificate="root"'),
+    ],
+  },
+  FleetrelayCertificateEndsNow: {
+    fires: [certificate(6)],
+    labels: { certificate: 'server' },
+    silent: [certificate(20)],
+  },
+  FleetrelayClientCertificateNotRenewed: {
+    fires: clientCertificate(-85, 5),
+    labels: { cluster: 'west' },
+    // One day of a life of two is no trouble.
+    silent: clientCertificate(-1, 1),
+  },
+  FleetrelayWrongTokens: {
+    fires: [is('fleetrelay_wrong_tokens_total', '0+1x60'), is('fleetrelay_wrong_tokens_total', '0+1x60', '', B)],
+    begins: 10,
+    labels: { job: 'j' },
+    silent: [is('fleetrelay_wrong_tokens_total', '0 3x60')],
+  },
+  FleetrelayCommitSlow: {
+    fires: commits(3),
+    begins: 1,
+    labels: { instance: 'a' },
+    silent: commits(0),
+  },
+  FleetrelayAgentNoLeader: {
+    fires: [is('fleetrelay_agent_leader', '0x60', west), is('fleetrelay_agent_leader', '0x60', west, B)],
+    labels: { cluster: 'west' },
+    silent: [is('fleetrelay_agent_leader', '0x60', west), is('fleetrelay_agent_leader', '1x60', west, B)],
+  },
+  FleetrelayAgentCannotReadCluster: {
+    fires: [is('fleetrelay_agent_cluster_readable', '0x60', west)],
+    labels: { cluster: 'west' },
+    silent: [is('fleetrelay_agent_cluster_readable', '0x3 1x60', west)],
+  },
+  FleetrelayAgentWritesFail: {
+    fires: [is('fleetrelay_agent_object_write_failures_total', '0+2x60', `${west},reason="Forbidden"`)],
+    begins: 3,
+    labels: { cluster: 'west', reason: 'Forbidden' },
+    silent: [is('fleetrelay_agent_object_write_failures_total', '0 3x60', `${west},reason="Forbidden"`)],
+  },
+  FleetrelayAgentDriftFought: {
+    fires: [is('fleetrelay_agent_drift_reversals_total', '0+2x60', `${west},drift="changed"`)],
+    begins: 30,
+    labels: { cluster: 'west' },
+    silent: [is('fleetrelay_agent_drift_reversals_total', '0 5x60', `${west},drift="changed"`)],
+  },
+  FleetrelayAgentCannotReachServer: {
+    fires: [is('fleetrelay_agent_link_failures_total', '0+1x60', `${west},reason="Unreachable"`)],
+    begins: 15,
+    labels: { cluster: 'west', reason: 'Unreachable' },
+    silent: [is('fleetrelay_agent_link_failures_total', '0 2x60', `${west},reason="Unreachable"`)],
+  },
+};

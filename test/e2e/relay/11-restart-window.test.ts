@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { until } from '../../support/fleet-processes.ts';
+import { configMapYaml } from '../../support/manifests.ts';
+import { describeOnClusters } from '../../support/on-clusters.ts';
+import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
+import {
+  changed,
+  policySpec,
+  restartAll,
+  sceneContents,
+  sceneFiles,
+  setScene,
+  waitsFor,
+} from '../../support/relay-scene.ts';
+
+const names = ['east', 'west'];
+const GONE = { 'Service/web/west-shop': null, 'EndpointSlice.discovery.k8s.io/web/west-shop-1': null };
+
+describeOnClusters('Redis and servers restart with a safe start window, one agent is late', (clusters) => {
+  let fleet: RelayFleet;
+  beforeAll(async () => {
+    fleet = await startRelayFleet({ clusters, names, files: sceneFiles(names, policySpec('off', 15)) });
+    await setScene(fleet, names);
+  });
+  afterAll(() => fleet?.stop());
+
+  it('inside the window what could have read the late cluster waits; better than the seed: the rest does not', async () => {
+    await restartAll(fleet, names, { late: ['west'] });
+    const before = await fleet.versions();
+    fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
+    await fleet.holds(changed(sceneContents(names), { east: { 'ConfigMap/web/a': 'two' } }));
+    await waitsFor(fleet.a, 'off', { west: 'PresumedWarm' });
+    const after = await fleet.versions();
+    expect({ ...after.east, 'ConfigMap/web/a': '' }).toEqual({ ...before.east, 'ConfigMap/web/a': '' });
+    expect(after.west).toEqual(before.west);
+  });
+
+  it('after it translation goes on with what is there', async () => {
+    await fleet.holds(changed(sceneContents(names), { east: { ...GONE, 'ConfigMap/web/a': 'two' } }));
+    await until('nobody waits', async () => (await fleet.a.status()).safeMode === null);
+  });
+
+  it('the late agent brings everything back', async () => {
+    await fleet.agent('west').start();
+    const all = { 'ConfigMap/web/a': 'two' };
+    await fleet.holds(changed(sceneContents(names), { east: all, west: all }));
+  });
+});

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { clusterYaml, configMapYaml } from '../../support/manifests.ts';
+import { describeOnClusters } from '../../support/on-clusters.ts';
+import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
+import {
+  changed,
+  policySpec,
+  restartAll,
+  sceneContents,
+  sceneFiles,
+  setScene,
+  waitsFor,
+} from '../../support/relay-scene.ts';
+
+const names = ['east', 'west'];
+const GONE = { 'Service/web/west-shop': null, 'EndpointSlice.discovery.k8s.io/web/west-shop-1': null };
+
+describeOnClusters('a cluster is deregistered', (clusters) => {
+  let fleet: RelayFleet;
+  beforeEach(async () => {
+    fleet = await startRelayFleet({ clusters, names, files: sceneFiles(names, policySpec('strict')) });
+    await setScene(fleet, names);
+  });
+  afterEach(() => fleet?.stop());
+
+  it('what it holds stays there, what came from it goes elsewhere, and its certificate is worth nothing', async () => {
+    for (const { looks } of [fleet.a, fleet.b]) await looks.summary(/^applied by 2 of 2 clusters$/);
+    const before = (await fleet.versions()).west;
+    fleet.push({ 'clusters/west/cluster.yaml': null, 'apps/a.yaml': configMapYaml('a', 'two') });
+    await fleet.holds(changed(sceneContents(names), { east: { ...GONE, 'ConfigMap/web/a': 'two' } }));
+    await fleet.a.looks.logged('west', /ClusterDeregistered|CertificateRevoked|UnknownCluster/);
+    for (const { looks, status } of [fleet.a, fleet.b]) {
+      await looks.summary(/^applied by 1 of 1 clusters?$/);
+      expect((await status()).safeMode).toBeNull();
+    }
+    expect((await fleet.versions()).west).toEqual(before);
+    // Registered again: it enrols anew.
+    fleet.push({ 'clusters/west/cluster.yaml': clusterYaml('west') });
+    const both = { 'ConfigMap/web/a': 'two' };
+    await fleet.holds(changed(sceneContents(names), { east: both, west: both }));
+  }, 120_000);
+
+  it('while strict safe mode waits for it: translation goes on', async () => {
+    await restartAll(fleet, names, { late: ['west'] });
+    const before = await fleet.versions();
+    await fleet.a.looks.entered(fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') }));
+    await waitsFor(fleet.a, 'strict', { west: 'PresumedWarm' });
+    expect(await fleet.versions()).toEqual(before);
+    fleet.push({ 'clusters/west/cluster.yaml': null });
+    await fleet.holds(changed(sceneContents(names), { east: { ...GONE, 'ConfigMap/web/a': 'two' } }));
+    expect((await fleet.a.status()).safeMode).toBeNull();
+    expect((await fleet.versions()).west).toEqual(before.west);
+  });
+});

@@ -1,0 +1,19 @@
+import type { World } from '../world.ts';
+
+/**
+ * The times at which a world comes to rest, in their order: after its faults, after its servers were started again with
+ * nothing to do, and after people took everything away.
+ */
+export type Rest = 'quiet' | 'restarted' | 'cleared';
+
+/** Looks on, and says what must not be. */
+export interface Checker {
+  readonly name: string;
+  /** After every event of the world. */
+  stepped?(): void;
+  /** When everything has come to rest. */
+  atRest?(rest: Rest): void;
+}
+
+/** Makes a checker that listens to the world from then on. `fail` notes what it has found. */
+export type MakeChecker = (world: World, fail: (message: string) => void) => Checker;

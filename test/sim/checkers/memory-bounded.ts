@@ -1,0 +1,86 @@
+import type { Engine } from '../../../src/engine/graph.ts';
+import type { World } from '../world.ts';
+import type { MakeChecker } from './checker.ts';
+
+/**
+ * What a server remembers has the size of what there is: a server that has lived through everything holds what one holds
+ * that was just started, and after everything was taken away next to nothing is left, in its store too.
+ */
+export const memoryBounded: MakeChecker = (world, fail) => {
+  let lived: ReadonlyMap<string, number> = new Map();
+  return {
+    name: 'memory bounded',
+    atRest: (rest) => {
+      const now = sizesOf(world);
+      if (rest === 'quiet') lived = now;
+      if (rest === 'restarted') {
+        const isWhole = world.agents.every(({ cluster }) => isDeclared(world, cluster.name));
+        for (const [name, size] of lived) {
+          if (!isWhole && OF_CLUSTERS.includes(name)) continue;
+          const fresh = now.get(name) ?? 0;
+          if (size > fresh + (PASSING[name] ?? 0)) fail(`${name} held ${size} before a restart and ${fresh} after it`);
+        }
+      }
+      if (rest !== 'cleared') return;
+      for (const [name, size] of now) {
+        const most = LEFT[name] ?? 0;
+        if (size > most) fail(`${name} holds ${size} after everything was taken away`);
+      }
+    },
+  };
+};
+
+/** What may be left after everything was taken away, where that is something. */
+const LEFT: Readonly<Record<string, number>> = {
+  timers: 25,
+  records: 20,
+  // The policy stays, and what a server knows of its sources and of clusters that may come back.
+  files: 1,
+  documents: 1,
+  policy: 1,
+  lastReadPolicy: 1,
+  guardLimits: 1,
+  fleet: 1,
+  safeMode: 1,
+  sources: 2,
+  sourceProofs: 2,
+  agents: 4,
+  recentRemovals: 4,
+};
+
+/** What goes by itself as time passes, by how much at most. */
+const PASSING: Readonly<Record<string, number>> = { timers: 10, recentRemovals: 4 };
+
+/** What is known of a cluster that is not registered any more is known to who knew it before, and of no use. */
+const OF_CLUSTERS = ['ledger', 'decisions', 'outputs', 'agents', 'results', 'live', 'kinds'];
+
+function isDeclared({ servers }: World, cluster: string): boolean {
+  return servers.every(({ life }) => life()?.server?.engine.clusters.get('', cluster) !== undefined);
+}
+
+/** By what it is; of several servers the largest, but for what they share out among them. */
+function sizesOf({ servers, memory, setting }: World): Map<string, number> {
+  const sizes = new Map<string, number>();
+  const add = (what: string, size: number): void => void sizes.set(what, size + (sizes.get(what) ?? 0));
+  const note = (what: string, size: number): void => void sizes.set(what, Math.max(size, sizes.get(what) ?? 0));
+  // In a store that others write to as well, what was evicted or lost leaves records behind that nobody names.
+  if (!setting.shared) note('records', memory.keys().filter((key) => !key.startsWith('windows/')).length);
+  for (const { life } of servers) {
+    const { server, relay, process } = life() ?? {};
+    if (server === undefined || relay === undefined || process === undefined) continue;
+    note('timers', process.timers());
+    for (const [what, size] of engineSizes(server.engine)) note(what, size);
+    const { streams, clients } = relay.stats();
+    add('streams', streams);
+    add('clients', clients.length);
+  }
+  return sizes;
+}
+
+function engineSizes({ inputs, derived }: Engine): (readonly [string, number])[] {
+  const collections = [...Object.values(inputs), ...derived];
+  return [
+    ...collections.map(({ name, size }) => [name, size()] as const),
+    ...derived.map(({ name, failures }) => [`${name}.failures`, failures.size()] as const),
+  ];
+}

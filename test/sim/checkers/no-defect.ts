@@ -1,0 +1,23 @@
+import type { MakeChecker } from './checker.ts';
+
+/** Lines that tell of a programming error, whatever the weather. */
+const DEFECTS = [
+  'a sink failed',
+  'sending failed',
+  'a delta could not be made',
+  'bookkeeping does not come to rest',
+  'status cannot be rendered',
+  'diagnostics cannot be worked out',
+];
+
+/** Nothing throws where only a defect can make it throw. */
+export const noDefect: MakeChecker = (world, fail) => {
+  world.listen((event) => {
+    if (event.type !== 'log' || event.line.level === 'info') return;
+    const { message, data } = event.line;
+    if (DEFECTS.includes(message)) fail(`${message}: ${JSON.stringify(data)}`);
+    const text = JSON.stringify(data);
+    if (/TypeError|ReferenceError|RangeError|undefined is not|not a function/.test(text)) fail(`${message}: ${text}`);
+  });
+  return { name: 'no defect' };
+};

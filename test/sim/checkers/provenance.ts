@@ -1,0 +1,36 @@
+import type { ObjectMeta } from '../../../src/model/output.ts';
+import { declares, wantedBy } from '../oracle.ts';
+import { followAdmitted } from './admitted.ts';
+import type { MakeChecker } from './checker.ts';
+
+/** Everything that is sent says where it comes from, and there it is; everything that a server means to do says it too. */
+export const provenance: MakeChecker = (world, fail) => {
+  const admitted = followAdmitted(world);
+  world.listen((event) => {
+    if (event.type !== 'offered') return;
+    const { delta, cluster } = event;
+    const vector = admitted.vector(delta.revisions) ?? [];
+    const { doubtful } = wantedBy(vector);
+    const judge = ({ key, origins }: ObjectMeta & { readonly key: string }): void => {
+      if (origins.length === 0) fail(`${key} comes to ${cluster.name} from nowhere`);
+      for (const [index, origin] of origins.entries()) {
+        // Who wanted it as well still may, until it is known as a whole.
+        if (declares(vector, origin, key) || (index > 0 && doubtful.has(origin.source))) continue;
+        fail(`${key} comes to ${cluster.name} from ${origin.source}:${origin.path}, where it is not`);
+      }
+    };
+    for (const upsert of delta.upserts) judge(upsert);
+    for (const touch of delta.touches) judge(touch);
+  });
+  return {
+    name: 'provenance',
+    atRest: () => {
+      for (const { life } of world.servers) {
+        const outputs = life()?.server?.api.outputs(undefined) ?? [];
+        for (const { cluster, object, origins } of outputs) {
+          if (origins.length === 0) fail(`nobody knows where ${object} in ${cluster} comes from`);
+        }
+      }
+    },
+  };
+};

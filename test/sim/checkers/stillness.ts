@@ -1,0 +1,80 @@
+import { STATUS_BRANCH } from '../actors/server.ts';
+import type { World } from '../world.ts';
+import type { MakeChecker } from './checker.ts';
+
+/**
+ * Status is committed every two seconds at most, by the policy that holds here. A commit whose answer was lost is followed
+ * by the next try, which may know more.
+ */
+const LEAST_MS = 900;
+/** Until somebody else leads. */
+const HANDOVER_MS = 30_000;
+
+/**
+ * Who has nothing to say writes nothing: at rest no status is committed and nothing is written in a cluster, and a server
+ * that was started again finds everything as it is. In between, status comes no more often than the policy lets it.
+ */
+export const stillness: MakeChecker = (world, fail) => {
+  let before: { readonly writes: number; readonly status: string } | undefined;
+  let lastBranch: string | undefined;
+  let lastTip: string | undefined;
+  let lastAt = Number.NEGATIVE_INFINITY;
+  let handedOver = 0;
+  let lives: readonly unknown[] = [];
+  return {
+    name: 'stillness',
+    stepped: () => {
+      const at = world.time.elapsed();
+      const now = world.servers.map(({ life }) => life());
+      const ready = now.flatMap((life) =>
+        life?.server === undefined ? [] : [life.process.name, life.server.replica.leads()],
+      );
+      if (ready.length !== lives.length || ready.some((life, index) => life !== lives[index])) {
+        // Who has just begun, or begins to lead, does not know when the one before it wrote; whose push may yet arrive.
+        handedOver = at;
+        lives = ready;
+      }
+      const branch = world.repositories[0]?.remote.tip(STATUS_BRANCH);
+      if (branch === lastBranch) return;
+      lastBranch = branch;
+      const tip = tipOf(world);
+      if (tip === lastTip) return;
+      if (at - lastAt < LEAST_MS && at - handedOver > HANDOVER_MS)
+        fail(`status was committed twice within ${Math.round(at - lastAt)} ms`);
+      lastTip = tip;
+      lastAt = at;
+    },
+    atRest: (rest) => {
+      const now = { writes: writesOf(world), status: statusOf(world) };
+      if (rest === 'restarted' && before !== undefined) {
+        if (now.writes !== before.writes) fail(`${now.writes - before.writes} writes in clusters after a restart`);
+        if (now.status !== before.status) fail('status says something else after a restart, and nothing had changed');
+      }
+      before = now;
+    },
+  };
+};
+
+/** The last commit of a server on the status branch; people write there as well. */
+function tipOf({ repositories }: World): string | undefined {
+  const remote = repositories[0]?.remote;
+  return remote?.history(STATUS_BRANCH).find((commit) => remote.message(commit).includes('Fleetrelay-Fleet:'));
+}
+
+/**
+ * All of the status branch as one text. Without lines: they are found by reading a file again, which may have failed when
+ * it was written, and nothing tells that it would not now.
+ */
+function statusOf({ repositories, setting }: World): string {
+  const remote = repositories[0]?.remote;
+  const tip = remote?.tip(STATUS_BRANCH);
+  const all = remote === undefined || tip === undefined ? {} : remote.files(tip);
+  // Agents of several servers are away for longer than their absence can be kept from being news.
+  const isKept = ([path]: readonly [string, string]): boolean => setting.servers === 1 || path.startsWith('objects/');
+  const files = Object.fromEntries(Object.entries(all).filter(isKept));
+  return JSON.stringify(files, Object.keys(files).sort()).replace(/:\d+:\d+/g, '');
+}
+
+function writesOf({ agents }: World): number {
+  return agents.reduce((sum, { cluster }) => sum + cluster.writes, 0);
+}

@@ -1,0 +1,172 @@
+import type { SimAgent } from './actors/agent.ts';
+import { createFaults } from './actors/faults.ts';
+import { createPeople } from './actors/people.ts';
+import { visitCluster } from './actors/visitors.ts';
+import type { Checker, MakeChecker, Rest } from './checkers/checker.ts';
+import { convergence, differences } from './checkers/convergence.ts';
+import { guards } from './checkers/guards.ts';
+import { memoryBounded } from './checkers/memory-bounded.ts';
+import { monotoneRevisions } from './checkers/monotone-revisions.ts';
+import { noDefect } from './checkers/no-defect.ts';
+import { noForeignWrite } from './checkers/no-foreign-write.ts';
+import { noWrongDeletion } from './checkers/no-wrong-deletion.ts';
+import { provenance } from './checkers/provenance.ts';
+import { statusTruth } from './checkers/status-truth.ts';
+import { stillness } from './checkers/stillness.ts';
+import type { Setting } from './setting.ts';
+import { createWorld, type Violation, type World, type WorldOptions } from './world.ts';
+
+/** How a seed is played. */
+export interface PlayOptions extends WorldOptions {
+  /** Events of the world before it comes to rest. */
+  readonly steps?: number;
+}
+
+/** What became of a seed. */
+export interface Played {
+  readonly seed: number;
+  readonly setting: Setting;
+  readonly steps: number;
+  /** Virtual milliseconds. */
+  readonly elapsed: number;
+  readonly commits: number;
+  /** How often each fault struck. */
+  readonly faults: ReadonlyMap<string, number>;
+  /** Writes of objects in all clusters. */
+  readonly writes: number;
+  readonly violations: readonly Violation[];
+}
+
+const CHECKERS: readonly MakeChecker[] = [
+  noWrongDeletion,
+  guards,
+  noForeignWrite,
+  monotoneRevisions,
+  provenance,
+  noDefect,
+  convergence,
+  statusTruth,
+  stillness,
+  memoryBounded,
+];
+const STEPS = 2_000;
+/** Faults are over, and this long it may take until everything is as it should be. */
+const REST_MS = 20 * 60_000;
+const LOOK_MS = 5_000;
+const STILL_MS = 90_000;
+
+/** Plays the history of a seed, brings it to rest and checks it all along. Never rejects for what the world does. */
+export async function playSeed(seed: number, options: PlayOptions = {}): Promise<Played> {
+  const world = createWorld(seed, options);
+  const checkers = CHECKERS.map((make) => makeChecker(world, make));
+  const people = createPeople(world);
+  const faults = createFaults(world);
+  const struck = new Map<string, number>();
+  let commits = 0;
+  const stepped = (): void => {
+    for (const checker of checkers) checker.stepped?.();
+  };
+  const dice = world.dice.fork('play');
+
+  people.begin();
+  for (const { start } of [...world.servers, ...world.agents]) start();
+  await world.time.advance(5_000, stepped);
+  const isGoingOn = (): boolean => world.violations.length === 0 && world.time.steps() < (options.steps ?? STEPS);
+  while (isGoingOn()) {
+    const what = dice.int(10);
+    if (what < 4) commits += people.commit() === 'nothing' ? 0 : 1;
+    else if (what < 5) visitCluster(world, dice);
+    else {
+      const kind = faults.strike();
+      struck.set(kind, (struck.get(kind) ?? 0) + 1);
+    }
+    approveSometimes(world, dice.chance(0.3));
+    await world.time.advance(dice.chance(0.1) ? dice.int(60_000) : dice.int(4_000), stepped);
+  }
+  const acts: readonly (readonly [Rest | undefined, () => void])[] = [
+    [
+      'quiet',
+      () => {
+        faults.mend();
+        people.mend();
+      },
+    ],
+    ['restarted', () => restart(world)],
+    [undefined, () => people.clear('objects')],
+    ['cleared', () => people.clear('clusters')],
+  ];
+  for (const [rest, act] of acts) {
+    if (world.violations.length > 0) break;
+    world.note(`--- ${rest ?? 'emptied'}`);
+    act();
+    await comeToRest(world, stepped);
+    if (rest !== undefined) for (const checker of checkers) checker.atRest?.(rest);
+  }
+  const writes = world.agents.reduce((sum, { cluster }) => sum + cluster.writes, 0);
+  const { time, violations, setting } = world;
+  return { seed, setting, steps: time.steps(), elapsed: time.elapsed(), commits, faults: struck, writes, violations };
+}
+
+function makeChecker(world: World, make: MakeChecker): Checker {
+  const checker = make(world, (message) => {
+    world.note(`VIOLATION ${checker.name}: ${message}`);
+    world.violations.push({ checker: checker.name, message });
+  });
+  return checker;
+}
+
+/** Waits until everything is as it should be, and then for a while in which nothing should happen. */
+async function comeToRest(world: World, stepped: () => void): Promise<void> {
+  const until = world.time.elapsed() + REST_MS;
+  do {
+    // What was to be mended later was mended at once; who died meanwhile comes back by itself.
+    await world.time.advance(LOOK_MS, stepped);
+    approveSometimes(world, true);
+  } while (isUnsettled(world) && world.time.elapsed() < until && world.violations.length === 0);
+  await world.time.advance(STILL_MS, stepped);
+}
+
+/** Is there something that was not taken in, is on its way, or waits for a person? */
+function isUnsettled(world: World): boolean {
+  const tips = new Map(world.repositories.map(({ source, tip }) => [source, tip()]));
+  const behind = world.servers.some(({ life }) => {
+    const api = life()?.server?.api;
+    if (api === undefined || api.removals().length > 0) return true;
+    return api.sources().some(({ name, revision }) => tips.has(name) && revision !== tips.get(name));
+  });
+  const isAway = ({ cluster }: SimAgent): boolean => {
+    const views = world.servers.flatMap(({ life }) => life()?.server?.api.clusters() ?? []);
+    const here = views.filter(({ name }) => name === cluster.name);
+    return here.length > 0 && !here.some(({ connected }) => connected);
+  };
+  return behind || world.agents.some(isAway) || differences(world).length > 0;
+}
+
+function restart({ servers, network }: World): void {
+  for (const { life, start } of servers) {
+    life()?.process.kill();
+    start();
+  }
+  // An agent that does not hear of it would be away for so long that its absence is news.
+  for (const wire of network.wires()) wire.cut();
+}
+
+/** A person looks at what waits for people, and lets it go on. */
+export function approveSometimes(world: World, willing: boolean): void {
+  if (!willing) return;
+  for (const { life } of world.servers) {
+    const server = life()?.server;
+    if (server === undefined || life()?.process.state() !== 'running') continue;
+    for (const { name, refusedRevision } of server.api.sources()) {
+      if (refusedRevision === null) continue;
+      world.note(`a person accepts ${refusedRevision} of ${name}`);
+      void server.api
+        .accept(name, refusedRevision, 'a person')
+        .then(({ ok }) => ok && world.tell({ type: 'accepted', source: name, revision: refusedRevision }));
+    }
+    for (const { digest, removals } of server.api.removals()) {
+      world.note(`a person approves ${removals.map(({ cluster, object }) => `${cluster} ${object}`).join(', ')}`);
+      void server.api.approve(digest, 'a person').then(({ ok }) => ok && world.tell({ type: 'approved', removals }));
+    }
+  }
+}

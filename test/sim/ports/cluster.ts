@@ -1,0 +1,129 @@
+import type { JsonObject } from '../../../src/model/json.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { ClusterApi, ObservedObject } from '../../../src/ports/cluster-api.ts';
+import { createMemoryCluster, type MemoryCluster } from '../../support/agent-cluster.ts';
+import type { Dice } from '../core/dice.ts';
+import type { SimProcess } from '../core/process.ts';
+
+/** How a cluster's API is just now. */
+export interface ClusterWeather {
+  latencyMs: number;
+  /** Chance that a write of an object fails and may be tried again. */
+  failingWrites: number;
+  /** It cannot be listed. */
+  unreadable: boolean;
+  /** The inventory cannot be written. */
+  full: boolean;
+  /** Chance that a hint is lost. */
+  lostHints: number;
+}
+
+export const fineCluster = (): ClusterWeather => ({
+  latencyMs: 2,
+  failingWrites: 0,
+  unreadable: false,
+  full: false,
+  lostHints: 0,
+});
+
+/** A write of ours as it came about in a cluster. */
+export type ClusterWrite =
+  | { readonly type: 'applied'; readonly key: ObjectKey; readonly before: ObservedObject | undefined }
+  | { readonly type: 'removed'; readonly key: ObjectKey; readonly before: ObservedObject };
+
+/** A workload cluster: what is in it, and what people have made there. */
+export interface SimCluster {
+  readonly name: string;
+  readonly memory: MemoryCluster;
+  readonly weather: ClusterWeather;
+  /** Objects of people, as they left them. */
+  readonly foreign: Map<ObjectKey, JsonObject>;
+  /**
+   * Objects that were made anew by an agent that ended before it had entered their new ids, and were to be removed before
+   * its successor could write to them: with another id than the inventory names they are let go, to be on the safe side.
+   */
+  readonly letGo: Set<ObjectKey>;
+  /** Writes of objects that took effect. */
+  writes: number;
+  /** The cluster as an agent's process has it. */
+  open(process: SimProcess): ClusterApi;
+}
+
+export function createSimCluster(
+  name: string,
+  dice: Dice,
+  seen: (cluster: SimCluster, write: ClusterWrite) => void,
+): SimCluster {
+  const memory = createMemoryCluster(`id-${name}`);
+  if (dice.chance(0.5)) memory.view();
+  memory.identify = dice.chance(0.5);
+  const cluster: SimCluster = {
+    name,
+    memory,
+    weather: fineCluster(),
+    foreign: new Map(),
+    letGo: new Set(),
+    writes: 0,
+    open: (process) => openCluster(cluster, process, dice, (write) => seen(cluster, write)),
+  };
+  return cluster;
+}
+
+const FAILED = { type: 'failed', retryable: true, reason: 'Refused', message: 'the weather is bad' } as const;
+
+function openCluster(
+  cluster: SimCluster,
+  process: SimProcess,
+  dice: Dice,
+  seen: (write: ClusterWrite) => void,
+): ClusterApi {
+  const { memory, weather } = cluster;
+  const api = memory.open();
+  const delay = (): number => dice.int(weather.latencyMs + 1);
+  return {
+    ...api,
+    identity: () => process.call(0, () => api.identity()),
+    list: (depth) =>
+      process.call(delay(), () => {
+        if (weather.unreadable) throw new Error('the cluster does not answer');
+        // What a dead process asked for must not use up what changed since the last look of its successor.
+        return process.state() === 'dead' ? new Promise(() => undefined) : api.list(depth);
+      }),
+    watch: (hint) => {
+      const end = api.watch(() => process.enter(() => dice.chance(weather.lostHints) || hint()));
+      process.atDeath(end);
+      return end;
+    },
+    apply: (request) =>
+      process.write(delay(), async () => {
+        if (dice.chance(weather.failingWrites)) return FAILED;
+        const before = memory.objects.get(request.key);
+        const outcome = await api.apply(request);
+        if (memory.objects.get(request.key) !== before) {
+          cluster.writes += 1;
+          cluster.letGo.delete(request.key);
+          seen({ type: 'applied', key: request.key, before });
+        }
+        return outcome;
+      }),
+    remove: (request) =>
+      process.write(delay(), async () => {
+        if (dice.chance(weather.failingWrites)) return FAILED;
+        const before = memory.objects.get(request.key);
+        const outcome = await api.remove(request);
+        if (before !== undefined && !memory.objects.has(request.key)) {
+          cluster.writes += 1;
+          seen({ type: 'removed', key: request.key, before });
+        }
+        if (outcome.type === 'notOwned' && before?.stamp !== undefined) cluster.letGo.add(request.key);
+        return outcome;
+      }),
+    loadInventory: () => process.call(delay(), () => api.loadInventory()),
+    saveInventory: (change) =>
+      process.write(delay(), () => {
+        if (weather.full) throw new Error('the cluster takes no inventory');
+        return api.saveInventory(change);
+      }),
+    close: () => process.call(0, () => api.close()),
+  };
+}

@@ -1,0 +1,199 @@
+import { parseFleetName } from '../../src/model/ids.ts';
+import type { ObjectMeta, SequencedDelta } from '../../src/model/output.ts';
+import { must } from '../../src/model/result.ts';
+import type { ClusterApi } from '../../src/ports/cluster-api.ts';
+import type { RevisionObservation, Source } from '../../src/ports/source.ts';
+import type { RelayClient } from '../../src/relay/session.ts';
+import type { StatusSink } from '../../src/runtime/status/status-publisher.ts';
+import { createMemoryLease, type MemoryLease } from '../support/memory-lease.ts';
+import { createSharedMemory, type SharedMemory } from '../support/shared-memory-store.ts';
+import { createSimAgent, type SimAgent } from './actors/agent.ts';
+import { createSimServer, type SimServer } from './actors/server.ts';
+import { createDice, type Dice } from './core/dice.ts';
+import type { LogLine } from './core/log.ts';
+import { createProcess } from './core/process.ts';
+import { createSimTime, type SimTime } from './core/time.ts';
+import { type ClusterWrite, createSimCluster, type SimCluster } from './ports/cluster.ts';
+import { createSimDisk } from './ports/disk.ts';
+import { fineGit, type GitWeather } from './ports/git.ts';
+import { createSimNetwork, type SimNetwork } from './ports/network.ts';
+import { createSimRepository, type SimRepository } from './ports/repository.ts';
+import type { StoreWeather } from './ports/store.ts';
+import { type Setting, settingOf } from './setting.ts';
+
+/** What happens in the world, as checkers hear of it. */
+export type SimEvent =
+  | { readonly type: 'observed'; readonly server: string; readonly life: number; readonly said: RevisionObservation }
+  /** A delta has reached an agent. */
+  | { readonly type: 'offered'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
+  /** The agent has taken it. */
+  | { readonly type: 'taken'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
+  | { readonly type: 'wrote'; readonly cluster: SimCluster; readonly write: ClusterWrite }
+  | { readonly type: 'log'; readonly line: LogLine }
+  /** A person lets a revision in that had been refused. */
+  | { readonly type: 'accepted'; readonly source: string; readonly revision: string }
+  /** A person approves removals, by cluster and key as people write it. */
+  | { readonly type: 'approved'; readonly removals: readonly { readonly cluster: string; readonly object: string }[] }
+  | { readonly type: 'storeLost' }
+  /** A process has ended without being asked. */
+  | { readonly type: 'died'; readonly process: string };
+
+/** What a checker has found. */
+export interface Violation {
+  readonly checker: string;
+  readonly message: string;
+}
+
+/** A fault that somebody has built in, for seeing that a checker catches it. */
+export interface Tampering {
+  readonly source?: (world: World, source: Source) => Source;
+  readonly sink?: (world: World, sink: StatusSink) => StatusSink;
+  readonly client?: (world: World, cluster: SimCluster, client: RelayClient) => RelayClient;
+  readonly cluster?: (world: World, cluster: SimCluster, api: ClusterApi) => ClusterApi;
+}
+
+/** The whole fleet: repositories, servers, agents, clusters, and what is between them. */
+export interface World {
+  readonly seed: number;
+  readonly setting: Setting;
+  /** Of a cluster, for servers that do not elect their leader in the store. */
+  readonly lease: MemoryLease;
+  readonly time: SimTime;
+  readonly dice: Dice;
+  readonly network: SimNetwork;
+  readonly memory: SharedMemory;
+  readonly storeWeather: StoreWeather;
+  readonly gitWeather: GitWeather;
+  readonly repositories: readonly SimRepository[];
+  readonly servers: readonly SimServer[];
+  readonly agents: readonly SimAgent[];
+  readonly violations: Violation[];
+  /** Lets everybody hear of it. */
+  tell(event: SimEvent): void;
+  listen(listener: (event: SimEvent) => void): void;
+  /** A line for who looks at one seed. */
+  note(line: string): void;
+}
+
+export interface WorldOptions {
+  readonly note?: (line: string) => void;
+  readonly tampering?: Tampering;
+}
+
+const SERVERS = ['server', 'second', 'third'];
+const CLUSTERS = ['east', 'north', 'south', 'west'];
+const SECRET = new Uint8Array(32).fill(7);
+
+/** Makes the world of a seed; nothing runs in it yet. */
+export function createWorld(seed: number, options: WorldOptions = {}): World {
+  const { tampering = {} } = options;
+  const time = createSimTime();
+  const dice = createDice(seed);
+  const listeners: ((event: SimEvent) => void)[] = [];
+  const shape = dice.fork('shape');
+  const sources = shape.chance(0.5) ? ['main'] : ['main', 'apps'];
+  const setting = settingOf(shape);
+  const lease = createMemoryLease(createProcess(time, 'lease').clock);
+  const world: World = {
+    seed,
+    setting,
+    lease,
+    time,
+    dice,
+    network: createSimNetwork(time, dice.fork('network')),
+    memory: createSharedMemory(),
+    storeWeather: { latencyMs: 2 },
+    gitWeather: fineGit(),
+    repositories: sources.map(createSimRepository),
+    servers: [],
+    agents: [],
+    violations: [],
+    tell: (event) => {
+      for (const listener of listeners) listener(event);
+    },
+    listen: (listener) => listeners.push(listener),
+    note: (line) => options.note?.(`${(time.elapsed() / 1000).toFixed(3).padStart(10)} ${line}`),
+  };
+  const parts = {
+    ...world,
+    fleet: must(parseFleetName('fleet')),
+    secret: SECRET,
+    log: (line: LogLine) => {
+      world.note(`${line.process} ${line.level}: ${line.message} ${JSON.stringify(line.data)}`);
+      world.tell({ type: 'log', line });
+    },
+  };
+  const agents = CLUSTERS.slice(0, 2 + shape.int(CLUSTERS.length - 1)).map((name) => {
+    const cluster = createSimCluster(name, dice.fork(`cluster/${name}`), (cluster, write) => {
+      world.note(`${cluster.name} ${write.type} ${write.key}`);
+      world.tell({ type: 'wrote', cluster, write });
+    });
+    return createSimAgent(cluster, createSimDisk(), {
+      ...parts,
+      dice: dice.fork(`agent/${name}`),
+      wrapCluster: (of, api) => tampering.cluster?.(world, of, api) ?? api,
+      wrapClient: (of, client) => heardClient(world, of, tampering.client?.(world, of, client) ?? client),
+    });
+  });
+  const servers = SERVERS.slice(0, setting.servers).map((name) =>
+    createSimServer(name, {
+      ...parts,
+      ...{ setting, lease },
+      died: (process) => world.tell({ type: 'died', process }),
+      dice: dice.fork(name),
+      remotes: new Map(world.repositories.map(({ source, remote }) => [source, remote])),
+      wrapSink: (sink) => tampering.sink?.(world, sink) ?? sink,
+      wrapSource: (server, life, source) =>
+        heardSource(world, server, life, tampering.source?.(world, source) ?? source),
+    }),
+  );
+  return Object.assign(world, { servers, agents });
+}
+
+function heardSource(world: World, server: string, life: number, source: Source): Source {
+  return {
+    ...source,
+    start: (listener, admitted, remembered) =>
+      source.start(
+        {
+          ...listener,
+          observe: (said) => {
+            world.tell({ type: 'observed', server, life, said });
+            listener.observe(said);
+          },
+        },
+        admitted,
+        remembered,
+      ),
+  };
+}
+
+function heardClient(world: World, cluster: SimCluster, client: RelayClient): RelayClient {
+  return {
+    ...client,
+    start: (listener) =>
+      client.start({
+        ...listener,
+        delta: async (delta, fleet) => {
+          world.note(`${cluster.name} is offered ${describeDelta(delta)}`);
+          world.tell({ type: 'offered', cluster, delta });
+          const answer = await listener.delta(delta, fleet);
+          if (answer.accepted) world.tell({ type: 'taken', cluster, delta });
+          else world.note(`${cluster.name} refuses a delta: ${answer.reason} ${answer.message}`);
+          return answer;
+        },
+      }),
+  };
+}
+
+function describeDelta({ position, upserts, touches, removals, keeps, revisions }: SequencedDelta): string {
+  const from = revisions.map(({ source, revision }) => `${source}@${revision.slice(0, 8)}`).join(' ');
+  const origin = ({ origins }: ObjectMeta): string => origins.map(({ source, path }) => `${source}:${path}`).join(' ');
+  const parts = [
+    ...upserts.map((upsert) => `+${upsert.key} (${origin(upsert)})`),
+    ...touches.map((touch) => `~${touch.key} (${origin(touch)})`),
+    ...removals.map((key) => `-${key}`),
+    ...keeps.map(({ key, reason }) => `=${key} (${reason})`),
+  ];
+  return `(${position.epoch}, ${position.sequence}) from ${from}: ${parts.join(', ')}`;
+}

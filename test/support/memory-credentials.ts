@@ -1,0 +1,42 @@
+import type { AgentCredentials, CredentialStore } from '../../src/ports/credentials.ts';
+
+/** Credentials that several processes in one share. */
+export interface MemoryCredentials {
+  /** The store as one process sees it. */
+  open(): CredentialStore;
+  /** What is durable. */
+  held: AgentCredentials | undefined;
+  /** While it is set, nothing can be loaded or saved. */
+  trouble: string | undefined;
+  /** Each set that was saved, in order. */
+  readonly saved: AgentCredentials[];
+}
+
+export function createMemoryCredentials(): MemoryCredentials {
+  let version = 0;
+  const memory: MemoryCredentials = { open, held: undefined, trouble: undefined, saved: [] };
+  return memory;
+
+  function open(): CredentialStore {
+    let seen = 0;
+    const check = (): void => {
+      if (memory.trouble !== undefined) throw new Error(memory.trouble);
+    };
+    return {
+      place: 'memory',
+      load: async () => {
+        check();
+        seen = version;
+        return memory.held;
+      },
+      save: async (credentials) => {
+        check();
+        if (seen !== version) throw new Error('memory was changed by another process');
+        version += 1;
+        seen = version;
+        memory.held = { ...credentials };
+        memory.saved.push(memory.held);
+      },
+    };
+  }
+}

@@ -1,0 +1,16 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+
+/** For `describe.skipIf`; FLEETRELAY_REQUIRE_PROMTOOL=1 makes skipping a failure. */
+export const noPromtool = spawnSync('promtool', ['--version'], { stdio: 'ignore' }).error !== undefined;
+
+/** Runs promtool; rejects with what it said. */
+export async function promtool(...args: readonly string[]): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)('promtool', [...args], { timeout: 60_000 });
+    return stdout;
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { readonly stdout?: string; readonly stderr?: string };
+    throw new Error(`promtool ${args.join(' ')} failed:\n${stdout}${stderr}`, { cause: error });
+  }
+}

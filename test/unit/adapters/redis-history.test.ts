@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { lossOf, parseChange } from '../../../src/adapters/stores/redis/history.ts';
+import { createOpenBatches } from '../../../src/adapters/stores/redis/open-batches.ts';
+import { REMEMBERED } from '../../../src/adapters/stores/redis/scripts.ts';
+
+describe('what a store in Redis may have lost', () => {
+  const known = { marker: 'm', count: 7, batch: 'b7' };
+  const found = { ...known, newest: 'b7' };
+
+  test('nothing: it has what is known, and perhaps more', () => {
+    expect(lossOf(known, found)).toBeUndefined();
+    expect(lossOf(known, { ...found, count: 9, newest: 'b9' })).toBeUndefined();
+    expect(lossOf({ marker: 'm', count: 0, batch: '' }, { ...found, batch: 'b4096' })).toBeUndefined();
+  });
+
+  test('another store, an older copy, and an older copy that has caught up in numbers', () => {
+    expect(lossOf(known, { ...found, marker: 'n' })).toMatch(/emptied/);
+    expect(lossOf(known, { ...found, count: 6, newest: 'b6' })).toMatch(/older copy/);
+    expect(lossOf(known, { ...found, batch: 'x7', count: 9, newest: 'x9' })).toMatch(/older copy.*written to/);
+  });
+
+  test('so much was written meanwhile that nobody can tell: rather too often', () => {
+    const later = { ...found, count: 7 + REMEMBERED, newest: 'new' };
+    expect(lossOf(known, later)).toMatch(/more was written/);
+    expect(lossOf(known, { ...later, count: 6 + REMEMBERED })).toBeUndefined();
+  });
+
+  test('messages of others on the channel are none', () => {
+    expect(parseChange('m 7 b7 ["a b","c"]')).toEqual({ ...known, keys: ['a b', 'c'] });
+    for (const message of ['', 'hello', 'm x b []', 'm 7 b7 {}', 'm 7 b7 [', 'm 7 b7']) {
+      expect(parseChange(message)).toBeUndefined();
+    }
+  });
+});
+
+describe('batches without an answer', () => {
+  const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+  test('the same contents are the same batch until it is settled, and nothing else is', () => {
+    let ids = 0;
+    const open = createOpenBatches(() => `id-${++ids}`);
+    const value = bytes('1');
+    const first = open.begin([{ key: 'k', value }]);
+    expect(open.begin([{ key: 'k', value: bytes('1') }])).toEqual({ ...first, again: true });
+    value.set(bytes('2'));
+    const different = [
+      [{ key: 'k', value }],
+      [{ key: 'k', value: null }],
+      [{ key: 'k' }],
+      [{ key: 'k', value: bytes('1'), ifVersion: null }],
+      [{ key: 'k', value: bytes('1'), ifVersion: '1' }],
+      [{ key: 'k1', value: bytes('') }],
+      [
+        { key: 'k', value: bytes('') },
+        { key: '1', value: bytes('') },
+      ],
+      [],
+    ];
+    expect(new Set(different.map((writes) => open.begin(writes).id)).size).toBe(different.length);
+    open.settle(first);
+    expect(open.begin([{ key: 'k', value: bytes('1') }]).again).toBe(false);
+  });
+
+  test('it does not remember without bound', () => {
+    let ids = 0;
+    const open = createOpenBatches(() => `id-${++ids}`);
+    for (let index = 0; index < 300; index += 1) open.begin([{ key: `${index}`, value: null }]);
+    expect(open.begin([{ key: '0', value: null }]).again).toBe(false);
+    expect(open.begin([{ key: '299', value: null }]).again).toBe(true);
+  });
+});

@@ -1,0 +1,304 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { CertificateRequestFacts } from '../../../src/ports/certificate-authority.ts';
+import type { RegistrationAnswer, StreamEnd } from '../../../src/ports/transport.ts';
+import type { RelayLimits } from '../../../src/relay/limits.ts';
+import type { RelayServerOptions } from '../../../src/relay/server-state.ts';
+import type { RegistrationRequest } from '../../../src/relay/session.ts';
+import { BACKDATE_MS } from '../../../src/relay/trust/peer-certificate.ts';
+import { clusterToken } from '../../../src/relay/trust/token.ts';
+import { registerRequestBytes } from '../../../src/relay/wire/certificates.ts';
+import { createRecordingLog } from '../../support/agent-log.ts';
+import type { Identity } from '../../support/enrolled.ts';
+import { createRelayHarness, EAST, type RelayHarness, SECRET } from '../../support/relay-harness.ts';
+import { createFakeOwner, FLEET } from '../../support/relay-world.ts';
+import {
+  createScriptedAuthority,
+  createScriptedRoots,
+  type ScriptedAuthority,
+} from '../../support/scripted-authority.ts';
+import { DAY_MS } from '../../support/test-authority.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const OTHER_SECRET = new Uint8Array(32).fill(9);
+const URI = `spiffe://${FLEET}/cluster/east/id/east-id`;
+const TOKEN = clusterToken(SECRET, EAST);
+
+let authority: ScriptedAuthority;
+let harness: RelayHarness;
+let log: ReturnType<typeof createRecordingLog>;
+
+async function start(limits: Partial<RelayLimits> = {}, options: Partial<RelayServerOptions> = {}): Promise<void> {
+  const roots = createScriptedRoots('the roots');
+  log = createRecordingLog();
+  const given = { mode: 'mtls', ...options } as const;
+  harness = await createRelayHarness(limits, createFakeOwner(), log, given, { authority, roots });
+}
+
+beforeEach(async () => {
+  authority = await createScriptedAuthority(createVirtualClock());
+  await start();
+});
+
+interface Asking {
+  readonly cluster?: string;
+  /** What the message says, if that is another one. */
+  readonly named?: string;
+  readonly id?: string;
+  readonly token?: string;
+  readonly identity?: Identity;
+  readonly request?: Uint8Array;
+}
+
+function ask({
+  cluster = 'east',
+  named = cluster,
+  id = 'east-id',
+  token,
+  identity,
+  request,
+}: Asking): Promise<RegistrationAnswer> {
+  const connection = harness.network.client.dial(identity === undefined ? undefined : { identity, roots: '' });
+  const certificateRequest = request ?? Uint8Array.of(1);
+  const bytes = registerRequestBytes({ cluster: named, clusterId: id, version: '1.0.0', certificateRequest });
+  return connection.register(bytes, {
+    'fleetrelay-cluster': cluster,
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  });
+}
+
+/** Asks and lets so much time pass. */
+async function refusalOf(asking: Asking, milliseconds = 1_000): Promise<StreamEnd> {
+  const answering = ask(asking);
+  await harness.clock.advance(milliseconds);
+  const answer = await answering;
+  if ('response' in answer) throw new Error('a certificate was issued');
+  return answer.refused;
+}
+
+function requests(): RegistrationRequest[] {
+  const heard: RegistrationRequest[] = [];
+  harness.owner.registration = (request) => {
+    heard.push(request);
+    return { type: 'admitted' };
+  };
+  return heard;
+}
+
+describe('a token', () => {
+  test('becomes a certificate whose every word is the choice of the server', async () => {
+    const heard = requests();
+    const answer = await ask({ token: TOKEN });
+    expect(Buffer.from('response' in answer ? answer.response : '').toString()).toContain(`certificate of ${URI}`);
+    expect(Buffer.from('response' in answer ? answer.response : '').toString()).toContain('the roots');
+    const { publicKey } = authority.facts;
+    const validFrom = harness.clock.now() - BACKDATE_MS;
+    expect(authority.orders).toEqual([
+      { publicKey, commonName: 'fleetrelay-agent', dnsName: 'east', uri: URI, validFrom },
+    ]);
+    expect(heard).toEqual([{ cluster: 'east', clusterId: 'east-id', proof: 'token' }]);
+    expect(harness.server.stats()).toMatchObject({ registrations: { Issued: 1 }, wrongTokens: 0 });
+  });
+
+  test('of either secret counts while there are two, and of one that was taken away no more', async () => {
+    await start({}, { tokens: [OTHER_SECRET, SECRET] });
+    expect(await ask({ token: TOKEN })).toHaveProperty('response');
+    expect(await ask({ token: clusterToken(OTHER_SECRET, 'east') })).toHaveProperty('response');
+    await start({}, { tokens: [OTHER_SECRET] });
+    expect((await refusalOf({ token: TOKEN })).reason).toBe('WrongToken');
+  });
+
+  test.each<[string, Asking]>([
+    ['of another cluster', { token: clusterToken(SECRET, 'west') }],
+    ['of another cluster, for a name that is none', { cluster: 'Not A Name', token: TOKEN }],
+    ['that is made up', { token: 'frt1_made-up' }],
+    ['that is not there', {}],
+  ])('%s costs time, is counted, and is refused in the same words', async (_what, asking) => {
+    let refused: RegistrationAnswer | undefined;
+    void ask(asking).then((answer) => {
+      refused = answer;
+    });
+    await harness.clock.advance(999);
+    expect(refused).toBeUndefined();
+    await harness.clock.advance(1);
+    const message = 'the token is not that of the cluster name it was sent with';
+    expect(refused).toEqual({ refused: { code: 'unauthenticated', reason: 'WrongToken', message } });
+    expect(harness.server.stats()).toMatchObject({ registrations: { WrongToken: 1 }, wrongTokens: 1 });
+    expect(authority.orders).toEqual([]);
+    expect(JSON.stringify(log.lines)).not.toContain('made-up');
+  });
+
+  test('that is wrong keeps no more than so many callers waiting', async () => {
+    await start({ wrongTokensWaiting: 2 });
+    const wrong = { token: 'frt1_wrong' };
+    const waiting = [ask(wrong), ask(wrong)];
+    expect(await refusalOf(wrong, 0)).toMatchObject({ code: 'unavailable', reason: 'Busy' });
+    await harness.clock.advance(1_000);
+    expect(await Promise.all(waiting)).toMatchObject([
+      { refused: { reason: 'WrongToken' } },
+      { refused: { reason: 'WrongToken' } },
+    ]);
+    expect(harness.server.stats().wrongTokens).toBe(3);
+    expect((await refusalOf(wrong)).reason).toBe('WrongToken');
+  });
+
+  test('that all clusters share is said to be that', async () => {
+    await start({}, { sharedToken: 'gloo shared'.replace(' ', '-') });
+    const heard = requests();
+    await ask({ token: 'gloo-shared' });
+    await ask({ cluster: 'west', id: 'west-id', token: 'gloo-shared' });
+    await ask({ token: TOKEN });
+    expect(heard.map(({ cluster, proof }) => `${cluster} ${proof}`)).toEqual([
+      'east shared',
+      'west shared',
+      'east token',
+    ]);
+    expect((await refusalOf({ token: 'gloo-share' })).reason).toBe('WrongToken');
+  });
+});
+
+describe('who asks often', () => {
+  test('is told to come later, also with a right token, and may again when time has passed', async () => {
+    await start({ registrationsPerCaller: { burst: 2, perSecond: 0.5 } });
+    await ask({ token: TOKEN });
+    await refusalOf({ token: TOKEN, id: 'no id' });
+    const refused = await refusalOf({ token: TOKEN }, 0);
+    expect(refused).toMatchObject({ code: 'unavailable', reason: 'RateLimited' });
+    expect(refused.message).toContain('1 s');
+    await harness.clock.advance(1_000);
+    expect(await ask({ token: TOKEN })).toHaveProperty('response');
+    expect(harness.server.stats().registrations).toEqual({ Issued: 2, MalformedRequest: 1, RateLimited: 1 });
+  });
+
+  test('loses nothing to strangers at its own address: that of whole fleets, where a balancer stands between', async () => {
+    await start({ registrationsPerCaller: { burst: 2, perSecond: 0.001 } });
+    for (let stranger = 0; stranger < 5; stranger += 1) await refusalOf({ token: 'frt1_wrong' });
+    expect(await refusalOf({ token: 'frt1_wrong' }, 0)).toMatchObject({ reason: 'RateLimited' });
+    expect(await ask({ token: TOKEN })).toHaveProperty('response');
+    expect(await ask({ identity: await authority.certificate() })).toHaveProperty('response');
+    const west = { cluster: 'west', id: 'west-id', token: clusterToken(SECRET, 'west') };
+    expect(await refusalOf({ token: TOKEN }, 0)).toMatchObject({ reason: 'RateLimited' });
+    expect(await ask(west)).toHaveProperty('response');
+  });
+
+  test('and guesses the token that all share, does not learn that it was right', async () => {
+    await start({ registrationsPerCaller: { burst: 2, perSecond: 0.001 } }, { sharedToken: 'guessable' });
+    for (let guess = 0; guess < 2; guess += 1) await refusalOf({ token: 'guess' });
+    expect(await refusalOf({ token: 'guessable' }, 0)).toMatchObject({ reason: 'RateLimited' });
+  });
+
+  test('for all together there is a limit too, which strangers do not use up', async () => {
+    await start({ registrations: { burst: 1, perSecond: 0.1 } });
+    for (let stranger = 0; stranger < 5; stranger += 1) await refusalOf({ token: 'frt1_wrong' });
+    expect(await ask({ token: TOKEN })).toHaveProperty('response');
+    expect(await refusalOf({ token: TOKEN }, 0)).toMatchObject({ code: 'unavailable', reason: 'RateLimited' });
+  });
+});
+
+describe('a request', () => {
+  const facts = (changes: Partial<CertificateRequestFacts>): void => {
+    authority.facts = { ...authority.facts, ...changes };
+  };
+
+  test.each<[string, () => void, string]>([
+    ['with another name', () => facts({ names: [{ type: 'DNS', value: 'west' }] }), 'OtherName'],
+    ['with the CA bit', () => facts({ authority: true }), 'AuthorityAsked'],
+    ['that its key has not signed', () => facts({ proven: false }), 'BadSignature'],
+    ['with a key that is none', () => facts({ publicKey: Uint8Array.of(1, 2) }), 'WeakKey'],
+  ])('%s is refused', async (_what, spoil, reason) => {
+    spoil();
+    expect(await refusalOf({ token: TOKEN })).toMatchObject({ code: 'invalid', reason });
+    expect(authority.orders).toEqual([]);
+    expect(harness.server.stats().registrations).toEqual({ [reason]: 1 });
+  });
+
+  test.each<[string, Asking, string]>([
+    ['that is too large', { request: new Uint8Array(8 * 1024 + 1) }, 'RequestTooLarge'],
+    ['that is far too large', { request: new Uint8Array(64 * 1024) }, 'RequestTooLarge'],
+    ['with an id that is none', { id: 'no id' }, 'MalformedRequest'],
+    ['for another cluster than its token', { named: 'west' }, 'CertificateMismatch'],
+  ])('%s is refused', async (_what, asking, reason) => {
+    expect((await refusalOf({ token: TOKEN, ...asking })).reason).toBe(reason);
+    expect(authority.orders).toEqual([]);
+  });
+
+  test('that never comes is not waited for long, and of a stranger not at all', async () => {
+    harness.network.questionsArrive = false;
+    expect(await refusalOf({ token: 'frt1_wrong' }, 1_000)).toMatchObject({ reason: 'WrongToken' });
+    expect(await refusalOf({ token: TOKEN }, 10_000)).toMatchObject({ code: 'invalid', reason: 'NoRequest' });
+  });
+
+  test('that is no message at all is refused', async () => {
+    const connection = harness.network.client.dial();
+    const metadata = { 'fleetrelay-cluster': 'east', authorization: `Bearer ${TOKEN}` };
+    const answer = await connection.register(Buffer.from('nonsense'), metadata);
+    expect(answer).toMatchObject({ refused: { code: 'invalid', reason: 'MalformedRequest' } });
+  });
+});
+
+describe('the word of the listener', () => {
+  test.each([
+    ['retry', 'unavailable'],
+    ['refused', 'refused'],
+    ['unproven', 'unauthenticated'],
+  ] as const)('"%s" reaches the agent', async (type, code) => {
+    harness.owner.registration = () => ({ type, reason: 'BecauseOfTest', message: 'not now' });
+    expect(await refusalOf({ token: TOKEN })).toEqual({ code, reason: 'BecauseOfTest', message: 'not now' });
+    expect(authority.orders).toEqual([]);
+  });
+});
+
+describe('a certificate instead of a token', () => {
+  test('is renewed for the same cluster and id', async () => {
+    const heard = requests();
+    const identity = await authority.certificate();
+    expect(await ask({ identity })).toHaveProperty('response');
+    expect(heard).toMatchObject([{ cluster: 'east', clusterId: 'east-id', proof: 'certificate' }]);
+    expect(heard[0]?.certificate).toMatchObject({
+      issuedAt: harness.clock.now(),
+      expiresAt: harness.clock.now() + 90 * DAY_MS,
+    });
+    expect(harness.server.stats().registrations).toEqual({ Renewed: 1 });
+  });
+
+  test.each<[string, Parameters<ScriptedAuthority['certificate']>[0], Asking]>([
+    ['of another cluster', { cluster: 'west' }, {}],
+    ['of another id', { id: 'other-id' }, {}],
+    ['of another fleet', { fleet: 'other' }, {}],
+    ['for another id', {}, { id: 'other-id' }],
+    ['for another cluster', {}, { cluster: 'west' }],
+    ['for another cluster in the message', {}, { named: 'west' }],
+    // Even where a token would do.
+    ['of another cluster beside a right token', { cluster: 'west' }, { token: TOKEN }],
+  ])('%s is refused, at once', async (_what, options, asking) => {
+    const identity = await authority.certificate(options);
+    expect(await refusalOf({ identity, ...asking }, 0)).toMatchObject({
+      code: 'unauthenticated',
+      reason: 'CertificateMismatch',
+    });
+    expect(authority.orders).toEqual([]);
+  });
+});
+
+describe('a certificate whose time is over', () => {
+  test('is not renewed over a connection from before', async () => {
+    const identity = await authority.certificate();
+    await harness.clock.advance(90 * DAY_MS);
+    expect(await refusalOf({ identity })).toMatchObject({ code: 'unauthenticated', reason: 'CertificateExpired' });
+    expect(authority.orders).toEqual([]);
+  });
+});
+
+describe('a server', () => {
+  test('that issues none says so', async () => {
+    harness = await createRelayHarness();
+    expect(await refusalOf({ token: TOKEN }, 0)).toMatchObject({ code: 'refused', reason: 'NotOffered' });
+  });
+
+  test('that cannot sign says no more than that', async () => {
+    authority.failure = new Error('the disk of /secret/place is gone');
+    const refused = await refusalOf({ token: TOKEN });
+    expect(refused).toMatchObject({ code: 'unavailable', reason: 'Internal' });
+    expect(refused.message).not.toContain('secret');
+    expect(log.lines.map(({ text }) => text)).toContain('error: relay: a registration failed');
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { createAdmissionCounter } from '../../../src/runtime/replica/admission-counter.ts';
+import { createFleetWorld } from '../../support/fleet-world.ts';
+import { configMapYaml } from '../../support/manifests.ts';
+import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
+
+describe('what is admitted', () => {
+  it('is numbered: what any source says next comes after it, and agents are told', async () => {
+    const world = await createFleetWorld({ sources: ['main', 'other'] });
+    world.sourceNamed('main').push(base);
+    world.sourceNamed('other').push({});
+    world.agent('east').connect();
+    await world.settle();
+    const first = world.agent('east').admitted;
+    expect(first?.sequence).toBe(2);
+    world.sourceNamed('other').push({ 'x/a.yaml': configMapYaml('x', '1') });
+    world.sourceNamed('main').push({ 'apps/a.yaml': configMapYaml('a', '2') });
+    await world.settle();
+    expect(world.agent('east').admitted).toEqual({ epoch: first?.epoch, sequence: 4 });
+  });
+
+  it('goes on above after a restart', async () => {
+    const first = await startedWorld();
+    const before = first.agent('east').admitted;
+    const world = await restart(first);
+    world.source.push({ ...base, 'apps/a.yaml': configMapYaml('a', '2') });
+    world.agent('east').connect();
+    await world.settle();
+    expect(world.agent('east').admitted).toEqual({ epoch: before?.epoch, sequence: (before?.sequence ?? 0) + 1 });
+  });
+});
+
+describe('a server that finds itself behind an agent', () => {
+  const ahead = { epoch: Date.UTC(2030, 0, 1), sequence: 7 };
+
+  it('admits above it if it has read every source anew', async () => {
+    const world = await createFleetWorld();
+    world.source.push(base);
+    world.agent('east').admitted = ahead;
+    world.agent('east').connect();
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(world.agent('east').admitted).toEqual({ ...ahead, sequence: 8 });
+    world.agent('west').connect();
+    await world.settle();
+    expect(world.agent('west').admitted).toEqual({ ...ahead, sequence: 8 });
+  });
+
+  it('sends it nothing before, says so, and goes on once the last source was read', async () => {
+    const world = await createFleetWorld({ sources: ['main', 'other'] });
+    world.sourceNamed('main').push(base);
+    world.sourceNamed('other').condition({ state: 'failing', reason: 'Test', message: 'not to be reached' });
+    world.agent('east').admitted = ahead;
+    world.agent('east').connect();
+    world.agent('west').connect();
+    await world.settle();
+    expect(world.agent('east').deltas).toEqual([]);
+    const trouble = (): string | undefined => world.server.api.clusters().find(({ name }) => name === 'east')?.trouble;
+    expect(trouble()).toMatch(/^ServerBehind: .*\(1893456000000, 7\)/);
+    // Whoever has seen nothing later is served meanwhile.
+    expect(names(world, 'west')).toEqual(abc);
+    world.sourceNamed('other').condition({ state: 'refused', reason: 'Test', message: 'a rewritten history' });
+    await world.settle();
+    expect(world.agent('east').deltas).toEqual([]);
+    world.sourceNamed('other').push({});
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(trouble()).toBe('');
+  });
+
+  it('serves an agent that says nothing of it', async () => {
+    const world = await startedWorld();
+    world.agent('east').disconnect();
+    world.agent('east').admitted = undefined;
+    world.agent('east').connect();
+    world.source.push({ 'apps/a.yaml': configMapYaml('a', '2') });
+    await world.settle();
+    expect(world.agent('east').deltas).toHaveLength(2);
+  });
+});
+
+describe('the counter of admissions', () => {
+  it('never goes back', () => {
+    const counter = createAdmissionCounter(5, { epoch: 5, sequence: 3 });
+    counter.set({ epoch: 4, sequence: 9 });
+    expect(counter.current()).toEqual({ epoch: 5, sequence: 3 });
+    counter.seen({ epoch: 6, sequence: 1 });
+    expect([counter.isBehind(), counter.next()]).toEqual([true, { epoch: 6, sequence: 2 }]);
+    counter.set(counter.next());
+    expect([counter.isBehind(), counter.current()]).toEqual([false, { epoch: 6, sequence: 2 }]);
+    expect(createAdmissionCounter(9, { epoch: 5, sequence: 3 }).current()).toEqual({ epoch: 9, sequence: 0 });
+    expect(createAdmissionCounter(9, { epoch: 10, sequence: 3 }).current()).toEqual({ epoch: 10, sequence: 3 });
+  });
+});

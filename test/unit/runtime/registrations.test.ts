@@ -1,0 +1,72 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { parseClusterId, parseClusterName } from '../../../src/model/ids.ts';
+import { must } from '../../../src/model/result.ts';
+import type { Admission, RegistrationRequest } from '../../../src/relay/session.ts';
+import { createFleetWorld } from '../../support/fleet-world.ts';
+import { base, startedWorld } from '../../support/started-world.ts';
+
+type World = Awaited<ReturnType<typeof createFleetWorld>>;
+
+let world: World;
+
+beforeEach(async () => {
+  world = await startedWorld();
+});
+
+/** Asks for a certificate; `id`: if left out, the one of the cluster's agent. */
+function ask(cluster: string, proof: RegistrationRequest['proof'], id = `id-${cluster}`): Admission {
+  const request = { cluster: must(parseClusterName(cluster)), clusterId: must(parseClusterId(id)), proof };
+  return world.agent(cluster).dial().mayRegister(request);
+}
+
+describe('who may have a certificate', () => {
+  it('is a cluster that is declared, by its own token, again and again', () => {
+    expect(ask('east', 'token')).toEqual({ type: 'admitted' });
+    expect(ask('east', 'token')).toEqual({ type: 'admitted' });
+    expect(ask('east', 'certificate')).toEqual({ type: 'admitted' });
+  });
+
+  it('is nobody of another id than the one that is bound, whatever it shows', () => {
+    for (const proof of ['token', 'shared', 'certificate'] as const) {
+      expect(ask('east', proof, 'another-id')).toMatchObject({ type: 'refused', reason: 'ClusterIdBound' });
+    }
+  });
+
+  it('is nobody by the shared token once the name is bound, also not whom it is bound to', () => {
+    expect(ask('east', 'shared')).toMatchObject({ type: 'refused', reason: 'SharedTokenBound' });
+  });
+
+  it('is a new name by the shared token, until its agent has connected', async () => {
+    world = await createFleetWorld();
+    world.source.push(base);
+    await world.settle();
+    expect(ask('east', 'shared', 'one-id')).toEqual({ type: 'admitted' });
+    expect(ask('east', 'shared', 'other-id')).toEqual({ type: 'admitted' });
+    world.agent('east').connect();
+    await world.settle();
+    expect(ask('east', 'shared')).toMatchObject({ reason: 'SharedTokenBound' });
+  });
+
+  it('is another id by the shared token, and not the old one, when a person has released the name', async () => {
+    await world.server.api.replaceCluster('east', 'test');
+    expect(ask('east', 'shared', 'another-id')).toEqual({ type: 'admitted' });
+    expect(ask('east', 'token')).toMatchObject({ type: 'refused', reason: 'ClusterReplaced' });
+  });
+
+  it('is no name that nobody has declared', () => {
+    expect(ask('nobody', 'token', 'some-id')).toMatchObject({ type: 'refused', reason: 'UnknownCluster' });
+  });
+
+  it('is not known before the sources have spoken', async () => {
+    world = await createFleetWorld();
+    expect(ask('east', 'token', 'some-id')).toMatchObject({ type: 'retry', reason: 'ServerStarting' });
+  });
+
+  it('is told to a person where the cluster is shown', async () => {
+    world.agent('east').disconnect();
+    ask('east', 'shared');
+    await world.settle();
+    const east = world.server.api.clusters().find(({ name }) => name === 'east');
+    expect(east?.trouble).toMatch(/^refused a certificate: the shared token enrols new names only/);
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { sha256 } from '../../../src/model/digest.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
+import type { Lease } from '../../../src/ports/lease.ts';
+import type { FakeAgent } from '../../support/fleet-world.ts';
+import { configMapYaml } from '../../support/manifests.ts';
+import { createMemoryLease } from '../../support/memory-lease.ts';
+import { createReplicaWorld, type FakeReplica, heldAt, type ReplicaWorld } from '../../support/replica-world.ts';
+import { abc, base } from '../../support/started-world.ts';
+
+const [KEY_A, KEY_B, KEY_C] = abc as [string, string, string];
+
+/** The only replica that follows, or the first of them. */
+function followerOf(world: ReplicaWorld): FakeReplica {
+  const [follower] = world.followers();
+  if (follower === undefined) throw new Error('nobody follows');
+  return follower;
+}
+
+/** Batches with such a key never reach the store. */
+function holdWrites({ store }: FakeReplica, isHeld: (key: string) => boolean): void {
+  const { write } = store;
+  store.write = (batch) => (batch.some(({ key }) => isHeld(key)) ? new Promise(() => undefined) : write(batch));
+}
+
+/** The agent says so: a moment when what is staged is committed at once. */
+function saysRemoved(agent: FakeAgent, key: string): void {
+  const { cluster } = agent.hello();
+  agent
+    .at()
+    ?.results(cluster, [{ key: key as ObjectKey, digest: sha256(key), state: 'removed', reason: '', message: '' }]);
+}
+
+describe('a turn as leader', () => {
+  it('is over at its end by the clock, also for one who slept through it: what it had judged is not sent', async () => {
+    const world = await createReplicaWorld();
+    world.push(base);
+    await world.pass();
+    const leader = world.leader();
+    const east = leader.agent('east');
+    east.connect({ instance: 'east' });
+    await world.pass();
+    east.pause();
+    world.push({ 'apps/b.yaml': null });
+    await world.pass(1_000);
+    // This one waits for the slot, judged and let pass.
+    world.push({ 'apps/c.yaml': null });
+    await world.pass(1_000);
+    expect(leader.world.server.engine.outputs.get('east', KEY_C)).toMatchObject({ type: 'remove' });
+    const wake = leader.freeze();
+    await world.pass(7_000);
+    // What has arrived meanwhile is read before the timers that fell due meanwhile run.
+    east.release('accepted');
+    await world.clock.settle();
+    saysRemoved(east, KEY_B);
+    saysRemoved(east, KEY_B);
+    await world.clock.settle();
+    expect(east.deltas.flatMap(({ removals }) => removals)).toEqual([KEY_B]);
+    wake();
+    await world.pass(20_000);
+    expect(heldAt(leader, 'east')).toEqual([KEY_A]);
+  });
+
+  it('begins with its word about what waits: nothing else need happen for a follower to go on', async () => {
+    const world = await createReplicaWorld(['a', 'b', 'c']);
+    world.push(base);
+    await world.pass();
+    const leader = world.leader();
+    const follower = followerOf(world);
+    follower.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    holdWrites(leader, (key) => key.startsWith('verdicts/') || key === 'leader');
+    // The third one is to lead next.
+    holdWrites(follower, (key) => key === 'leader');
+    world.push({ 'apps/c.yaml': null });
+    await world.pass();
+    expect(heldAt(follower, 'west')).toEqual(abc);
+    await world.pass(30_000);
+    expect(leader.leads()).toBe(false);
+    expect(follower.leads()).toBe(false);
+    expect(world.leader().leads()).toBe(true);
+    expect(heldAt(follower, 'west')).toEqual([KEY_A, KEY_B]);
+  });
+
+  it('does not judge before what was held and approved is read, although the lease elsewhere lets it admit', async () => {
+    const world = await createReplicaWorld([]);
+    const lease = createMemoryLease(world.clock);
+    for (const id of ['a', 'b']) await world.add(id, { lease: lease.of(id) });
+    world.push(base);
+    await world.pass();
+    const leader = world.leader();
+    const follower = followerOf(world);
+    follower.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    world.memory.down();
+    leader.kill();
+    await world.pass(20_000);
+    follower.world.source.push({ 'apps/a.yaml': configMapYaml('a', '2'), 'apps/c.yaml': null });
+    await world.pass(20_000);
+    const { deltas } = follower.agent('west');
+    expect(deltas.at(-1)?.upserts.map(({ key }) => key)).toEqual([KEY_A]);
+    expect(heldAt(follower, 'west')).toEqual(abc);
+    expect(follower.leads()).toBe(false);
+    expect(follower.world.server.engine.outputs.get('west', KEY_C)).toMatchObject({
+      type: 'keep',
+      reason: 'WaitsForLeader',
+    });
+    world.memory.up();
+    await world.pass(20_000);
+    expect(follower.leads()).toBe(true);
+    expect(heldAt(follower, 'west')).toEqual([KEY_A, KEY_B]);
+  });
+
+  it('puts into the store what an earlier turn of the same replica has admitted without it', async () => {
+    const world = await createReplicaWorld([]);
+    const lease = createMemoryLease(world.clock);
+    const never: Lease = { ...lease.of('b'), acquire: async () => ({ type: 'failed', message: 'not this one' }) };
+    const leader = await world.add('a', { lease: lease.of('a') });
+    const follower = await world.add('b', { lease: never });
+    world.push(base);
+    await world.pass();
+    follower.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    leader.store.cut();
+    world.push({ 'apps/a.yaml': configMapYaml('a', '2') });
+    await world.pass();
+    lease.trouble = 'nobody answers';
+    await world.pass(20_000);
+    expect(leader.leads()).toBe(false);
+    leader.store.mend();
+    lease.trouble = undefined;
+    await world.pass(20_000);
+    expect(leader.leads()).toBe(true);
+    expect(
+      follower
+        .agent('west')
+        .deltas.at(-1)
+        ?.upserts.map(({ key }) => key),
+    ).toEqual([KEY_A]);
+  });
+});

@@ -1,0 +1,311 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createMemoryStore } from '../../../../src/adapters/stores/memory.ts';
+import { createSqliteStore } from '../../../../src/adapters/stores/sqlite.ts';
+import type { JsonValue } from '../../../../src/model/json.ts';
+import type { SnapshotStore, StoredRecord } from '../../../../src/ports/snapshot-store.ts';
+import { atOneMoment, readMap } from '../../../../src/runtime/stored/read-map.ts';
+import { changesBetween } from '../../../../src/runtime/stored/stored-map.ts';
+import type { WriteGroup } from '../../../../src/runtime/stored/write-group.ts';
+import { codec, contentOf, dyingStore, journalOn, keysOf, read } from '../../../support/stored-maps.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+
+const big = (seed: string): JsonValue => seed.repeat(1) + randomBytes(400 * 1024).toString('base64');
+const many = (count: number, text: string | (() => string)): [string, JsonValue][] =>
+  Array.from({ length: count }, (_, number) => [
+    `key-${number}`,
+    { number, text: typeof text === 'string' ? text : text() },
+  ]);
+
+const stores: Record<string, () => Promise<SnapshotStore>> = {
+  memory: async () => createMemoryStore(),
+  sqlite: () => createSqliteStore(join(mkdtempSync(join(tmpdir(), 'stored-')), 'store.db')),
+};
+
+describe.each(Object.entries(stores))('a checked map in a store of %s', (_name, make) => {
+  it('is read as it was written, also an empty one, and is missing before and after', async () => {
+    const [store, clock] = [await make(), createVirtualClock()];
+    const writer = journalOn(store, clock).group().map('m', codec);
+    expect((await read(store, 'm')).type).toBe('missing');
+    writer.setMeta({ since: 1 });
+    await clock.advance(100);
+    const empty = await read(store, 'm');
+    expect(empty.type === 'whole' && [empty.map.values.size, empty.map.meta]).toEqual([0, { since: 1 }]);
+    writer.set('a', { x: [1, null, 'é\u{1f600}'] });
+    writer.set('__proto__', 'odd');
+    writer.set('b', big('b'));
+    await clock.advance(100);
+    const full = await read(store, 'm');
+    expect(full.type === 'whole' && full.map.values.get('a')).toEqual({ x: [1, null, 'é\u{1f600}'] });
+    expect(full.type === 'whole' && full.map.values.get('__proto__')).toBe('odd');
+    expect(full.type === 'whole' && full.map.values.size).toBe(3);
+    writer.drop();
+    await clock.advance(100);
+    expect(await keysOf(store)).toEqual([]);
+    await store.close();
+  });
+
+  it('of ten thousand values is written in bounded batches, the manifest last, and then costs what changes', async () => {
+    const [store, clock] = [await make(), createVirtualClock()];
+    const watched = dyingStore(store, Number.MAX_SAFE_INTEGER, 'after');
+    const writer = journalOn(watched, clock).group().map('m', codec);
+    const values = many(10_000, () => randomBytes(300).toString('base64'));
+    writer.replaceAll(values);
+    await clock.advance(1_000);
+    expect(watched.batches.flatMap((batch, index) => (batch.some(({ key }) => key === 'm') ? [index] : []))).toEqual([
+      watched.batches.length - 1,
+    ]);
+    expect(Math.max(...watched.batches.map((batch) => batch.length))).toBeLessThanOrEqual(1_100);
+    expect(watched.batches.length).toBeGreaterThan(1);
+    const before = watched.writes();
+    writer.replaceAll(values);
+    for (const [key, value] of values) writer.set(key, structuredClone(value));
+    await clock.advance(1_000);
+    expect(watched.writes()).toBe(before);
+    writer.set('key-77', 'new');
+    await clock.advance(1_000);
+    expect(watched.batches.at(-1)?.length).toBe(3);
+    expect((await contentOf(store, 'm'))?.['key-77']).toBe('new');
+    await store.close();
+  });
+});
+
+describe('reading again', () => {
+  it('asks for what has changed and nothing else, and says what that is', async () => {
+    const [store, clock] = [createMemoryStore(), createVirtualClock()];
+    const writer = journalOn(store, clock).group().map('m', codec);
+    writer.replaceAll(many(1_000, 'x'));
+    await clock.advance(100);
+    const first = await read(store, 'm');
+    if (first.type !== 'whole') throw new Error(first.type);
+    writer.set('key-5', 'changed');
+    writer.set('key-6', null);
+    await clock.advance(100);
+    const asked: string[] = [];
+    const counting: SnapshotStore = {
+      ...store,
+      get: (key) => {
+        asked.push(key);
+        return store.get(key);
+      },
+      list: () => {
+        throw new Error('everything was listed');
+      },
+    };
+    const second = await readMap(counting, 'm', codec, first.map);
+    expect(asked.length).toBeLessThanOrEqual(3);
+    if (second.type !== 'whole') throw new Error(second.type);
+    const changes = changesBetween(first.map, second.map);
+    expect([changes.get('key-5'), changes.get('key-6')]).toEqual(['changed', null]);
+    expect(changes.size).toBeLessThan(30);
+    expect(second.map.values.size).toBe(999);
+    expect(second.map.sequence).toBeGreaterThan(first.map.sequence);
+  });
+
+  it('finds a map that changes under it whole', async () => {
+    const [store, clock] = [createMemoryStore(), createVirtualClock()];
+    const writer = journalOn(store, clock).group().map('m', codec);
+    writer.replaceAll(many(50, 'x'));
+    await clock.advance(100);
+    let turn = 0;
+    const moving: SnapshotStore = {
+      ...store,
+      list: async function* (prefix) {
+        if (turn++ < 3) {
+          writer.replaceAll(many(50, `turn ${turn}`));
+          await clock.advance(100);
+        }
+        yield* store.list(prefix);
+      },
+    };
+    const reading = await read(moving, 'm');
+    expect(reading.type === 'whole' && reading.map.values.get('key-1')).toEqual({ number: 1, text: 'turn 3' });
+  });
+});
+
+it('maps of one group that are read at one moment belong together, although they change meanwhile', async () => {
+  const [store, clock] = [createMemoryStore(), createVirtualClock()];
+  const group = journalOn(store, clock).group();
+  const writers = ['a', 'b'].map((name) => group.map(name, codec));
+  const setBoth = async (value: number): Promise<void> => {
+    for (const writer of writers) writer.set('value', value);
+    await clock.advance(100);
+  };
+  await setBoth(0);
+  let changes = 0;
+  const readBoth = async () => {
+    const a = await contentOf(store, 'a');
+    if (changes < 3) await setBoth(++changes);
+    return [a, await contentOf(store, 'b')];
+  };
+  expect(await atOneMoment(store, ['a', 'b'], readBoth)).toEqual([{ value: 3 }, { value: 3 }]);
+  changes = -1_000;
+  await expect(atOneMoment(store, ['a', 'b'], readBoth)).rejects.toThrow('faster');
+});
+
+describe('damage', () => {
+  it('of any byte of any record, or the lack of any record, is never taken for content', async () => {
+    const [store, clock] = [createMemoryStore(), createVirtualClock()];
+    const writer = journalOn(store, clock).group().map('m', codec);
+    writer.replaceAll([...many(40, 'some text that repeats, some text that repeats'), ['big', big('')]]);
+    await clock.advance(500);
+    const whole = await contentOf(store, 'm');
+    const records: StoredRecord[] = [];
+    for await (const record of store.list('')) records.push(record);
+    expect(records.length).toBeGreaterThan(30);
+    await fc.assert(
+      fc.asyncProperty(fc.nat(records.length - 1), fc.nat(), fc.nat(8), async (index, place, bit) => {
+        const record = records[index];
+        if (record === undefined) return;
+        const { key, value } = record;
+        const damaged = Uint8Array.from(value);
+        const at = place % damaged.length;
+        damaged[at] = (damaged[at] ?? 0) ^ (1 << bit);
+        await store.write([{ key, value: bit === 8 ? null : damaged }]);
+        const reading = await read(store, 'm');
+        // A manifest may be spelled otherwise in white space only: then it says the same.
+        if (reading.type === 'whole') expect(Object.fromEntries([...reading.map.values].sort())).toEqual(whole);
+        else if (bit === 8) expect(reading.type).toBe(key === 'm' ? 'missing' : 'damaged');
+        await store.write([{ key, value }]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('does not pass for the map of another cluster, or for another state of it', async () => {
+    const [store, clock] = [createMemoryStore(), createVirtualClock()];
+    const group = journalOn(store, clock).group();
+    group.map('m', codec).set('a', 1);
+    await clock.advance(100);
+    const manifest = await store.get('m');
+    await store.write([{ key: 'n', value: manifest?.value ?? null }]);
+    expect((await read(store, 'n')).type).toBe('damaged');
+    const text = new TextDecoder().decode(manifest?.value).replace('"sequence":1', '"sequence":9');
+    await store.write([{ key: 'm', value: new TextEncoder().encode(text) }]);
+    expect((await read(store, 'm')).type).toBe('damaged');
+  });
+});
+
+type Step =
+  | { readonly type: 'set'; readonly map: 0 | 1; readonly key: number; readonly value: number | null }
+  | { readonly type: 'big'; readonly map: 0 | 1 }
+  | { readonly type: 'replace'; readonly map: 0 | 1; readonly count: number; readonly value: number }
+  | { readonly type: 'drop'; readonly map: 0 | 1 }
+  | { readonly type: 'wait'; readonly milliseconds: number };
+
+const map = fc.constantFrom<0 | 1>(0, 1);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: fc.constant('set' as const),
+      map,
+      key: fc.nat(6),
+      value: fc.option(fc.nat(2), { nil: null }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('big' as const), map }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant('replace' as const), map, count: fc.nat(400), value: fc.nat(2) }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('drop' as const), map }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ type: fc.constant('wait' as const), milliseconds: fc.constantFrom(1, 60, 2_000) }),
+  },
+);
+
+const bigValue = big('of one history');
+
+/** Plays a step on the writers and on the model of them. */
+function play(
+  writers: readonly ReturnType<WriteGroup['map']>[],
+  model: (Map<string, JsonValue> | null)[],
+  next: Step,
+): void {
+  if (next.type === 'wait') return;
+  const writer = writers[next.map];
+  const held = new Map(model[next.map]);
+  if (next.type === 'drop') {
+    writer?.drop();
+    model[next.map] = null;
+    return;
+  }
+  if (next.type === 'set') {
+    const key = `k${next.key}`;
+    if (next.value === null && !held.has(key)) return;
+    writer?.set(key, next.value);
+    if (next.value === null) held.delete(key);
+    else held.set(key, next.value);
+  } else if (next.type === 'big') {
+    // Together more than one batch holds.
+    for (const name of ['big 1', 'big 2', 'big 3']) {
+      writer?.set(name, bigValue);
+      held.set(name, bigValue);
+    }
+  } else {
+    const values = Array.from({ length: next.count }, (_, key): [string, JsonValue] => [`k${key}`, next.value]);
+    writer?.replaceAll(values);
+    held.clear();
+    for (const [key, value] of values) held.set(key, value);
+  }
+  model[next.map] = held;
+}
+
+const spell = (model: readonly (ReadonlyMap<string, JsonValue> | null)[]): string =>
+  JSON.stringify(model.map((each) => (each === null ? null : [...each].sort())));
+
+describe('a process that dies between any two writes', () => {
+  it('leaves both maps of a group as they were at one moment, no earlier than what was confirmed; the next one goes on', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 20, size: 'max' }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.constantFrom('before' as const, 'after' as const),
+        async (steps, at, when) => {
+          const [store, clock] = [createMemoryStore(), createVirtualClock()];
+          const dying = dyingStore(store, at, when);
+          const journal = journalOn(dying, clock);
+          const group = journal.group();
+          const writers = [group.map('m/0', codec), group.map('m/1', codec)];
+          const model: (Map<string, JsonValue> | null)[] = [null, null];
+          const moments = [spell(model)];
+          let confirmed = 0;
+          for (const next of steps) {
+            if (next.type === 'wait') {
+              const before = moments.length - 1;
+              await clock.advance(next.milliseconds);
+              // All that was put before a wait of two seconds is durable after it, unless the process has died.
+              if (next.milliseconds === 2_000 && dying.writes() < at) confirmed = before;
+            } else {
+              play(writers, model, next);
+              group.put('moment', moments.length);
+              moments.push(spell(model));
+            }
+          }
+          await clock.advance(100);
+          const found = await Promise.all(['m/0', 'm/1'].map((name) => read(store, name)));
+          expect(found.map(({ type }) => type)).not.toContain('damaged');
+          const state = spell(found.map((reading) => (reading.type === 'whole' ? new Map(reading.map.values) : null)));
+          expect(moments.slice(confirmed)).toContain(state);
+          const record = await store.get('moment');
+          const moment = record === undefined ? 0 : Number(new TextDecoder().decode(record.value));
+          expect(state).toBe(moments[moment]);
+
+          const next = journalOn(store, clock).group();
+          const goingOn = found.map((reading, index) => next.map(`m/${index}`, codec, reading));
+          for (const writer of goingOn) writer.replaceAll([['only', 1]]);
+          await clock.advance(100);
+          expect(await contentOf(store, 'm/0')).toEqual({ only: 1 });
+          expect((await keysOf(store, 'm/')).length).toBe(4);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  }, 60_000);
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { createGraph } from '../../../../src/engine/collections/graph.ts';
+import { createEngine } from '../../../../src/engine/graph.ts';
+import { sha256 } from '../../../../src/model/digest.ts';
+import type { Registration } from '../../../../src/model/ledger.ts';
+import type { ObjectKey } from '../../../../src/model/object-key.ts';
+import type { SnapshotStore, StoreWrite } from '../../../../src/ports/snapshot-store.ts';
+import { createLedger } from '../../../../src/runtime/ledger/ledger.ts';
+import { readRecords } from '../../../../src/runtime/ledger/records.ts';
+import { createSharedMemory } from '../../../support/shared-memory-store.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import { journalOn, keysOf, read } from '../../../support/stored-maps.ts';
+import { createVirtualClock, type VirtualClock } from '../../../support/virtual-clock.ts';
+
+const registration = { cluster: 'east', id: 'one', warm: true, position: { epoch: 1, sequence: 1 } } as Registration;
+const entry = (text: string) => ({ digest: sha256(text), origins: [], scope: [], phase: 'accepted' as const });
+const key = '/ConfigMap/web/a' as ObjectKey;
+const always = { check: (): StoreWrite => ({ key: 'claim', ifVersion: null }), refused: () => expect.fail('refused') };
+
+/** One of several processes: the fleet's records wait for its turn. */
+async function replica(store: SnapshotStore, clock: VirtualClock) {
+  const engine = createEngine(createGraph());
+  const journal = journalOn(store, clock);
+  let leads = false;
+  const fleet = journal.group({ check: () => (leads ? always.check() : undefined), refused: () => undefined });
+  const records = await readRecords(store, silentLog);
+  const ledger = createLedger({ engine, journal, fleet, records, clock }, { ownsAll: false });
+  engine.commit();
+  const lead = (): void => {
+    leads = true;
+    fleet.resume();
+  };
+  return { engine, ledger, lead };
+}
+
+describe('the records of a cluster among several processes', () => {
+  it('are not ended by what a process noted about an earlier registration when it comes to lead', async () => {
+    const [memory, clock] = [createSharedMemory(), createVirtualClock()];
+    const [a, b] = [await replica(memory.open(), clock), await replica(memory.open(), clock)];
+    a.ledger.mirrorRegistration('east', registration, 0);
+    a.ledger.endRegistration('east');
+    b.ledger.own('east', {}, always);
+    b.ledger.setRegistration('east', registration);
+    b.ledger.takeInput('east', { from: sha256(''), to: sha256(''), upserts: [], removals: [], kinds: [] }, 1);
+    await clock.advance(200);
+    a.ledger.mirrorRegistration('east', registration, 0);
+    a.lead();
+    await clock.advance(200);
+    const keys = await keysOf(memory.open());
+    expect(keys).toEqual(expect.arrayContaining(['registrations/east', 'clusters/east/live', 'revocations/east']));
+  });
+
+  it('go when a cluster that nobody serves is deregistered, at the word of the leader', async () => {
+    const [memory, clock] = [createSharedMemory(), createVirtualClock()];
+    const [a, b] = [await replica(memory.open(), clock), await replica(memory.open(), clock)];
+    b.ledger.own('east', {}, always);
+    b.ledger.setRegistration('east', registration);
+    b.ledger.takeInput('east', { from: sha256(''), to: sha256(''), upserts: [], removals: [], kinds: [] }, 1);
+    await clock.advance(200);
+    b.ledger.disown('east');
+    a.ledger.endRegistration('east');
+    a.lead();
+    await clock.advance(200);
+    expect(
+      (await keysOf(memory.open())).filter((each) => /^(registrations|clusters\/east\/(live|kinds))/.test(each)),
+    ).toEqual([]);
+  });
+
+  it('are as memory has them when an agent comes back to a process that has read them long ago', async () => {
+    const [memory, clock] = [createSharedMemory(), createVirtualClock()];
+    const { engine, ledger } = await replica(memory.open(), clock);
+    ledger.own('east', {}, always);
+    ledger.setEntry('east', key, entry('1'));
+    engine.commit();
+    await clock.advance(200);
+    ledger.own('east', {}, always);
+    ledger.setEntry('east', key, entry('2'));
+    engine.commit();
+    await clock.advance(200);
+    ledger.disown('east');
+    ledger.own('east', {}, always);
+    await clock.advance(200);
+    const reading = await read(memory.open(), 'clusters/east/entries');
+    expect(reading.type === 'whole' && [...reading.map.values]).toEqual([[key, entry('2')]]);
+  });
+});

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import type { SnapshotStore, StoreEvent } from '../../../../src/ports/snapshot-store.ts';
+import { meterStore } from '../../../../src/runtime/stored/metered-store.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+
+type Answer = 'written' | 'conflict' | Error;
+
+function scripted(answers: Answer[], shared: boolean) {
+  let tell: (event: StoreEvent) => void = () => undefined;
+  const inner = {
+    shared,
+    write: async () => {
+      const answer = answers.shift() ?? 'written';
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+    watch: (listener: (event: StoreEvent) => void) => {
+      tell = listener;
+      return () => undefined;
+    },
+  } as unknown as SnapshotStore;
+  const took: number[] = [];
+  const metered = meterStore(inner, createVirtualClock(), (seconds) => void took.push(seconds));
+  return { ...metered, took, tell: (event: StoreEvent) => tell(event) };
+}
+
+test('counts writes and their errors by constant words, and passes both on', async () => {
+  const answers: Answer[] = [
+    'written',
+    'conflict',
+    new Error("OOM command not allowed when used memory > 'maxmemory'"),
+    new Error('READONLY You cannot write against a read only replica.'),
+    new Error('something nobody thought of, with /a/path'),
+  ];
+  const { store, figures, took } = scripted(answers, true);
+  expect(await store.write([])).toBe('written');
+  expect(await store.write([])).toBe('conflict');
+  await expect(store.write([])).rejects.toThrow('OOM');
+  await expect(store.write([])).rejects.toThrow('READONLY');
+  await expect(store.write([])).rejects.toThrow('/a/path');
+  expect(figures().writes).toBe(1);
+  expect([...figures().errors]).toEqual([
+    ['Conflict', 1],
+    ['MemoryFull', 1],
+    ['NotWritable', 1],
+    ['Other', 1],
+  ]);
+  expect(figures().up).toBe(true);
+  expect(took).toHaveLength(5);
+});
+
+test('is down when the store says so or does not answer, and up again likewise', async () => {
+  const { store, figures, tell } = scripted([new Error('the store does not answer: ECONNREFUSED')], true);
+  tell({ type: 'down', message: 'gone' });
+  expect(figures().up).toBe(false);
+  tell({ type: 'up' });
+  expect(figures().up).toBe(true);
+  await expect(store.write([])).rejects.toThrow();
+  expect(figures().up).toBe(false);
+  await store.write([]);
+  expect(figures().up).toBe(true);
+});
+
+test('a store of one process that cannot be written is down', async () => {
+  const { store, figures } = scripted([new Error('disk I/O error')], false);
+  await expect(store.write([])).rejects.toThrow();
+  expect(figures().up).toBe(false);
+});

@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import type { FleetWorld } from '../../support/fleet-world.ts';
+import { configMapYaml, policyYaml } from '../../support/manifests.ts';
+import { startedReplicas } from '../../support/replica-world.ts';
+import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
+
+const more = { 'apps/d.yaml': configMapYaml('d', '1') };
+const abcd = [...abc, '/ConfigMap/web/d'];
+const clusterOf = (world: FleetWorld, name: string) =>
+  world.server.api.clusters().find((cluster) => cluster.name === name);
+
+describe('a suspended cluster', () => {
+  it('is sent nothing, others are, and what has waited comes when it is resumed', async () => {
+    const world = await startedWorld();
+    const { api } = world.server;
+    const answer = await api.suspendCluster('east', 'ann', 'being moved');
+    const suspended = { by: 'ann', at: expect.stringMatching(/^\d{4}-.*Z$/), reason: 'being moved' };
+    expect(answer).toMatchObject({ ok: true, value: { name: 'east', suspended } });
+    const before = world.agent('east').deltas.length;
+    world.source.push({ ...more, 'apps/a.yaml': null });
+    await world.settle();
+    expect(world.agent('east').deltas).toHaveLength(before);
+    expect(names(world, 'west')).toEqual(abcd.slice(1));
+    const east = clusterOf(world, 'east');
+    expect(east).toMatchObject({ suspended, inSync: false });
+    expect(east?.message).toContain('suspended by ann');
+    expect(east?.conditions.at(-1)).toMatchObject({ type: 'Suspended', status: 'True' });
+    expect(await api.resumeCluster('east', 'bob')).toMatchObject({ ok: true, value: { suspended: null } });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abcd.slice(1));
+    expect(clusterOf(world, 'east')).toMatchObject({ suspended: null, inSync: true });
+  });
+
+  it('stays suspended over a restart, and for an agent that comes anew', async () => {
+    const world = await startedWorld();
+    await world.server.api.suspendCluster('east', 'ann', '');
+    await world.settle();
+    const again = await restart(world);
+    again.source.push({ ...base, ...more });
+    again.agent('east').connect();
+    again.agent('west').connect();
+    await again.settle();
+    expect(names(again, 'east')).toEqual(abc);
+    expect(names(again, 'west')).toEqual(abcd);
+    await again.server.api.resumeCluster('east', 'ann');
+    await again.settle();
+    expect(names(again, 'east')).toEqual(abcd);
+  });
+
+  it('hears what the policy says when it is resumed', async () => {
+    const world = await startedWorld();
+    const east = world.agent('east');
+    await world.server.api.suspendCluster('east', 'ann', '');
+    const told = east.settings.length;
+    world.source.push({
+      'fleet/policy.yaml': `${policyYaml(9)}  discovery: { excludedNamespaces: [kube-system] }\n`,
+    });
+    await world.settle();
+    expect(east.settings).toHaveLength(told);
+    await world.server.api.resumeCluster('east', 'ann');
+    await world.settle();
+    expect(east.settings.at(-1)?.discovery.excludedNamespaces).toEqual(['kube-system']);
+  });
+
+  it('must be there, and be suspended', async () => {
+    const { api } = (await startedWorld()).server;
+    expect(await api.suspendCluster('north', 'ann', '')).toMatchObject({ ok: false, kind: 'notFound' });
+    expect(await api.resumeCluster('east', 'ann')).toMatchObject({ ok: false, kind: 'conflict' });
+    expect(await api.suspendSource('other', 'ann', '')).toMatchObject({ ok: false, kind: 'notFound' });
+    expect(await api.resumeSource('main', 'ann')).toMatchObject({ ok: false, kind: 'conflict' });
+  });
+});
+
+describe('a suspended source', () => {
+  it('gives nothing new; what has changed meanwhile comes together when it is resumed', async () => {
+    const world = await startedWorld();
+    const { api } = world.server;
+    await api.suspendSource('main', 'ann', 'a bad merge');
+    world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': configMapYaml('b', 'bad') });
+    world.source.push(more);
+    world.source.push({ 'apps/a.yaml': base['apps/a.yaml'] });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    const [source] = api.sources();
+    expect(source).toMatchObject({ suspended: { by: 'ann', reason: 'a bad merge' }, revision: 'r1' });
+    expect(source?.message).toContain('a bad merge');
+    await api.resumeSource('main', 'ann');
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abcd);
+    expect(api.sources()).toMatchObject([{ suspended: null, revision: 'r4' }]);
+  });
+
+  it('takes nothing away by a restart', async () => {
+    const world = await startedWorld();
+    await world.server.api.suspendSource('main', 'ann', '');
+    await world.settle();
+    const again = await restart(world);
+    again.source.push({ ...base, 'apps/a.yaml': null, ...more });
+    again.agent('east').connect();
+    await again.settle();
+    expect(names(again, 'east')).toEqual(abc);
+    await again.server.api.resumeSource('main', 'ann');
+    await again.settle();
+    expect(names(again, 'east')).toEqual(abcd.slice(1));
+  });
+});
+
+describe('of several servers', () => {
+  it('the leader is told, all obey, and the next leader knows', async () => {
+    const world = await startedReplicas();
+    const leader = world.leader();
+    const [follower] = world.followers();
+    if (follower === undefined) throw new Error('nobody follows');
+    follower.agent('east').connect();
+    leader.agent('west').connect();
+    await world.pass();
+    expect(await follower.world.server.api.suspendCluster('east', 'ann', '')).toMatchObject({
+      ok: false,
+      kind: 'notLeader',
+      leader: `http://${leader.id}`,
+    });
+    expect((await leader.world.server.api.suspendCluster('east', 'ann', '')).ok).toBe(true);
+    await world.pass();
+    world.push(more);
+    await world.pass();
+    expect(names(follower.world, 'east')).toEqual(abc);
+    expect(names(leader.world, 'west')).toEqual(abcd);
+    leader.kill();
+    await world.pass(20_000);
+    expect(world.leader()).toBe(follower);
+    expect(names(follower.world, 'east')).toEqual(abc);
+    expect((await follower.world.server.api.resumeCluster('east', 'ann')).ok).toBe(true);
+    await world.pass();
+    expect(names(follower.world, 'east')).toEqual(abcd);
+  });
+
+  it('a suspended source admits nothing, and nothing older at a leader that has read less of it', async () => {
+    const world = await startedReplicas();
+    const leader = world.leader();
+    const [follower] = world.followers();
+    if (follower === undefined) throw new Error('nobody follows');
+    follower.agent('east').connect();
+    // Only the leader has read this.
+    leader.world.source.push(more);
+    await world.pass();
+    expect(names(follower.world, 'east')).toEqual(abcd);
+    expect((await leader.world.server.api.suspendSource('main', 'ann', '')).ok).toBe(true);
+    await world.pass();
+    leader.kill();
+    await world.pass(20_000);
+    expect(world.leader()).toBe(follower);
+    follower.world.source.push({ ...more, 'apps/a.yaml': null });
+    await world.pass();
+    expect(names(follower.world, 'east')).toEqual(abcd);
+    expect((await follower.world.server.api.resumeSource('main', 'ann')).ok).toBe(true);
+    await world.pass();
+    expect(names(follower.world, 'east')).toEqual(abcd.slice(1));
+  });
+
+  it('a shared memory that is lost does not resume anything', async () => {
+    const world = await startedReplicas();
+    const [follower] = world.followers();
+    follower?.agent('east').connect();
+    await world.pass();
+    await world.leader().world.server.api.suspendCluster('east', 'ann', '');
+    await world.pass();
+    world.memory.lose();
+    await world.pass(60_000);
+    world.push(more);
+    await world.pass();
+    expect(follower === undefined ? [] : names(follower.world, 'east')).toEqual(abc);
+    expect(await world.leader().store.get('suspended/cluster/east')).toBeDefined();
+  });
+});
