@@ -1,11 +1,11 @@
 import type { ClusterName } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
 import { countProgress, type Engine, progressGroup } from '../graph.ts';
 import { type ConditionValue, countOutcomes, rfc3339, summarise } from './conditions.ts';
 import { countHealth, healthyCondition } from './health.ts';
 import type { Progress, ProgressState } from './progress.ts';
 import { safeModeConditions } from './safe-mode.ts';
+import { discoveredConditions } from './unknown-kinds.ts';
 
 /** How a cluster is doing. */
 export interface ClusterStatus {
@@ -66,7 +66,7 @@ export function clusterStatus(engine: Engine, name: string): ClusterStatus | und
       warmCondition(warm),
       connectedCondition(connected, agent?.since ?? 0, agent?.trouble ?? ''),
       inSyncCondition(inSync, { connected, seen }, counts, agent?.trouble ?? ''),
-      ...unknownKinds(engine, name),
+      ...discoveredConditions(engine, name),
       ...safeModeConditions(engine, name),
       ...healthyCondition(engine, name, connected && seen),
       ...summarise(counts, worst, countHealth(engine, name)),
@@ -97,17 +97,6 @@ export function worstOf(all: readonly Progress[]): Progress | undefined {
 function isSeen(engine: Engine, cluster: string): boolean {
   const kinds = [...engine.inputs.kinds.entries(cluster)];
   return kinds.length === 0 || kinds.some(({ value }) => value.state === 'complete');
-}
-
-/** Said only where there is something to say: a kind that could not be listed is unknown, not empty. */
-function unknownKinds(engine: Engine, cluster: string): readonly ConditionValue[] {
-  const unknown = [...engine.inputs.kinds.entries(cluster)].filter(({ value }) => value.state === 'unknown');
-  if (unknown.length === 0) return [];
-  const message = unknown
-    .map(({ value }) => `${value.kind}: ${value.message}`)
-    .sort(compareText)
-    .join('; ');
-  return [{ type: 'Discovered', status: 'False', reason: 'KindsUnknown', message }];
 }
 
 function warmCondition(warm: boolean): ConditionValue {

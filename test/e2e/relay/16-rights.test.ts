@@ -90,8 +90,8 @@ describe.skipIf(noKubernetes)("an agent's right to list what is mirrored is take
           const others = [SERVICE, SLICE].filter(({ kind }) => !unknown.includes(kind));
           return (
             said.startsWith('False KindsUnknown') &&
-            unknown.every((kind) => new RegExp(`${kind}: [^;]*forbidden`).test(said)) &&
-            others.every(({ kind }) => !said.includes(`${kind}: `))
+            unknown.every((kind) => new RegExp(`${kind} cannot be listed: [^;]*forbidden`).test(said)) &&
+            others.every(({ kind }) => !said.includes(`${kind} cannot be listed`))
           );
         },
         60_000,

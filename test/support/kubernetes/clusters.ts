@@ -27,7 +27,7 @@ export interface KubernetesPool extends ClusterPool {
 export const kubernetesClusters: ClusterKind = {
   name: 'Kubernetes',
   missing: noKubernetes,
-  capabilities: { tooLarge: /5\.0 MiB.*at most/, cannotLook: /cannot be (reached|read|asked|looked)/ },
+  capabilities: { tooLarge: /5\.0 MiB.*at most/, cannotLook: /cannot be listed: https.* refused/ },
   open: () => openKubernetesPool(),
 };
 

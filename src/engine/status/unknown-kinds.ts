@@ -1,0 +1,31 @@
+import type { KindState } from '../../model/agent.ts';
+import { compareText } from '../../model/json.ts';
+import type { Engine } from '../graph.ts';
+import type { ConditionValue } from './conditions.ts';
+
+/** Kinds named for one reason; what a cluster offers may be hundreds, and all of them are unknown when it does not answer. */
+const NAMED = 4;
+
+/** Said of a cluster only while there is something to say: a kind that could not be listed is unknown, not empty. */
+export function discoveredConditions(engine: Engine, cluster: string): readonly ConditionValue[] {
+  const unknown = [...engine.inputs.kinds.entries(cluster)]
+    .map(({ value }) => value)
+    .filter(({ state }) => state === 'unknown');
+  if (unknown.length === 0) return [];
+  return [{ type: 'Discovered', status: 'False', reason: 'KindsUnknown', message: unknownKindsText(unknown) }];
+}
+
+/** Kinds that share a reason are said together: one API server that is down is one sentence. */
+export function unknownKindsText(unknown: readonly KindState[]): string {
+  const byReason = Map.groupBy(unknown, ({ message }) => message);
+  return [...byReason]
+    .map(([reason, kinds]) => `${listed(kinds)} cannot be listed${reason === '' ? '' : `: ${reason}`}`)
+    .sort(compareText)
+    .join('; ');
+}
+
+function listed(kinds: readonly KindState[]): string {
+  const names = kinds.map(({ kind }) => kind).sort(compareText);
+  const rest = names.length - NAMED;
+  return `${names.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
