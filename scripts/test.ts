@@ -2,6 +2,9 @@
  * `npm test`: runs every test and ends with one line that says how it went. Arguments are passed on to vitest:
  * `npm test -- test/unit/cli`, `npm test -- --project unit -t approve`.
  *
+ * Files of integration tests that fail are run once more, alone, after all others. What passes then counts as passed and is
+ * named as unstable: a defect, but not of this change. `--no-rerun` turns that off.
+ *
  * Suites on Kubernetes, Redis and Prometheus are skipped where their programs are not here; FLEETRELAY_REQUIRE_KUBERNETES=1,
  * FLEETRELAY_REQUIRE_REDIS=1 and FLEETRELAY_REQUIRE_PROMTOOL=1 make that a failure.
  */
@@ -9,50 +12,71 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { findKubernetesPrograms } from '../src/compose/demo/kubernetes-programs.ts';
+import { countTests, filesToRunAgain, type TestRun, unstableFiles, withRunAgain } from './test-outcomes.ts';
+import { REPORT_FILE } from './test-reporter.ts';
 
-/** The part of vitest's JSON report that is counted here. */
-interface Report {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly numPendingTests: number;
-  readonly numTodoTests: number;
-  readonly testResults: readonly {
-    readonly status: string;
-    readonly name: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
-  }[];
-}
-
-interface Totals {
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-}
-
+const NO_RERUN = '--no-rerun';
+/** More than 1, with which vitest says that tests have failed. */
+const KILLED = 128;
+const ENDING = ['SIGINT', 'SIGTERM'] as const;
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
 
-function run(report: string, args: readonly string[]): Promise<number> {
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+/** Runs vitest with these arguments. */
+async function run(args: readonly string[]): Promise<TestRun> {
+  const folder = await mkdtemp(join(tmpdir(), 'fleetrelay-test-'));
+  try {
+    const report = join(folder, 'report.json');
+    const code = await vitestWith(args, report);
+    const seen = await readFile(report, 'utf8').then(
+      (text) => JSON.parse(text) as TestRun,
+      () => undefined,
+    );
+    if (seen === undefined) return { files: [], broken: true };
+    // It was interrupted, or ended badly and no file explains why.
+    const unexplained = code > 1 || (code === 1 && seen.files.every(({ failed }) => !failed));
+    return { ...seen, broken: seen.broken || unexplained };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function vitestWith(args: readonly string[], report: string): Promise<number> {
+  const reporters = ['--reporter=default', `--reporter=${join(import.meta.dirname, 'test-reporter.ts')}`];
   // Tests never read the person's own git settings.
-  const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null', [REPORT_FILE]: report };
   const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...args], { stdio: 'inherit', env });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-  return new Promise((resolve, reject) => {
+  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
+  for (const signal of ENDING) process.on(signal, pass);
+  return new Promise<number>((done, reject) => {
     child.once('error', reject);
-    child.once('exit', (code) => resolve(code ?? 1));
+    child.once('exit', (code) => done(code ?? KILLED));
+  }).finally(() => {
+    for (const signal of ENDING) process.off(signal, pass);
   });
 }
 
-/** A file that cannot even be loaded has no failed tests in the report, but has failed. */
-function count(report: Report): Totals {
-  const broken = report.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0);
-  return {
-    passed: report.numPassedTests,
-    failed: report.numFailedTests + broken.length,
-    skipped: report.numPendingTests + report.numTodoTests,
-  };
+/** The files that failed, each alone; gives the run with their last outcomes. */
+async function runFailedAgain(first: TestRun, args: readonly string[]): Promise<TestRun> {
+  let last = first;
+  const paths = filesToRunAgain(first);
+  const options = paths.length === 0 ? [] : await withoutFilters(args);
+  for (const path of paths) {
+    console.log(`\nrun once more, alone: ${path}`);
+    const again = await run([...options, resolve(path)]);
+    last = withRunAgain(last, path, again);
+    if (again.broken) break;
+  }
+  return last;
+}
+
+/** What remains of vitest's arguments when those are left out that say which files. */
+async function withoutFilters(args: readonly string[]): Promise<readonly string[]> {
+  const { parseCLI } = await import('vitest/node');
+  const { filter } = parseCLI(['vitest', 'run', ...args]);
+  const filters = new Set<string>(filter);
+  return args.filter((arg) => !filters.has(arg));
 }
 
 /** Why not all suites on Kubernetes could run; undefined: they could. */
@@ -112,18 +136,18 @@ const NEEDS: readonly Need[] = [
 ];
 
 /** Names of skipped tests that match. */
-function skippedOn(pattern: RegExp, report: Report): readonly string[] {
-  return report.testResults.flatMap(({ name, assertionResults }) =>
-    assertionResults
-      .filter(({ status }) => status === 'skipped' || status === 'pending')
-      .map(({ fullName }) => `${relative(process.cwd(), name)}: ${fullName}`)
+function skippedOn(pattern: RegExp, { files }: TestRun): readonly string[] {
+  return files.flatMap(({ path, tests }) =>
+    tests
+      .filter(({ state }) => state === 'skipped')
+      .map(({ name }) => `${path}: ${name}`)
       .filter((test) => pattern.test(test)),
   );
 }
 
 /** How many failures it is that suites were skipped: none, unless they are required. Says so in any case. */
-function judgeSkipped(need: Need, report: Report | undefined): number {
-  const skipped = report === undefined ? [] : skippedOn(need.pattern, report);
+function judgeSkipped(need: Need, seen: TestRun): number {
+  const skipped = skippedOn(need.pattern, seen);
   if (skipped.length === 0) return 0;
   const trouble = need.trouble();
   const why = trouble ?? `they are skipped for a reason of their own, first ${skipped[0]}`;
@@ -132,25 +156,16 @@ function judgeSkipped(need: Need, report: Report | undefined): number {
   return process.env[need.requiredBy] === '1' ? skipped.length : 0;
 }
 
-async function main(args: readonly string[]): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'fleetrelay-test-'));
-  try {
-    const file = join(folder, 'report.json');
-    const code = await run(file, args);
-    const report = await readFile(file, 'utf8').then(
-      (text) => JSON.parse(text) as Report,
-      () => undefined,
-    );
-    const totals = report === undefined ? { passed: 0, failed: 0, skipped: 0 } : count(report);
-    // An error outside any test (an unhandled rejection, a crashed worker, no test found) fails the run as well.
-    const broken = code !== 0 && totals.failed === 0 ? 1 : totals.failed;
-    const failed = broken + NEEDS.reduce((sum, need) => sum + judgeSkipped(need, report), 0);
-    const skipped = totals.skipped === 0 ? '' : `, ${totals.skipped} skipped`;
-    console.log(`${totals.passed} passed, ${failed} failed${skipped}`);
-    return failed === 0 ? 0 : 1;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+async function main(all: readonly string[]): Promise<number> {
+  const args = all.filter((arg) => arg !== NO_RERUN);
+  const first = await run(args);
+  const last = all.includes(NO_RERUN) ? first : await runFailedAgain(first, args);
+  const totals = countTests(last);
+  const failed = totals.failed + NEEDS.reduce((sum, need) => sum + judgeSkipped(need, last), 0);
+  for (const line of unstableFiles(first, last)) console.log(line);
+  const skipped = totals.skipped === 0 ? '' : `, ${totals.skipped} skipped`;
+  console.log(`${totals.passed} passed, ${failed} failed${skipped}`);
+  return failed === 0 ? 0 : 1;
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,81 @@
+/** How one file of tests went. */
+export interface TestFile {
+  /** Path from the root of the project. */
+  readonly path: string;
+  /** The project of vitest.config.ts that it belongs to. */
+  readonly project: string;
+  /** Also if it could not be loaded, or what its tests share could not be set up or taken down. */
+  readonly failed: boolean;
+  readonly tests: readonly TestOutcome[];
+}
+
+export interface TestOutcome {
+  readonly name: string;
+  readonly state: 'passed' | 'failed' | 'skipped';
+}
+
+/** How a run of vitest went. */
+export interface TestRun {
+  readonly files: readonly TestFile[];
+  /** Something went wrong that belongs to no file: an unhandled rejection, a crashed worker, no test found. */
+  readonly broken: boolean;
+}
+
+interface Totals {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** The project whose tests share the machine with processes that they start, so that a slow machine may fail them. */
+const RUN_AGAIN = 'integration';
+/** With more files than this, something is really broken, and running it again would only take time. */
+const AT_MOST = 5;
+
+/** Paths of the files that are run once more, alone; none if more went wrong than a slow machine explains. */
+export function filesToRunAgain({ files, broken }: TestRun): readonly string[] {
+  const failed = files.filter((file) => file.failed);
+  if (broken || failed.length > AT_MOST) return [];
+  return failed.filter(({ project }) => project === RUN_AGAIN).map(({ path }) => path);
+}
+
+/** The run with the outcome that a file had when it ran alone in place of its first one. */
+export function withRunAgain(first: TestRun, path: string, again: TestRun): TestRun {
+  const before = first.files.find((file) => file.path === path);
+  const last = again.files.find((file) => file.path === path);
+  // It says nothing about the file: what was seen first stays.
+  if (before === undefined || last === undefined || last.tests.length === 0) return first;
+  const settled = again.broken || !hasPassed(before, last) ? { ...last, failed: true } : last;
+  return { ...first, files: first.files.map((file) => (file.path === path ? settled : file)) };
+}
+
+/** A test that failed and is skipped, or not there at all, has not passed. */
+function hasPassed(before: TestFile, last: TestFile): boolean {
+  const passed = new Set(last.tests.filter(({ state }) => state === 'passed').map(({ name }) => name));
+  return before.tests.every(({ name, state }) => state !== 'failed' || passed.has(name));
+}
+
+/** A line for each file that failed at first and passed alone. */
+export function unstableFiles(first: TestRun, last: TestRun): readonly string[] {
+  const passed = new Set(last.files.filter(({ failed }) => !failed).map(({ path }) => path));
+  return first.files
+    .filter(({ failed, path }) => failed && passed.has(path))
+    .map((file) => `unstable: ${file.path} (${tests(failures(file))} failed the first time, passed alone)`);
+}
+
+/** Each test once; a file that failed without a failed test is one failure, and so is what belongs to no file. */
+export function countTests({ files, broken }: TestRun): Totals {
+  const of = (state: TestOutcome['state']): number =>
+    files.flatMap((file) => file.tests).filter((test) => test.state === state).length;
+  const failed = files.reduce((sum, file) => sum + failures(file), 0);
+  return { passed: of('passed'), failed: broken && failed === 0 ? 1 : failed, skipped: of('skipped') };
+}
+
+function failures(file: TestFile): number {
+  const failed = file.tests.filter(({ state }) => state === 'failed').length;
+  return file.failed ? Math.max(1, failed) : 0;
+}
+
+function tests(count: number): string {
+  return `${count} test${count === 1 ? '' : 's'}`;
+}
