@@ -1,14 +1,11 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
 import type { SnapshotStore, StoredRecord, StoreWrite } from '../../ports/snapshot-store.ts';
+import { KEY_BYTES, mayBeBox, NONCE_BYTES, openBox, sealBox } from '../sealing/box.ts';
 
-const CIPHER = 'aes-256-gcm';
-const KEY_BYTES = 32;
 const NAME_BYTES = 4;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-/** Of the form of a value: this byte, the name of the secret, the nonce, the sealed bytes, the tag. Another one gets another number. */
+/** Of the form of a value: this byte and the name of the secret, then the box. Another one gets another number. */
 const FORM = 2;
-const HEAD_BYTES = 1 + NAME_BYTES + NONCE_BYTES;
+const HEAD_BYTES = 1 + NAME_BYTES;
 
 /** What is derived from one secret. */
 interface SealKeys {
@@ -73,33 +70,23 @@ function sealedWrite(keys: SealKeys, write: StoreWrite): StoreWrite {
  * The nonce comes from key and value: a store tells a batch that is written again after its reply was lost by its bytes,
  * which must be the same then. All that this shows is that a value is the one that its key has had before.
  */
-function seal({ name, cipher: cipherKey, nonce: nonceKey }: SealKeys, key: string, value: Uint8Array): Uint8Array {
+function seal({ name, cipher, nonce: nonceKey }: SealKeys, key: string, value: Uint8Array): Uint8Array {
   const hash = createHmac('sha256', nonceKey)
     .update(`${Buffer.byteLength(key)} ${key}`)
     .update(value);
   const nonce = hash.digest().subarray(0, NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, cipherKey, nonce);
-  cipher.setAAD(Buffer.from(key));
-  return Buffer.concat([Buffer.from([FORM]), name, nonce, cipher.update(value), cipher.final(), cipher.getAuthTag()]);
+  return sealBox({ key: cipher, purpose: key }, Buffer.from([FORM, ...name]), nonce, value);
 }
 
 function open(all: readonly SealKeys[], { key, value }: StoredRecord): Uint8Array {
-  if (value[0] !== FORM || value.length < HEAD_BYTES + TAG_BYTES) return new Uint8Array(0);
+  if (value[0] !== FORM || !mayBeBox(HEAD_BYTES, value)) return new Uint8Array(0);
   const keys = all.find((one) => isNamed(one, value));
   if (keys === undefined) {
     throw new Error(
       `the record ${key} of the store was sealed with another relay secret: give every replica the same one (while it is replaced, the one before as the second); if that secret is lost, empty the store or use another prefix`,
     );
   }
-  const decipher = createDecipheriv(CIPHER, keys.cipher, value.subarray(1 + NAME_BYTES, HEAD_BYTES));
-  decipher.setAAD(Buffer.from(key));
-  decipher.setAuthTag(value.subarray(value.length - TAG_BYTES));
-  const bytes = decipher.update(value.subarray(HEAD_BYTES, value.length - TAG_BYTES));
-  try {
-    return Buffer.concat([bytes, decipher.final()]);
-  } catch {
-    return new Uint8Array(0);
-  }
+  return openBox({ key: keys.cipher, purpose: key }, HEAD_BYTES, value) ?? new Uint8Array(0);
 }
 
 function isNamed({ name }: SealKeys, value: Uint8Array): boolean {

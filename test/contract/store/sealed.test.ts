@@ -58,6 +58,21 @@ describe('a sealed store', () => {
     expect(await listed(store)).toEqual(['a=password', 'b=password']);
   });
 
+  it('writes and opens the bytes that it always has', async () => {
+    const inner = createMemoryStore();
+    const values = { 'registrations/east': '{"id":"é"}', empty: '' };
+    const seven = new Uint8Array(32).fill(7);
+    const store = sealStore(inner, [seven]);
+    await store.write(Object.entries(values).map(([key, value]) => ({ key, value: bytes(value) })));
+    const hex = async (key: string) => Buffer.from((await inner.get(key))?.value ?? '').toString('hex');
+    expect(await hex('registrations/east')).toBe(
+      '020926b94ac9881628ffaa137cb0c0f3c927bc30dff91efb9d78630d1357b266bfcdbdf686cb9b88fb424d19',
+    );
+    expect(await hex('empty')).toBe('020926b94ab96a457f38e8923122425bc21d8bf1a8c86e76655e3f9b968374b0f7');
+    const record = await sealStore(inner, [ours, seven]).get('registrations/east');
+    expect(Buffer.from(record?.value ?? '').toString()).toBe('{"id":"é"}');
+  });
+
   it.each([
     ['that was spoiled', (value: Uint8Array) => value.with(20, (value[20] ?? 0) ^ 1)],
     ['that was cut short', (value: Uint8Array) => value.subarray(0, 25)],
