@@ -1,5 +1,5 @@
 import type { AgentHealth } from '../../agent/agent.ts';
-import type { Standing } from '../../agent/leadership.ts';
+import type { Standing } from '../../agent/leadership/leadership.ts';
 import { flag, type MetricSet } from '../../server/metric-set.ts';
 
 /** Who is asked how the agent is. */

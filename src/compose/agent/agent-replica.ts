@@ -8,8 +8,8 @@ import { createKubernetesCredentials } from '../../adapters/kubernetes/credentia
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
-import { createLeadership } from '../../agent/leadership.ts';
-import type { Turn } from '../../agent/leadership-turns.ts';
+import { createLeadership } from '../../agent/leadership/leadership.ts';
+import type { Turn } from '../../agent/leadership/leadership-turns.ts';
 import type { ClusterId } from '../../model/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Lease } from '../../ports/lease.ts';

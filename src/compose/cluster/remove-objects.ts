@@ -1,7 +1,7 @@
 import { createKubernetesCluster } from '../../adapters/kubernetes/cluster/cluster.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
-import { workRank } from '../../agent/order.ts';
+import { workRank } from '../../agent/keeper/order.ts';
 import { snapshotDigest } from '../../model/digest.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';

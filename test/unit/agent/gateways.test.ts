@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createDiscovery } from '../../../src/agent/discovery.ts';
+import { createDiscovery } from '../../../src/agent/discovery/discovery.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import type { ClusterName } from '../../../src/model/ids.ts';
 import type { JsonObject } from '../../../src/model/json.ts';

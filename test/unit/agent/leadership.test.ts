@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createLeadership, type Leadership } from '../../../src/agent/leadership.ts';
-import type { Turn } from '../../../src/agent/leadership-turns.ts';
+import { createLeadership, type Leadership } from '../../../src/agent/leadership/leadership.ts';
+import type { Turn } from '../../../src/agent/leadership/leadership-turns.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { createMemoryLease, type MemoryLease } from '../../support/memory-lease.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createDiscovery } from '../../../src/agent/discovery.ts';
+import { createDiscovery } from '../../../src/agent/discovery/discovery.ts';
 import type { KindState } from '../../../src/model/agent.ts';
 import { type AgentSettings, NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { objectDigest } from '../../../src/model/digest.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Standing } from '../../../src/agent/leadership.ts';
+import type { Standing } from '../../../src/agent/leadership/leadership.ts';
 import { startAgentHealth } from '../../../src/compose/agent/agent-health.ts';
 import { createAgentMeter } from '../../../src/compose/agent/agent-meter.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';

@@ -1,5 +1,5 @@
-import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../model/object-key.ts';
-import { type LiveState, NAMESPACE_NOT_FOUND, NO_SUCH_KIND } from '../ports/cluster-api.ts';
+import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import { type LiveState, NAMESPACE_NOT_FOUND, NO_SUCH_KIND } from '../../ports/cluster-api.ts';
 import { PAUSED_REASON } from './reconcile.ts';
 
 /**

@@ -1,10 +1,10 @@
-import { objectDigest } from '../model/digest.ts';
-import { parseDigest } from '../model/ids.ts';
-import type { ObjectKey } from '../model/object-key.ts';
-import { must } from '../model/result.ts';
-import type { AgentDisk, StoredObject, StoredOutput } from '../ports/agent-disk.ts';
-import type { InventoryRecord, LiveState, LoadedInventory, ObservedObject } from '../ports/cluster-api.ts';
-import type { Log } from '../ports/log.ts';
+import { objectDigest } from '../../model/digest.ts';
+import { parseDigest } from '../../model/ids.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import { must } from '../../model/result.ts';
+import type { AgentDisk, StoredObject, StoredOutput } from '../../ports/agent-disk.ts';
+import type { InventoryRecord, LiveState, LoadedInventory, ObservedObject } from '../../ports/cluster-api.ts';
+import type { Log } from '../../ports/log.ts';
 import { contentOf, digestOf, EMPTY_HOLDING, type Holding } from './holding.ts';
 
 /** What an agent starts from. */

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '../model/json.ts';
-import { objectOf, objectsOf, textOf } from '../model/json-fields.ts';
-import { type ObjectKey, objectKey, objectRefOf } from '../model/object-key.ts';
-import { labelsOf } from '../model/object-metadata.ts';
+import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { objectOf, objectsOf, textOf } from '../../model/json-fields.ts';
+import { type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import { labelsOf } from '../../model/object-metadata.ts';
 
 /** How objects of a cluster are looked up; undefined: it is not there, or cannot be seen. */
 export interface ClusterView {

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from '../model/json.ts';
-import { kindOf, type ObjectKey, objectRefOf } from '../model/object-key.ts';
-import type { InventoryRecord } from '../ports/cluster-api.ts';
+import { isJsonObject, type JsonObject } from '../../model/json.ts';
+import { kindOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import type { InventoryRecord } from '../../ports/cluster-api.ts';
 
 const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
 const WEBHOOKS: readonly string[] = [

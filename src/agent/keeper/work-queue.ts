@@ -1,6 +1,6 @@
-import type { ObjectKey } from '../model/object-key.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Random } from '../ports/random.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Random } from '../../ports/random.ts';
 
 /** What is to happen with a key after a run: nothing, until somebody adds it again; or another try. */
 export type WorkOutcome = 'done' | 'retry';

@@ -1,7 +1,7 @@
-import { unreachable } from '../model/result.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Lease, LeaseAnswer } from '../ports/lease.ts';
-import type { Log } from '../ports/log.ts';
+import { unreachable } from '../../model/result.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Lease, LeaseAnswer } from '../../ports/lease.ts';
+import type { Log } from '../../ports/log.ts';
 import { createTurns, type Lead } from './leadership-turns.ts';
 
 export interface LeadershipDeps {

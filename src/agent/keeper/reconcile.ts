@@ -1,9 +1,9 @@
-import type { ObjectResult } from '../model/agent.ts';
-import { type FleetName, quote } from '../model/ids.ts';
-import { displayKey, type ObjectKey, objectRefOf, refOfObject } from '../model/object-key.ts';
-import { unreachable } from '../model/result.ts';
-import type { StoredObject } from '../ports/agent-disk.ts';
-import type { ApplyRequest, ClusterApi, InventoryRecord, RemoveOutcome } from '../ports/cluster-api.ts';
+import type { ObjectResult } from '../../model/agent.ts';
+import { type FleetName, quote } from '../../model/ids.ts';
+import { displayKey, type ObjectKey, objectRefOf, refOfObject } from '../../model/object-key.ts';
+import { unreachable } from '../../model/result.ts';
+import type { StoredObject } from '../../ports/agent-disk.ts';
+import type { ApplyRequest, ClusterApi, InventoryRecord, RemoveOutcome } from '../../ports/cluster-api.ts';
 import { contentOf, fleetOf, type Holding } from './holding.ts';
 import { occupantOf } from './order.ts';
 

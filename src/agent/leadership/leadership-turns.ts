@@ -1,5 +1,5 @@
-import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
 
 /** One turn of this process as the leader. */
 export interface Turn {

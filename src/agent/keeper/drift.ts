@@ -1,9 +1,9 @@
-import { displayKey, type ObjectKey } from '../model/object-key.ts';
-import type { ClusterApi, InventoryRecord, LiveState, ObservedObject } from '../ports/cluster-api.ts';
-import type { Log } from '../ports/log.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { ClusterApi, InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
+import type { Log } from '../../ports/log.ts';
+import type { ResultBook } from '../result-book.ts';
 import { contentOf, fleetOf, type Holding } from './holding.ts';
 import { applyRequest } from './reconcile.ts';
-import type { ResultBook } from './result-book.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** Finds live objects that differ from what is declared. Remembers what it has looked at, so that each is judged once. */

@@ -1,14 +1,15 @@
-import type { AgentHolding, ObjectResult } from '../model/agent.ts';
-import type { AgentSettings } from '../model/agent-settings.ts';
-import type { FleetName } from '../model/ids.ts';
-import { displayKey, type ObjectKey } from '../model/object-key.ts';
-import type { SequencedDelta } from '../model/output.ts';
-import type { AgentDisk } from '../ports/agent-disk.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { ClusterApi, InventoryRecord, LiveState, ObservedObject } from '../ports/cluster-api.ts';
-import type { Log } from '../ports/log.ts';
-import type { Random } from '../ports/random.ts';
-import type { ServerListener } from '../relay/session.ts';
+import type { AgentHolding, ObjectResult } from '../../model/agent.ts';
+import type { AgentSettings } from '../../model/agent-settings.ts';
+import type { FleetName } from '../../model/ids.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { SequencedDelta } from '../../model/output.ts';
+import type { AgentDisk } from '../../ports/agent-disk.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ClusterApi, InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Random } from '../../ports/random.ts';
+import type { ServerListener } from '../../relay/session.ts';
+import type { ResultBook } from '../result-book.ts';
 import { type Acceptance, acceptDelta } from './accept.ts';
 import { type Awaited, createAwaited } from './awaited.ts';
 import { createDrift, type Drift, type DriftCounts } from './drift.ts';
@@ -19,7 +20,6 @@ import { contentOf, type Holding, toldHolding } from './holding.ts';
 import { workRank } from './order.ts';
 import { reconcile, type Step } from './reconcile.ts';
 import type { Recovered } from './recover.ts';
-import type { ResultBook } from './result-book.ts';
 import { createWorkQueue, type WorkOutcome, type WorkQueue } from './work-queue.ts';
 
 export interface KeeperDeps {

@@ -1,10 +1,10 @@
-import type { KindState } from '../model/agent.ts';
-import type { AgentSettings } from '../model/agent-settings.ts';
-import type { JsonObject } from '../model/json.ts';
-import { matchesLabels } from '../model/label-selector.ts';
-import { kindOf, type ObjectKey, objectRefOf } from '../model/object-key.ts';
-import { annotationOf, labelsOf } from '../model/object-metadata.ts';
-import type { LiveState } from '../ports/cluster-api.ts';
+import type { KindState } from '../../model/agent.ts';
+import type { AgentSettings } from '../../model/agent-settings.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { matchesLabels } from '../../model/label-selector.ts';
+import { kindOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { annotationOf, labelsOf } from '../../model/object-metadata.ts';
+import type { LiveState } from '../../ports/cluster-api.ts';
 
 /** Says of an object, or of the Namespace around it, that it stays out of input snapshots. */
 const DISCOVERY_ANNOTATION = 'fleetrelay.dev/discovery';

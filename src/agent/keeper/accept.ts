@@ -1,9 +1,9 @@
-import type { FleetName } from '../model/ids.ts';
-import type { ObjectKey } from '../model/object-key.ts';
-import { displayKey } from '../model/object-key.ts';
-import { comparePositions, type SequencedDelta } from '../model/output.ts';
-import type { OutputStep } from '../ports/agent-disk.ts';
-import type { InventoryChange, InventoryRecord } from '../ports/cluster-api.ts';
+import type { FleetName } from '../../model/ids.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import { displayKey } from '../../model/object-key.ts';
+import { comparePositions, type SequencedDelta } from '../../model/output.ts';
+import type { OutputStep } from '../../ports/agent-disk.ts';
+import type { InventoryChange, InventoryRecord } from '../../ports/cluster-api.ts';
 import { digestOf, fleetOf, type Holding } from './holding.ts';
 
 /** A delta that has passed: what to make durable, what is held then, and where there is work to do. */

@@ -1,6 +1,6 @@
-import type { ObjectKey } from '../model/object-key.ts';
-import type { AgentDisk } from '../ports/agent-disk.ts';
-import { type ClusterApi, type InventoryChange, type InventoryState, isTakenOver } from '../ports/cluster-api.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { AgentDisk } from '../../ports/agent-disk.ts';
+import { type ClusterApi, type InventoryChange, type InventoryState, isTakenOver } from '../../ports/cluster-api.ts';
 import type { Acceptance } from './accept.ts';
 import type { Holding } from './holding.ts';
 

@@ -1,8 +1,8 @@
-import type { ObjectHealth } from '../model/object-health.ts';
-import type { ObjectKey } from '../model/object-key.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { ObservedObject } from '../ports/cluster-api.ts';
-import type { ResultBook } from './result-book.ts';
+import type { ObjectHealth } from '../../model/object-health.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ObservedObject } from '../../ports/cluster-api.ts';
+import type { ResultBook } from '../result-book.ts';
 
 /** Tells the health of applied objects, gathered: a result is told again when it changes. */
 export interface HealthTeller {

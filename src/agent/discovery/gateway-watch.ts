@@ -1,9 +1,9 @@
-import type { KindState, LiveObject } from '../model/agent.ts';
-import { objectDigest } from '../model/digest.ts';
-import type { JsonObject } from '../model/json.ts';
-import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../model/object-key.ts';
-import { labelsOf } from '../model/object-metadata.ts';
-import type { LiveState } from '../ports/cluster-api.ts';
+import type { KindState, LiveObject } from '../../model/agent.ts';
+import { objectDigest } from '../../model/digest.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import { labelsOf } from '../../model/object-metadata.ts';
+import type { LiveState } from '../../ports/cluster-api.ts';
 import { discoverGateway, GATEWAY_KIND, gatewayKey, isGateway } from './gateways.ts';
 
 /** The gateways of a cluster, worked out anew where something that they were made of has changed. */

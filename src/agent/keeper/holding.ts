@@ -1,10 +1,10 @@
-import type { AgentHolding } from '../model/agent.ts';
-import { snapshotDigest } from '../model/digest.ts';
-import type { FleetName } from '../model/ids.ts';
-import { compareText } from '../model/json.ts';
-import type { ObjectKey } from '../model/object-key.ts';
-import type { StoredObject } from '../ports/agent-disk.ts';
-import type { InventoryChange, InventoryRecord } from '../ports/cluster-api.ts';
+import type { AgentHolding } from '../../model/agent.ts';
+import { snapshotDigest } from '../../model/digest.ts';
+import type { FleetName } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { StoredObject } from '../../ports/agent-disk.ts';
+import type { InventoryChange, InventoryRecord } from '../../ports/cluster-api.ts';
 
 /** What the agent holds, as its inventory says, and the contents of it that are known. Replaced as a whole, never changed. */
 export interface Holding {

@@ -1,4 +1,4 @@
-import type { InventoryChange, InventoryRecord } from '../ports/cluster-api.ts';
+import type { InventoryChange, InventoryRecord } from '../../ports/cluster-api.ts';
 import type { Holding } from './holding.ts';
 
 /** What became of an object that the inventory has to know of: it is gone, or it has an id of its own now. */
