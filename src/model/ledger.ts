@@ -16,10 +16,18 @@ export interface LedgerEntry extends ObjectMeta {
   readonly serves?: string;
 }
 
+/**
+ * Who else wants a key, and what that could have been computed from, as far as its entry does not say so: its agent has not
+ * been told yet, or has forgotten. Whoever is named has not been read without it since.
+ */
+export type Rivals = ObjectMeta;
+
 /** A cluster name and the cluster id that it belongs to. */
 export interface Registration {
   readonly cluster: ClusterName;
   readonly id: ClusterId;
+  /** Registrations of this name that were over when it began. Absent: an earlier version has written this. */
+  readonly predecessors?: number;
   /** The first complete input snapshot has been received; final. */
   readonly warm: boolean;
   /** The highest position ever sent to this cluster. */

@@ -19,6 +19,8 @@ export interface CertificateOrder {
   readonly commonName: string;
   readonly dnsName: string;
   readonly uri: string;
+  /** The number of the cluster's registration that it is for: the subject's `serialNumber`. Absent: it says none. */
+  readonly registration?: number;
   /** Milliseconds since 1970; whole seconds of it count. */
   readonly validFrom: number;
 }

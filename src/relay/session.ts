@@ -14,6 +14,11 @@ export type Admission =
   | { readonly type: 'retry'; readonly reason: string; readonly message: string }
   | { readonly type: 'refused'; readonly reason: string; readonly message: string };
 
+/** What the server says to a registration. `registration`: the number of the one that the certificate is to be for. */
+export type RegistrationAdmission =
+  | { readonly type: 'admitted'; readonly registration?: number }
+  | Exclude<Admission, { readonly type: 'admitted' }>;
+
 /** What is known of the certificate that an agent has shown, and that was found right. */
 export interface AgentCertificate {
   /** Milliseconds since 1970, in whole seconds. */
@@ -21,6 +26,8 @@ export interface AgentCertificate {
   readonly expiresAt: number;
   /** Lower-case hex. */
   readonly serial: string;
+  /** The number of the registration that a relay server has issued it for; absent: it says none. */
+  readonly registration?: number;
 }
 
 /** Somebody who asks for a client certificate, and has proven itself. */
@@ -58,7 +65,7 @@ export interface AgentListener {
   /** Judged at each stream's hello, after the token or the certificate was found right for the cluster (and its id). */
   admit(hello: AgentHello, certificate?: AgentCertificate): Admission;
   /** May this agent have a client certificate? Judged after its proof and its request were found right. */
-  mayRegister(request: RegistrationRequest): Admission;
+  mayRegister(request: RegistrationRequest): RegistrationAdmission;
   /** The pull stream is up and the agent has said what it holds. */
   connected(session: AgentSession, holding: AgentHolding): void;
   /** The pull stream has ended. */

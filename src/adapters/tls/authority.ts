@@ -8,6 +8,7 @@ import {
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
   type Extension,
+  type JsonName,
   KeyUsageFlags,
   KeyUsagesExtension,
   PublicKey,
@@ -21,6 +22,8 @@ import { type AuthorityFiles, BACKDATE_MS, CA_MS } from './authorities.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const SERVER_MS = 365 * DAY_MS;
+/** `serialNumber` among the names of a subject. */
+const SUBJECT_SERIAL_NUMBER = '2.5.4.5';
 const P256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
 /** What a server certificate is to say. `now` in milliseconds since 1970. */
@@ -79,7 +82,10 @@ export async function issueClientCertificate(
   validUntil: number,
 ): Promise<{ readonly certificate: Uint8Array; readonly expiresAt: number }> {
   const certificate = await sign(authority, {
-    subject: [{ CN: [order.commonName] }],
+    subject: [
+      { CN: [order.commonName] },
+      ...(order.registration === undefined ? [] : [{ [SUBJECT_SERIAL_NUMBER]: [String(order.registration)] }]),
+    ],
     validFrom: order.validFrom,
     validUntil,
     publicKey: new PublicKey(Buffer.from(order.publicKey)),
@@ -99,7 +105,7 @@ export async function issueClientCertificate(
 async function sign(
   authority: AuthorityFiles,
   leaf: {
-    readonly subject: string | { readonly CN: string[] }[];
+    readonly subject: string | JsonName;
     readonly validFrom: number;
     readonly validUntil: number;
     readonly publicKey: PublicKey;
@@ -111,7 +117,7 @@ async function sign(
   const caKeys = await importKeys(authority.caKey);
   return X509CertificateGenerator.create({
     serialNumber: serialNumber(),
-    subject: typeof leaf.subject === 'string' ? leaf.subject : [...leaf.subject],
+    subject: leaf.subject,
     issuer: ca.subject,
     notBefore: new Date(leaf.validFrom),
     notAfter: new Date(Math.min(leaf.validUntil, ca.notAfter.getTime())),

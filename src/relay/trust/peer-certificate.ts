@@ -34,10 +34,17 @@ export function readPeerCertificate(der: Uint8Array): PeerCertificate | undefine
       issuedAt: identities.length === 0 ? validFrom : validFrom + BACKDATE_MS,
       expiresAt: certificate.validToDate.getTime(),
       serial: certificate.serialNumber.toLowerCase(),
+      ...(identities.length === 0 ? {} : registrationOf(certificate.subject)),
     };
   } catch {
     return undefined;
   }
+}
+
+/** As Node writes a subject: a name a line. Another authority may mean something else by it. */
+function registrationOf(subject: string): { readonly registration?: number } {
+  const [, digits] = /^serialNumber=(\d{1,15})$/m.exec(subject) ?? [];
+  return digits === undefined ? {} : { registration: Number(digits) };
 }
 
 /**

@@ -167,6 +167,7 @@ async function issue(
     dnsName: cluster,
     uri,
     validFrom,
+    ...(admission.registration === undefined ? {} : { registration: admission.registration }),
   });
   const slot = state.slots.get(cluster);
   if (slot !== undefined) slot.renewed = { clusterId, issuedAt: validFrom, expiresAt };

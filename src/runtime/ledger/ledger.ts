@@ -17,6 +17,7 @@ import {
 } from './cluster-writers.ts';
 import { type LedgerRecords, recordKey, STORE_FORMAT } from './records.ts';
 import { createRegistrations, type Registrations } from './registrations.ts';
+import type { Revocation } from './revocation.ts';
 
 /** What must outlast a change or a restart: staged into the engine and written to the store, in one step each. */
 export interface Ledger extends ClusterState, Registrations {
@@ -44,10 +45,9 @@ export interface Ledger extends ClusterState, Registrations {
   /** Another process writes the cluster's records from now on. */
   disown(cluster: string): void;
   /**
-   * Another process has written this; undefined: there is no registration of the cluster. `revoked`: since when its client
-   * certificates count, by what is in the store.
+   * Another process has written this; undefined: there is no registration of the cluster, and none of its name was over.
    */
-  mirrorRegistration(cluster: string, registration: Registration | undefined, revoked: number): void;
+  mirrorRegistration(cluster: string, registration: Registration | undefined, revocation: Revocation | undefined): void;
   /**
    * Writes once what is known of a cluster that no process serves, after the store has lost it; `check`: still nobody
    * serves it.
@@ -76,7 +76,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
   const writers = createClusterWriters(journal, ownsAll);
   let epoch = records.epoch ?? clock.now();
   const writerOf = (cluster: string): RecordWriter => writers.of(cluster)?.records ?? fleet;
-  const { remember, revoke, ...registrations } = createRegistrations({
+  const { remember, end, ...registrations } = createRegistrations({
     ...deps,
     epoch: () => epoch,
     writerOf,
@@ -123,8 +123,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
     },
     forgetCluster,
     endRegistration: (cluster) => {
-      registrations.setRegistration(cluster, null);
-      revoke(cluster);
+      end(cluster);
       if (writers.of(cluster) === undefined) for (const key of fleetKeysOf(cluster)) fleet.put(key, null);
       forgetCluster(cluster);
       engine.inputs.agents.delete('', cluster);
@@ -137,8 +136,8 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
     },
     resume: (cluster) => writers.of(cluster)?.records.resume(),
     disown: (cluster) => writers.disown(cluster),
-    mirrorRegistration: (cluster, registration, revoked) => {
-      remember(cluster, registration, revoked);
+    mirrorRegistration: (cluster, registration, revocation) => {
+      remember(cluster, registration, revocation);
       if (registration !== undefined) forgetEarlier(cluster);
     },
     restore: createRestoring(journal, registrations, state),
@@ -176,11 +175,12 @@ function fleetKeysOf(cluster: string): readonly string[] {
 /** What belongs to a registration; their manifests are the records of these names. */
 const snapshotMaps = ['live', 'kinds', 'results'] as const;
 
-/** A registration for a cluster id that is seen for the first time. */
-export function newRegistration(cluster: ClusterName, id: Registration['id']): Registration {
+/** A registration for a cluster id that is seen for the first time; so many of its name are over. */
+export function newRegistration(cluster: ClusterName, id: Registration['id'], predecessors: number): Registration {
   return {
     cluster,
     id,
+    predecessors,
     warm: false,
     position: { epoch: NEVER_SENT, sequence: NEVER_SENT },
     connected: false,
@@ -208,6 +208,9 @@ function noteRecords({ fleet, records }: LedgerDeps): void {
   for (const [name, record] of records.clusters) fleet.noted(recordKey.cluster(name), record);
   for (const [name, record] of records.placements) fleet.noted(recordKey.placement(name), record);
   for (const [name, record] of records.mirrors) fleet.noted(recordKey.mirror(name), record);
+  for (const [cluster, rivals] of records.rivals) {
+    for (const [key, record] of rivals) fleet.noted(recordKey.rivals(cluster, key), record);
+  }
   for (const [name, record] of records.approvalVerdicts) fleet.noted(recordKey.approvalVerdict(name), record);
   for (const [name, record] of records.revocations) fleet.noted(recordKey.revocation(name), record);
 }
@@ -224,6 +227,9 @@ function stageRecords({ engine, records, clock }: LedgerDeps): void {
   }
   for (const [name, verdict] of records.approvalVerdicts) inputs.approvalVerdicts.set('', name, verdict);
   for (const [name, lastRead] of records.mirrors) inputs.lastReadMirrors.set('', name, lastRead);
+  for (const [cluster, rivals] of records.rivals) {
+    for (const [key, record] of rivals) inputs.rivals.set(cluster, key, record);
+  }
   for (const each of [records.earlier.clusters, records.clusters]) {
     for (const [cluster, lastRead] of each) inputs.lastReadClusters.set('', cluster, lastRead);
   }

@@ -22,8 +22,17 @@ export const recordShape = {
     const { source, path } = objectOf(origin);
     return isJsonObject(value) && isText(source) && isText(path);
   },
+  meta: (json) => {
+    const { origins, scope } = objectOf(json);
+    const areOrigins =
+      Array.isArray(origins) && origins.every((each) => isText(objectOf(each).source) && isText(objectOf(each).path));
+    return areOrigins && Array.isArray(scope) && scope.every(isText);
+  },
   presumption: (json) => isTime(objectOf(json).epoch),
-  revocation: (json) => isTime(objectOf(json).notBefore),
+  revocation: (json) => {
+    const { notBefore, ended } = objectOf(json);
+    return isTime(notBefore) && (ended === undefined || isTime(ended));
+  },
   approval: (json) => {
     const { digest, expiresAt } = objectOf(json);
     return isText(digest) && isTime(expiresAt);

@@ -3,6 +3,7 @@ import type { OutputPosition } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { RecordWriter } from '../stored/write-group.ts';
 import { type LedgerRecords, recordKey } from './records.ts';
+import { isLater, type Revocation } from './revocation.ts';
 
 /** Which cluster id each name belongs to, and what belongs to that. */
 export interface Registrations {
@@ -12,16 +13,16 @@ export interface Registrations {
   setRegistration(cluster: string, registration: Registration | null): void;
   /** Takes the next position of a registered cluster; each is given out once. */
   nextPosition(cluster: string): OutputPosition;
-  /** Client certificates of the cluster that were issued earlier (milliseconds since 1970) do not count any more. */
-  certificatesNotBefore(cluster: string): number;
+  /** Which client certificates of the cluster do not count any more; undefined: no registration of its name is over. */
+  revocation(cluster: string): Revocation | undefined;
 }
 
 /** The registrations, and how they change at the word of the store or of the repository. */
 export interface RegistrationTable extends Registrations {
   /** It is in the store like this. */
-  remember(cluster: string, registration: Registration | undefined, revoked: number): void;
-  /** Certificates that were issued until now are void. */
-  revoke(cluster: string): void;
+  remember(cluster: string, registration: Registration | undefined, revocation: Revocation | undefined): void;
+  /** The registration of the name is over, and the certificates that were issued for it are void. */
+  end(cluster: string): void;
 }
 
 export function createRegistrations(deps: {
@@ -34,7 +35,7 @@ export function createRegistrations(deps: {
 }): RegistrationTable {
   const { records, clock, fleet } = deps;
   const known = new Map(records.registrations);
-  const revoked = new Map([...records.revocations].map(([cluster, { notBefore }]) => [cluster, notBefore]));
+  const revocations = new Map(records.revocations);
 
   const setRegistration = (cluster: string, registration: Registration | null): void => {
     if (registration === null) known.delete(cluster);
@@ -45,18 +46,22 @@ export function createRegistrations(deps: {
     registration: (cluster) => known.get(cluster),
     registrations: () => known.values(),
     setRegistration,
-    remember: (cluster, registration, notBefore) => {
+    remember: (cluster, registration, revocation) => {
       if (registration === undefined) known.delete(cluster);
       else known.set(cluster, registration);
-      if (notBefore <= (revoked.get(cluster) ?? 0)) return;
-      revoked.set(cluster, notBefore);
-      fleet.noted(recordKey.revocation(cluster), { notBefore });
+      if (revocation === undefined || !isLater(revocation, revocations.get(cluster))) return;
+      revocations.set(cluster, revocation);
+      fleet.noted(recordKey.revocation(cluster), { ...revocation });
     },
-    certificatesNotBefore: (cluster) => revoked.get(cluster) ?? 0,
-    revoke: (cluster) => {
-      const notBefore = clock.now();
-      revoked.set(cluster, notBefore);
-      fleet.put(recordKey.revocation(cluster), { notBefore });
+    revocation: (cluster) => revocations.get(cluster),
+    end: (cluster) => {
+      const ended = revocations.get(cluster)?.ended ?? 0;
+      // Every replica sees the end for itself, and may have heard of it before: it is counted once.
+      const { predecessors = ended } = known.get(cluster) ?? {};
+      const revocation = { notBefore: clock.now(), ended: Math.max(ended, predecessors + 1) };
+      setRegistration(cluster, null);
+      revocations.set(cluster, revocation);
+      fleet.put(recordKey.revocation(cluster), revocation);
     },
     nextPosition: (cluster) => {
       const registration = known.get(cluster);

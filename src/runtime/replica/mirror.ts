@@ -16,7 +16,9 @@ import {
   stageClusterMap,
 } from '../ledger/cluster-maps.ts';
 import { type Ledger, unseenAgent } from '../ledger/ledger.ts';
+import { recordShape } from '../ledger/record-shapes.ts';
 import { recordKey } from '../ledger/records.ts';
+import { isLater, type Revocation } from '../ledger/revocation.ts';
 import type { Loop } from '../loop.ts';
 import { atOneMoment, readMap } from '../stored/read-map.ts';
 import { changesBetween } from '../stored/stored-map.ts';
@@ -85,12 +87,11 @@ export function createMirror(deps: MirrorDeps): Mirror {
       isOlderCopy(before, found) && (writer === '' || writer === writers.get(cluster)),
     );
     const after = isOlder ? before : found;
-    const notBefore = objectOf((await readJson(store, recordKey.revocation(cluster))).value).notBefore;
+    const revocation = asRevocation((await readJson(store, recordKey.revocation(cluster))).value);
     // Its agent may have come here meanwhile.
     if (isOwn(cluster)) return;
-    const revoked = typeof notBefore === 'number' ? notBefore : 0;
-    const held = registration ?? registrationOfLost(deps, cluster, revoked);
-    const staged = { registration: held, presumed, revoked };
+    const held = registration ?? registrationOfLost(deps, cluster, revocation);
+    const staged = { registration: held, presumed, revocation };
     if (writer !== '') writers.set(cluster, writer);
     known.set(cluster, stage(deps, cluster, staged, before, after));
     const isLost =
@@ -207,10 +208,11 @@ async function read<Kind extends ClusterMapKind>(
 function registrationOfLost(
   { engine, ledger, loop }: MirrorDeps,
   cluster: string,
-  revoked: number,
+  revocation: Revocation | undefined,
 ): Registration | undefined {
   loop.settle();
-  const isOver = engine.clusters.get('', cluster) === undefined || revoked > ledger.certificatesNotBefore(cluster);
+  const isRevoked = revocation !== undefined && isLater(revocation, ledger.revocation(cluster));
+  const isOver = engine.clusters.get('', cluster) === undefined || isRevoked;
   return isOver ? undefined : ledger.registration(cluster);
 }
 
@@ -227,11 +229,11 @@ function stage(
   {
     registration,
     presumed,
-    revoked,
+    revocation,
   }: {
     readonly registration: Registration | undefined;
     readonly presumed: boolean;
-    readonly revoked: number;
+    readonly revocation: Revocation | undefined;
   },
   before: ClusterReadings,
   after: ClusterReadings,
@@ -243,7 +245,7 @@ function stage(
   const last = isOther ? onlyEntries(before) : before;
   const now = registration === undefined ? onlyEntries(after) : after;
   loop.transact(() => {
-    ledger.mirrorRegistration(cluster, registration, revoked);
+    ledger.mirrorRegistration(cluster, registration, revocation);
     stageAgent(deps, cluster, registration, presumed);
     const left = leaving(engine, cluster, after);
     if (left.length > 0) deps.left(cluster, left);
@@ -313,6 +315,10 @@ function leaving(engine: Engine, cluster: string, { entries }: ClusterReadings):
       ? [key as ObjectKey]
       : [],
   );
+}
+
+function asRevocation(value: unknown): Revocation | undefined {
+  return recordShape.revocation(value as never) ? (value as Revocation) : undefined;
 }
 
 function asRegistration(value: unknown): Registration | undefined {

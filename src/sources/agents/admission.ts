@@ -1,8 +1,9 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { AgentHello } from '../../model/agent.ts';
 import type { ClusterName, FleetName } from '../../model/ids.ts';
-import type { Admission, AgentCertificate, RegistrationRequest } from '../../relay/session.ts';
+import type { Admission, AgentCertificate, RegistrationAdmission, RegistrationRequest } from '../../relay/session.ts';
 import type { Ledger } from '../../runtime/ledger/ledger.ts';
+import { isVoid } from '../../runtime/ledger/revocation.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 
 /** What is asked of the server to judge who may speak for a cluster. */
@@ -44,8 +45,8 @@ export function judgeHello(
   return { type: 'admitted' };
 }
 
-/** Judges who may have a client certificate for a cluster. */
-export function judgeRegistration(request: RegistrationRequest, deps: AdmissionDeps): Admission {
+/** Judges who may have a client certificate for a cluster, and says which registration it is for. */
+export function judgeRegistration(request: RegistrationRequest, deps: AdmissionDeps): RegistrationAdmission {
   const { cluster, proof, certificate } = request;
   const trouble =
     judgeName(cluster, deps) ??
@@ -60,7 +61,12 @@ export function judgeRegistration(request: RegistrationRequest, deps: AdmissionD
       message: `the shared token enrols new names only, and ${cluster} belongs to a cluster already: give its agent the token of its own, which this prints: fleetrelay cluster token ${cluster}`,
     };
   }
-  return { type: 'admitted' };
+  return { type: 'admitted', registration: endedRegistrations(deps.ledger, cluster) };
+}
+
+/** How many registrations of the name are over: the number of the one that is, or is to be. */
+export function endedRegistrations(ledger: Pick<Ledger, 'revocation'>, cluster: string): number {
+  return ledger.revocation(cluster)?.ended ?? 0;
 }
 
 /** Is this the name of a cluster? */
@@ -88,7 +94,7 @@ function judgeCertificate(
   certificate: AgentCertificate | undefined,
   ledger: Ledger,
 ): Admission | undefined {
-  if (certificate === undefined || certificate.issuedAt >= ledger.certificatesNotBefore(cluster)) return undefined;
+  if (certificate === undefined || !isVoid(certificate, ledger.revocation(cluster))) return undefined;
   return {
     type: 'unproven',
     reason: 'CertificateRevoked',

@@ -10,7 +10,7 @@ import type { Presumption } from '../../runtime/ledger/presumption.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { Approvals } from '../../runtime/removals/approvals.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
-import { judgeHello, judgeRegistration } from './admission.ts';
+import { endedRegistrations, judgeHello, judgeRegistration } from './admission.ts';
 
 interface AgentSourceDeps {
   readonly fleet: FleetName;
@@ -109,7 +109,10 @@ function replacesAnother({ ledger }: AgentSourceDeps, { cluster, clusterId }: Ag
 function bind(deps: AgentSourceDeps, hello: AgentHello, holding: AgentHolding): void {
   const { ledger, approvals, presumption, clock } = deps;
   const before = ledger.registration(hello.cluster);
-  const known = before?.id === hello.clusterId ? before : newRegistration(hello.cluster, hello.clusterId);
+  const known =
+    before?.id === hello.clusterId
+      ? before
+      : newRegistration(hello.cluster, hello.clusterId, endedRegistrations(ledger, hello.cluster));
   if (replacesAnother(deps, hello)) {
     ledger.forgetCluster(hello.cluster);
     approvals.endAll(hello.cluster);

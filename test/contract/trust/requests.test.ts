@@ -132,9 +132,11 @@ describe.skipIf(noOpenssl)('a certificate request is refused', () => {
 describe.skipIf(noOpenssl)('a client certificate', () => {
   const now = Date.now();
 
-  async function issue(publicKey: Uint8Array, lifeMs = 60_000) {
+  async function issue(publicKey: Uint8Array, lifeMs = 60_000, registration?: number) {
     const authority = await createAuthority(now);
-    const order = { publicKey, commonName: CLIENT_COMMON_NAME, dnsName: EAST, uri: URI, validFrom: now - BACKDATE_MS };
+    const names = { commonName: CLIENT_COMMON_NAME, dnsName: EAST, uri: URI };
+    const numbered = registration === undefined ? {} : { registration };
+    const order = { publicKey, ...names, ...numbered, validFrom: now - BACKDATE_MS };
     return { authority, ...(await issueClientCertificate(authority, order, now + lifeMs)) };
   }
 
@@ -183,6 +185,17 @@ describe.skipIf(noOpenssl)('a client certificate', () => {
       issuedAt: Math.floor(now / 1000) * 1000,
       serial: new X509Certificate(certificate).serialNumber.toLowerCase(),
     });
+    expect(read).not.toHaveProperty('registration');
+  });
+
+  test.each([0, 7, 999_999_999])('says that it is for registration %i, in its subject', async (registration) => {
+    const { publicKey } = must(await readCertificateRequest(requestOf()));
+    const { certificate, authority } = await issue(publicKey, 60_000, registration);
+    const parsed = new X509Certificate(certificate);
+    expect(parsed.subject).toBe(`CN=fleetrelay-agent\nserialNumber=${registration}`);
+    expect(parsed.subjectAltName).toBe(`DNS:east, URI:${URI}`);
+    expect(parsed.verify(new X509Certificate(authority.ca).publicKey)).toBe(true);
+    expect(readPeerCertificate(parsed.raw)?.registration).toBe(registration);
   });
 });
 

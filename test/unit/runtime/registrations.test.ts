@@ -21,9 +21,9 @@ function ask(cluster: string, proof: RegistrationRequest['proof'], id = `id-${cl
 
 describe('who may have a certificate', () => {
   it('is a cluster that is declared, by its own token, again and again', () => {
-    expect(ask('east', 'token')).toEqual({ type: 'admitted' });
-    expect(ask('east', 'token')).toEqual({ type: 'admitted' });
-    expect(ask('east', 'certificate')).toEqual({ type: 'admitted' });
+    expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 0 });
+    expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 0 });
+    expect(ask('east', 'certificate')).toEqual({ type: 'admitted', registration: 0 });
   });
 
   it('is nobody of another id than the one that is bound, whatever it shows', () => {
@@ -40,8 +40,8 @@ describe('who may have a certificate', () => {
     world = await createFleetWorld();
     world.source.push(base);
     await world.settle();
-    expect(ask('east', 'shared', 'one-id')).toEqual({ type: 'admitted' });
-    expect(ask('east', 'shared', 'other-id')).toEqual({ type: 'admitted' });
+    expect(ask('east', 'shared', 'one-id')).toEqual({ type: 'admitted', registration: 0 });
+    expect(ask('east', 'shared', 'other-id')).toEqual({ type: 'admitted', registration: 0 });
     world.agent('east').connect();
     await world.settle();
     expect(ask('east', 'shared')).toMatchObject({ reason: 'SharedTokenBound' });
@@ -49,7 +49,7 @@ describe('who may have a certificate', () => {
 
   it('is another id by the shared token, and not the old one, when a person has released the name', async () => {
     await world.server.api.replaceCluster('east', 'test');
-    expect(ask('east', 'shared', 'another-id')).toEqual({ type: 'admitted' });
+    expect(ask('east', 'shared', 'another-id')).toEqual({ type: 'admitted', registration: 0 });
     expect(ask('east', 'token')).toMatchObject({ type: 'refused', reason: 'ClusterReplaced' });
   });
 

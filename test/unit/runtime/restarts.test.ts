@@ -270,13 +270,21 @@ describe('a cluster that is deregistered', () => {
       version: '',
       capabilities: [],
     };
-    const admit = (issuedAt: number) => listener?.admit(request as never, { issuedAt } as never);
+    const admit = (issuedAt: number, registration?: number) =>
+      listener?.admit(request as never, { issuedAt, registration } as never);
+    const number = { ...request, proof: 'token' };
+    expect(listener?.mayRegister(number as never)).toEqual({ type: 'admitted', registration: 1 });
+    expect(admit(world.clock.now(), 0)).toMatchObject({ type: 'unproven', reason: 'CertificateRevoked' });
+    expect(admit(world.clock.now() - 60_000, 1)?.type).toBe('admitted');
     expect(admit(world.clock.now() - 60_000)).toMatchObject({ type: 'unproven', reason: 'CertificateRevoked' });
     expect(admit(world.clock.now())?.type).toBe('admitted');
     const again = await restart(world);
     again.source.push(base);
     await again.settle();
     expect(again.agents.listener?.admit(request as never, { issuedAt: 1 } as never)?.type).toBe('unproven');
+    expect(again.agents.listener?.admit(request as never, { issuedAt: 1, registration: 1 } as never)?.type).toBe(
+      'admitted',
+    );
   });
 
   it('is so too if its declaration went while no server was there', async () => {
