@@ -22,10 +22,16 @@ export interface TurnDeps {
   readonly sources: readonly string[];
   /** Notes what other replicas and their agents have seen. */
   readonly hearOthers: () => void;
-  /** Reads the declarations as they were last read; the result stages them. Rejects if the store cannot be asked. */
+  /**
+   * Reads the declarations as they were last read; the result stages them with another admission, and that nothing may be
+   * removed in it yet: leave was given for the one before. Rejects if the store cannot be asked.
+   */
   readonly readDeclarations: () => Promise<() => void>;
-  /** Becomes the one that judges removals. Rejects if it cannot know what was held and approved. */
-  readonly beginJudging: () => Promise<void>;
+  /**
+   * Becomes the one that judges removals, if it has its turn still when what was held and approved is read. Rejects if that
+   * cannot be known.
+   */
+  readonly beginJudging: (hasTurn: () => boolean) => Promise<void>;
   /** It judges now, and `judges` says so. */
   readonly judgingBegan: () => void;
   readonly endJudging: () => void;
@@ -77,8 +83,9 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
     return true;
   };
   const judge = async (now: number): Promise<void> => {
-    await deps.beginJudging();
-    if (begun !== now || turn() !== now) return deps.endJudging();
+    const hasTurn = (): boolean => begun === now && turn() === now;
+    await deps.beginJudging(hasTurn);
+    if (!hasTurn()) return deps.endJudging();
     judging = true;
     deps.judgingBegan();
   };

@@ -24,12 +24,19 @@ export function createCandidacy(
 ): Candidacy {
   const listeners: (() => void)[] = [];
   let lastTerm = 0;
-  /** What this replica remembers of its own judging is out of date if another one has led since. */
+  let hasAnotherLed = false;
+  /**
+   * What this replica remembers of its own judging is out of date if another one has led since. The terms show it also if
+   * nobody was heard of; but a store that was lost may count them anew.
+   */
   const beginTerm = (): void => {
+    const leader = leadership.leader();
+    hasAnotherLed ||= leader !== undefined && leader !== id;
     const term = leadership.turn() === undefined ? undefined : deps.lease.fence()?.term;
-    if (term === undefined || term === lastTerm) return;
-    if (term !== lastTerm + 1) fleet.forget(isJudgement);
+    if (term === undefined || (term === lastTerm && !hasAnotherLed)) return;
+    if (term !== lastTerm + 1 || hasAnotherLed) fleet.forget(isJudgement);
     lastTerm = term;
+    hasAnotherLed = false;
   };
   const leadership = createLeadership(
     {

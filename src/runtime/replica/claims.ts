@@ -112,6 +112,8 @@ export function createClaims(deps: ClaimsDeps, id: string): Claims {
       sessions += 1;
       const claim = { replica: id, instance, session: `${id}/${sessions}`, admitted };
       own.set(cluster, { session, claim, version: undefined });
+      // Its claim takes the cluster as well, and what was to be written with that may be out of date by the next time.
+      state.takings.delete(cluster);
       wake(cluster);
     },
     disconnected: (session) => {

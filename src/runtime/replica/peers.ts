@@ -29,7 +29,7 @@ export interface Peers {
   alive(): readonly Peer[];
   isAlive(id: string): boolean;
   get(id: string): Peer | undefined;
-  /** Takes the own record away: the others need not wait until it is old. */
+  /** Says that it leaves: the others need not wait until its word is old. */
   stop(): Promise<void>;
 }
 
@@ -43,6 +43,8 @@ const PREFIX = 'replicas/';
 interface Seen {
   readonly peer: Peer;
   readonly version: string;
+  /** It has said that it leaves. */
+  readonly hasLeft: boolean;
   /** Monotonic, when it was first seen like this. */
   readonly at: number;
 }
@@ -66,24 +68,26 @@ export function createPeers(
   let beats = 0;
   let running: Promise<void> = Promise.resolve();
 
-  const say = async (): Promise<void> => {
+  const say = async (isLeaving = false): Promise<void> => {
     const { admitted, sources, ...word } = deps.own();
     beats += 1;
-    await store.write([jsonWrite(PREFIX + id, { ...word, sources, admitted: positionJson(admitted), beats })]);
+    const said = { ...word, sources, admitted: positionJson(admitted), beats, ...(isLeaving ? { left: true } : {}) };
+    await store.write([jsonWrite(PREFIX + id, said)]);
   };
   const look = async (): Promise<void> => {
     const now = clock.monotonic();
     const before = livingIds();
     const found = new Set<string>();
     for await (const { key, value, version } of store.list(PREFIX)) {
-      const peer = parsePeer(key.slice(PREFIX.length), parseJsonBytes(value));
+      const { hasLeft, ...peer } = parsePeer(key.slice(PREFIX.length), parseJsonBytes(value));
       if (peer.id === id) continue;
       found.add(peer.id);
-      if (seen.get(peer.id)?.version !== version) seen.set(peer.id, { peer, version, at: now });
+      if (seen.get(peer.id)?.version !== version) seen.set(peer.id, { peer, hasLeft, version, at: now });
       else if (now - (seen.get(peer.id)?.at ?? now) > FORGET_MS) await store.write([jsonWrite(key, null, version)]);
     }
-    for (const gone of seen.keys()) if (!found.has(gone)) seen.delete(gone);
     lookedAt = now;
+    // Its word is missing: the store has lost it, and the replica may be about to say it again.
+    for (const [peer, known] of seen) if (!found.has(peer) && !lives(known)) seen.delete(peer);
     const after = livingIds();
     deps.changed(before.symmetricDifference(after));
   };
@@ -96,8 +100,8 @@ export function createPeers(
     }
   };
   // While the store cannot be asked, nobody grows older.
-  function lives({ at }: Seen): boolean {
-    return lookedAt - at < SILENT_MS;
+  function lives({ at, hasLeft }: Seen): boolean {
+    return !hasLeft && lookedAt - at < SILENT_MS;
   }
   function livingIds(): ReadonlySet<string> {
     return new Set([...seen].filter(([, known]) => lives(known)).map(([peer]) => peer));
@@ -116,15 +120,16 @@ export function createPeers(
     stop: async () => {
       stopping.abort();
       await running;
-      await store.write([jsonWrite(PREFIX + id, null)]).catch(() => undefined);
+      await say(true).catch(() => undefined);
     },
   };
 }
 
-function parsePeer(id: string, value: unknown): Peer {
+function parsePeer(id: string, value: unknown): Peer & Pick<Seen, 'hasLeft'> {
   const word: JsonObject = isJsonObject(value as never) ? (value as JsonObject) : {};
   return {
     id,
+    hasLeft: word.left === true,
     address: textOf(word.address),
     version: textOf(word.version),
     engine: typeof word.engine === 'number' ? word.engine : 0,

@@ -31,7 +31,7 @@ export function createProbes(
   /** By cluster: the claim that was asked about, when, and what was said. */
   const asked = new Map<string, { readonly session: string; readonly at: number; isAlive: boolean }>();
   const questions = new Map<string, Claim>();
-  const due = new Set<string>();
+  const due = new Map<string, true>();
 
   const answer = async (cluster: string): Promise<void> => {
     const { value, version } = await readJson(store, PREFIX + cluster);
@@ -47,14 +47,8 @@ export function createProbes(
     } else connected.close('drain', 'PeerSilent', 'it answered no ping');
   };
   const chore = createChore(deps, 'asking whether an agent lives', async () => {
-    for (const [cluster, { session }] of questions) {
-      await store.write([jsonWrite(PREFIX + cluster, { by: id, session })]);
-      questions.delete(cluster);
-    }
-    for (const cluster of due) {
-      await answer(cluster);
-      due.delete(cluster);
-    }
+    await drain(questions, ([cluster, { session }]) => store.write([jsonWrite(PREFIX + cluster, { by: id, session })]));
+    await drain(due, ([cluster]) => answer(cluster));
     return false;
   });
 
@@ -70,9 +64,25 @@ export function createProbes(
       return 'asked';
     },
     wake: (cluster) => {
-      due.add(cluster);
+      due.set(cluster, true);
       chore.wake();
     },
     stop: chore.stop,
   };
+}
+
+/** What is put to the map again while it is worked on is worked on again; what fails is put back. */
+async function drain<Value>(
+  entries: Map<string, Value>,
+  work: (entry: readonly [string, Value]) => Promise<unknown>,
+): Promise<void> {
+  for (const [key, value] of entries) {
+    entries.delete(key);
+    try {
+      await work([key, value]);
+    } catch (error) {
+      if (!entries.has(key)) entries.set(key, value);
+      throw error;
+    }
+  }
 }

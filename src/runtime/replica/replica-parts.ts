@@ -200,20 +200,28 @@ function aboutClaims({ journal, ledger, loop }: ReplicaDeps, parts: () => Parts)
 }
 
 function aboutTurns(deps: ReplicaDeps, parts: () => Parts) {
-  const { counter, engine, loop, sessions, sources, shared, judgement } = deps;
+  const { counter, loop, sessions, sources, shared, judgement } = deps;
   return {
     hearOthers: (): void => {
       const { peers, claims } = parts();
       const seen = [...peers.alive(), ...claims.others().values(), ...sessions.values()];
       for (const { admitted } of seen) if (admitted !== undefined) counter.seen(admitted);
     },
-    readDeclarations: judgement.declarations,
-    beginJudging: async (): Promise<void> => {
-      await parts().verdicts.begin();
+    readDeclarations: async (): Promise<() => void> => {
+      const stage = await judgement.declarations();
+      return () => {
+        stage();
+        parts().verdicts.stageNone();
+      };
+    },
+    beginJudging: async (hasTurn: () => boolean): Promise<void> => {
+      const { verdicts } = parts();
+      await verdicts.begin();
       const stage = await judgement.load();
+      if (!hasTurn()) return;
       loop.transact(() => {
         stage();
-        for (const cluster of [...engine.inputs.clearances.partitions()]) engine.inputs.clearances.drop(cluster);
+        verdicts.stageNone();
       });
       setRole(deps, 'judge');
     },

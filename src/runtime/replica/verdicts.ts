@@ -21,6 +21,8 @@ export interface Verdicts {
   write(writer: RecordWriter): void;
   /** A turn begins: what earlier leaders have written is not the word of this one. Rejects if the store cannot be asked. */
   begin(): Promise<void>;
+  /** Within a transaction: nothing may be removed at the word of a leader, until it has been read anew. */
+  stageNone(): void;
   /** At a replica that does not judge: the store has changed there, or what it is compared with has. */
   wake(cluster: string): void;
   stop(): Promise<void>;
@@ -95,6 +97,10 @@ export function createVerdicts(deps: {
     begin: async () => {
       written.clear();
       for await (const { key } of store.list(PREFIX)) written.set(key.slice(PREFIX.length), 'of an earlier leader');
+    },
+    stageNone: () => {
+      const { clearances } = engine.inputs;
+      for (const cluster of [...clearances.partitions()]) clearances.drop(cluster);
     },
     wake: (cluster) => {
       due.add(cluster);
