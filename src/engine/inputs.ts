@@ -7,6 +7,7 @@ import type {
   LastReadPlacement,
   LastReadPolicy,
   LedgerEntry,
+  Rivals,
 } from '../model/ledger.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
 import type { Graph, Input } from './collections/types.ts';
@@ -89,6 +90,8 @@ export interface EngineInputs {
   readonly results: Input<ObjectResult>;
   /** Ledger: by cluster and object key. */
   readonly ledger: Input<LedgerEntry>;
+  /** Ledger: by cluster and object key. */
+  readonly rivals: Input<Rivals>;
   /** Ledger: by cluster name, in the empty partition. */
   readonly lastReadClusters: Input<LastReadCluster>;
   /** Ledger: by Placement name, in the empty partition. */
@@ -121,6 +124,7 @@ export function declareInputs(graph: Graph): EngineInputs {
     kinds: graph.input<KindState>('kinds'),
     results: graph.input<ObjectResult>('results'),
     ledger: graph.input<LedgerEntry>('ledger'),
+    rivals: graph.input<Rivals>('rivals'),
     lastReadClusters: graph.input<LastReadCluster>('lastReadClusters'),
     lastReadPlacements: graph.input<LastReadPlacement>('lastReadPlacements'),
     lastReadMirrors: graph.input<LastReadMirror>('lastReadMirrors'),

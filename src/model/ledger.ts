@@ -16,6 +16,12 @@ export interface LedgerEntry extends ObjectMeta {
   readonly serves?: string;
 }
 
+/**
+ * Who else wants a key, and what that could have been computed from, as far as its entry does not say so: its agent has not
+ * been told yet, or has forgotten. Whoever is named has not been read without it since.
+ */
+export type Rivals = ObjectMeta;
+
 /** A cluster name and the cluster id that it belongs to. */
 export interface Registration {
   readonly cluster: ClusterName;

@@ -18,6 +18,7 @@ import { createDeclarationKeeper } from '../../runtime/ledger/declaration-keeper
 import { createHoldKeeper } from '../../runtime/ledger/hold-keeper.ts';
 import { createPresumption } from '../../runtime/ledger/presumption.ts';
 import { createRegistrationKeeper } from '../../runtime/ledger/registration-keeper.ts';
+import { createRivalKeeper } from '../../runtime/ledger/rival-keeper.ts';
 import { createLoop } from '../../runtime/loop.ts';
 import { createApprovalFiles } from '../../runtime/removals/approval-files.ts';
 import { createHeldSets } from '../../runtime/removals/held-sets.ts';
@@ -169,6 +170,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   const windows = countedWhileLeading(parts.windows, replica);
   const { mayStart, knowsAll } = replica;
   loop.addBookkeeper(createDeclarationKeeper(engine, records));
+  loop.addBookkeeper(createRivalKeeper(engine, records));
   const heldSets = createHeldSets(parts);
   loop.addBookkeeper(createApprovalFiles({ ...parts, journal: records, heldSets }));
   loop.addBookkeeper(createHoldKeeper(engine, records, approvals));

@@ -13,6 +13,7 @@ import {
   readRecords,
   recordKey,
 } from '../../runtime/ledger/records.ts';
+import { joinRivals } from '../../runtime/ledger/rival-keeper.ts';
 import { warnOfVanishedSources } from '../../runtime/ledger/vanished-sources.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import { type Approvals, createApprovals } from '../../runtime/removals/approvals.ts';
@@ -155,6 +156,11 @@ function createJudgement(
       return () => {
         approvals.load(records.approvals);
         windows.load(records.windows);
+        for (const [cluster, rivals] of records.rivals) {
+          for (const [key, others] of rivals) {
+            engine.inputs.rivals.set(cluster, key, joinRivals(engine.inputs.rivals.get(cluster, key), others));
+          }
+        }
         for (const [name, verdict] of records.approvalVerdicts) {
           fleet.noted(recordKey.approvalVerdict(name), verdict);
           approvalVerdicts.set('', name, verdict);

@@ -1,7 +1,7 @@
 import type { KindState, LiveObject } from '../../model/agent.ts';
 import type { Digest } from '../../model/ids.ts';
-import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
-import type { LedgerEntry } from '../../model/ledger.ts';
+import { compareText, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import type { LedgerEntry, Rivals } from '../../model/ledger.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
@@ -18,6 +18,7 @@ import { sameMeta } from './same-meta.ts';
 interface DecisionInputs {
   readonly candidates: Collection<readonly Contribution<Candidate>[]>;
   readonly ledger: Collection<LedgerEntry>;
+  readonly rivals: Collection<Rivals>;
   readonly clusters: Collection<ClusterValue>;
   readonly sources: Collection<SourceValue>;
   readonly proofs: Collection<SourceProof>;
@@ -34,14 +35,14 @@ interface DecisionInputs {
  * what is decided here is judged as a whole; what a decision could have been computed from is its `scope`.
  */
 export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<Decision> {
-  const { candidates, ledger, clusters, sources, proofs, doubts, documentsByFile, safeMode, snapshots, kinds, live } =
-    inputs;
+  const { candidates, ledger, rivals, clusters, sources, proofs, doubts, documentsByFile } = inputs;
+  const { safeMode, snapshots, kinds, live } = inputs;
   return graph.join<readonly Contribution<Candidate>[], LedgerEntry, Decision>({
     name: 'decisions',
     left: candidates,
     right: ledger,
     reads: [
-      ...[clusters, sources, proofs, doubts, documentsByFile],
+      ...[rivals, clusters, sources, proofs, doubts, documentsByFile],
       ...[safeMode.mode, safeMode.unseen, safeMode.bySnapshot, snapshots, kinds, live],
     ],
     seesAll: true,
@@ -70,7 +71,7 @@ function decide(
   read: Reader,
   inputs: DecisionInputs,
 ): Decision | undefined {
-  const { proofs, doubts, documentsByFile } = inputs;
+  const { proofs, doubts } = inputs;
   const proves = (origin: Origin): SourceProof => proofOf(read, proofs, doubts, origin.source);
   const standing = electCandidate(read, inputs, contributions, entry);
   if (standing.type === 'won') {
@@ -82,9 +83,7 @@ function decide(
   }
   if (entry === undefined) return undefined;
   if (standing.type === 'contested') return keep(entry, contested);
-  // Still declared, and yet nothing gives it: a rule that placed it is gone, and any source may have declared that.
-  const placedBefore = entry.origins.some((origin) => declares(read, documentsByFile, origin, key));
-  return unwanted(entry, proves, placedBefore && anyDoubt(read, doubts));
+  return unwanted({ cluster, key }, entry, proves, read, inputs);
 }
 
 /** Lets a change pass only while all that it could have been computed from is seen. */
@@ -120,12 +119,30 @@ function wanted(candidate: Candidate, entry: LedgerEntry | undefined, origins: r
   return { type: 'object', value: candidate.value, digest: candidate.digest, origins, scope: candidate.scope };
 }
 
-/** Nothing gives this key: it goes if everything that it came from proves that, and stays as it is otherwise. */
-function unwanted(entry: LedgerEntry, proves: (origin: Origin) => SourceProof, isRuleInDoubt: boolean): Decision {
+/**
+ * Nothing gives this key: it goes if everything that it came from, and whoever has wanted it since, proves that; it stays
+ * as it is otherwise.
+ */
+function unwanted(
+  { cluster, key }: { readonly cluster: string; readonly key: ObjectKey },
+  entry: LedgerEntry,
+  proves: (origin: Origin) => SourceProof,
+  read: Reader,
+  { doubts, documentsByFile, rivals }: DecisionInputs,
+): Decision {
   if (entry.phase === 'removing') return { type: 'removing', ...metaOf(entry) };
-  const doubtful = entry.origins.find((origin) => !provesAbsence(proves(origin)));
+  const isDoubtful = (origin: Origin): boolean => !provesAbsence(proves(origin));
+  // Rivals are read last: most keys that are kept need not ask for them.
+  const own = entry.origins.find(isDoubtful);
+  const others = own === undefined ? read.get(rivals, cluster, key) : undefined;
+  const doubtful = own ?? others?.origins.find(isDoubtful);
   if (doubtful !== undefined) return keep(entry, whyDoubtful(doubtful, proves(doubtful)));
-  return isRuleInDoubt ? keep(entry, ruleInDoubt) : { type: 'remove', ...metaOf(entry) };
+  // Still declared, and yet nothing gives it: a rule that placed it is gone, and any source may have declared that.
+  const wanting = [...entry.origins, ...(others?.origins ?? [])];
+  const placedBefore = wanting.some((origin) => declares(read, documentsByFile, origin, key));
+  if (placedBefore && anyDoubt(read, doubts)) return keep(entry, ruleInDoubt);
+  const scope = others === undefined ? entry.scope : [...new Set([...entry.scope, ...others.scope])].sort(compareText);
+  return { type: 'remove', ...metaOf(entry), scope };
 }
 
 const ruleInDoubt: Hold = {

@@ -208,6 +208,9 @@ function noteRecords({ fleet, records }: LedgerDeps): void {
   for (const [name, record] of records.clusters) fleet.noted(recordKey.cluster(name), record);
   for (const [name, record] of records.placements) fleet.noted(recordKey.placement(name), record);
   for (const [name, record] of records.mirrors) fleet.noted(recordKey.mirror(name), record);
+  for (const [cluster, rivals] of records.rivals) {
+    for (const [key, record] of rivals) fleet.noted(recordKey.rivals(cluster, key), record);
+  }
   for (const [name, record] of records.approvalVerdicts) fleet.noted(recordKey.approvalVerdict(name), record);
   for (const [name, record] of records.revocations) fleet.noted(recordKey.revocation(name), record);
 }
@@ -224,6 +227,9 @@ function stageRecords({ engine, records, clock }: LedgerDeps): void {
   }
   for (const [name, verdict] of records.approvalVerdicts) inputs.approvalVerdicts.set('', name, verdict);
   for (const [name, lastRead] of records.mirrors) inputs.lastReadMirrors.set('', name, lastRead);
+  for (const [cluster, rivals] of records.rivals) {
+    for (const [key, record] of rivals) inputs.rivals.set(cluster, key, record);
+  }
   for (const each of [records.earlier.clusters, records.clusters]) {
     for (const [cluster, lastRead] of each) inputs.lastReadClusters.set('', cluster, lastRead);
   }

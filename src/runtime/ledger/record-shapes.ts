@@ -22,6 +22,12 @@ export const recordShape = {
     const { source, path } = objectOf(origin);
     return isJsonObject(value) && isText(source) && isText(path);
   },
+  meta: (json) => {
+    const { origins, scope } = objectOf(json);
+    const areOrigins =
+      Array.isArray(origins) && origins.every((each) => isText(objectOf(each).source) && isText(objectOf(each).path));
+    return areOrigins && Array.isArray(scope) && scope.every(isText);
+  },
   presumption: (json) => isTime(objectOf(json).epoch),
   revocation: (json) => {
     const { notBefore, ended } = objectOf(json);

@@ -8,6 +8,7 @@ import type {
   LastReadPolicy,
   LedgerEntry,
   Registration,
+  Rivals,
 } from '../../model/ledger.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
@@ -37,6 +38,7 @@ export const recordKey = {
   cluster: (cluster: string) => `declared/clusters/${cluster}`,
   placement: (name: string) => `declared/placements/${name}`,
   mirror: (name: string) => `declared/mirrors/${name}`,
+  rivals: (cluster: string, key: string) => `rivals/${cluster}/${key}`,
   presumption: 'presumption',
   presumed: (cluster: string) => `presumed/${cluster}`,
   revocation: (cluster: string) => `revocations/${cluster}`,
@@ -81,6 +83,7 @@ export interface LedgerRecords {
   readonly clusters: ReadonlyMap<string, LastReadCluster>;
   readonly placements: ReadonlyMap<string, LastReadPlacement>;
   readonly mirrors: ReadonlyMap<string, LastReadMirror>;
+  readonly rivals: ReadonlyMap<string, ReadonlyMap<string, Rivals>>;
   readonly presumption: PresumptionRecord | undefined;
   /** Clusters that were warm before the store was lost, as far as is known. */
   readonly presumed: ReadonlyMap<string, unknown>;
@@ -134,6 +137,7 @@ export async function readRecords(store: SnapshotStore, log: Log): Promise<Ledge
     clusters: await read.flat<LastReadCluster>(recordKey.cluster(''), recordShape.lastRead),
     placements: await read.flat<LastReadPlacement>(recordKey.placement(''), recordShape.lastRead),
     mirrors: await read.flat<LastReadMirror>(recordKey.mirror(''), recordShape.lastRead),
+    rivals: await read.nested<Rivals>('rivals/', recordShape.meta),
     presumption: await read.one<PresumptionRecord>(recordKey.presumption, recordShape.presumption),
     presumed: await read.flat<unknown>(recordKey.presumed(''), recordShape.any),
     revocations: await read.flat<Revocation>(recordKey.revocation(''), recordShape.revocation),
@@ -150,9 +154,10 @@ export async function readRecords(store: SnapshotStore, log: Log): Promise<Ledge
 export async function readJudgements(
   store: SnapshotStore,
   log: Log,
-): Promise<Pick<LedgerRecords, 'held' | 'approvals' | 'windows' | 'approvalVerdicts'>> {
+): Promise<Pick<LedgerRecords, 'rivals' | 'held' | 'approvals' | 'windows' | 'approvalVerdicts'>> {
   const read = createReader(store, log);
   return {
+    rivals: await read.nested<Rivals>('rivals/', recordShape.meta),
     held: await readHeld(read),
     approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
     windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
