@@ -51,6 +51,10 @@ export interface FleetView {
   readonly fleet: string;
   readonly version: string;
   readonly ready: boolean;
+  /** Why it is not ready; absent: it is, or the server does not say. */
+  readonly notReady?: readonly string[];
+  /** URL of this server's listener for health and metrics, as it is bound; absent: not open yet, or the server does not say. */
+  readonly metricsAddress?: string;
   /** One line: "applied by 2 of 3 clusters; waiting for west: disconnected since 10:42:07Z". */
   readonly summary: string;
   readonly sources: readonly SourceView[];

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import type { DebugPiece } from '../../compose/debug/piece.ts';
-import type { JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import { collected, wholeNumber } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
-import { type ApiOptions, connect, withApiOptions } from '../client.ts';
+import { type ApiOptions, connect, serverOf, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type KubeFlags, kubeTarget, withKubeOptions } from '../kube-options.ts';
+import { type MetricsPlace, placeOfMetrics } from '../metrics-place.ts';
 import { type OutputFormat, outputOption, print, printable } from '../output.ts';
 import { runIo } from '../run-root.ts';
 import { styled } from '../style.ts';
@@ -21,7 +22,8 @@ interface Flags extends ApiOptions, KubeFlags {
   readonly output: OutputFormat;
 }
 
-const DEFAULT_METRICS = 'http://127.0.0.1:9981';
+/** The server's account of itself in the archive. */
+const STATUS = 'server/status.json';
 
 const EXAMPLES = examples([
   ['fleetrelay debug snapshot', 'what the server knows, into fleetrelay-debug-TIME.tar.gz'],
@@ -44,7 +46,7 @@ export function debugCommand(context: CliContext): Command {
     .option('--config <file>', 'RelayConfig of the server')
     .option(
       '--metrics <url>',
-      `health and metrics address of the server (environment: FLEETRELAY_METRICS; default: ${DEFAULT_METRICS})`,
+      'health and metrics address of the server (environment: FLEETRELAY_METRICS; default: where the server says)',
     )
     .option('--agent-health <url>', 'health address of an agent; may be repeated', collected, [])
     .option('--tail <lines>', 'lines of each log', wholeNumber(1, 100_000), 2_000)
@@ -60,11 +62,13 @@ async function takeSnapshot(context: CliContext, flags: Flags): Promise<void> {
   const kube = kubeTarget(flags);
   const time = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const { config } = flags;
+  const server = flags.server ? await serverPieces(context, flags) : [];
+  const metrics = flags.server ? metricsPlace(context, flags, server) : undefined;
   const manifest = await context.roots.debugSnapshot(
     {
       destination: flags.file ?? `fleetrelay-debug-${time}.tar.gz`,
-      server: flags.server ? await serverPieces(context, flags) : [],
-      serverMetrics: flags.server ? (flags.metrics ?? context.env.FLEETRELAY_METRICS ?? DEFAULT_METRICS) : null,
+      server: metrics?.type === 'outOfReach' ? [...server, ...missingMetrics(metrics.why)] : server,
+      serverMetrics: metrics?.type === 'url' ? metrics.url : null,
       agentHealth: flags.agentHealth,
       logLines: flags.tail,
       ...(config === undefined ? {} : { configFile: config }),
@@ -100,6 +104,20 @@ async function serverPieces(context: CliContext, flags: Flags): Promise<readonly
     json('removals', () => client.removals()),
     json('diagnostics', () => client.diagnostics()),
   ]);
+}
+
+/** As the caller says, else as the status of the server does. */
+function metricsPlace(context: CliContext, flags: Flags, server: readonly DebugPiece[]): MetricsPlace {
+  const told = flags.metrics ?? context.env.FLEETRELAY_METRICS;
+  if (told !== undefined) return { type: 'url', url: told };
+  const status = server.find(({ path }) => path === STATUS);
+  const value = status?.type === 'json' ? status.value : undefined;
+  const address = isJsonObject(value) ? value.metricsAddress : undefined;
+  return placeOfMetrics(typeof address === 'string' ? address : undefined, serverOf(context, flags));
+}
+
+function missingMetrics(why: string): readonly DebugPiece[] {
+  return ['server/readyz.txt', 'server/metrics.txt'].map((path) => ({ path, type: 'missing', why }));
 }
 
 function missing(path: string, error: unknown): DebugPiece {

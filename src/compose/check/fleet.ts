@@ -41,7 +41,7 @@ const noClusters: Finding = {
 };
 
 function serverFindings(
-  { fleet, ready, version }: FleetView,
+  { fleet, ready, version, notReady, metricsAddress }: FleetView,
   command: { readonly version: string; readonly api: string },
 ): readonly Finding[] {
   const at = { area: 'server', where: command.api } as const;
@@ -53,8 +53,8 @@ function serverFindings(
           ...at,
           severity: 'error',
           reason: 'ServerNotReady',
-          what: 'it is not ready: a source has not been read yet, or the store cannot be written',
-          fix: 'see the sources here, and the log of the server; /readyz names the reasons',
+          what: `it is not ready: ${notReady?.join('; ') ?? 'a source has not been read yet, or the store cannot be written'}`,
+          fix: `see the sources here, and the log of the server; ${metricsAddress ?? ''}/readyz names the reasons`,
         },
     ...(sameMinor(version, command.version)
       ? []

@@ -8,6 +8,7 @@ import type { Log } from '../../ports/log.ts';
 import { createHttpServer, type HttpServer, type HttpServerDeps, type HttpTls } from '../../server/http-server.ts';
 import { displayAddress, isLoopback, type ListenAddress } from '../../server/listen-address.ts';
 import type { Person } from '../../server/people.ts';
+import { withOwnHealth } from './own-health.ts';
 import { type ProcessDeps, readSecret } from './sources.ts';
 
 /** The ports for people and programs. */
@@ -23,7 +24,9 @@ type Shown = Required<Pick<HttpServerDeps, 'api' | 'hooks' | 'health' | 'metrics
 /** Makes both ports, reading what they need; rejects with a text for people. */
 export async function openListeners(config: RelayConfig, shown: Shown, deps: ProcessDeps): Promise<Listeners> {
   const { http, metrics, dataDirectory } = config;
-  const { health, metrics: text, api, hooks } = shown;
+  const { health, metrics: text, hooks } = shown;
+  let metricsAddress: string | undefined;
+  const api = withOwnHealth(shown.api, { address: () => metricsAddress, notReady: () => health.ready().reasons });
   const people = await readPeople(http, deps.env);
   const tls = http.tls === undefined ? undefined : await readTls(http.tls);
   const audit = createAuditFile(config.audit.file ?? join(dataDirectory, 'audit.log'));
@@ -37,8 +40,9 @@ export async function openListeners(config: RelayConfig, shown: Shown, deps: Pro
     start: async () => {
       const bound = await forPeople.start().catch(cannotListen('HTTP', http.listen, '--http'));
       const beside = await forPrograms.start().catch(cannotListen('health and metrics', metrics.listen, '--metrics'));
+      metricsAddress = `http://${displayAddress(beside)}`;
       const scheme = tls === undefined ? 'http' : 'https';
-      return { http: `${scheme}://${displayAddress(bound)}`, metrics: `http://${displayAddress(beside)}` };
+      return { http: `${scheme}://${displayAddress(bound)}`, metrics: metricsAddress };
     },
     stop: async () => {
       stopRenewing();

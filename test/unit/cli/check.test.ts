@@ -66,6 +66,12 @@ describe('what is wrong is named with a way out:', () => {
   });
   const cases: readonly (readonly [name: string, fleet: FleetView, reason: string, fix: RegExp])[] = [
     ['not ready', { ...well, ready: false }, 'ServerNotReady', /readyz/],
+    [
+      'not ready, and where that can be asked',
+      { ...well, ready: false, notReady: ['r'], metricsAddress: 'http://127.0.0.1:9983' },
+      'ServerNotReady',
+      / http:\/\/127\.0\.0\.1:9983\/readyz /,
+    ],
     ['another version', { ...well, version: '0.9.0' }, 'VersionSkew', /minor version/],
     ['no clusters', { ...well, clusters: [] }, 'NoClusters', /cluster register/],
     [

@@ -8,6 +8,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { redacted, withoutSecrets } from '../../../src/compose/debug/redact.ts';
 import { takeDebugSnapshot } from '../../../src/compose/debug/snapshot.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
+import { recordingRoots, runCli } from '../../support/cli.ts';
+import { runServer } from '../../support/running-server.ts';
+import { fakeApi, fleetView } from '../../support/server-api.ts';
 
 const PLANTED = 'sesame-1234567890';
 const SECRET_DIGEST = 'd'.repeat(64);
@@ -162,5 +165,27 @@ describe('a snapshot', () => {
     );
     expect(readFileSync(join(destination, 'server/secret.json'), 'utf8')).toContain('[redacted]');
     expect(statSync(join(destination, 'manifest.json')).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('the command asks for health and metrics', () => {
+  const metricsAddress = 'http://127.0.0.1:9983';
+  const said = fleetView({ metricsAddress });
+
+  test.each([
+    ['where the server says', said, [], {}, metricsAddress],
+    ['where the caller says', said, ['--metrics', 'http://h:1'], {}, 'http://h:1'],
+    ['where the environment says', said, [], { FLEETRELAY_METRICS: 'http://h:2' }, 'http://h:2'],
+    ['at the usual port of a server that does not say', fleetView(), [], {}, 'http://127.0.0.1:9981'],
+  ])('%s', async (_where, fleet, args, env, serverMetrics) => {
+    const roots = recordingRoots();
+    const server = await runServer({ api: fakeApi(fleet) });
+    try {
+      const { code } = await runCli(['debug', 'snapshot', '--api', server.url, ...args], { roots, env });
+      expect(code).toBe(0);
+      expect(roots.calls).toMatchObject([['debugSnapshot', { serverMetrics }]]);
+    } finally {
+      await server.stop();
+    }
   });
 });
