@@ -8,6 +8,10 @@ export default defineConfig({
           name: 'unit',
           include: ['test/{unit,laws,golden}/**/*.test.ts'],
           isolate: false,
+          // Bounds of what never ends, not of what is slow.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
           // The groups run one after the other: the processes of the second need the machine for themselves.
           sequence: { groupOrder: 0 },
         },
@@ -18,8 +22,10 @@ export default defineConfig({
           include: ['test/{contract,e2e,sim,static}/**/*.test.ts'],
           pool: 'forks',
           sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // Above what `until` waits for, so that a test says what did not happen.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          expect: { poll: { timeout: 60_000 } },
           maxWorkers: 2,
         },
       },

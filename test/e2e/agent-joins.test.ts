@@ -15,9 +15,7 @@ const files = {
 };
 const PLACE = 'Widget.example.org//w';
 
-test('without TLS and token: kinds as they are written, stamped with the fleet, and no other fleet may change them', {
-  timeout: 60_000,
-}, async () => {
+test('without TLS and token: kinds as they are written, stamped with the fleet, and no other fleet may change them', async () => {
   const ours = await startFleet(files, { serve: ['--insecure'] });
   const theirs = await startFleet(
     { ...files, 'clusters/east/widget.yaml': files['clusters/east/widget.yaml'].replace('size: 1', 'size: 2') },

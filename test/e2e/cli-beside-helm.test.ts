@@ -41,7 +41,7 @@ describe.skipIf(noKubernetes || noHelm)('the command line beside an agent that H
 function run(args: readonly string[]): Promise<{ readonly code: unknown; readonly err: string }> {
   const program = join(PROJECT, 'bin', 'fleetrelay.cjs');
   return new Promise((resolve) => {
-    execFile(process.execPath, [program, ...args], { timeout: 60_000 }, (error, _out, err) => {
+    execFile(process.execPath, [program, ...args], { timeout: 120_000 }, (error, _out, err) => {
       resolve({ code: error?.code ?? 0, err });
     });
   });

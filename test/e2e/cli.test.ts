@@ -15,7 +15,7 @@ interface Ended {
 
 function run(args: readonly string[], env: Record<string, string> = {}, node = process.execPath): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [bin, ...args], { env: { ...process.env, ...env }, timeout: 30_000 });
+    const child = spawn(node, [bin, ...args], { env: { ...process.env, ...env }, timeout: 120_000 });
     let [out, err] = ['', ''];
     child.stdout.on('data', (text: Buffer) => {
       out += text.toString();
@@ -55,7 +55,7 @@ async function oldNode(): Promise<string | undefined> {
   for (const path of (process.env.PATH ?? '').split(':').filter((folder) => !folder.includes('node_modules'))) {
     const node = join(path, 'node');
     const version = await new Promise<string>((resolve) => {
-      const child = spawn(node, ['-p', 'process.versions.node'], { timeout: 10_000 });
+      const child = spawn(node, ['-p', 'process.versions.node'], { timeout: 120_000 });
       let text = '';
       child.stdout?.on('data', (more: Buffer) => {
         text += more.toString();

@@ -75,28 +75,21 @@ async function followInvitation(args: readonly string[], demoEnv: NodeJS.Process
   expect([child.exitCode, existsSync(folder)]).toEqual([0, false]);
 }
 
-test(
-  'each command that the demo suggests does what it promises, and a closed terminal leaves nothing behind',
-  () => followInvitation([], env),
-  120_000,
-);
+test('each command that the demo suggests does what it promises, and a closed terminal leaves nothing behind', () =>
+  followInvitation([], env));
 
 // The home of the person that runs this: what was built for them is there.
-test.skipIf(noKubernetes)('so it does on Kubernetes', () => followInvitation(['--kubernetes'], process.env), 180_000);
+test.skipIf(noKubernetes)('so it does on Kubernetes', () => followInvitation(['--kubernetes'], process.env));
 
-test.skipIf(noKubernetes)(
-  'the whole story really happens on Kubernetes, by what is shipped',
-  async () => {
-    const { program, remove } = await installBundle();
-    try {
-      const said = await type(`${process.execPath} ${program} demo --once --kubernetes -o json`, 0, process.env);
-      expect(JSON.parse(said)).toMatchObject({ ok: true });
-    } finally {
-      await remove();
-    }
-  },
-  180_000,
-);
+test.skipIf(noKubernetes)('the whole story really happens on Kubernetes, by what is shipped', async () => {
+  const { program, remove } = await installBundle();
+  try {
+    const said = await type(`${process.execPath} ${program} demo --once --kubernetes -o json`, 0, process.env);
+    expect(JSON.parse(said)).toMatchObject({ ok: true });
+  } finally {
+    await remove();
+  }
+});
 
 test('without the programs of Kubernetes it says how to get them', async () => {
   const nowhere = { ...env, KUBEBUILDER_ASSETS: join(home, 'nowhere') };
@@ -120,4 +113,4 @@ test('a demo that is stopped before its fleet is up invites to nothing, and leav
   await until('the demo has ended', () => child.exitCode !== null || child.signalCode !== null, 60_000);
   expect(said).not.toContain('The fleet runs');
   expect([child.exitCode, readdirSync(home).filter((name) => name.startsWith('fleetrelay-demo-'))]).toEqual([0, []]);
-}, 90_000);
+});

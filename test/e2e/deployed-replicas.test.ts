@@ -10,11 +10,12 @@ import { REPLICATED } from '../contract/deploy/releases.ts';
 import { type Manifest, noHelm, noKubectl, renderChart } from '../contract/deploy/rendering.ts';
 import { type DeployedServer, deployedServer } from '../support/deployed-servers.ts';
 import { PROGRAM, runCli, until } from '../support/fleet-processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { createGitSandbox, type GitSandbox } from '../support/git-sandbox.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
 import { clusterYaml, configMapYaml, policyYaml } from '../support/manifests.ts';
-import { freePort, noRedis, type RedisProcess, startRedis } from '../support/redis.ts';
+import { noRedis, type RedisProcess, startRedis } from '../support/redis.ts';
 import { createTestAuthority, DAY_MS, type TestAuthority } from '../support/test-authority.ts';
 
 const LONG_MS = 120_000;
@@ -146,35 +147,31 @@ describe.skipIf(noRedis || noHelm)('two servers as the chart deploys them, with 
   const operate = ({ http }: DeployedServer, ...args: string[]) =>
     runCli([...args, '--api', http, '--api-token-file', join(sandbox.path, 'api-token')]);
 
-  test(
-    'one leads, an agent is served by the other, commands find the leader, and who is left goes on',
-    async () => {
-      await deploy('store');
-      const { leader, follower } = await inTurn();
-      startAgent(follower);
-      await holds('one');
+  test('one leads, an agent is served by the other, commands find the leader, and who is left goes on', async () => {
+    await deploy('store');
+    const { leader, follower } = await inTurn();
+    startAgent(follower);
+    await holds('one');
 
-      // What only the leader may do, asked of the other: it names the leader as the chart lets it advertise itself.
-      await operate(follower, 'cluster', 'suspend', 'east', '--reason', 'a look');
-      expect(await operate(leader, 'cluster', 'list')).toMatch(/suspended/);
-      await operate(follower, 'cluster', 'resume', 'east');
-      expect(readFileSync(join(leader.dataDir, 'audit.log'), 'utf8')).toContain('clusters/east/suspend');
-      sandbox.push(bare(), { 'clusters/east/b.yaml': null });
-      const list = await until('a removal is held', async () => {
-        const said = await operate(follower, 'approve', '--list', '-o', 'json');
-        return said.includes('ConfigMap/web/b') ? said : undefined;
-      });
-      await operate(follower, 'approve', JSON.parse(list)[0].digest.slice(0, 12));
-      await until('what was approved is gone', () => !readdirSync(folderOfObjects()).includes('b.yaml'), LONG_MS);
+    // What only the leader may do, asked of the other: it names the leader as the chart lets it advertise itself.
+    await operate(follower, 'cluster', 'suspend', 'east', '--reason', 'a look');
+    expect(await operate(leader, 'cluster', 'list')).toMatch(/suspended/);
+    await operate(follower, 'cluster', 'resume', 'east');
+    expect(readFileSync(join(leader.dataDir, 'audit.log'), 'utf8')).toContain('clusters/east/suspend');
+    sandbox.push(bare(), { 'clusters/east/b.yaml': null });
+    const list = await until('a removal is held', async () => {
+      const said = await operate(follower, 'approve', '--list', '-o', 'json');
+      return said.includes('ConfigMap/web/b') ? said : undefined;
+    });
+    await operate(follower, 'approve', JSON.parse(list)[0].digest.slice(0, 12));
+    await until('what was approved is gone', () => !readdirSync(folderOfObjects()).includes('b.yaml'), LONG_MS);
 
-      await leader.kill('SIGKILL');
-      sandbox.push(bare(), desired('two'));
-      await holds('two');
-      await leader.start();
-      await ready(leader);
-    },
-    LONG_MS,
-  );
+    await leader.kill('SIGKILL');
+    sandbox.push(bare(), desired('two'));
+    await holds('two');
+    await leader.start();
+    await ready(leader);
+  });
 
   test.skipIf(noKubernetes || noKubectl)(
     'the leader is elected by a Lease with the rights of the chart, and admits while Redis is away',
@@ -201,7 +198,6 @@ describe.skipIf(noRedis || noHelm)('two servers as the chart deploys them, with 
       await redis.restart();
       await ready(follower);
     },
-    LONG_MS,
   );
 
   /** A kubeconfig of the server's ServiceAccount. */

@@ -48,7 +48,7 @@ const optionsOf = (kubernetes: KubernetesAgentOptions['kubernetes']): Kubernetes
 });
 const io = { cwd: '/', env: {}, version: '0.0.0' };
 const ask = async (path: string) => {
-  const response = await fetch(`${replica?.health}${path}`, { signal: AbortSignal.timeout(5_000) });
+  const response = await fetch(`${replica?.health}${path}`, { signal: AbortSignal.timeout(60_000) });
   return { status: response.status, text: await response.text() };
 };
 

@@ -21,7 +21,7 @@ describe.skipIf(noKubernetes)('a fleet with a repository and custom resources', 
     plane.kubectl(['apply', '-f', '-'], { input: objects.map((object) => JSON.stringify(object)).join('\n---\n') });
   const install = async (): Promise<void> => {
     await plane.kubectl(['apply', '--server-side', '--force-conflicts', ...CRDS]);
-    await plane.kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...CRDS]);
+    await plane.kubectl(['wait', '--for=condition=Established', '--timeout=120s', ...CRDS]);
   };
   const placed = (name: string): Promise<boolean> =>
     until(`east holds ${name}`, async () => (await fleet.live('east', `ConfigMap/web/${name}`)) !== undefined);
@@ -37,7 +37,7 @@ describe.skipIf(noKubernetes)('a fleet with a repository and custom resources', 
     await install();
     const where = ['--kubeconfig', plane.kubeconfig(), '-n', 'fleet'];
     fleet = await startFleet(files, { serve: ['--custom-resources', ...where] });
-  }, 120_000);
+  });
   afterAll(async () => {
     await fleet?.stop();
     await plane?.stop();
@@ -55,7 +55,7 @@ describe.skipIf(noKubernetes)('a fleet with a repository and custom resources', 
     await fleet.agent('east').start();
     for (const name of ['a', 'b', 'c']) await placed(name);
     expect(await fleet.cli('source', 'list')).toMatch(/custom-resources/);
-  }, 90_000);
+  });
 
   it('shows in kubectl how far it got', async () => {
     await until('the status of the Placement', async () => {
@@ -81,8 +81,8 @@ describe.skipIf(noKubernetes)('a fleet with a repository and custom resources', 
     const conditions = conditionsIn(await statusOf('kubernetescluster', 'east'));
     expect(conditions.Connected).toMatchObject({ status: 'True', observedGeneration: 1 });
     // kstatus of kubectl itself understands it.
-    await plane.kubectl(['wait', '--for=condition=Ready', '--timeout=20s', '-n', 'fleet', 'placement/apps']);
-  }, 90_000);
+    await plane.kubectl(['wait', '--for=condition=Ready', '--timeout=120s', '-n', 'fleet', 'placement/apps']);
+  });
 
   it('explains with the custom resource what is placed through it', async () => {
     const text = await fleet.cli('explain', 'east', 'ConfigMap/web/a');
@@ -107,13 +107,13 @@ describe.skipIf(noKubernetes)('a fleet with a repository and custom resources', 
       'it is mended',
       async () => conditionsIn(await statusOf('placement', 'info')).Accepted?.status === 'True',
     );
-  }, 90_000);
+  });
 
   it('removes what a deleted Placement placed', async () => {
     await plane.kubectl(['delete', 'placement', '-n', 'fleet', 'info']);
     await gone('c');
     await placed('a');
-  }, 90_000);
+  });
 
   it('removes nothing when the definitions are deleted, through a restart, and until a person agrees', async () => {
     await plane.kubectl(['delete', ...CRDS, '--timeout=60s']);
@@ -141,5 +141,5 @@ describe.skipIf(noKubernetes)('a fleet with a repository and custom resources', 
     // Nobody is registered any more: what the cluster holds stays.
     await until('it is accepted', async () => (await fleet.status()).clusters.length === 0);
     await placed('a');
-  }, 120_000);
+  });
 });

@@ -47,7 +47,7 @@ describe.skipIf(noControllers)('objects in two real clusters', () => {
     await fleet.agent('east').start();
     await fleet.agent('west').start();
     await summary(/^applied by 2 of 2 clusters$/);
-  }, 90_000);
+  });
   afterAll(async () => {
     await fleet?.stop();
     await pool.stop();
@@ -133,7 +133,7 @@ describe.skipIf(noControllers)('objects in two real clusters', () => {
     await kubectl('patch', 'configmap', 'anchor', '-n', 'stuck', '-p', '{"metadata":{"finalizers":null}}');
     await looksOf(() => fleet, 60_000).holds('east', 'ConfigMap/stuck/in-it', 'one');
     await looksOf(() => fleet, 60_000).summary(/^applied by 2 of 2 clusters$/);
-  }, 150_000);
+  });
 
   it('a kind that may not be written fails alone; what may not be read any more is unknown, not gone', async () => {
     const binding = ['clusterrolebinding', 'fleetrelay-agent-secrets'];
@@ -156,7 +156,7 @@ describe.skipIf(noControllers)('objects in two real clusters', () => {
     await back();
     await entered(fleet.push({ 'clusters/east/s.yaml': null }));
     await lacks('east', 'Secret/web/s');
-  }, 180_000);
+  });
 });
 
 /** Without what the API server keeps for itself, to be created again. */

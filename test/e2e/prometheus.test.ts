@@ -7,8 +7,8 @@ import { agentMetricDefinitions, serverMetricDefinitions } from '../../scripts/d
 import type { MetricDefinition } from '../../src/server/metric-set.ts';
 import { metricsNamedIn, PROJECT, RULE_FILE, readAlerts } from '../contract/prometheus/rules.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
-import { freePort } from '../support/redis.ts';
 
 const noPrometheus = spawnSync('prometheus', ['--version'], { stdio: 'ignore' }).error !== undefined;
 
@@ -92,7 +92,7 @@ describe.skipIf(noPrometheus)('a real Prometheus', () => {
     writeFileSync(
       config,
       JSON.stringify({
-        global: { scrape_interval: '500ms', scrape_timeout: '500ms', evaluation_interval: '500ms' },
+        global: { scrape_interval: '5s', scrape_timeout: '5s', evaluation_interval: '1s' },
         rule_files: [RULE_FILE],
         scrape_configs: [job('fleetrelay', fleet.server.metrics()), job('fleetrelay-agent', agentMetrics)],
       }),
@@ -124,9 +124,10 @@ describe.skipIf(noPrometheus)('a real Prometheus', () => {
         .map(({ alert }) => alert)
         .sort(),
     );
-    const alerts = await until('the alert is there', async () => {
+    // What it could not scrape in time once is there as well until the next time.
+    const alerts = await until('one alert is there', async () => {
       const { alerts } = (await ask('alerts')) as { readonly alerts: readonly Alert[] };
-      return alerts.length > 0 && alerts;
+      return alerts.length === 1 && alerts;
     });
     // East is here and in order; west was declared, and nobody came.
     expect(alerts.map(({ labels, state }) => ({ ...labels, state }))).toEqual([

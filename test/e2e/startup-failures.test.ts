@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../support/fleet-processes.ts';
-import { freePort, noRedis, startRedis } from '../support/redis.ts';
+import { freePort } from '../support/free-port.ts';
+import { noRedis, startRedis } from '../support/redis.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../bin/fleetrelay.cjs');
 const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-startup-'));
@@ -29,7 +30,7 @@ function run(...args: string[]): Promise<{ readonly code: number | null; readonl
     const child = spawn(process.execPath, [PROGRAM, ...args], {
       cwd: folder,
       stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: 20_000,
+      timeout: 120_000,
       killSignal: 'SIGKILL',
     });
     let said = '';

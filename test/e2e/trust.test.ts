@@ -111,14 +111,13 @@ describe('an agent and its certificate', () => {
     expect(everything).not.toContain(secret);
   });
 
-  test('renews over the link that is up, and the link outlives its first certificate', {
-    timeout: 120_000,
-  }, async () => {
-    await start('{clients: {lifetimeSeconds: 12}}');
+  test('renews over the link that is up, and the link outlives its first certificate', async () => {
+    // Of which a third is left when it is renewed: nothing that a busy machine takes.
+    await start('{clients: {lifetimeSeconds: 24}}');
     await east().start();
     await inSync('one');
     const first = new X509Certificate(stored().certificate).validToDate.getTime();
-    await until('it was renewed three times', () => issued('certificate') >= 3 || undefined, 60_000);
+    await until('it was renewed twice', () => issued('certificate') >= 2 || undefined);
     await until('the first certificate is over', () => Date.now() > first + 2_000 || undefined, 60_000);
     push('two');
     await inSync('two');
@@ -130,7 +129,7 @@ describe('an agent and its certificate', () => {
     expect(issued('token'), 'the newest certificate is good').toBe(0);
   });
 
-  test('killed while it comes by one, it comes back', { timeout: 120_000 }, async () => {
+  test('killed while it comes by one, it comes back', async () => {
     await start('{clients: {lifetimeSeconds: 10}}');
     const moments = {
       'the server has issued one': () => issued('token') > 0,
@@ -149,7 +148,7 @@ describe('an agent and its certificate', () => {
     expect(readdirSync(own())).not.toContain('credentials.corrupt-1');
   });
 
-  test('away past its end it enrols again; stopped past it as well', { timeout: 120_000 }, async () => {
+  test('away past its end it enrols again; stopped past it as well', async () => {
     await start('{clients: {lifetimeSeconds: 10}}');
     await east().start();
     await inSync('one');
@@ -159,16 +158,18 @@ describe('an agent and its certificate', () => {
     };
     east().signal('SIGSTOP');
     await past();
+    const enrolled = issued('token');
     east().signal('SIGCONT');
     push('two');
     await inSync('two');
-    expect(issued('token')).toBe(2);
+    expect(issued('token')).toBeGreaterThan(enrolled);
     await east().kill('SIGTERM');
     await past();
+    const again = issued('token');
     await east().start();
     push('three');
     await inSync('three');
-    expect(issued('token')).toBe(3);
+    expect(issued('token')).toBeGreaterThan(again);
   });
 
   test('whose file is damaged says so and enrols again', async () => {
@@ -185,7 +186,7 @@ describe('an agent and its certificate', () => {
     expect(readFileSync(join(own(), 'credentials.corrupt-1'), 'utf8')).toBe('nonsense');
   });
 
-  test('taken out of the fleet and in again: the old certificate is worth nothing', { timeout: 120_000 }, async () => {
+  test('taken out of the fleet and in again: the old certificate is worth nothing', async () => {
     await start();
     await east().start();
     await inSync('one');
@@ -226,9 +227,7 @@ describe('an agent and its certificate', () => {
 });
 
 describe('what the server is', () => {
-  test('without client certificates the token is shown; the agent follows the server there and back', {
-    timeout: 120_000,
-  }, async () => {
+  test('without client certificates the token is shown; the agent follows the server there and back', async () => {
     await start('{mode: tls}');
     await east().start();
     await inSync('one');
@@ -266,9 +265,7 @@ describe('what the server is', () => {
     expect(readdirSync(own())).not.toContain('credentials');
   });
 
-  test('new roots travel before the old ones end, and outlast the file that the agent was given', {
-    timeout: 120_000,
-  }, async () => {
+  test('new roots travel before the old ones end, and outlast the file that the agent was given', async () => {
     const now = Date.now();
     const [before, after] = [
       await createTestAuthority(now - DAY_MS, now + DAY_MS),
@@ -307,9 +304,7 @@ describe('what the server is', () => {
     expect(issued('token')).toBe(0);
   });
 
-  test('certificates of an authority elsewhere: nobody enrols, and a new file counts at the next dial', {
-    timeout: 120_000,
-  }, async () => {
+  test('certificates of an authority elsewhere: nobody enrols, and a new file counts at the next dial', async () => {
     const now = Date.now();
     const authority = await createTestAuthority(now - DAY_MS, now + DAY_MS);
     writeFileSync(join(folder, 'agents.crt'), authority.root);
@@ -341,7 +336,7 @@ describe('what is refused loudly', () => {
     ['serve', ['serve', '--watch', '.', '--fleet', 'test']],
   ])('%s with the variable that would leave the server unchecked', async (_what, args) => {
     const env = { ...process.env, RELAY_DISABLE_SERVER_CERTIFICATE_VALIDATION: 'true' };
-    const run = promisify(execFile)(process.execPath, [PROGRAM, ...args], { timeout: 30_000, env, cwd: folder });
+    const run = promisify(execFile)(process.execPath, [PROGRAM, ...args], { timeout: 120_000, env, cwd: folder });
     const stderr = expect.stringContaining('RELAY_DISABLE_SERVER_CERTIFICATE_VALIDATION is set');
     await expect(run).rejects.toMatchObject({ code: 2, stderr });
   });

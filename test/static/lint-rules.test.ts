@@ -147,7 +147,7 @@ function biome(folder: string): Promise<Report> {
     execFile(
       process.execPath,
       [binary, ...flags],
-      { cwd: folder, maxBuffer: 16 << 20, timeout: 50_000 },
+      { cwd: folder, maxBuffer: 16 << 20, timeout: 250_000 },
       (error, stdout) => {
         try {
           resolve(JSON.parse(stdout) as Report);

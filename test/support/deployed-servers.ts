@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { load } from 'js-yaml';
 import type { Manifest } from '../contract/deploy/rendering.ts';
 import { PROGRAM, until } from './fleet-processes.ts';
-import { freePort } from './redis.ts';
+import { freePort } from './free-port.ts';
 
 /** A server as its pod would run it: the arguments, settings and Secrets of a rendered chart, in a folder of this machine. */
 export interface DeployedServer {

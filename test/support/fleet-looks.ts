@@ -18,7 +18,7 @@ export interface FleetLooks {
 /** `deadlineMs`: how long each is waited for. */
 export function looksOf(
   fleet: () => Pick<Fleet, 'status' | 'output' | 'live' | 'agent'>,
-  deadlineMs = 30_000,
+  deadlineMs = 90_000,
 ): FleetLooks {
   return {
     summary: async (text) => {

@@ -10,6 +10,7 @@ import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
 import { clusterToken } from '../../src/relay/trust/token.ts';
 import type { FleetView, OutputView } from '../../src/server/api.ts';
+import { freePort } from './free-port.ts';
 import { createGitSandbox, type GitSandbox } from './git-sandbox.ts';
 import { type ClusterPool, directoryClusters, type TestCluster } from './test-clusters.ts';
 
@@ -90,7 +91,7 @@ export interface AgentProcess {
 export async function until<Value>(
   what: string,
   look: () => Value | undefined | false | Promise<Value | undefined | false>,
-  deadlineMs = 30_000,
+  deadlineMs = 90_000,
 ): Promise<Value> {
   const end = performance.now() + deadlineMs;
   let trouble: unknown;
@@ -235,7 +236,7 @@ export function asking(server: Pick<ServerProcess, 'http'>): FleetAsked {
 
 /** Runs fleetrelay to its end; rejects with what it said if it fails. */
 export async function runCli(args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { timeout: 30_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { timeout: 120_000 });
   return stdout;
 }
 
@@ -251,27 +252,33 @@ function createServerProcess(
   const logs: Readonly<Record<string, unknown>>[] = [];
   let child: ChildProcess | undefined;
   // Kept over restarts, so that agents find the server again.
-  let listening = { relay: '127.0.0.1:0', http: '127.0.0.1:0' };
+  let listening: { readonly relay: string; readonly http: string } | undefined;
   let metrics = '';
+  const at = (): { readonly relay: string; readonly http: string } => {
+    if (listening === undefined) throw new Error('the server was never started');
+    return listening;
+  };
   const args = (): string[] => [
     'serve',
     ...['--fleet', 'test', '--data-dir', dataDir],
-    ...['--listen', listening.relay, '--http', listening.http, '--metrics', '127.0.0.1:0'],
+    ...['--listen', at().relay, '--http', at().http, '--metrics', '127.0.0.1:0'],
     ...['--log-level', 'debug'],
     // Last, so that what a test says wins.
     ...following,
   ];
   return {
     logs,
-    relay: () => listening.relay,
-    http: () => `http://${listening.http}`,
+    relay: () => at().relay,
+    http: () => `http://${at().http}`,
     metrics: () => metrics,
     dataDir,
     start: async () => {
       logs.length = 0;
       shareSecret(secretOf, dataDir);
-      child = startLogged(program, args(), logs, env);
-      const started = child;
+      listening ??= { relay: `127.0.0.1:${await freePort()}`, http: `127.0.0.1:${await freePort()}` };
+      // What the one before has left in its pipe is not said by this one.
+      const started = startLogged(program, args(), (line) => child === started && logs.push(line), env);
+      child = started;
       const up = await until('the server is up', () => {
         if (started.exitCode !== null) throw new Error(`the server ended: ${JSON.stringify(logs.slice(-5))}`);
         return logs.find(({ message }) => message === 'the server is up');
@@ -315,7 +322,7 @@ function createAgentProcess(
       const shown = withoutToken ? [] : ['--token-file', tokenFile];
       const trust = [...shown, '--ca-file', join(dataDir, 'trust', 'ca.crt')];
       const args = ['agent', '--cluster', cluster, '--server', await dial(name), ...trust, ...agentArgs];
-      child = startLogged(program, [...args, '--log-level', 'debug', ...more], logs, env);
+      child = startLogged(program, [...args, '--log-level', 'debug', ...more], (line) => logs.push(line), env);
     },
     pid: () => child?.pid,
     kill: (signal) => endChild(child, signal),
@@ -339,7 +346,7 @@ export function tokenFor(cluster: string, dataDir: string): string {
 function startLogged(
   program: string,
   args: readonly string[],
-  logs: Readonly<Record<string, unknown>>[],
+  said: (line: Readonly<Record<string, unknown>>) => void,
   env: Readonly<Record<string, string>> = {},
 ): ChildProcess {
   const child = spawn(process.execPath, [program, ...args], {
@@ -349,9 +356,9 @@ function startLogged(
   if (child.stderr === null) throw new Error('the process has no error output');
   createInterface({ input: child.stderr }).on('line', (line) => {
     try {
-      logs.push(JSON.parse(line) as Readonly<Record<string, unknown>>);
+      said(JSON.parse(line) as Readonly<Record<string, unknown>>);
     } catch {
-      logs.push({ message: line });
+      said({ message: line });
     }
   });
   return child;

@@ -7,7 +7,7 @@ export const noPromtool = spawnSync('promtool', ['--version'], { stdio: 'ignore'
 /** Runs promtool; rejects with what it said. */
 export async function promtool(...args: readonly string[]): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)('promtool', [...args], { timeout: 60_000 });
+    const { stdout } = await promisify(execFile)('promtool', [...args], { timeout: 120_000 });
     return stdout;
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { readonly stdout?: string; readonly stderr?: string };

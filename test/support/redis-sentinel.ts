@@ -1,7 +1,7 @@
 import { until } from './fleet-processes.ts';
 import { type RedisProcess, type RedisProcessOptions, startRedis } from './redis.ts';
 
-/** A master, its replica, and a sentinel that knows them as `ours` and fails over after a second. */
+/** A master, its replica, and a sentinel that knows them as `ours` and fails over after three seconds. */
 export interface RedisTrio {
   readonly master: RedisProcess;
   readonly replica: RedisProcess;
@@ -27,8 +27,8 @@ export async function startRedisTrio(
       `port ${port}`,
       'bind 127.0.0.1',
       `sentinel monitor ours 127.0.0.1 ${master.port} 1`,
-      'sentinel down-after-milliseconds ours 1000',
-      'sentinel failover-timeout ours 5000',
+      'sentinel down-after-milliseconds ours 3000',
+      'sentinel failover-timeout ours 20000',
     ],
   });
   await until('the sentinel knows the replica', async () =>

@@ -18,7 +18,7 @@ export function openRedisStore(
     access: () => ({}),
     database: 0,
     prefix: 'fleetrelay',
-    patienceMs: 10_000,
+    patienceMs: 60_000,
     ...options,
   });
 }

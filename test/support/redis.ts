@@ -1,11 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis, type RedisOptions } from 'ioredis';
 import { until } from './fleet-processes.ts';
+import { freePort } from './free-port.ts';
 
 /** For `describe.skipIf`: there is no redis-server to be had. One line of `npm test` says so. */
 export const noRedis = !isInstalled();
@@ -114,17 +114,6 @@ export async function startRedis(options: RedisProcessOptions = {}): Promise<Red
 
 function fail(output: string): never {
   throw new Error(`redis-server ended: ${output}`);
-}
-
-/** Nobody listens on it now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 function isInstalled(): boolean {

@@ -30,6 +30,10 @@ export interface RelayFleet extends Fleet {
   contents(): Promise<Contents>;
   /** Waits until the clusters hold exactly this, then looks again. */
   holds(expected: Contents): Promise<void>;
+  /** Leads each agent to the replica that stands first for it, then to the other, and waits until it is there. */
+  leadAgents(to: Readonly<Record<string, readonly [Replica, ...Replica[]]>>): Promise<void>;
+  /** The replica that leads, and the other. */
+  roles(): Promise<{ readonly leader: Replica; readonly follower: Replica }>;
   /** Waits until the replica has read the commit; the admitted revision may be another one. */
   read(replica: Replica, commit: string): Promise<boolean>;
   /** What changes whenever anything of ours is written in a cluster, be it the same as before. */
@@ -49,6 +53,8 @@ export interface Replica extends ServerProcess, FleetAsked {
   /** Its log has said so since its last start. */
   said(message: string, more?: Readonly<Record<string, unknown>>): boolean;
   leads(): boolean;
+  /** The agent of this cluster is connected to it; of a replica that runs. */
+  serves(cluster: string): boolean;
   /** Deltas that it has sent since its last start: `east: 2 objects, 1 removed, 0 touched`. */
   sent(): readonly string[];
 }
@@ -74,7 +80,7 @@ export interface RelayFleetOptions {
   readonly store?: { readonly redis: RedisProcess; readonly serve: readonly string[] };
 }
 
-const LONG_MS = 40_000;
+const LONG_MS = 90_000;
 
 /** Starts Redis, git and the servers; agents are started by the test. Agents of odd places begin at `a`, others at `b`. */
 export async function startRelayFleet(options: RelayFleetOptions): Promise<RelayFleet> {
@@ -131,6 +137,21 @@ export async function startRelayFleet(options: RelayFleetOptions): Promise<Relay
       await Promise.all(clusters.map((name) => fleet.agent(name).start()));
       await Promise.all(clusters.map((name) => a.looks.connected(name)));
     },
+    leadAgents: async (to) => {
+      for (const [cluster, replicas] of Object.entries(to)) {
+        const way = await door(cluster);
+        way.leadTo(...replicas);
+        if (replicas[0].serves(cluster)) continue;
+        way.cut();
+        way.mend();
+      }
+      for (const [cluster, [first]] of Object.entries(to))
+        await until(`${cluster} is at ${first.name}`, () => first.serves(cluster));
+    },
+    roles: async () => {
+      const leader = await until('one leads', () => [a, b].find((one) => one.leads()));
+      return { leader, follower: leader === a ? b : a };
+    },
     read: (replica, revision) =>
       until(`${replica.name} reads ${revision}`, () => replica.said('a revision was read', { revision }), LONG_MS),
     holds: (expected) => untilEqual(contents, expected),
@@ -171,6 +192,12 @@ function replicaOf(name: string, server: ServerProcess, fleet: Fleet, store: Rep
     leads: () => {
       const turns = server.logs.filter(({ message }) => /^this replica leads( no more)?$/.test(String(message)));
       return turns.at(-1)?.message === 'this replica leads';
+    },
+    serves: (cluster) => {
+      const links = server.logs.filter(
+        (line) => line.cluster === cluster && /^an agent is (dis)?connected$/.test(String(line.message)),
+      );
+      return links.at(-1)?.message === 'an agent is connected';
     },
     sent: () =>
       server.logs

@@ -28,7 +28,7 @@ spec:
   to: {selector: {}}
 `;
 
-const LONG_MS = 40_000;
+const LONG_MS = 90_000;
 
 /** A FleetPolicy with a safe mode. */
 export function policySpec(mode: 'strict' | 'scoped' | 'off', safeStartWindowSeconds?: number): string {
@@ -70,7 +70,7 @@ export function mirrored(cluster: string, name: string, addresses: string): Read
 }
 
 /** The address of the service `shop` in a cluster of the scene. */
-function addressOf(names: readonly string[], cluster: string): string {
+export function addressOf(names: readonly string[], cluster: string): string {
   return `10.${names.indexOf(cluster) + 1}.0.1`;
 }
 

@@ -54,7 +54,7 @@ describe.skipIf(noKubernetes)('an agent in a Kubernetes cluster', () => {
     server.connect();
   }
 
-  async function until(what: string, look: () => boolean | Promise<boolean>, seconds = 30): Promise<void> {
+  async function until(what: string, look: () => boolean | Promise<boolean>, seconds = 90): Promise<void> {
     const deadline = performance.now() + seconds * 1_000;
     while (!(await look())) {
       if (performance.now() > deadline) throw new Error(`this was not seen: ${what}`);
@@ -169,7 +169,7 @@ describe.skipIf(noKubernetes)('an agent in a Kubernetes cluster', () => {
         break;
       }
     }
-  }, 180_000);
+  });
 
   /** As a server that has learned what the agent holds. */
   async function sayAnew(said: Parameters<ScriptedServer['say']>[0]): Promise<void> {

@@ -112,7 +112,7 @@ function recording(client: KubeClient, sent: string[]): KubeClient {
 }
 
 async function until(cluster: ClusterApi, what: string, look: (objects: Objects) => boolean): Promise<void> {
-  const deadline = performance.now() + 45_000;
+  const deadline = performance.now() + 90_000;
   while (performance.now() < deadline) {
     if (look((await cluster.list('hinted')).objects)) return;
     await new Promise((resolve) => setTimeout(resolve, 10));

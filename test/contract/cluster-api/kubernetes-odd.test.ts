@@ -116,7 +116,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
 
   /** Policies and webhooks are in force a moment after they were made. */
   async function comesTo(wanted: (n: number) => ApplyRequest, reason: string): Promise<unknown> {
-    const deadline = performance.now() + 30_000;
+    const deadline = performance.now() + 90_000;
     for (let n = 0; ; n += 1) {
       const outcome = await cluster.apply(wanted(n));
       if (('reason' in outcome && outcome.reason === reason) || performance.now() > deadline) return outcome;
@@ -300,7 +300,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
       const patch = [{ op: 'replace', path: '/spec/versions/0/served', value: served }];
       const name = ['crd', 'rests.rests.example.com'];
       await plane.kubectl(['patch', ...name, '--type=json', '-p', JSON.stringify(patch)]);
-      const deadline = performance.now() + 30_000;
+      const deadline = performance.now() + 90_000;
       const isOffered = async () =>
         (await cluster.list('hinted')).kinds.some(
           ({ kind, state }) => kind === 'rests.example.com/Rest' && state === 'offered',
@@ -355,7 +355,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
       },
     ];
     await plane.kubectl(['apply', '-f', '-'], { input: manifest(...created) });
-    const deadline = performance.now() + 30_000;
+    const deadline = performance.now() + 90_000;
     let name = '';
     for (let n = 0; performance.now() < deadline; n += 1) {
       name = `a-${n}`;

@@ -253,7 +253,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
       reason: 'Invalid',
     });
     await plane.kubectl(['delete', 'crd', `widgets.${group}`]);
-    const deadline = performance.now() + 20_000;
+    const deadline = performance.now() + 90_000;
     const stateOf = async () =>
       (await cluster.list('hinted')).kinds.find(({ kind }) => kind === `${group}/Widget`)?.state;
     while ((await stateOf()) !== 'unknown' && performance.now() < deadline) {

@@ -25,12 +25,12 @@ describe.skipIf(noKubernetes)('on an API server', () => {
     await plane.kubectl(['create', 'namespace', 'fleet']);
     await plane.kubectl(['create', 'namespace', 'other']);
     await install();
-  }, 120_000);
+  });
   afterAll(() => plane?.stop());
 
   async function install(): Promise<void> {
     await plane.kubectl(['apply', '--server-side', '--force-conflicts', ...CRDS]);
-    await plane.kubectl(['wait', '--for=condition=Established', '--timeout=30s', 'crd', 'placements.fleetrelay.dev']);
+    await plane.kubectl(['wait', '--for=condition=Established', '--timeout=120s', 'crd', 'placements.fleetrelay.dev']);
   }
 
   async function open(user?: string, namespaces?: readonly string[]): Promise<CustomResourceWorld> {
@@ -112,7 +112,7 @@ describe.skipIf(noKubernetes)('on an API server', () => {
       await world.end();
       await install();
     }
-  }, 90_000);
+  });
 
   it('are unknown to whoever may not list them, and known once he may', async () => {
     const world = await open('narrow');
@@ -128,7 +128,7 @@ describe.skipIf(noKubernetes)('on an API server', () => {
     } finally {
       await world.end();
     }
-  }, 90_000);
+  });
 
   async function applied(world: CustomResourceWorld, name: string) {
     await world.apply(placementResource(name, ['apps/**']));
@@ -197,7 +197,7 @@ describe.skipIf(noKubernetes)('on an API server', () => {
       await world.end();
       await install();
     }
-  }, 90_000);
+  });
 
   it('count the same event up, show it where people look, and tell no more than can be read', async () => {
     const world = await open();

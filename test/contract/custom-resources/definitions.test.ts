@@ -108,8 +108,8 @@ describe.skipIf(noKubernetes)('CustomResourceDefinitions on an API server', () =
   beforeAll(async () => {
     plane = await startControlPlane();
     await plane.kubectl(['apply', '--server-side', '-f', 'deploy/crds']);
-    await plane.kubectl(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
-  }, 120_000);
+    await plane.kubectl(['wait', '--for=condition=Established', '--timeout=120s', 'crd', '--all']);
+  });
   afterAll(() => plane?.stop());
 
   it('are established, and structural', async () => {
@@ -145,7 +145,7 @@ describe.skipIf(noKubernetes)('CustomResourceDefinitions on an API server', () =
       const taken = JSON.parse(await plane.kubectl(words, { input })) as JsonObject;
       expect(taken.spec, path).toEqual(example.spec);
     }
-  }, 60_000);
+  });
 
   it.each(BAD)('refuse what %s', async (_what, object, message) => {
     const input = JSON.stringify(object);

@@ -108,7 +108,7 @@ describe('what the image holds, as an unprivileged user who may write nowhere in
     chmodSync(root, 0o755);
     execFileSync('chmod', ['-R', 'a-w,a+rX', root]);
     chmodSync(work, 0o777);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     for (const stop of stoppers.reverse()) await stop();

@@ -34,7 +34,7 @@ export const noKubectl = kubectl === undefined;
 /** Runs helm; rejects with what it said. */
 export async function runHelm(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
   const { stdout } = await promisify(execFile)(helm ?? 'helm', args, {
-    timeout: 60_000,
+    timeout: 120_000,
     env: { ...process.env, HELM_NO_PLUGINS: '1', ...env },
   });
   return stdout;
@@ -71,7 +71,7 @@ export async function lintChart(chart: string, values: object): Promise<string> 
 
 /** The objects of a kustomization below `deploy/kustomize`, or of an overlay that is written beside copies of nothing. */
 export async function renderKustomization(path: string): Promise<readonly Manifest[]> {
-  const { stdout } = await promisify(execFile)(kubectl ?? 'kubectl', ['kustomize', path], { timeout: 60_000 });
+  const { stdout } = await promisify(execFile)(kubectl ?? 'kubectl', ['kustomize', path], { timeout: 120_000 });
   return objectsOf(stdout);
 }
 

@@ -112,8 +112,7 @@ test('the files source over a real folder notices changes by events', async () =
   );
   const told = createSourceRecorder();
   source.start(told, undefined, []);
-  const until = (check: () => boolean): Promise<void> =>
-    expect.poll(check, { timeout: 20_000, interval: 10 }).toBe(true);
+  const until = (check: () => boolean): Promise<void> => expect.poll(check, { interval: 10 }).toBe(true);
   await until(() => told.files.has('a.yaml'));
   writeFiles(folder, { 'clusters/east/web.yaml': 'w' });
   await until(() => told.files.has('clusters/east/web.yaml'));

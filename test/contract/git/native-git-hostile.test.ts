@@ -43,7 +43,7 @@ function open(options: Partial<NativeGitOptions> = {}, environment: Record<strin
   const repo = must(
     createNativeGitRepo(
       { clock: createSystemClock(), log: createKeptLog(), environment: { PATH: process.env.PATH, ...environment } },
-      { remote: url, branch: 'main', directory: join(box.path, 'copy'), deadlineSeconds: 20, ...options },
+      { remote: url, branch: 'main', directory: join(box.path, 'copy'), deadlineSeconds: 120, ...options },
     ),
   );
   closers.push(repo.close);
@@ -117,19 +117,20 @@ describe('credentials', () => {
 
   test('no trace of a secret is left in the copy or on a command line', async () => {
     const repo = open({ credentials: token }, { TOKEN: secret });
-    const fetching = repo.fetch();
     const lines: string[] = [];
     const basic = Buffer.from(`x-access-token:${secret}`).toString('base64');
-    await expect
-      .poll(
-        () => {
-          lines.push(...processesWith(url));
-          return lines.length > 0;
-        },
-        { interval: 1 },
-      )
-      .toBe(true);
-    expect((await fetching).type).toBe('fetched');
+    // One fetch may be over before anybody has looked.
+    while (lines.length === 0) {
+      let isOver = false;
+      const fetching = repo.fetch().finally(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        lines.push(...processesWith(url));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect((await fetching).type).toBe('fetched');
+    }
     expect(lines.join()).not.toContain(secret);
     expect(lines.join()).not.toContain(basic);
     const config = readFileSync(join(box.path, 'copy', 'copy.git', 'config'), 'utf8');

@@ -48,7 +48,7 @@ const MANY_RUNS = 100;
  * or after the last save, and after a save that succeeded it is the state after.
  */
 export function inventoryHistories(title: string, runs: number, make: () => Promise<InventoryHome>): void {
-  test(`${title}: random saves and crashes never leave a mixture`, { timeout: 120_000 }, async () => {
+  test(`${title}: random saves and crashes never leave a mixture`, async () => {
     const outcomes = { saved: 0, failed: 0, crashed: 0, fenced: 0 };
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {

@@ -226,7 +226,7 @@ describe('credentials', () => {
     writeFileSync(join(folder, 'program'), script, { mode: 0o700 });
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: './program' };
     writeFileSync(join(folder, 'config'), kubeconfigText(api.url, { exec }));
-    const connected = await harness.connect(join(folder, 'config'));
+    const connected = await harness.connect(join(folder, 'config'), createHurriedClock(1));
     expect(await connected.request(GET)).toMatchObject({ type: 'ok' });
     expect(api.requests.at(-1)?.headers.authorization).toBe('Bearer from-program-1');
     writeFileSync(join(folder, 'hanging'), `#!/bin/sh\nwhile [ -d ${folder} ]; do sleep 0.2; done\n`, { mode: 0o700 });

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { RedisAccess, RedisStoreOptions } from '../../../src/adapters/stores/redis/options.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
-import { freePort, noRedis, type RedisProcess, type RedisProcessOptions, startRedis } from '../../support/redis.ts';
+import { freePort } from '../../support/free-port.ts';
+import { noRedis, type RedisProcess, type RedisProcessOptions, startRedis } from '../../support/redis.ts';
 import { openRedisStore } from '../../support/redis-store.ts';
 import { createRedisTls, type RedisTls } from '../../support/redis-tls.ts';
 import { silentLog } from '../../support/silent-log.ts';
@@ -12,8 +13,8 @@ import { silentLog } from '../../support/silent-log.ts';
 const value = new TextEncoder().encode('1');
 /** A refusal must not wait for it: a test takes less. */
 const PATIENT = { patienceMs: 600_000 };
-const TEST_MS = 15_000;
-const IMPATIENT = { patienceMs: 0, timeouts: { connect: 1_000, command: 1_000 } };
+const TEST_MS = 120_000;
+const IMPATIENT = { patienceMs: 0, timeouts: { connect: 3_000, command: 3_000 } };
 
 describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS }, () => {
   const closers: (() => Promise<unknown>)[] = [];

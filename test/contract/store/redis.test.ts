@@ -34,7 +34,7 @@ describe.skipIf(noRedis)('on a real redis-server', () => {
       process: async () => {
         const proxy = await startTcpProxy(redis.port);
         proxies.push(proxy);
-        const store = await openRedisStore(proxy, { timeouts: { command: 1_000, beat: 100 } });
+        const store = await openRedisStore(proxy, { timeouts: { command: 5_000, beat: 100 } });
         return { store, swallowReply: () => proxy.swallowReplyTo(WRITE.sha), cut: proxy.cut, mend: proxy.mend };
       },
       lose: async () => void (await redis.command('FLUSHDB')),

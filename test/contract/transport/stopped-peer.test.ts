@@ -53,7 +53,7 @@ test('an agent that is stopped is noticed, and comes back when it goes on', asyn
   await eventually('it is noticed', () => server.lines.some((line) => line.startsWith('disconnected')));
   expect(server.lines.at(-1)).toBe('disconnected PeerSilent');
   agent.child.kill('SIGCONT');
-  await eventually('it comes back', () => server.lines.filter((line) => line === 'connected').length === 2);
+  await eventually('it comes back', () => server.lines.filter((line) => line === 'connected').length >= 2);
 });
 
 test('a server that is stopped is noticed, and found again when it goes on', async () => {
@@ -61,7 +61,7 @@ test('a server that is stopped is noticed, and found again when it goes on', asy
   server.child.kill('SIGSTOP');
   await eventually('it is noticed', () => agent.lines.includes('waiting PeerSilent'));
   server.child.kill('SIGCONT');
-  await eventually('it is found again', () => agent.lines.filter((line) => line === 'connected').length === 2);
+  await eventually('it is found again', () => agent.lines.filter((line) => line === 'connected').length >= 2);
 });
 
 test('an agent that is killed is noticed at once, and its successor is let in', async () => {

@@ -23,7 +23,8 @@ describeOnClusters('a replica is back', (clusters) => {
   beforeAll(async () => {
     fleet = await startRelayFleet({ clusters, names, files: sceneFiles(names) });
     await setScene(fleet, names);
-    [first, second] = fleet.a.leads() ? [fleet.a, fleet.b] : [fleet.b, fleet.a];
+    first = await until('one leads', () => [fleet.a, fleet.b].find((one) => one.leads()));
+    second = first === fleet.a ? fleet.b : fleet.a;
   });
   afterAll(() => fleet?.stop());
 

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { until } from '../../support/fleet-processes.ts';
 import { describeOnClusters } from '../../support/on-clusters.ts';
 import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import { changed, policySpec, restartAll, sceneContents, sceneFiles, setScene } from '../../support/relay-scene.ts';
@@ -36,7 +37,7 @@ describeOnClusters(
       it('better than the seed: what would go is held for a person, and let go of when the agent is back', async () => {
         await start('  guards: {maxRemovalsPerCluster: 1}\n');
         const before = await fleet.versions();
-        const leader = fleet.a.leads() ? fleet.a : fleet.b;
+        const leader = await until('one leads', () => [fleet.a, fleet.b].find((one) => one.leads()));
         await leader.looks.said('east', 'Service/web/west-shop', 'held');
         await leader.looks.said('east', 'EndpointSlice.discovery.k8s.io/web/west-shop-1', 'held');
         expect(await fleet.versions()).toEqual(before);

@@ -38,7 +38,7 @@ describeOnClusters('a cluster is deregistered', (clusters) => {
     fleet.push({ 'clusters/west/cluster.yaml': clusterYaml('west') });
     const both = { 'ConfigMap/web/a': 'two' };
     await fleet.holds(changed(sceneContents(names), { east: both, west: both }));
-  }, 120_000);
+  });
 
   it('while strict safe mode waits for it: translation goes on', async () => {
     await restartAll(fleet, names, { late: ['west'] });

@@ -94,7 +94,7 @@ function replicaOf(name: string, agent: AgentProcess, cluster: string): ReplicaP
     startReplica: () => agent.start({ token: cluster, cluster }),
     health: async (path) => {
       const up = await until(`${name} serves health`, () => said('the agent is up').at(-1));
-      const response = await fetch(`${String(up.health)}${path}`, { signal: AbortSignal.timeout(5_000) });
+      const response = await fetch(`${String(up.health)}${path}`, { signal: AbortSignal.timeout(60_000) });
       return { status: response.status, text: await response.text() };
     },
   };

@@ -19,7 +19,7 @@ export interface ApiRequests {
   close(): void;
 }
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 60_000;
 
 /** At most `sockets` requests are under way at once; further ones wait. */
 export function createApiRequests(plane: ControlPlane, sockets = 16): ApiRequests {

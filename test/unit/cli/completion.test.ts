@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../src/cli/registry.ts';
 import { runCli } from '../../support/cli.ts';
 
-const installed = (shell: string): boolean => spawnSync(shell, ['-c', 'true'], { timeout: 5_000 }).status === 0;
+const installed = (shell: string): boolean => spawnSync(shell, ['-c', 'true'], { timeout: 50_000 }).status === 0;
 
 async function script(shell: string): Promise<string> {
   const { code, out, err } = await runCli(['completion', shell]);
@@ -17,7 +17,7 @@ async function offered(...words: readonly string[]): Promise<readonly string[]> 
 compopt() { :; }
 COMP_WORDS=(fleetrelay ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
 _fleetrelay; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { stdout, stderr } = spawnSync('bash', ['--norc'], { input: ask, encoding: 'utf8', timeout: 5_000 });
+  const { stdout, stderr } = spawnSync('bash', ['--norc'], { input: ask, encoding: 'utf8', timeout: 50_000 });
   expect(stderr).toBe('');
   return stdout.split('\n').filter((line) => line !== '');
 }
@@ -56,7 +56,7 @@ describe.each(['zsh', 'fish'])('in %s', (shell) => {
     const { status, stderr } = spawnSync(shell, ['-n'], {
       input: await script(shell),
       encoding: 'utf8',
-      timeout: 5_000,
+      timeout: 50_000,
     });
     expect([status, stderr]).toEqual([0, '']);
   });

@@ -18,7 +18,7 @@ test('the metrics of an agent call what should be there wanted: held is what is 
   const listen = { host: '127.0.0.1', port: 0 };
   const health = await startAgentHealth(agent as never, listen, metricSet());
   try {
-    const text = await (await fetch(`${health.address}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+    const text = await (await fetch(`${health.address}/metrics`, { signal: AbortSignal.timeout(50_000) })).text();
     expect(text).toContain('fleetrelay_agent_objects{state="wanted",cluster="east"} 4');
     expect(text).not.toContain('state="held"');
     expect(text).toContain('fleetrelay_agent_leader{cluster="east"} 1');
@@ -51,7 +51,7 @@ test('a replica that stands by is ready and says who leads; one that knows nothi
   const listen = { host: '127.0.0.1', port: 0 };
   const health = await startAgentHealth(subject, listen, metricSet());
   const ask = async (path: string) => {
-    const response = await fetch(`${health.address}${path}`, { signal: AbortSignal.timeout(5_000) });
+    const response = await fetch(`${health.address}${path}`, { signal: AbortSignal.timeout(50_000) });
     return { status: response.status, text: await response.text() };
   };
   try {
@@ -83,7 +83,7 @@ test('an agent that puts no drift back before it has heard its server says so', 
   const listen = { host: '127.0.0.1', port: 0 };
   const health = await startAgentHealth(agent as never, listen, metricSet());
   try {
-    const text = await (await fetch(`${health.address}/readyz`, { signal: AbortSignal.timeout(5_000) })).text();
+    const text = await (await fetch(`${health.address}/readyz`, { signal: AbortSignal.timeout(50_000) })).text();
     expect(text.split('\n')).toEqual([
       'not ready',
       '- no connection to the server: Unreachable',
