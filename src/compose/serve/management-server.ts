@@ -169,11 +169,12 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   const { engine, loop, fleet: records, sources, sessions, replica, suspensions, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
   const { mayStart, knowsAll } = replica;
-  loop.addBookkeeper(createDeclarationKeeper(engine, records));
   loop.addBookkeeper(createRivalKeeper(engine, records));
   const heldSets = createHeldSets(parts);
   loop.addBookkeeper(createApprovalFiles({ ...parts, journal: records, heldSets }));
   loop.addBookkeeper(createHoldKeeper(engine, records, approvals));
+  // After what is held: looser guards are on record only when all is that was held under those of before.
+  loop.addBookkeeper(createDeclarationKeeper(engine, records));
   const presumption = createPresumption({ ...parts, knowsAll });
   loop.addBookkeeper(createRegistrationKeeper({ ...parts, presumption, approvals, knowsAll }));
   loop.addBookkeeper(() => presumption.extend());

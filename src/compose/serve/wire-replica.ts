@@ -87,7 +87,7 @@ export async function layFoundation(
     ...deps,
     ...{ journal, fleet, records, ledger, candidacy },
     approvals: createApprovals({ ...deps, journal: fleet, records }),
-    windows: createWindows({ ...deps, journal: fleet, records }),
+    windows: createWindows({ ...deps, journal: fleet, store: journal, records }),
     counter: createAdmissionCounter(ledger.epoch(), stored),
   };
 }

@@ -3,12 +3,18 @@ import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type LedgerRecords, recordKey, type WindowRecord } from '../ledger/records.ts';
 import type { Loop } from '../loop.ts';
+import type { Journal } from '../stored/journal.ts';
 import type { RecordWriter } from '../stored/write-group.ts';
 
 /** A removal on its way, as it was counted. */
 export interface Counted {
   /** Says how many of its objects the cluster really let go of; the rest is not counted any more. */
   settle(gone: number): void;
+  /**
+   * Resolves when the count outlasts this process, or when the store does not answer for so long that it is only counted
+   * in memory; undefined: nothing was counted.
+   */
+  noted(): Promise<unknown> | undefined;
 }
 
 /** What was removed lately, for the guards: small steps within their window add up. */
@@ -23,10 +29,15 @@ export interface Windows {
   unload(): void;
 }
 
+/** How long a store that says nothing is waited for at a time, and how often; one that says it cannot write is not. */
+const NOTE_MS = 1_000;
+const NOTE_TRIES = 5;
+
 export function createWindows(deps: {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly journal: RecordWriter;
+  readonly store: Pick<Journal, 'flush' | 'trouble'>;
   readonly records: LedgerRecords;
   readonly clock: Clock;
 }): Windows {
@@ -91,6 +102,7 @@ export function createWindows(deps: {
           step.removed = gone;
           count(cluster);
         },
+        noted: () => (removals === 0 ? undefined : untilNoted(deps.store)),
       };
     },
     recount: () => {
@@ -100,4 +112,11 @@ export function createWindows(deps: {
       for (const cluster of [...steps.keys()]) count(cluster);
     },
   };
+}
+
+/** Sending goes on without a store: then what is counted is in memory until the store is back. */
+async function untilNoted({ flush, trouble }: Pick<Journal, 'flush' | 'trouble'>): Promise<void> {
+  for (let tries = 0; tries < NOTE_TRIES; tries++) {
+    if ((await flush(NOTE_MS)) || trouble() !== undefined) return;
+  }
 }

@@ -64,6 +64,8 @@ export function createGroup(
   const put = (key: string, value: unknown | null): void => {
     remember(state, key, value);
     if (value === null) noteDeletion(state, key);
+    // What is put later is never written earlier: whoever puts one thing after the other can rely on it.
+    state.waiting.delete(key);
     state.waiting.add(key);
     wake();
   };

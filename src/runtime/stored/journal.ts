@@ -68,6 +68,11 @@ export function createJournal(deps: JournalDeps): Journal {
     });
     return writing;
   };
+  /** Resolves when nothing waits, also of what is put while the last batch is written. */
+  const written = async (): Promise<void> => {
+    do await start(0);
+    while (waiting.size > 0 && !stopped);
+  };
   const watcher = watchStore(deps, groups, health);
 
   const open = (guard?: WriteGuard): DrivenGroup => {
@@ -96,7 +101,7 @@ export function createJournal(deps: JournalDeps): Journal {
       health.retry();
       hurry.abort();
       const cancel = new AbortController();
-      const done = start(0).then(() => true);
+      const done = written().then(() => true);
       const result = await Promise.race([done, clock.sleep(deadlineMs, cancel.signal).then(() => false)]);
       cancel.abort();
       hurry = new AbortController();

@@ -7,6 +7,8 @@ import type { Counted, Windows } from '../../runtime/removals/windows.ts';
 export interface Leaving {
   /** A delta with these removals departs. Those that a person has approved are not counted. */
   depart(cluster: string, removals: readonly ObjectKey[]): void;
+  /** What was counted for the delta that departs must be on record before it is sent; undefined: nothing was counted. */
+  noted(cluster: string): Promise<unknown> | undefined;
   /** All of them were accepted. */
   accepted(cluster: string): void;
   /** The agent has said what it holds: what is still there has not left. */
@@ -20,6 +22,7 @@ export function createLeaving(engine: Engine, windows: Windows): Leaving {
       const keys = removals.filter((key) => engine.inputs.approvals.get(cluster, key) === undefined);
       underWay.set(cluster, { counted: windows.leaving(cluster, keys.length), keys });
     },
+    noted: (cluster) => underWay.get(cluster)?.counted.noted(),
     accepted: (cluster) => void underWay.delete(cluster),
     holds: (cluster, { entries }) => {
       const left = underWay.get(cluster);

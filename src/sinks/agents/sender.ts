@@ -85,7 +85,7 @@ export function createSender(deps: SenderDeps): Sender {
     if (planned === undefined) return;
     state.inFlight = true;
     const delta = depart(deps, leaving, cluster, planned);
-    state.session.send(delta).then(
+    send(deps, leaving, cluster, state, delta).then(
       (outcome) => arrive(cluster, state, delta, outcome),
       (error: unknown) => {
         log.error('sending failed', { cluster, error: errorText(error) });
@@ -118,6 +118,28 @@ export function createSender(deps: SenderDeps): Sender {
       for (const cluster of clusters) pumpSafely(cluster);
     },
   };
+}
+
+/**
+ * Sends a delta; one whose removals are counted when the count is on record, if it may still be sent then. Rejects if it
+ * may not.
+ */
+function send(
+  { replica, sessions }: SenderDeps,
+  leaving: Leaving,
+  cluster: string,
+  state: ClusterSession,
+  delta: SequencedDelta,
+): Promise<SendOutcome> {
+  const noted = leaving.noted(cluster);
+  return noted === undefined ? state.session.send(delta) : noted.then(sendNow);
+
+  async function sendNow(): Promise<SendOutcome> {
+    if (sessions.get(cluster) !== state) return { type: 'disconnected' };
+    const obstacle = replica.obstacle(cluster);
+    if (obstacle !== undefined) throw new Error(`it may not be sent any more: ${obstacle}`);
+    return state.session.send(delta);
+  }
 }
 
 /** A session of a cluster that was deregistered ends; what is declared since is not sent to it. */
