@@ -120,6 +120,8 @@ export interface ClusterView {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly id: string | null;
+  /** A person has released the name: another cluster takes it next, and `id` is refused. Absent: an older server. */
+  readonly released?: boolean;
   readonly connected: boolean;
   /** RFC 3339; null: never. */
   readonly connectionSince: string | null;

@@ -1,27 +1,21 @@
 import type { Command } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
 import { clusterName } from '../arguments.ts';
-import { callerName } from '../caller.ts';
 import { CliError } from '../cli-error.ts';
-import { type ApiOptions, connect, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type OutputFormat, outputOption, print, printable, writeTable } from '../output.ts';
+import { type OutputFormat, outputOption, print } from '../output.ts';
 import { CLUSTER_COLUMNS } from '../views.ts';
 import { adoptCommand } from './cluster-adopt.ts';
 import { deregisterCommand } from './cluster-deregister.ts';
 import { listCommand } from './cluster-list.ts';
 import { registerCommand } from './cluster-register.ts';
+import { replaceCommand } from './cluster-replace.ts';
 import { suspendCommands } from './suspend.ts';
 
 interface TokenFlags {
   readonly dataDir?: string;
   readonly relaySecretFile?: string;
-  readonly output: OutputFormat;
-}
-
-interface ReplaceFlags extends ApiOptions {
-  readonly as?: string;
   readonly output: OutputFormat;
 }
 
@@ -44,24 +38,7 @@ export function clusterCommand(context: CliContext): Command {
   listCommand(command, context);
   adoptCommand(command, context);
   tokenCommand(command.command('token'), context);
-  withApiOptions(command.command('replace'))
-    .summary('let another cluster take a name')
-    .description(
-      'Unbinds the name from the cluster id that has it: the next agent with its token and another id takes it. Nothing in any cluster is changed.',
-    )
-    .argument('<name>', 'name of the cluster', clusterName)
-    .option('--as <name>', 'who replaces it, where the server knows no names (default: your user name)')
-    .addOption(outputOption())
-    .action(async (name: ClusterName, { output, as, ...api }: ReplaceFlags) => {
-      const cluster = await (await connect(context, api)).replaceCluster(name, callerName(context, as));
-      await print(context, output, cluster, (out) => {
-        out.write(`the name ${name} is free: the next agent with its token and another cluster id takes it.\n`);
-        out.write(
-          `what the cluster ${printable(cluster.id ?? '')} holds stays as it is, and its agent is refused; run this again to let it back in.\n\n`,
-        );
-        writeTable(out, CLUSTER_COLUMNS, [cluster]);
-      });
-    });
+  replaceCommand(command, context);
   suspendCommands(command, context, 'cluster', {
     columns: CLUSTER_COLUMNS,
     suspended: 'nothing is sent to it, and its agent goes on keeping what it holds as it is',

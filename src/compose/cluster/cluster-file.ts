@@ -7,6 +7,7 @@ import type { SourceDocument } from '../../model/desired.ts';
 import { displayDiagnostic, displayLocation } from '../../model/diagnostic.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import { suggestion } from '../../model/suggestion.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Checkout, documentsOf, readCheckout } from '../read-checkout.ts';
 import type { Step } from '../step.ts';
@@ -102,7 +103,7 @@ export async function removeFromCheckout(
   const checkout = await readCheckout(deps, folder);
   const declared = declarationsOf(checkout, name);
   const what = displayName(name);
-  if (declared.length === 0) return [{ what, outcome: 'absent', where: checkout.folder }];
+  if (declared.length === 0) return [absentFrom(checkout, name)];
   for (const { path, document, others } of declared) {
     if (others === 0) continue;
     const at = displayLocation(await checkout.locate(path, document.identity));
@@ -110,6 +111,16 @@ export async function removeFromCheckout(
   }
   for (const { path } of declared) if (!dryRun) await unlink(join(checkout.folder, path));
   return declared.map(({ path }) => ({ what, outcome: 'removed', where: path, ...(dryRun ? { dryRun: true } : {}) }));
+}
+
+/** Nothing is there to be taken out; of a name that was mistyped, what was meant. */
+function absentFrom(checkout: Checkout, name: ClusterName): Step {
+  const known = documentsOf(checkout, ({ content }) => content.type === 'cluster').flatMap(
+    ({ document: { content } }) => (content.type === 'cluster' ? [content.cluster.name] : []),
+  );
+  const meant = suggestion(name, known);
+  const message = meant === undefined ? 'no file declares it' : `no file declares it; did you mean ${meant}?`;
+  return { what: displayName(name), outcome: 'absent', where: checkout.folder, message };
 }
 
 /** Removes one file, if it declares this cluster and nothing else. */

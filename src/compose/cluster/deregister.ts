@@ -54,7 +54,7 @@ export async function deregisterCluster(
   const { cluster, inside, dryRun } = request;
   if (inside === undefined) {
     const steps = await undeclare(request, io);
-    return { cluster, steps, holds: null, notes: notesOf(request, null) };
+    return { cluster, steps, holds: null, notes: notesOf(request, steps, null) };
   }
   const kube = await openKube(inside.kube, io);
   try {
@@ -66,7 +66,7 @@ export async function deregisterCluster(
       ? await removeObjects(kube, { dryRun, progress: (line) => io.err(`${line}\n`) })
       : [];
     const holds = await countHeld(kube);
-    return { cluster, steps: [...declared, ...agent, ...objects], holds, notes: notesOf(request, holds) };
+    return { cluster, steps: [...declared, ...agent, ...objects], holds, notes: notesOf(request, declared, holds) };
   } finally {
     await kube.client.close();
   }
@@ -175,15 +175,22 @@ async function countHeld({ client, namespace }: Kube): Promise<number | null> {
   return loaded.type === 'found' ? loaded.records.length : null;
 }
 
-function notesOf({ cluster, from, inside, dryRun }: DeregisterRequest, holds: number | null): readonly string[] {
-  if (dryRun) return ['nothing was changed (--dry-run)'];
+/** What is left, here and elsewhere: said before (as a dry run) as it is after. `declared`: what became of its declaration. */
+function notesOf(
+  { cluster, from, inside, dryRun }: DeregisterRequest,
+  declared: readonly Step[],
+  holds: number | null,
+): readonly string[] {
+  const undeclared = declared.some(({ outcome }) => outcome === 'removed');
   const isFile = from.type === 'file' || from.type === 'checkout';
+  const elsewhere = `what other clusters have from ${cluster}, such as mirrored Services, is removed there, under the guards`;
   const stays =
     holds === null
       ? `what the fleet has made in ${cluster} stays as it is`
       : `${cluster} still holds ${counted(holds, 'object')} of the fleet, as before`;
   return [
-    ...(isFile ? ['commit and push: the server lets the agent go when it has read it'] : []),
+    ...(isFile && undeclared ? ['commit and push: the server lets the agent go when it has read it'] : []),
+    ...(undeclared ? [elsewhere] : []),
     ...(holds === 0 ? [`nothing of the fleet is left in ${cluster}`] : [stays]),
     ...(holds === 0 || inside?.removeObjects === true
       ? []
@@ -195,5 +202,6 @@ function notesOf({ cluster, from, inside, dryRun }: DeregisterRequest, holds: nu
           'the namespace of the agent stays, with its settings and the inventory in it; kubectl delete namespace removes them',
         ]
       : []),
+    ...(dryRun ? ['nothing was changed (--dry-run)'] : []),
   ];
 }

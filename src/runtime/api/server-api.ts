@@ -186,8 +186,9 @@ function replaceCluster(
   if (registration === undefined || view === undefined) {
     return { ok: false, kind: 'notFound', message: `no agent of a cluster ${cluster} has ever connected` };
   }
-  ledger.setRegistration(cluster, registration.released ? null : { ...registration, released: true });
+  const released = !registration.released;
+  ledger.setRegistration(cluster, released ? { ...registration, released } : null);
   sessions.get(cluster)?.session.close('refused', 'ClusterReplaced', 'the name was released for another cluster');
-  log.info('a cluster name is released', { cluster, id: registration.id, by });
-  return { ok: true, value: view };
+  log.info('a cluster name is released', { cluster, id: registration.id, forAny: !released, by });
+  return { ok: true, value: { ...view, released } };
 }

@@ -39,6 +39,7 @@ export function clusterView(
     name,
     labels: declared.value.labels,
     id: registration?.id ?? null,
+    released: registration?.released ?? false,
     connected: status.connected,
     connectionSince: status.since === 0 ? null : rfc3339(status.since),
     warm: status.warm,

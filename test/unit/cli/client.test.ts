@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type CliRun, runCli } from '../../support/cli.ts';
 import { createPeopleAuthority, type PeopleAuthority } from '../../support/people-tls.ts';
 import { type RunningServer, runServer } from '../../support/running-server.ts';
-import { fakeApi, fleetView, HELD_DIGEST } from '../../support/server-api.ts';
+import { clusterView, fakeApi, fleetView, HELD_DIGEST } from '../../support/server-api.ts';
 
 const TOKEN = 'a-token-of-enough-length';
 const running: RunningServer[] = [];
@@ -163,6 +163,39 @@ test('source and cluster commands', async () => {
   });
   expect((await ask('cluster replace west')).code).toBe(0);
   expect(api.calls).toEqual(['accept main 4be7c1 by ann', 'replace west by ann']);
+});
+
+describe('cluster replace', () => {
+  const connectedEast = () => server(fakeApi(fleetView({ clusters: [clusterView('east')] })));
+
+  test('says before what it leaves, and does nothing', async () => {
+    const { ask, api } = await connectedEast();
+    const { code, out } = await ask('cluster replace east --dry-run');
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/east-id keeps what it holds \(3 objects\)[\s\S]*nothing was changed/),
+    ]);
+    expect(out).toContain('what other clusters have from east');
+    expect(await ask('cluster replace nobody --dry-run')).toMatchObject({ code: 5 });
+    expect(api.calls).toEqual([]);
+  });
+
+  test('shuts out an agent that is connected only for whoever names its cluster twice', async () => {
+    const { ask, api } = await connectedEast();
+    for (const confirm of ['', ' --confirm west']) {
+      const { code, err } = await ask(`cluster replace east${confirm}`);
+      expect([code, err]).toEqual([2, expect.stringContaining('--confirm east')]);
+    }
+    expect(api.calls).toEqual([]);
+    expect((await ask('cluster replace east --confirm east')).code).toBe(0);
+    expect(api.calls).toEqual(['replace east by ann']);
+  });
+
+  test('a second time it lets back in who had the name, and says so', async () => {
+    const cluster = clusterView('west', { connected: false, released: false });
+    const { ask } = await server({ ...fakeApi(), replaceCluster: async () => ({ ok: true, value: cluster }) });
+    expect((await ask('cluster replace west')).out).toMatch(/^the name west is free for any cluster: .* west-id too\n/);
+  });
 });
 
 test('source accept takes the first digits that the table shows, and sends the whole revision', async () => {

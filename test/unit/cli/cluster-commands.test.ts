@@ -101,11 +101,24 @@ describe('cluster register', () => {
 describe('cluster deregister', () => {
   test('removes the file that declares it, and says what stays', async () => {
     put('elsewhere.yaml', EAST);
-    expect((await cluster('deregister', 'east', '--directory', '.', '--dry-run')).out).toContain('removed (dry run)');
+    const before = await cluster('deregister', 'east', '--directory', '.', '--dry-run');
+    expect(before.out).toContain('removed (dry run)');
     const { code, out } = await cluster('deregister', 'east', '--directory', '.');
     expect([code, out]).toEqual([0, expect.stringContaining('what the fleet has made in east stays as it is')]);
+    const [, ...notes] = out.trimEnd().split('\n');
+    expect(before.out.trimEnd().split('\n').slice(1)).toEqual([...notes, 'nothing was changed (--dry-run)']);
+    expect(out).toContain('what other clusters have from east, such as mirrored Services, is removed there');
     expect(existsSync(join(folder, 'elsewhere.yaml'))).toBe(false);
     expect((await cluster('deregister', 'east', '--directory', '.')).out).toContain('absent');
+  });
+
+  test('a name that nothing declares is said to be so: there is nothing to commit, and another may be meant', async () => {
+    put('east.yaml', EAST);
+    const { out } = await cluster('deregister', 'esat', '--directory', '.');
+    expect(out).toContain('absent');
+    expect(out).toContain('no file declares it; did you mean east?');
+    expect(out).not.toMatch(/commit and push|is removed there/);
+    expect(existsSync(join(folder, 'east.yaml'))).toBe(true);
   });
 
   test('never removes a file that holds more, or another cluster', async () => {
