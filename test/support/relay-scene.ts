@@ -30,6 +30,9 @@ spec:
 
 const LONG_MS = 90_000;
 
+/** More of its spec: the removals of one step after the other add up to nothing that is held. */
+export const ROOMY_GUARDS = '  guards: {percentFromOwned: 1000}\n';
+
 /** A FleetPolicy with a safe mode. */
 export function policySpec(mode: 'strict' | 'scoped' | 'off', safeStartWindowSeconds?: number): string {
   const window = safeStartWindowSeconds === undefined ? '' : `, safeStartWindowSeconds: ${safeStartWindowSeconds}`;

@@ -1,13 +1,14 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { configMapYaml } from '../../support/manifests.ts';
 import { describeOnClusters } from '../../support/on-clusters.ts';
-import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
+import { type Contents, type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
   changed,
   everywhere,
   exportService,
   mirrored,
   policySpec,
+  ROOMY_GUARDS,
   restartAll,
   sceneContents,
   sceneFiles,
@@ -19,17 +20,23 @@ const names = ['east', 'west'];
 
 describeOnClusters('Redis and servers restart in strict safe mode, one agent is late', (clusters) => {
   let fleet: RelayFleet;
-  beforeEach(async () => {
-    fleet = await startRelayFleet({ clusters, names, files: sceneFiles(names, policySpec('strict')) });
+  let expected: Contents = sceneContents(names);
+  beforeAll(async () => {
+    fleet = await startRelayFleet({ clusters, names, files: sceneFiles(names, policySpec('strict') + ROOMY_GUARDS) });
     await setScene(fleet, names);
   });
-  afterEach(() => fleet?.stop());
+  afterAll(() => fleet?.stop());
+
+  const holds = (next: Contents): Promise<void> => {
+    expected = next;
+    return fleet.holds(expected);
+  };
 
   /** Revisions and snapshots come in, and nothing of what the clusters hold is changed. */
-  const nothingChanges = async (reason: string): Promise<void> => {
+  const nothingChanges = async (reason: string, value: string, address: string): Promise<void> => {
     const before = await fleet.versions();
-    const commit = fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two'), 'apps/b.yaml': null });
-    await exportService(fleet, 'east', 'shop', ['10.1.0.2']);
+    const commit = fleet.push({ 'apps/a.yaml': configMapYaml('a', value), 'apps/b.yaml': null });
+    await exportService(fleet, 'east', 'shop', [address]);
     for (const replica of [fleet.a, fleet.b]) {
       await replica.looks.entered(commit);
       await waitsFor(replica, 'strict', { west: reason });
@@ -46,15 +53,11 @@ describeOnClusters('Redis and servers restart in strict safe mode, one agent is 
     expect(metrics).not.toMatch(/^fleetrelay_safe_mode_active\{[^}]*cluster="east"[^}]*\} 1$/m);
   };
   /** With the last agent everything that has waited happens, and nothing else. */
-  const resumes = async (): Promise<void> => {
+  const resumes = async (value: string, address: string): Promise<void> => {
     const before = await fleet.versions();
     await fleet.agent('west').start();
-    await fleet.holds(
-      everywhere(changed(sceneContents(names), { west: mirrored('east', 'shop', '10.1.0.2') }), {
-        'ConfigMap/web/a': 'two',
-        'ConfigMap/web/b': null,
-      }),
-    );
+    const objects = { 'ConfigMap/web/a': value, 'ConfigMap/web/b': null };
+    await holds(everywhere(changed(expected, { west: mirrored('east', 'shop', address) }), objects));
     const after = await fleet.versions();
     for (const object of ['Service/web/west-shop', 'EndpointSlice.discovery.k8s.io/web/west-shop-1'])
       expect(after.east?.[object]).toBe(before.east?.[object]);
@@ -65,26 +68,31 @@ describeOnClusters('Redis and servers restart in strict safe mode, one agent is 
     }
   };
 
+  it('better than the seed: while Redis still has the snapshot, nothing waits', async () => {
+    await restartAll(fleet, names, { late: ['west'], keeps: true });
+    const two = { 'ConfigMap/web/a': 'two' };
+    fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
+    await fleet.holds(changed(expected, { east: two }));
+    expect((await fleet.a.status()).safeMode).toBeNull();
+    await fleet.agent('west').start();
+    await holds(everywhere(expected, two));
+  });
+
   it('an empty Redis: translation halts until every agent is back', async () => {
     await restartAll(fleet, names, { late: ['west'] });
-    await nothingChanges('PresumedWarm');
-    await resumes();
+    await nothingChanges('PresumedWarm', 'three', '10.1.0.3');
+    await resumes('three', '10.1.0.3');
   });
 
   it('a Redis that has lost one snapshot only: the same, and new objects wait as well', async () => {
+    fleet.push({ 'apps/b.yaml': configMapYaml('b', 'again') });
+    await holds(everywhere(expected, { 'ConfigMap/web/b': 'again' }));
     await restartAll(fleet, names, { late: ['west'], keeps: true, loses: ['clusters/west/live'] });
     const commit = fleet.push({ 'apps/c.yaml': configMapYaml('c', 'new') });
     await fleet.a.looks.entered(commit);
-    await nothingChanges('SnapshotMissing');
+    await nothingChanges('SnapshotMissing', 'four', '10.1.0.4');
     expect((await fleet.contents()).east).not.toHaveProperty(['ConfigMap/web/c']);
     fleet.push({ 'apps/c.yaml': null });
-    await resumes();
-  });
-
-  it('better than the seed: while Redis still has the snapshot, nothing waits', async () => {
-    await restartAll(fleet, names, { late: ['west'], keeps: true });
-    fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
-    await fleet.holds(changed(sceneContents(names), { east: { 'ConfigMap/web/a': 'two' } }));
-    expect((await fleet.a.status()).safeMode).toBeNull();
+    await resumes('four', '10.1.0.4');
   });
 });
