@@ -29,7 +29,7 @@ export function replaceCommand(parent: Command, context: CliContext): void {
   withApiOptions(parent.command('replace'))
     .summary('let another cluster take a name')
     .description(
-      'Unbinds the name from the cluster id that has it: the next agent with its token and another id takes it. Nothing in any cluster is changed by that. Done again, it lets any cluster take the name, also the one that had it.',
+      'Unbinds the name from the cluster id that has it: the next agent with its token and another id takes it. Nothing in any cluster is changed by that. Done again, before another one has come, it gives the name back.',
     )
     .argument('<name>', 'name of the cluster', clusterName)
     .option('--confirm <name>', 'the name of the cluster once more, where its agent is connected')
@@ -64,7 +64,7 @@ export function replaceCommand(parent: Command, context: CliContext): void {
 function writeMeaning(out: TextOutput, { name, id, counts }: ClusterView, shutsOut: boolean): void {
   const had = printable(id ?? 'that had it');
   if (!shutsOut) {
-    out.write(`the name ${name} is free for any cluster: the next agent with its token takes it, that of ${had} too\n`);
+    out.write(`the name ${name} belongs to the cluster ${had} again: its agent is let in within half a minute\n`);
     return;
   }
   const objects = counted(counts.targeted, 'object');

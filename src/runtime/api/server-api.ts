@@ -172,8 +172,9 @@ function notHeld(digest: string, heldSets: HeldSets): Answer<never> {
 }
 
 /**
- * Releases a name for a cluster with another id; a second time, for any. Nothing in any cluster changes: the old
- * cluster keeps its objects, and its agent is refused.
+ * Releases a name for a cluster with another id; a second time gives it back to the one that had it. Nothing in any
+ * cluster changes: the old cluster keeps its objects, and its agent is refused. The registration stays, for one that is
+ * not there would be one that was lost.
  */
 function replaceCluster(
   deps: Pick<ServerApiDeps, 'engine' | 'ledger' | 'sessions' | 'suspensions' | 'log'>,
@@ -187,8 +188,9 @@ function replaceCluster(
     return { ok: false, kind: 'notFound', message: `no agent of a cluster ${cluster} has ever connected` };
   }
   const released = !registration.released;
-  ledger.setRegistration(cluster, released ? { ...registration, released } : null);
+  ledger.setRegistration(cluster, { ...registration, released });
   sessions.get(cluster)?.session.close('refused', 'ClusterReplaced', 'the name was released for another cluster');
-  log.info('a cluster name is released', { cluster, id: registration.id, forAny: !released, by });
+  const what = released ? 'a cluster name is released' : 'a cluster name is given back';
+  log.info(what, { cluster, id: registration.id, by });
   return { ok: true, value: { ...view, released } };
 }

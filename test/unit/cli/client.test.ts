@@ -191,10 +191,10 @@ describe('cluster replace', () => {
     expect(api.calls).toEqual(['replace east by ann']);
   });
 
-  test('a second time it lets back in who had the name, and says so', async () => {
+  test('a second time it gives the name back, and says so', async () => {
     const cluster = clusterView('west', { connected: false, released: false });
     const { ask } = await server({ ...fakeApi(), replaceCluster: async () => ({ ok: true, value: cluster }) });
-    expect((await ask('cluster replace west')).out).toMatch(/^the name west is free for any cluster: .* west-id too\n/);
+    expect((await ask('cluster replace west')).out).toMatch(/^the name west belongs to the cluster west-id again/);
   });
 });
 

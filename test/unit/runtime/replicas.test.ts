@@ -390,4 +390,18 @@ describe('a cluster that is replaced', () => {
       inSync: true,
     });
   });
+
+  it('is let back in everywhere by doing it again', async () => {
+    const { world, leader, follower } = await pair();
+    follower.agent('west').connect();
+    await world.pass();
+    for (let times = 1; times <= 2; times++) {
+      expect(await leader.world.server.api.replaceCluster('west', 'me')).toMatchObject({ ok: true });
+      await world.pass();
+    }
+    expect(follower.agent('west', 'another').connect()).toMatchObject({ type: 'refused', reason: 'ClusterIdBound' });
+    expect(follower.agent('west').connect()).toMatchObject({ type: 'admitted' });
+    await world.pass();
+    expect(follower.agent('west').deltas.flatMap(({ removals }) => removals)).toEqual([]);
+  });
 });
