@@ -177,18 +177,20 @@ function notHeld(digest: string, heldSets: HeldSets): Answer<never> {
  * not there would be one that was lost.
  */
 function replaceCluster(
-  deps: Pick<ServerApiDeps, 'engine' | 'ledger' | 'sessions' | 'suspensions' | 'log'>,
+  deps: Pick<ServerApiDeps, 'engine' | 'ledger' | 'sessions' | 'suspensions' | 'clock' | 'log'>,
   cluster: string,
   by: string,
 ): Answer<ClusterView> {
-  const { ledger, sessions, log } = deps;
+  const { ledger, sessions, clock, log } = deps;
   const registration = ledger.registration(cluster);
   const view = clusterView(deps, cluster);
   if (registration === undefined || view === undefined) {
     return { ok: false, kind: 'notFound', message: `no agent of a cluster ${cluster} has ever connected` };
   }
   const released = !registration.released;
-  ledger.setRegistration(cluster, { ...registration, released });
+  // Another replica that serves it loses it with this, and cannot note any more when its agent went.
+  const gone = registration.connected ? { connected: false, since: clock.now() } : {};
+  ledger.setRegistration(cluster, { ...registration, ...gone, released });
   sessions.get(cluster)?.session.close('refused', 'ClusterReplaced', 'the name was released for another cluster');
   const what = released ? 'a cluster name is released' : 'a cluster name is given back';
   log.info(what, { cluster, id: registration.id, by });

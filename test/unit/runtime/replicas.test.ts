@@ -376,10 +376,15 @@ describe('a cluster that is replaced', () => {
     const { world, leader, follower } = await pair();
     follower.agent('west').connect();
     await world.pass();
+    const connectedSince = follower.world.server.api.clusters().find(({ name }) => name === 'west')?.connectionSince;
+    await world.pass(60_000);
     expect(await leader.world.server.api.replaceCluster('west', 'me')).toMatchObject({ ok: true });
     await world.pass();
     expect(follower.agent('west').closed).toEqual(['ClaimLost']);
     for (const replica of [leader, follower]) {
+      const west = replica.world.server.api.clusters().find(({ name }) => name === 'west');
+      expect(west).toMatchObject({ connected: false, released: true });
+      expect(Date.parse(west?.connectionSince ?? '')).toBeGreaterThan(Date.parse(connectedSince ?? ''));
       expect(replica.agent('west').connect()).toMatchObject({ type: 'refused', reason: 'ClusterReplaced' });
     }
     expect(follower.agent('west', 'another').connect().type).toBe('admitted');
