@@ -29,6 +29,7 @@ import type { Log } from '../../src/ports/log.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
 import type { Source, SourceCondition, SourceListener } from '../../src/ports/source.ts';
 import type { Admission, AgentListener, AgentSession, SendOutcome } from '../../src/relay/session.ts';
+import type { SoleClaim } from '../../src/runtime/replica/sole-claim.ts';
 import { createKubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
 import type { FakeCustomResources } from './fake-custom-resources.ts';
 import { silentLog } from './silent-log.ts';
@@ -134,6 +135,8 @@ export async function createFleetWorld(
     readonly custom?: FakeCustomResources;
     /** It is one of several servers. */
     readonly replicas?: ReplicaSetup;
+    /** It is the only one, and has claimed its store. */
+    readonly claim?: SoleClaim;
     /** Of the server alone, where it is not the agents' and the test's. */
     readonly serverClock?: Clock;
     readonly log?: Log;
@@ -180,6 +183,7 @@ export async function createFleetWorld(
       clock: serverClock,
       log: given.log ?? silentLog,
       ...(given.replicas === undefined ? {} : { replicas: given.replicas }),
+      ...(given.claim === undefined ? {} : { claim: given.claim }),
     },
     { fleet: fleetName, version: '0.0.0', bounds: { guards: {}, safeModes: [] } },
   );

@@ -21,7 +21,8 @@ export interface StoreLeaseOptions {
   readonly termMs?: number;
 }
 
-const DURATION_MS = 9_000;
+/** Milliseconds after which others take a lease that was not renewed, unless it says otherwise. */
+export const LEASE_DURATION_MS = 9_000;
 const TERM_MS = 6_000;
 
 /**
@@ -31,7 +32,7 @@ const TERM_MS = 6_000;
  * fence: a holder that slept through its own end cannot write with it any more.
  */
 export function createStoreLease({ store, clock }: StoreLeaseDeps, options: StoreLeaseOptions): FencedLease {
-  const { key, identity, durationMs = DURATION_MS, termMs = TERM_MS } = options;
+  const { key, identity, durationMs = LEASE_DURATION_MS, termMs = TERM_MS } = options;
   const beatKey = `${key}/renewed`;
   let mine: Fence | undefined;
   /** Highest term seen: a lost store must not begin again below it. */

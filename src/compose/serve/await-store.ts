@@ -7,19 +7,30 @@ import { openStore } from './open-store.ts';
 import type { ProcessDeps } from './sources.ts';
 
 /**
- * The store, as soon as it answers: without it nobody knows what the fleet holds, so nothing else is started before. While
- * it is waited for, the port for health and metrics says so.
+ * The store, as soon as it answers: without it nobody knows what the fleet holds, so nothing else is started before.
  */
-export async function awaitStore(config: RelayConfig, deps: ProcessDeps, signal?: AbortSignal): Promise<SnapshotStore> {
+export function awaitStore(config: RelayConfig, deps: ProcessDeps, signal?: AbortSignal): Promise<SnapshotStore> {
+  return whileWaiting(config, deps, 'the store cannot be reached yet, and is waited for', (waiting) =>
+    openStore(config, deps, { waiting, ...(signal === undefined ? {} : { signal }) }),
+  );
+}
+
+/** While `work` waits, the port for health and metrics says for what. It is free again when the work is done. */
+export async function whileWaiting<Result>(
+  config: RelayConfig,
+  deps: ProcessDeps,
+  what: string,
+  work: (waiting: (why: string) => void) => Promise<Result>,
+): Promise<Result> {
   let reason = '';
   let health: Promise<HttpServer | undefined> | undefined;
-  const reasons = (): readonly string[] => [`the store cannot be reached yet, and is waited for: ${reason}`];
+  const reasons = (): readonly string[] => [`${what}: ${reason}`];
   const waiting = (why: string): void => {
     reason = why;
     health ??= openHealth(config, reasons, deps);
   };
   try {
-    return await openStore(config, deps, { waiting, ...(signal === undefined ? {} : { signal }) });
+    return await work(waiting);
   } finally {
     await (await health)?.stop();
   }

@@ -23,6 +23,7 @@ import { createLoop } from '../../runtime/loop.ts';
 import { createApprovalFiles } from '../../runtime/removals/approval-files.ts';
 import { createHeldSets } from '../../runtime/removals/held-sets.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
+import type { SoleClaim } from '../../runtime/replica/sole-claim.ts';
 import { createSafeModeLog } from '../../runtime/safe-mode-log.ts';
 import { createSafeStart } from '../../runtime/safe-start.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
@@ -55,6 +56,8 @@ export interface ManagementServer {
   figures(): ManagementFigures;
   /** Why it is not ready; empty if it is. */
   notReady(): readonly string[];
+  /** Resolves when it can go on no more, and is to be stopped: why, for people. */
+  readonly over: Promise<string>;
   /** Listens for agents and starts to follow the sources. */
   start(): Promise<{ readonly relay: { readonly host: string; readonly port: number } }>;
   /** Drains the relay, stops the sources and makes durable what is on its way to the store. */
@@ -68,6 +71,8 @@ interface ServerDeps {
   readonly relay: RelayServer;
   /** It is one of several servers of its fleet; the store is shared then. Absent: it is the only one. */
   readonly replicas?: ReplicaSetup;
+  /** It is the only one, and has claimed a store that others could use as well. */
+  readonly claim?: SoleClaim;
   readonly statusSink?: StatusSink;
   /** Custom resources among the sources whose status is written. */
   readonly customResources?: readonly StatusOfCustomResources[];
@@ -90,13 +95,12 @@ const DIAGNOSE_MS = 100;
 
 /** Wires engine, ledger, sources, relay and status. Rejects if the store cannot be read. */
 export async function createManagementServer(deps: ServerDeps, options: ServerOptions): Promise<ManagementServer> {
-  const { clock, log, relay } = deps;
+  const { clock, log, relay, replicas: setup } = deps;
   const engine = createEngine(deps.graph);
-  const role = deps.replicas === undefined ? 'judge' : 'clerk';
+  const role = setup === undefined ? 'judge' : 'clerk';
   engine.inputs.fleet.set('', '', { bounds: options.bounds, role, startWindowOver: false });
   const loop = createLoop({ commit: timedCommit(engine, deps), clock, log });
-  const setup = deps.replicas;
-  const foundation = await layFoundation({ ...deps, engine, loop }, setup);
+  const foundation = await layFoundation({ ...deps, engine, loop, claim: deps.claim }, setup);
   const suspensions = await createSuspensions({ ...foundation, journal: foundation.fleet });
   const table = (): SourceTable => sources;
   const standing = createReplicaParts(foundation, suspensions, deps.sources, table, setup, options.version);
@@ -130,6 +134,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     sources,
     replica,
     figures: createFigures(parts),
+    over: foundation.over,
     notReady,
     start: async () => {
       await replica.start();

@@ -1,40 +1,59 @@
 import { hostname } from 'node:os';
 import { connectKube } from '../../adapters/kubernetes/api/connect.ts';
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
-import { createStoreLease } from '../../adapters/stores/store-lease.ts';
+import { createStoreLease, LEASE_DURATION_MS } from '../../adapters/stores/store-lease.ts';
 import type { RelayConfig } from '../../model/relay-config.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { withFence } from '../../runtime/replica/fenced-lease.ts';
+import { claimStore, type SoleClaim } from '../../runtime/replica/sole-claim.ts';
+import { whileWaiting } from './await-store.ts';
 import type { ProcessDeps } from './sources.ts';
 import type { ReplicaSetup } from './wire-replica.ts';
 
 /** The name of the Lease that the replicas of the server elect their leader by, where a cluster keeps it. */
 const SERVER_LEASE = 'fleetrelay-server';
-/** The record by which they do, where the store keeps it. */
+/** The record by which they do, where the store keeps it; a single server claims the store by it. */
 const LEADER_KEY = 'leader';
 const NAMESPACE = 'fleetrelay';
 
-/** What this process is among several, and what ends that; undefined: it is the only server of its fleet. */
+/** What this process is among the servers of its fleet, and what ends that. */
+export interface OpenedReplica {
+  readonly role: { readonly replicas?: ReplicaSetup; readonly claim?: SoleClaim };
+  close(): Promise<void>;
+}
+
+/** Rejects, with a text for people, if it can be neither one of several nor the only one. */
 export async function openReplica(
-  { replicas }: Pick<RelayConfig, 'replicas'>,
+  config: RelayConfig,
   version: string,
   store: SnapshotStore,
   deps: ProcessDeps,
-): Promise<{ readonly setup: ReplicaSetup; close(): Promise<void> } | undefined> {
-  if (replicas.mode === 'one') return undefined;
+  signal: AbortSignal | undefined,
+): Promise<OpenedReplica> {
+  const { replicas } = config;
+  const id = `${hostname()}_${deps.random.id().slice(0, 8)}`;
+  const leaseInStore = () => createStoreLease({ store, clock: deps.clock }, { key: LEADER_KEY, identity: id });
+  if (replicas.mode === 'one') {
+    // Another kind of store is nobody else's.
+    if (!store.shared) return { role: {}, close: async () => undefined };
+    const claim = await whileWaiting(config, deps, 'the store cannot be used yet', (waiting) => {
+      const options = { key: LEADER_KEY, durationMs: LEASE_DURATION_MS, waiting };
+      return claimStore({ ...deps, lease: leaseInStore() }, signal === undefined ? options : { ...options, signal });
+    });
+    return { role: { claim }, close: claim.stop };
+  }
   if (!store.shared) {
     throw new Error('several replicas need a store that they share: --store redis://HOST:PORT (or --replicas one)');
   }
-  const id = `${hostname()}_${deps.random.id().slice(0, 8)}`;
   const advertise = replicas.advertise ?? '';
   if (replicas.lease === 'store') {
-    const lease = createStoreLease({ store, clock: deps.clock }, { key: LEADER_KEY, identity: id });
-    return { setup: { id, advertise, lease, needsStore: true }, close: async () => undefined };
+    const setup = { id, advertise, lease: leaseInStore(), needsStore: true };
+    return { role: { replicas: setup }, close: async () => undefined };
   }
   const { client, namespace = NAMESPACE } = await connect(version, deps);
   const lease = createKubernetesLease({ ...deps, client }, { namespace, name: SERVER_LEASE, identity: id });
   return {
-    setup: { id, advertise, lease: withFence(lease, store, id), needsStore: false },
+    role: { replicas: { id, advertise, lease: withFence(lease, store, id), needsStore: false } },
     close: () => client.close(),
   };
 }

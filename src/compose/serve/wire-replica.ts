@@ -20,6 +20,7 @@ import { type Approvals, createApprovals } from '../../runtime/removals/approval
 import { createWindows, type Windows } from '../../runtime/removals/windows.ts';
 import { type AdmissionCounter, createAdmissionCounter } from '../../runtime/replica/admission-counter.ts';
 import { type Candidacy, createCandidacy } from '../../runtime/replica/candidacy.ts';
+import { createConditionedStore } from '../../runtime/replica/conditioned-store.ts';
 import { ensureEpoch } from '../../runtime/replica/epoch.ts';
 import { ENGINE_GENERATION } from '../../runtime/replica/generation.ts';
 import type { Intake } from '../../runtime/replica/intake.ts';
@@ -27,7 +28,9 @@ import { ADMISSION_KEY, readAdmission, readJson } from '../../runtime/replica/re
 import type { Replica } from '../../runtime/replica/replica.ts';
 import { createSharedSources, type Judgement } from '../../runtime/replica/replica-parts.ts';
 import { createSharedReplica } from '../../runtime/replica/shared-replica.ts';
+import type { SoleClaim } from '../../runtime/replica/sole-claim.ts';
 import { createSoleIntake, createSoleReplica } from '../../runtime/replica/sole-replica.ts';
+import { openStoreFormat } from '../../runtime/replica/store-format.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
 import { createJournal, type Journal } from '../../runtime/stored/journal.ts';
@@ -63,29 +66,43 @@ export interface Foundation {
   readonly counter: AdmissionCounter;
   /** Undefined: it is the only server of its fleet. */
   readonly candidacy: Candidacy | undefined;
+  /** Of the only server, where others could use its store as well. */
+  readonly claim: SoleClaim | undefined;
+  /** Resolves when this process may use the store no more, and so must end: why, for people. */
+  readonly over: Promise<string>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Reads the store. Rejects if that cannot be done. */
 export async function layFoundation(
-  deps: Pick<Foundation, 'engine' | 'loop' | 'store' | 'clock' | 'log'>,
+  given: Pick<Foundation, 'engine' | 'loop' | 'store' | 'clock' | 'log' | 'claim'>,
   setup: ReplicaSetup | undefined,
 ): Promise<Foundation> {
-  const { store, clock, log } = deps;
+  const over = Promise.withResolvers<string>();
+  const { claim, clock, log } = given;
+  void claim?.over.then(over.resolve);
+  const format = await openStoreFormat(given.store, over.resolve);
+  const store = createConditionedStore(given.store, claim === undefined ? [format] : [format, claim]);
+  const deps = { ...given, store };
   if (setup !== undefined) await ensureEpoch(store, clock);
   const read = await readRecords(store, log);
   // Of several replicas only the one that judges removals knows what was held and approved.
   const records = setup === undefined ? read : { ...read, held: new Map(), approvals: new Map(), windows: new Map() };
   const journal = createJournal(deps);
   const candidacy = setup === undefined ? undefined : createCandidacy({ ...deps, ...setup, journal }, setup.id);
+  void over.promise.then(() => {
+    journal.stop();
+    // The lease is given back at once: another one leads before this one has ended.
+    return candidacy?.leadership.stop();
+  });
   const fleet = candidacy?.fleet ?? journal;
   const ledger = createLedger({ ...deps, journal, fleet, records }, { ownsAll: setup === undefined });
   if (ledger.wasLost) log.info('the store is new', { epoch: ledger.epoch() });
   const stored = setup === undefined ? readAdmission((await readJson(store, ADMISSION_KEY)).value) : undefined;
   return {
     ...deps,
-    ...{ journal, fleet, records, ledger, candidacy },
+    ...{ journal, fleet, records, ledger, candidacy, over: over.promise },
     approvals: createApprovals({ ...deps, journal: fleet, records }),
     windows: createWindows({ ...deps, journal: fleet, store: journal, records }),
     counter: createAdmissionCounter(ledger.epoch(), stored),

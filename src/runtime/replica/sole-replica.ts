@@ -10,6 +10,7 @@ import type { AdmissionCounter } from './admission-counter.ts';
 import { type AdmittedRevision, type Intake, stageFile } from './intake.ts';
 import { ADMISSION_KEY } from './records.ts';
 import { behindAgent, type Replica } from './replica.ts';
+import type { SoleClaim } from './sole-claim.ts';
 
 interface SoleDeps {
   readonly engine: Engine;
@@ -47,9 +48,14 @@ export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]):
 
 /** The only server of its fleet: it always leads. */
 export function createSoleReplica(
-  deps: SoleDeps & { readonly sources: SourceTable; readonly sessions: Sessions },
+  deps: SoleDeps & {
+    readonly sources: SourceTable;
+    readonly sessions: Sessions;
+    /** On a store that others could use as well. */
+    readonly claim: SoleClaim | undefined;
+  },
 ): Replica {
-  const { counter, ledger, loop, log, sessions, sources } = deps;
+  const { claim, counter, ledger, loop, log, sessions, sources } = deps;
 
   /** What an agent has seen and this server does not know of is over once every source has been read anew. */
   const catchUp = (): void => {
@@ -62,13 +68,14 @@ export function createSoleReplica(
     loop.transact(() => undefined);
   };
   loop.addSink(catchUp);
+  claim?.onChange(() => void loop.transact(() => undefined));
 
   return {
     leads: () => true,
     admitted: counter.current,
     mayStart: () => sources.allHaveSpoken(),
     knowsAll: () => sources.allAreWhole(),
-    obstacle: (cluster) => behindAgent(counter.current(), sessions.get(cluster)?.admitted),
+    obstacle: (cluster) => claim?.obstacle() ?? behindAgent(counter.current(), sessions.get(cluster)?.admitted),
     judge: () => undefined,
     connected: () => undefined,
     disconnected: () => undefined,

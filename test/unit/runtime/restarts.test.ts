@@ -89,7 +89,7 @@ describe('a server that starts again', () => {
     const store: SnapshotStore = {
       ...first.store,
       write: (writes: readonly StoreWrite[]) => {
-        written.push(...writes.map(({ key }) => key));
+        written.push(...writes.flatMap(({ key, value }) => (value === undefined ? [] : [key])));
         return first.store.write(writes);
       },
     };
