@@ -11,6 +11,7 @@ import type {
   HeldRemovalsView,
   OutputView,
   SourceView,
+  TokenView,
 } from '../server/api.ts';
 import type { ErrorBody } from '../server/http-error.ts';
 import { isLoopback } from '../server/listen-address.ts';
@@ -33,6 +34,7 @@ export interface ApiClient {
   approve(digest: string, by: string): Promise<ApprovalView>;
   accept(source: string, revision: string, by: string): Promise<SourceView>;
   replaceCluster(cluster: string, by: string): Promise<ClusterView>;
+  renewToken(cluster: string, by: string): Promise<TokenView>;
   suspendCluster(cluster: string, by: string, reason: string): Promise<ClusterView>;
   resumeCluster(cluster: string, by: string): Promise<ClusterView>;
   suspendSource(source: string, by: string, reason: string): Promise<SourceView>;
@@ -166,6 +168,7 @@ function createApiClient(server: Server): ApiClient {
     explain: (name, object) => get('explain', { cluster: name, object }),
     approve: (digest, by) => post('approvals', { digest, by }),
     accept: (name, revision, by) => post(source(name, 'accept'), { revision, by }),
+    renewToken: (name, by) => post(cluster(name, 'renew-token'), { by }),
     replaceCluster: (name, by) => post(cluster(name, 'replace'), { by }),
     suspendCluster: (name, by, reason) => post(cluster(name, 'suspend'), { by, reason }),
     resumeCluster: (name, by) => post(cluster(name, 'resume'), { by }),

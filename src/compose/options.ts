@@ -110,8 +110,10 @@ export interface DemoOptions {
 /** What `fleetrelay cluster token` is told. */
 export interface ClusterTokenRequest {
   readonly cluster: ClusterName;
-  /** The server's data directory, which holds the relay secret unless `relaySecretFile` does. */
+  /** The server's data directory, which knows of renewals, and holds the relay secret unless `relaySecretFile` does. */
   readonly dataDir?: string;
   readonly relaySecretFile?: string;
+  /** Of the token; absent: the one that the data directory has. */
+  readonly generation?: number;
   readonly cwd: string;
 }

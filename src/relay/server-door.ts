@@ -5,9 +5,10 @@ import { welcomePull } from './server-pull.ts';
 import { welcomePush } from './server-push.ts';
 import { type ClusterSlot, type Greeted, noteEnd, type ServerState } from './server-state.ts';
 import { endWithCertificate } from './trust/certificate-end.ts';
+import { endWithToken, isForToken } from './trust/known-token.ts';
 import { isForOtherId, mismatch, type PeerCertificate } from './trust/peer-certificate.ts';
 import { callerOf } from './trust/rate-limit.ts';
-import { recognize } from './trust/recognize.ts';
+import { type Caller, recognize } from './trust/recognize.ts';
 import type { Frame } from './wire/frame.ts';
 import { chooseProtocol, readHello, readLimits } from './wire/hello.ts';
 import { ProtocolError } from './wire/protocol-error.ts';
@@ -25,7 +26,7 @@ export function acceptStream(state: ServerState, stream: IncomingStream): void {
   const caller = recognize(state, stream);
   if ('refused' in caller) {
     const { refused } = caller;
-    if (refused.reason === 'WrongToken') state.counts.wrongTokens += 1;
+    if (isForToken(refused)) state.counts.wrongTokens += 1;
     noteEnd(state, refused, callerOf(stream.peer), {
       peer: stream.peer,
       claimed: quote(stream.metadata['fleetrelay-cluster'] ?? ''),
@@ -33,7 +34,7 @@ export function acceptStream(state: ServerState, stream: IncomingStream): void {
     stream.end(refused);
     return;
   }
-  const { cluster, certificate } = caller;
+  const { cluster } = caller;
   const slot = enter(state, cluster, stream);
   if (slot.streams > limits.streamsPerCluster) {
     const message = `more than ${limits.streamsPerCluster} streams of one cluster`;
@@ -42,7 +43,7 @@ export function acceptStream(state: ServerState, stream: IncomingStream): void {
     stream.end(end);
     return;
   }
-  greet(state, slot, stream, certificate);
+  greet(state, slot, stream, caller);
 }
 
 function enter(state: ServerState, cluster: ClusterName, stream: IncomingStream): ClusterSlot {
@@ -66,7 +67,7 @@ function greet(
   state: ServerState,
   slot: ClusterSlot,
   stream: IncomingStream,
-  certificate: PeerCertificate | undefined,
+  { certificate, generation }: Caller,
 ): void {
   const { clock, log } = state.deps;
   let handler = (frame: Frame): void => onHello(frame);
@@ -85,6 +86,7 @@ function greet(
       else state.counts.bytesOut += bytes;
     },
   });
+  if (generation !== undefined) endWithToken(state, slot.cluster, link, generation);
   const cancelDeadline = clock.schedule(state.limits.helloMs, () => {
     link.end({ code: 'invalid', reason: 'NoHello', message: `no hello within ${state.limits.helloMs / 1000} s` });
   });

@@ -3,6 +3,7 @@ import type { ClusterId, ClusterName, FleetName } from '../model/ids.ts';
 import type { CertificateAuthority, CertificateExpiry, ServerRoots } from '../ports/certificate-authority.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import type { TokenGenerations } from '../ports/token-generations.ts';
 import type { ServerTransport, StreamEnd } from '../ports/transport.ts';
 import type { RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
@@ -18,6 +19,8 @@ export interface RelayServerDeps {
   readonly log: Log;
   /** Issues certificates to agents; absent: nobody can enrol here. */
   readonly authority?: CertificateAuthority;
+  /** Which tokens count; absent: none was ever renewed. */
+  readonly generations?: TokenGenerations;
   /** What agents are told of roots; absent: nothing. */
   readonly roots?: ServerRoots;
   /** For metrics. */
@@ -64,7 +67,7 @@ export interface RelayServerStats {
   readonly outputsRejected: number;
   readonly inputDeltas: number;
   readonly results: number;
-  /** Tokens that were wrong, on streams and in registrations. */
+  /** Tokens that were wrong, or are not the newest, on streams and in registrations. */
   readonly wrongTokens: number;
   /** Questions for certificates by outcome: `Issued`, `Renewed`, or the constant word of the refusal. */
   readonly registrations: Readonly<Record<string, number>>;

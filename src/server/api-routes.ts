@@ -4,7 +4,7 @@ import { quote } from '../model/ids.ts';
 import type { JsonValue } from '../model/json.ts';
 import { ok, type Result } from '../model/result.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
-import type { Answer, ServerApi } from './api.ts';
+import type { Answer, PeopleApi, ServerApi } from './api.ts';
 import type { Audit } from './audit.ts';
 import { API_PATH, type ApiEnv, type Doors, guard } from './guard.ts';
 import { type ErrorReason, refuse } from './http-error.ts';
@@ -28,7 +28,7 @@ const REASON_OF: Readonly<Record<Extract<Answer<never>, { ok: false }>['kind'], 
  * The API, one route a function; lists come as `{"items": [...]}`. Questions are for everybody who may come in, acts for
  * those with the role `operate`, and so is the log of acts.
  */
-export function apiRoutes(api: ServerApi, doors: Doors, { audit, log }: Audited): Hono<ApiEnv> {
+export function apiRoutes(api: PeopleApi, doors: Doors, { audit, log }: Audited): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.use(
     bodyLimit({
@@ -98,7 +98,7 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
   });
 }
 
-function commands(routes: Hono<ApiEnv>, api: ServerApi): void {
+function commands(routes: Hono<ApiEnv>, api: PeopleApi): void {
   routes.post('/approvals', async (context) => {
     const fields = await fieldsOf(context, ['digest']);
     return fields.ok
@@ -115,6 +115,12 @@ function commands(routes: Hono<ApiEnv>, api: ServerApi): void {
     const fields = await fieldsOf(context, []);
     return fields.ok
       ? reply(context, await api.replaceCluster(context.req.param('name'), nameOf(context)))
+      : refuse(context, 'Invalid', fields.problem);
+  });
+  routes.post('/clusters/:name/renew-token', async (context) => {
+    const fields = await fieldsOf(context, []);
+    return fields.ok
+      ? reply(context, await api.renewToken(context.req.param('name'), nameOf(context)))
       : refuse(context, 'Invalid', fields.problem);
   });
   suspensions(routes, 'clusters', { suspend: api.suspendCluster, resume: api.resumeCluster });

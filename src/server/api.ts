@@ -29,6 +29,15 @@ export interface ServerApi {
   resumeSource(source: string, by: string): Promise<Answer<SourceView>>;
 }
 
+/** What is asked of the server about tokens of clusters; no token travels here. */
+export interface TokenApi {
+  /** Every token that the cluster has is worth nothing from now on; its certificates go on. */
+  renewToken(cluster: string, by: string): Promise<Answer<TokenView>>;
+}
+
+/** All that people may ask a server. */
+export type PeopleApi = ServerApi & TokenApi;
+
 /**
  * An answer, or why there is none: `notFound` (404), `conflict` (409), `invalid` (400), `notLeader` (409; `leader`: where
  * to ask instead, if that is known).
@@ -137,6 +146,15 @@ export interface ClusterView {
   /** null: it is sent what it lacks. */
   readonly suspended: SuspensionView | null;
   readonly conditions: readonly ConditionView[];
+  /** Which of its tokens count; absent: they were never renewed. */
+  readonly tokenGeneration?: number;
+}
+
+/** Which tokens of a cluster count. */
+export interface TokenView {
+  readonly cluster: string;
+  /** The second of the renewal since 1970, or a later one. */
+  readonly generation: number;
 }
 
 export interface ConditionView {

@@ -11,7 +11,7 @@ import { ok, problem, type Result } from '../model/result.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { ServerApi } from './api.ts';
+import type { PeopleApi } from './api.ts';
 import { apiRoutes } from './api-routes.ts';
 import { createAudit } from './audit.ts';
 import type { Doors } from './guard.ts';
@@ -28,7 +28,7 @@ export interface HttpServerDeps {
   readonly health?: Health;
   /** Text in the Prometheus format. */
   readonly metrics?: () => Promise<string>;
-  readonly api?: ServerApi;
+  readonly api?: PeopleApi;
   /** Where acts through the API are noted; needed for the API. */
   readonly audit?: AuditLog;
   readonly hooks?: GitHooks;

@@ -206,6 +206,38 @@ describe('an agent and its certificate', () => {
     expect(stored().certificate).not.toBe(before);
   });
 
+  test('a renewed token: the agent with a certificate goes on, an earlier token enrols nobody, also after a restart', async () => {
+    await start();
+    await east().start();
+    await inSync('one');
+    const first = tokenFor('east', fleet.dataDir);
+    const renewed = await fleet.cli('cluster', 'token', 'east', '--renew', '--data-dir', fleet.dataDir, '--as', 'ann');
+    expect(renewed).toMatch(/^frt2_\d+_[A-Za-z0-9_-]{43}\n$/);
+    push('two');
+    await inSync('two');
+    expect(links()).toBe(1);
+    const audit = readFileSync(join(fleet.dataDir, 'audit.log'), 'utf8').trim().split('\n');
+    expect(audit.map((line) => JSON.parse(line))).toMatchObject([
+      { stage: 'asked', act: 'clusters/east/renew-token', who: 'ann' },
+      { stage: 'done', act: 'clusters/east/renew-token' },
+    ]);
+    expect(audit.join()).not.toContain('frt2_');
+    await east().kill('SIGKILL');
+    await fleet.server.kill('SIGKILL');
+    await fleet.server.start();
+    rmSync(join(own(), 'credentials'));
+    await east().start(await withToken(first));
+    await said('TokenRenewed');
+    expect(issued('token')).toBe(0);
+    await withToken(renewed);
+    push('three');
+    await inSync('three');
+    expect(issued('token')).toBe(1);
+    const again = ['cluster', 'token', 'east', '--data-dir', fleet.dataDir];
+    const printed = await promisify(execFile)(process.execPath, [PROGRAM, ...again], { timeout: 120_000 });
+    expect(printed.stdout).toBe(renewed);
+  });
+
   test('with the token of another cluster it gets nothing', async () => {
     await start();
     await east().start({ token: 'west' });

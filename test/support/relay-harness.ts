@@ -69,7 +69,7 @@ export async function createRelayHarness(
   owner: FakeOwner = createFakeOwner(),
   log: Log = silentLog,
   options: Partial<RelayServerOptions> = {},
-  deps: Pick<RelayServerDeps, 'authority' | 'roots'> = {},
+  deps: Pick<RelayServerDeps, 'authority' | 'roots' | 'generations'> = {},
 ): Promise<RelayHarness> {
   const clock = createVirtualClock();
   const network = createMemoryNetwork();

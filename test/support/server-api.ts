@@ -1,4 +1,4 @@
-import type { Answer, ClusterView, FleetView, ServerApi, SuspensionView } from '../../src/server/api.ts';
+import type { Answer, ClusterView, FleetView, PeopleApi, SuspensionView } from '../../src/server/api.ts';
 
 const COUNTS = { targeted: 3, applied: 2, failed: 0, held: 1, pending: 0, unreachable: 0 };
 
@@ -72,7 +72,7 @@ export function fleetView(over: Partial<FleetView> = {}): FleetView {
 }
 
 /** An API over a fixed fleet that remembers what it was told to do. */
-export function fakeApi(fleet: FleetView = fleetView()): ServerApi & { readonly calls: string[] } {
+export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly calls: string[] } {
   const calls: string[] = [];
   return {
     calls,
@@ -122,6 +122,12 @@ export function fakeApi(fleet: FleetView = fleetView()): ServerApi & { readonly 
             },
           }
         : { ok: false, kind: 'notFound', message: `nothing declares ${object} for ${cluster}` },
+    renewToken: async (cluster, by) => {
+      calls.push(`renew token ${cluster} by ${by}`);
+      return fleet.clusters.some(({ name }) => name === cluster)
+        ? { ok: true, value: { cluster, generation: 1_780_000_000 } }
+        : { ok: false, kind: 'notFound', message: `there is no cluster ${cluster}` };
+    },
     approve: async (digest, by) => {
       calls.push(`approve ${digest} by ${by}`);
       return digest === HELD_DIGEST

@@ -158,7 +158,8 @@ async function agentMaterial(
       ? await clusterToken({
           cluster: cluster.name,
           cwd,
-          ...(relaySecretFile === undefined ? { ...(dataDir === undefined ? {} : { dataDir }) } : { relaySecretFile }),
+          ...(relaySecretFile === undefined ? {} : { relaySecretFile }),
+          ...(dataDir === undefined ? {} : { dataDir }),
         })
       : (await readText('token', resolve(cwd, tokenFile))).trim();
   const ca = await authorityOf(dataDir, caFile, cwd);

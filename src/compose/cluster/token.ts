@@ -1,18 +1,26 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ensureRelaySecret, readRelaySecret } from '../../adapters/tls/relay-secret.ts';
+import { readTokenGenerations } from '../../adapters/tls/token-generations.ts';
 import { clusterToken as deriveToken } from '../../relay/trust/token.ts';
 import type { ClusterTokenRequest } from '../options.ts';
 import { trustFolder } from '../serve/relay.ts';
 
 /**
- * The token of a cluster, derived from the relay secret; works without a running server. The secret is made if the data
+ * The token of a cluster that counts, derived from the relay secret; works without a running server. Of a secret alone it
+ * is the first one, unless its generation is said. The secret is made if the data
  * directory has none yet. Rejects if there is no such directory: a token from a mistyped path would be one that no server
  * knows.
  */
-export async function clusterToken({ cluster, dataDir, relaySecretFile, cwd }: ClusterTokenRequest): Promise<string> {
-  if (relaySecretFile !== undefined) {
-    return deriveToken(await readRelaySecret(resolve(cwd, relaySecretFile)), cluster);
+export async function clusterToken({
+  cluster,
+  dataDir,
+  relaySecretFile,
+  generation,
+  cwd,
+}: ClusterTokenRequest): Promise<string> {
+  if (relaySecretFile !== undefined && dataDir === undefined) {
+    return deriveToken(await readRelaySecret(resolve(cwd, relaySecretFile)), cluster, generation);
   }
   const directory = resolve(cwd, dataDir ?? 'fleetrelay-data');
   const there = await stat(directory).catch(() => undefined);
@@ -21,5 +29,11 @@ export async function clusterToken({ cluster, dataDir, relaySecretFile, cwd }: C
       `there is no data directory ${directory}: name the one of the server, which makes it on first start`,
     );
   }
-  return deriveToken(await ensureRelaySecret(trustFolder(directory)), cluster);
+  const folder = trustFolder(directory);
+  const known = generation ?? (await readTokenGenerations(folder)).get(cluster);
+  const secret =
+    relaySecretFile === undefined
+      ? await ensureRelaySecret(folder)
+      : await readRelaySecret(resolve(cwd, relaySecretFile));
+  return deriveToken(secret, cluster, known);
 }

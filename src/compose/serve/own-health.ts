@@ -9,7 +9,7 @@ interface OwnHealth {
 }
 
 /** The API of a server, whose status also says where its health and metrics are, and why it is not ready. */
-export function withOwnHealth(api: ServerApi, { address, notReady }: OwnHealth): ServerApi {
+export function withOwnHealth<Api extends ServerApi>(api: Api, { address, notReady }: OwnHealth): Api {
   return {
     ...api,
     status() {

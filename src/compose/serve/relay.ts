@@ -2,9 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { createGrpcServerTransport } from '../../adapters/grpc/server.ts';
+import { sealStore } from '../../adapters/stores/sealed.ts';
 import { createAuthorityRecord } from '../../adapters/tls/authority-record.ts';
 import { ensureRelaySecret, readRelaySecret, relaySecretIn } from '../../adapters/tls/relay-secret.ts';
 import { openRelayTrust } from '../../adapters/tls/relay-trust.ts';
+import { openTokenGenerations } from '../../adapters/tls/token-generations.ts';
 import type { TrustedClients, TrustOptions } from '../../adapters/tls/trusted-certificates.ts';
 import { errorText } from '../../model/error-text.ts';
 import {
@@ -16,6 +18,7 @@ import {
 } from '../../model/relay-config.ts';
 import { unreachable } from '../../model/result.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import type { TokenGenerations } from '../../ports/token-generations.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../relay/server.ts';
 import type { RelayServerOptions } from '../../relay/server-state.ts';
 import { keepFleetMark } from '../../runtime/stored/fleet-mark.ts';
@@ -38,6 +41,7 @@ export interface OpenedRelay {
   readonly caFile: string | undefined;
   /** What a shared store is sealed with: any of them opens, the first seals. Empty: nothing is sealed. */
   readonly storeSecrets: readonly Uint8Array[];
+  readonly generations: TokenGenerations;
   /** Stops looking after the certificates. */
   close(): Promise<void>;
 }
@@ -68,15 +72,23 @@ export async function openRelay(
     version,
     ...(sharedToken === undefined ? {} : { sharedToken }),
   };
+  const generations = await openTokenGenerations({
+    ...{ folder, clock, log },
+    ...(store.shared ? { store: relay.tls.mode === 'insecure' ? store : sealStore(store, tokens) } : {}),
+  });
   if (relay.tls.mode === 'insecure') {
     const security = { type: 'insecure', anywhere: relay.tls.confirmed } as const;
     const transport = createGrpcServerTransport({ host, port, security });
     return {
-      relay: createRelayServer({ transport, clock, log }, options),
+      relay: createRelayServer({ transport, clock, log, generations }, options),
+      generations,
       caFile: undefined,
       // Servers without TLS need not have the same secret.
       storeSecrets: [],
-      close: async () => unmark(),
+      close: async () => {
+        unmark();
+        generations.stop();
+      },
     };
   }
   const record = store.shared ? createAuthorityRecord(store, tokens) : undefined;
@@ -87,11 +99,13 @@ export async function openRelay(
   );
   const transport = createGrpcServerTransport({ host, port, security: { type: 'tls', material } });
   return {
-    relay: createRelayServer({ transport, clock, log, ...trust }, options),
+    relay: createRelayServer({ transport, clock, log, generations, ...trust }, options),
+    generations,
     caFile: relay.tls.certificate.type === 'files' ? relay.tls.certificate.caFile : join(folder, 'ca.crt'),
     storeSecrets: store.shared ? tokens : [],
     close: async () => {
       unmark();
+      generations.stop();
       stop();
     },
   };

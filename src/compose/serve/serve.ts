@@ -15,12 +15,12 @@ import type { RunIo, ServeOptions } from '../options.ts';
 import { awaitStore } from './await-store.ts';
 import { resolveServeConfig } from './config.ts';
 import { openCustomResources } from './custom-resources.ts';
-import { withEndingCertificates } from './ending-certificates.ts';
 import { cannotListen, openListeners } from './listeners.ts';
 import { createManagementServer, type ManagementServer } from './management-server.ts';
 import { openReplica } from './open-replica.ts';
 import { withSeals } from './open-store.ts';
 import { openRelay } from './relay.ts';
+import { apiOfRelay } from './relay-api.ts';
 import { hookTargets, openSources, openStatusSink, type ProcessDeps } from './sources.ts';
 
 /** Runs the management server until the signal. Resolves with the exit code; rejects with a text for a person. */
@@ -33,14 +33,9 @@ export async function runServe(options: ServeOptions, signal: AbortSignal, io: R
   });
   if (running === undefined) return 0;
   log.info('the server is up', running.addresses);
-  const told = new Promise<undefined>((resolve) =>
-    signal.addEventListener('abort', () => resolve(undefined), { once: true }),
-  );
-  const reason = await Promise.race([told, running.server.over]);
-  if (reason === undefined) log.info('the server is stopping');
-  else log.error('the server can go on no more, and ends', { reason });
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  log.info('the server is stopping');
   await running.stop();
-  if (reason !== undefined) throw new Error(reason);
   return 0;
 }
 
@@ -101,7 +96,7 @@ async function openServer(
     },
     version,
   );
-  const { relay, caFile, storeSecrets, close } = await openRelay(config, version, deps, opened);
+  const { relay, generations, caFile, storeSecrets, close } = await openRelay(config, version, deps, opened);
   closers.push(close);
   const store = await withSeals(opened, storeSecrets);
   const custom = await openCustomResources(config, version, deps);
@@ -110,8 +105,8 @@ async function openServer(
   const sources = [...openSources(config, deps), ...custom.map(({ source }) => source)];
   const targets = await hookTargets(config, sources, env);
   const sink = openStatusSink(config, deps);
-  const replica = await openReplica(config, version, store, deps, signal);
-  closers.push(replica.close);
+  const replica = await openReplica(config, version, store, deps);
+  if (replica !== undefined) closers.push(replica.close);
   const server: ManagementServer = await createManagementServer(
     {
       ...deps,
@@ -119,7 +114,7 @@ async function openServer(
       store,
       sources,
       relay,
-      ...replica.role,
+      ...(replica === undefined ? {} : { replicas: replica.setup }),
       ...(sink === undefined ? {} : { statusSink: statusSinkOf(sink) }),
       customResources: custom.flatMap(({ status, ...rest }) =>
         status === undefined ? [] : [{ ...rest, status, random: deps.random }],
@@ -132,7 +127,7 @@ async function openServer(
   const listeners = await openListeners(
     config,
     {
-      api: withEndingCertificates(server.api, deps.clock, () => relay.stats().certificates),
+      api: apiOfRelay(server.api, { relay, generations }, deps),
       health: { ready: () => ({ ok: server.notReady().length === 0, reasons: server.notReady() }) },
       metrics: metrics.text,
       hooks: { targets: () => targets },

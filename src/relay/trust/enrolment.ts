@@ -148,6 +148,7 @@ function explained({ doubted, held, options }: Enrolment, end: StreamEnd): Strea
       ? 'it has no certificate yet'
       : 'its certificate has run out';
   const what = `the agent has to enrol, because ${why}, and the server says: ${end.message}`;
-  const advice = `; print a token where the server runs: fleetrelay cluster token ${cluster}`;
+  const advice =
+    end.reason === 'TokenRenewed' ? '' : `; print a token where the server runs: fleetrelay cluster token ${cluster}`;
   return end.code === 'unauthenticated' ? { ...end, message: `${what}${advice}` } : end;
 }

@@ -2,21 +2,17 @@ import { type ClusterName, parseClusterName } from '../../model/ids.ts';
 import { unreachable } from '../../model/result.ts';
 import type { IncomingStream, StreamEnd } from '../../ports/transport.ts';
 import type { ServerState } from '../server-state.ts';
+import { judgeToken, WRONG_TOKEN } from './known-token.ts';
 import { judgeCertificate, mismatch, type PeerCertificate, readPeerCertificate } from './peer-certificate.ts';
-import { bearerToken, checkToken } from './token.ts';
+import { bearerToken } from './token.ts';
 
 /** Somebody who may speak for a cluster, with the certificate that says so, if it was one. */
 export interface Caller {
   readonly cluster: ClusterName;
   readonly certificate: PeerCertificate | undefined;
+  /** Of the token that says so, if it was one. */
+  readonly generation?: number;
 }
-
-/** The same words for every name, known or not. */
-export const WRONG_TOKEN: StreamEnd = {
-  code: 'unauthenticated',
-  reason: 'WrongToken',
-  message: 'the token is not that of the cluster name it was sent with',
-};
 
 const CERTIFICATE_NEEDED: StreamEnd = {
   code: 'unauthenticated',
@@ -29,9 +25,10 @@ const CERTIFICATE_NEEDED: StreamEnd = {
  * would do. A server that issues certificates takes no others.
  */
 export function recognize(
-  { deps, options }: Pick<ServerState, 'deps' | 'options'>,
+  state: Pick<ServerState, 'deps' | 'options'>,
   { metadata, certificate: der }: Pick<IncomingStream, 'metadata' | 'certificate'>,
 ): Caller | { readonly refused: StreamEnd } {
+  const { deps, options } = state;
   const claimed = metadata['fleetrelay-cluster'] ?? '';
   if (der !== undefined) return recognizeCertificate(options, der, deps.authority !== undefined, claimed);
   const name = parseClusterName(claimed);
@@ -43,8 +40,11 @@ export function recognize(
     case 'insecure':
     case 'tls': {
       const mayComeWithout = mode === 'insecure' && token === undefined;
-      const right = mayComeWithout || checkToken(options.tokens, claimed, token ?? '');
-      return right && name.ok ? { cluster: name.value, certificate: undefined } : { refused: WRONG_TOKEN };
+      if (!name.ok) return { refused: WRONG_TOKEN };
+      const caller = { cluster: name.value, certificate: undefined };
+      if (mayComeWithout) return caller;
+      const judged = judgeToken(state, claimed, token ?? '');
+      return 'refused' in judged ? judged : { ...caller, generation: judged.generation };
     }
     default:
       return unreachable(mode);

@@ -8,11 +8,12 @@ import { ProtocolError } from '../wire/protocol-error.ts';
 import { type RegisterQuestion, readRegisterRequest, registerResponseBytes } from '../wire/register.ts';
 import { endOfCertificate, OVER } from './certificate-end.ts';
 import { identityUri } from './identity-uri.ts';
+import { isForToken, judgeToken, WRONG_TOKEN } from './known-token.ts';
 import { BACKDATE_MS, CLIENT_COMMON_NAME, isForOtherId, mismatch, type PeerCertificate } from './peer-certificate.ts';
 import { callerOf, createRateLimit } from './rate-limit.ts';
-import { recognizeCertificate, WRONG_TOKEN } from './recognize.ts';
+import { recognizeCertificate } from './recognize.ts';
 import { judgeRequest } from './request-rules.ts';
-import { bearerToken, checkToken, isSharedToken } from './token.ts';
+import { bearerToken, isSharedToken } from './token.ts';
 
 /** Who asks for a certificate, and how it has proven itself. */
 interface Applicant {
@@ -80,7 +81,7 @@ export function createRegistrar(
   /** A wrong token costs whoever tries it time, and this server next to nothing. */
   async function refuseSlowly(registration: IncomingRegistration, end: StreamEnd): Promise<Refused> {
     const refused = refuse(registration, end);
-    if (end.reason !== WRONG_TOKEN.reason) return refused;
+    if (!isForToken(end)) return refused;
     state.counts.wrongTokens += 1;
     if (waiting >= state.limits.wrongTokensWaiting) {
       return { refused: { code: 'unavailable', reason: 'Busy', message: 'too many wrong tokens; come again later' } };
@@ -111,18 +112,20 @@ function rateLimited(milliseconds: number): StreamEnd {
   return { code: 'unavailable', reason: 'RateLimited', message };
 }
 
-function identify({ options }: ServerState, { metadata, certificate: der }: IncomingRegistration): Applicant | Refused {
+function identify(state: ServerState, { metadata, certificate: der }: IncomingRegistration): Applicant | Refused {
+  const { options } = state;
   const claimed = metadata['fleetrelay-cluster'] ?? '';
   if (der !== undefined) {
     const caller = recognizeCertificate(options, der, true, claimed);
     return 'refused' in caller ? caller : { ...caller, proof: 'certificate' };
   }
   const token = bearerToken(metadata) ?? '';
-  const own = checkToken(options.tokens, claimed, token);
+  const own = judgeToken(state, claimed, token);
   const shared = options.sharedToken !== undefined && isSharedToken(options.sharedToken, token);
   const cluster = parseClusterName(claimed);
-  if (!(own || shared) || !cluster.ok) return { refused: WRONG_TOKEN };
-  return { cluster: cluster.value, proof: own ? 'token' : 'shared', certificate: undefined };
+  if ('refused' in own && !shared) return own;
+  if (!cluster.ok) return { refused: WRONG_TOKEN };
+  return { cluster: cluster.value, proof: 'refused' in own ? 'shared' : 'token', certificate: undefined };
 }
 
 /**

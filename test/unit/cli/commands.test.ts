@@ -294,6 +294,26 @@ test('cluster token prints the token alone', async () => {
   });
 });
 
+describe('cluster token of a renewed cluster', () => {
+  test('takes the secret from one place, and what it knows of renewals from another', async () => {
+    const roots = recordingRoots();
+    const places = ['--data-dir', 'd', '--relay-secret-file', 's'];
+    expect((await runCli(['cluster', 'token', 'east', ...places], { roots })).code).toBe(0);
+    expect((await runCli(['cluster', 'token', 'east', ...places.slice(2), '--generation', '7'], { roots })).code).toBe(
+      0,
+    );
+    expect(roots.calls).toMatchObject([
+      ['clusterToken', { cluster: 'east', dataDir: 'd', relaySecretFile: 's' }],
+      ['clusterToken', { cluster: 'east', relaySecretFile: 's', generation: 7 }],
+    ]);
+  });
+
+  test.each(['-1', '1.5', 'x', ''])('takes no generation %j', async (text) => {
+    const args = ['cluster', 'token', 'east', '--relay-secret-file', 's', `--generation=${text}`];
+    expect((await runCli(args)).code).toBe(2);
+  });
+});
+
 test('version speaks to people and programs', async () => {
   expect((await runCli(['version'])).out).toMatch(/^fleetrelay 1\.2\.3 \(Node\.js /);
   expect(JSON.parse((await runCli(['version', '-o', 'json'])).out)).toMatchObject({ fleetrelay: '1.2.3' });

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CertificateRequestFacts } from '../../../src/ports/certificate-authority.ts';
+import type { TokenGenerations } from '../../../src/ports/token-generations.ts';
 import type { RegistrationAnswer, StreamEnd } from '../../../src/ports/transport.ts';
 import type { RelayLimits } from '../../../src/relay/limits.ts';
 import type { RelayServerOptions } from '../../../src/relay/server-state.ts';
@@ -16,6 +17,7 @@ import {
   createScriptedRoots,
   type ScriptedAuthority,
 } from '../../support/scripted-authority.ts';
+import { createScriptedGenerations } from '../../support/scripted-generations.ts';
 import { DAY_MS } from '../../support/test-authority.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -26,12 +28,14 @@ const TOKEN = clusterToken(SECRET, EAST);
 let authority: ScriptedAuthority;
 let harness: RelayHarness;
 let log: ReturnType<typeof createRecordingLog>;
+let generations: TokenGenerations;
 
 async function start(limits: Partial<RelayLimits> = {}, options: Partial<RelayServerOptions> = {}): Promise<void> {
   const roots = createScriptedRoots('the roots');
   log = createRecordingLog();
+  generations = createScriptedGenerations();
   const given = { mode: 'mtls', ...options } as const;
-  harness = await createRelayHarness(limits, createFakeOwner(), log, given, { authority, roots });
+  harness = await createRelayHarness(limits, createFakeOwner(), log, given, { authority, roots, generations });
 }
 
 beforeEach(async () => {
@@ -125,6 +129,44 @@ describe('a token', () => {
     expect(harness.server.stats()).toMatchObject({ registrations: { WrongToken: 1 }, wrongTokens: 1 });
     expect(authority.orders).toEqual([]);
     expect(JSON.stringify(log.lines)).not.toContain('made-up');
+  });
+
+  test('that was renewed costs time, is counted, and is refused by name; the newest one enrols', async () => {
+    await generations.renew('east');
+    const refused = await refusalOf({ token: TOKEN });
+    expect(refused).toMatchObject({
+      code: 'unauthenticated',
+      reason: 'TokenRenewed',
+      message: expect.stringMatching(/was renewed.*fleetrelay cluster token east \(generation 1\)/),
+    });
+    expect(harness.server.stats()).toMatchObject({ registrations: { TokenRenewed: 1 }, wrongTokens: 1 });
+    expect(await ask({ token: clusterToken(SECRET, EAST, 1) })).toHaveProperty('response');
+    expect(await ask({ cluster: 'west', id: 'west-id', token: clusterToken(SECRET, 'west') })).toHaveProperty(
+      'response',
+    );
+    await generations.renew('east');
+    expect((await refusalOf({ token: clusterToken(SECRET, EAST, 1) })).reason).toBe('TokenRenewed');
+  });
+
+  test('of a renewal that was forgotten makes the earlier ones worthless again', async () => {
+    expect(await ask({ token: TOKEN })).toHaveProperty('response');
+    expect(await ask({ token: clusterToken(SECRET, EAST, 7) })).toHaveProperty('response');
+    expect(generations.current('east')).toBe(7);
+    expect((await refusalOf({ token: TOKEN })).reason).toBe('TokenRenewed');
+  });
+
+  test('of a made-up generation says nothing of renewals', async () => {
+    await generations.renew('east');
+    for (const token of ['frt1_made-up', TOKEN.replace('frt1_', 'frt2_2_'), TOKEN.replace('frt1_', 'frt2_1_')]) {
+      expect((await refusalOf({ token })).reason).toBe('WrongToken');
+    }
+    expect(generations.current('east')).toBe(1);
+  });
+
+  test('that was renewed does not disturb who has a certificate, also when that is renewed', async () => {
+    const identity = await authority.certificate();
+    await generations.renew('east');
+    expect(await ask({ identity })).toHaveProperty('response');
   });
 
   test('that is wrong keeps no more than so many callers waiting', async () => {

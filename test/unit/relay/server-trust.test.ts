@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
 import { TAKES_ROOTS } from '../../../src/model/agent.ts';
+import type { TokenGenerations } from '../../../src/ports/token-generations.ts';
 import type { RegistrationAnswer } from '../../../src/ports/transport.ts';
 import type { RelayServerOptions } from '../../../src/relay/server-state.ts';
 import type { AgentCertificate } from '../../../src/relay/session.ts';
@@ -14,6 +15,7 @@ import {
   createScriptedRoots,
   type ScriptedAuthority,
 } from '../../support/scripted-authority.ts';
+import { createScriptedGenerations } from '../../support/scripted-generations.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { DAY_MS } from '../../support/test-authority.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -21,17 +23,19 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 let authority: ScriptedAuthority;
 let roots: ReturnType<typeof createScriptedRoots>;
 let harness: RelayHarness;
+let generations: TokenGenerations;
 let shown: (AgentCertificate | undefined)[];
 
 async function start(options: Partial<RelayServerOptions> = {}, issuing = true): Promise<void> {
   roots = createScriptedRoots('first');
   shown = [];
+  generations = createScriptedGenerations();
   const owner = createFakeOwner();
   owner.admission = (_hello, certificate) => {
     shown.push(certificate);
     return { type: 'admitted' };
   };
-  const deps = issuing ? { authority, roots } : { roots };
+  const deps = issuing ? { authority, roots, generations } : { roots, generations };
   harness = await createRelayHarness({}, owner, silentLog, { mode: 'mtls', ...options }, deps);
 }
 
@@ -219,5 +223,45 @@ describe('roots', () => {
     let last: unknown;
     for (let read = 0; read < 8 && last !== 'roots 199'; read += 1) last = await hear(stranger);
     expect(last).toBe('roots 199');
+  });
+});
+
+describe('a token that is renewed', () => {
+  const east = (generation?: number) => clusterToken(SECRET, 'east', generation);
+
+  async function greetWith(token: string): Promise<Stranger> {
+    const stranger = harness.stranger('Pull', { token });
+    await stranger.hello();
+    await harness.clock.settle();
+    return stranger;
+  }
+
+  test('ends the streams that an earlier one has opened, of this cluster alone, and opens none any more', async () => {
+    await start({ mode: 'tls' }, false);
+    const stranger = await greetWith(east());
+    expect((await stranger.hear())?.case).toBe('welcome');
+    await generations.renew('west');
+    await harness.clock.settle();
+    expect(harness.server.stats().streams).toBe(1);
+    await generations.renew('east');
+    expect(await endOf(stranger)).toBe('TokenRenewed');
+    expect(await endOf(await greetWith(east()))).toBe('TokenRenewed');
+    expect(harness.server.stats()).toMatchObject({ wrongTokens: 1, ended: { TokenRenewed: 2 } });
+    const newest = await greetWith(east(1));
+    expect((await newest.hear())?.case).toBe('welcome');
+  });
+
+  test('ends no stream that a certificate has opened', async () => {
+    const stranger = await greet(await authority.certificate());
+    expect((await stranger.hear())?.case).toBe('welcome');
+    await generations.renew('east');
+    await harness.clock.settle();
+    expect(harness.server.stats().streams).toBe(1);
+  });
+
+  test('is not believed without TLS either, where none is needed', async () => {
+    await start({ mode: 'insecure' }, false);
+    await generations.renew('east');
+    expect(await endOf(await greetWith(east()))).toBe('TokenRenewed');
   });
 });

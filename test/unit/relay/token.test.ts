@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkToken, clusterToken } from '../../../src/relay/trust/token.ts';
+import { clusterToken, tokenGeneration } from '../../../src/relay/trust/token.ts';
 
 const OLD = new Uint8Array(32).fill(1);
 const NEW = new Uint8Array(32).fill(2);
@@ -12,18 +12,36 @@ test('a token is fixed by secret and cluster, and says what it is', () => {
 });
 
 test('while a secret is replaced, tokens of both are right', () => {
-  expect(checkToken([NEW, OLD], 'east', clusterToken(OLD, 'east'))).toBe(true);
-  expect(checkToken([NEW, OLD], 'east', clusterToken(NEW, 'east'))).toBe(true);
-  expect(checkToken([NEW], 'east', clusterToken(OLD, 'east'))).toBe(false);
-  expect(checkToken([], 'east', clusterToken(OLD, 'east'))).toBe(false);
+  expect(tokenGeneration([NEW, OLD], 'east', clusterToken(OLD, 'east'))).toBe(0);
+  expect(tokenGeneration([NEW, OLD], 'east', clusterToken(NEW, 'east'))).toBe(0);
+  expect(tokenGeneration([NEW], 'east', clusterToken(OLD, 'east'))).toBe(undefined);
+  expect(tokenGeneration([], 'east', clusterToken(OLD, 'east'))).toBe(undefined);
 });
 
 test.each(['', 'frt1_', 'x'.repeat(10_000), '\u0000'])('%j is the token of nobody', (token) => {
-  expect(checkToken([OLD], 'east', token)).toBe(false);
+  expect(tokenGeneration([OLD], 'east', token)).toBe(undefined);
 });
 
 test("another cluster's token is wrong", () => {
-  expect(checkToken([OLD], 'east', clusterToken(OLD, 'west'))).toBe(false);
+  expect(tokenGeneration([OLD], 'east', clusterToken(OLD, 'west'))).toBe(undefined);
+});
+
+test('a renewed token says its generation, and proves it', () => {
+  const renewed = clusterToken(OLD, 'east', 1_780_000_000);
+  expect(renewed).toMatch(/^frt2_1780000000_[A-Za-z0-9_-]{43}$/);
+  expect(tokenGeneration([NEW, OLD], 'east', renewed)).toBe(1_780_000_000);
+  expect(tokenGeneration([OLD], 'west', renewed)).toBe(undefined);
+  expect(tokenGeneration([NEW], 'east', renewed)).toBe(undefined);
+  for (const said of ['1780000001', '1', '01780000000', '0', '-1', '1780000000.0', '']) {
+    expect(tokenGeneration([OLD], 'east', renewed.replace('1780000000', said)), said).toBe(undefined);
+  }
+  const first = clusterToken(OLD, 'east');
+  expect(tokenGeneration([OLD], 'east', first.replace('frt1_', 'frt2_1_'))).toBe(undefined);
+  expect(tokenGeneration([OLD], 'east', renewed.replace(/^frt2_\d+_/, 'frt1_'))).toBe(undefined);
+});
+
+test('tokens of earlier versions are what they were', () => {
+  expect(clusterToken(OLD, 'east')).toBe('frt1_5iDItsnmXixvc_7p-GStooujqAcnxMPXkg5sXNQ0Ik8');
 });
 
 test('a secret that can be guessed is refused', () => {

@@ -1,0 +1,65 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { CliError } from '../../../src/cli/cli-error.ts';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { type CliRun, recordingRoots, runCli } from '../../support/cli.ts';
+import { type RunningServer, runServer } from '../../support/running-server.ts';
+import { fakeApi } from '../../support/server-api.ts';
+
+const RENEW = ['cluster', 'token', 'east', '--renew'];
+let server: RunningServer | undefined;
+
+afterEach(async () => {
+  await server?.stop();
+  server = undefined;
+});
+
+async function renew(args: readonly string[], roots = recordingRoots(), api = fakeApi()) {
+  server = await runServer({ api }, {});
+  const env = { FLEETRELAY_API: server.url, FLEETRELAY_USER: 'ann' };
+  const run: CliRun = await runCli([...RENEW, ...args], { roots, env });
+  return { ...run, asked: api.calls, roots: roots.calls };
+}
+
+describe('cluster token --renew', () => {
+  test('tells the server, and prints the new token alone', async () => {
+    const { code, out, err, asked, roots } = await renew(['--data-dir', 'd']);
+    expect([code, out]).toEqual([0, 'frt1_token\n']);
+    expect(err).toBe('every earlier token of east is worth nothing; an agent that has its certificate goes on.\n');
+    expect(asked).toEqual(['renew token east by ann']);
+    expect(roots.at(-1)).toMatchObject(['clusterToken', { cluster: 'east', dataDir: 'd', generation: 1_780_000_000 }]);
+  });
+
+  test('where the secret is not says how to print the new one', async () => {
+    const { code, out, roots } = await renew([]);
+    expect(code).toBe(0);
+    expect(out).toContain('fleetrelay cluster token east --relay-secret-file FILE --generation 1780000000');
+    expect(roots).toEqual([]);
+    await server?.stop();
+    const json = await renew(['-o', 'json']);
+    expect(JSON.parse(json.out)).toEqual({ cluster: 'east', generation: 1_780_000_000, token: null });
+  });
+
+  test('renews nothing if the new token could not be printed', async () => {
+    const roots = recordingRoots({
+      clusterToken: async () => {
+        throw new CliError(EXIT.usage, 'the relay secret is missing');
+      },
+    });
+    const { code, asked, err } = await renew(['--relay-secret-file', 's'], roots);
+    expect([code, asked]).toEqual([2, []]);
+    expect(err).toContain('the relay secret is missing');
+  });
+
+  test('of a cluster that is not there is told so', async () => {
+    server = await runServer({ api: fakeApi() }, {});
+    const env = { FLEETRELAY_API: server.url };
+    expect(await runCli(['cluster', 'token', 'nowhere', '--renew'], { env })).toMatchObject({
+      code: EXIT.notFound,
+      err: expect.stringContaining('there is no cluster nowhere'),
+    });
+  });
+
+  test('takes no generation, which the server gives', async () => {
+    expect((await runCli([...RENEW, '--generation', '1'])).code).toBe(2);
+  });
+});
