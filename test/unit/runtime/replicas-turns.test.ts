@@ -61,6 +61,26 @@ describe('a turn as leader', () => {
     expect(heldAt(leader, 'east')).toEqual([KEY_A]);
   });
 
+  it.each(['in the store', 'elsewhere'])('with a lease %s is handed over at once by who is stopped', async (where) => {
+    const world = await createReplicaWorld([]);
+    const lease = createMemoryLease(world.clock);
+    for (const id of ['a', 'b']) await world.add(id, where === 'elsewhere' ? { lease: lease.of(id) } : {});
+    world.push(base);
+    await world.pass();
+    const [leader, follower] = [world.leader(), followerOf(world)];
+    leader.agent('east').connect({ instance: 'east' });
+    await world.pass();
+    const stopping = leader.world.server.stop();
+    // It asks once a second whether it can have the lease.
+    await world.pass(1_200);
+    await stopping;
+    expect([leader.leads(), follower.leads()]).toEqual([false, true]);
+    follower.agent('east').connect({ instance: 'east' });
+    world.push({ 'apps/c.yaml': null });
+    await world.pass(1_000);
+    expect(heldAt(follower, 'east')).toEqual([KEY_A, KEY_B]);
+  });
+
   it('begins with its word about what waits: nothing else need happen for a follower to go on', async () => {
     const world = await createReplicaWorld(['a', 'b', 'c']);
     world.push(base);
