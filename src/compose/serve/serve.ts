@@ -33,9 +33,14 @@ export async function runServe(options: ServeOptions, signal: AbortSignal, io: R
   });
   if (running === undefined) return 0;
   log.info('the server is up', running.addresses);
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  log.info('the server is stopping');
+  const told = new Promise<undefined>((resolve) =>
+    signal.addEventListener('abort', () => resolve(undefined), { once: true }),
+  );
+  const reason = await Promise.race([told, running.server.over]);
+  if (reason === undefined) log.info('the server is stopping');
+  else log.error('the server can go on no more, and ends', { reason });
   await running.stop();
+  if (reason !== undefined) throw new Error(reason);
   return 0;
 }
 
@@ -105,8 +110,8 @@ async function openServer(
   const sources = [...openSources(config, deps), ...custom.map(({ source }) => source)];
   const targets = await hookTargets(config, sources, env);
   const sink = openStatusSink(config, deps);
-  const replica = await openReplica(config, version, store, deps);
-  if (replica !== undefined) closers.push(replica.close);
+  const replica = await openReplica(config, version, store, deps, signal);
+  closers.push(replica.close);
   const server: ManagementServer = await createManagementServer(
     {
       ...deps,
@@ -114,7 +119,7 @@ async function openServer(
       store,
       sources,
       relay,
-      ...(replica === undefined ? {} : { replicas: replica.setup }),
+      ...replica.role,
       ...(sink === undefined ? {} : { statusSink: statusSinkOf(sink) }),
       customResources: custom.flatMap(({ status, ...rest }) =>
         status === undefined ? [] : [{ ...rest, status, random: deps.random }],
