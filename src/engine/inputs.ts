@@ -110,6 +110,8 @@ export interface EngineInputs {
   readonly clearances: Input<true>;
   /** Ledger: how many objects were removed from a cluster within the guards' window; by cluster in the empty partition. */
   readonly recentRemovals: Input<number>;
+  /** Ledger: removals that were sent, and of which it is not known whether they have arrived; by cluster and object key. */
+  readonly departures: Input<true>;
 }
 
 /** Declares the inputs. */
@@ -134,5 +136,6 @@ export function declareInputs(graph: Graph): EngineInputs {
     approvalVerdicts: graph.input<ApprovalVerdict>('approvalVerdicts'),
     clearances: graph.input<true>('clearances'),
     recentRemovals: graph.input<number>('recentRemovals'),
+    departures: graph.input<true>('departures'),
   };
 }

@@ -49,8 +49,7 @@ export function leaderElsewhere(replica: Replica): { readonly leader: string | n
 
 /** What leaves at the word of another replica that judges is counted there. */
 export function countedWhileLeading(windows: Windows, { leads }: Replica): Windows {
-  const uncounted = { settle: () => undefined, noted: () => undefined };
-  return { ...windows, leaving: (...args) => (leads() ? windows.leaving(...args) : uncounted) };
+  return { ...windows, leaving: (...args) => (leads() ? windows.leaving(...args) : undefined) };
 }
 
 /** What agents say concerns the other replicas as well. */

@@ -31,6 +31,7 @@ import { createSharedReplica } from '../../runtime/replica/shared-replica.ts';
 import type { SoleClaim } from '../../runtime/replica/sole-claim.ts';
 import { createSoleIntake, createSoleReplica } from '../../runtime/replica/sole-replica.ts';
 import { openStoreFormat } from '../../runtime/replica/store-format.ts';
+import { readVerdicts } from '../../runtime/replica/verdicts.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
 import { createJournal, type Journal } from '../../runtime/stored/journal.ts';
@@ -163,16 +164,29 @@ function createJudgement(
 ): Judgement {
   const { heldRemovals, approvalVerdicts, ledger } = engine.inputs;
   const { lastReadPolicy, lastReadClusters, lastReadPlacements, lastReadMirrors } = engine.inputs;
+  /** At the word of an earlier leader, who may not have lived to see and count it: what it has counted, it has withdrawn. */
+  const hasLeft = (key: string, cluster: string): boolean => {
+    const entry = ledger.get(cluster, key);
+    return entry === undefined || entry.phase === 'removing';
+  };
   return {
     changed,
-    left: (cluster, keys) => void windows.leaving(cluster, keys.length),
+    left: windows.left,
     load: async () => {
       // What this replica has judged in its last turn may be missing from a store that was lost since.
       if (!(await journal.flush(FLUSH_MS))) throw new Error('the store cannot be written');
       const records = await readJudgements(store, log);
+      const passed = await readVerdicts(store);
       return () => {
         approvals.load(records.approvals);
         windows.load(records.windows);
+        for (const [cluster, keys] of passed) {
+          const released = records.approvals.get(cluster);
+          windows.left(
+            cluster,
+            keys.filter((key) => released?.has(key) !== true && hasLeft(key, cluster)),
+          );
+        }
         for (const [cluster, rivals] of records.rivals) {
           for (const [key, others] of rivals) {
             engine.inputs.rivals.set(cluster, key, joinRivals(engine.inputs.rivals.get(cluster, key), others));

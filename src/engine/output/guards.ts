@@ -17,6 +17,7 @@ interface GuardInputs {
   readonly limits: Collection<GuardLimits>;
   readonly approvals: Collection<true>;
   readonly recentRemovals: Collection<number>;
+  readonly departures: Collection<true>;
 }
 
 /** The guards' verdicts: an entry is a reason to hold. Clusters by name, the fleet under the empty key. */
@@ -30,7 +31,7 @@ export interface Guards {
  * was removed within the window. Approved removals do not count.
  */
 export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
-  const { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals } = inputs;
+  const { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals, departures } = inputs;
   const removals = graph.index('removals', decisions, ({ partition, value }) =>
     value.type === 'remove' ? [partition, FLEET] : [],
   );
@@ -38,16 +39,17 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
   const owned = graph.index('owned', ledger, ({ partition, value }) => (value.phase === 'removing' ? [] : [partition]));
   const registered = graph.index('registeredClusters', clusters, () => [FLEET]);
   const recent = graph.index('recentRemovalsAnywhere', recentRemovals, () => [FLEET]);
+  const departed = indexDeparted(graph, departures, ledger);
 
   const perCluster = graph.derive<ClusterValue, Hold>({
     name: 'clusterGuards',
     from: clusters,
-    reads: [removals, approved, owned, recentRemovals, limits],
+    reads: [removals, approved, owned, recentRemovals, departed, limits],
     compute: ({ key: cluster }, read, emit) => {
       const proposed = proposedIn(read, removals, approved, cluster);
       const limit = read.get(limits, '', '');
       if (proposed === 0 || limit === undefined) return;
-      const before = read.get(recentRemovals, '', cluster) ?? 0;
+      const before = (read.get(recentRemovals, '', cluster) ?? 0) + read.count(departed, cluster);
       const verdict = judge(
         { removed: proposed, before, owned: read.count(owned, cluster), windowSeconds: limit.windowSeconds },
         limit.maxRemovalsPerCluster,
@@ -61,12 +63,13 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
   const perFleet = graph.derive<FleetSettings, Hold>({
     name: 'fleetGuard',
     from: fleet,
-    reads: [removals, approved, owned, recent, registered, limits],
+    reads: [removals, approved, owned, recent, departed, registered, limits],
     compute: (_entry, read, emit) => {
       const proposed = proposedIn(read, removals, approved, FLEET);
       const limit = read.get(limits, '', '');
       if (proposed === 0 || limit === undefined) return;
-      const before = read.members(recent, FLEET).reduce((sum, { value }) => sum + value, 0);
+      const arrived = read.members(recent, FLEET).reduce((sum, { value }) => sum + value, 0);
+      const before = arrived + read.count(departed, FLEET);
       const verdict = judge(
         { removed: proposed, before, owned: ownedInFleet(read, registered, owned), windowSeconds: limit.windowSeconds },
         limit.maxRemovalsPerFleet,
@@ -78,6 +81,20 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
     },
   });
   return { perCluster, perFleet };
+}
+
+/** What is on its way out counts as gone, but not what has turned out to be there still: that is proposed again. */
+function indexDeparted(graph: Graph, departures: Collection<true>, ledger: Collection<LedgerEntry>): Index<true> {
+  const departed = graph.derive<true, true>({
+    name: 'departed',
+    from: departures,
+    reads: [ledger],
+    compute: ({ partition: cluster, key }, read, emit) => {
+      const phase = read.get(ledger, cluster, key)?.phase ?? 'removing';
+      if (phase === 'removing') emit(cluster, key, true);
+    },
+  });
+  return graph.index('departedAnywhere', departed, ({ partition }) => [partition, FLEET]);
 }
 
 /** What a deregistered cluster still holds is not the fleet's any more. */

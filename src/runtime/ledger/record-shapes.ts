@@ -38,7 +38,11 @@ export const recordShape = {
     return isText(digest) && isTime(expiresAt);
   },
   window: (json) =>
-    Array.isArray(json) && json.every((step) => isTime(objectOf(step).at) && isTime(objectOf(step).removed)),
+    Array.isArray(json) &&
+    json.every((step) => {
+      const { at, removed, open = [] } = objectOf(step);
+      return isTime(at) && isTime(removed) && Array.isArray(open) && open.every(isText);
+    }),
   approvalVerdict: (json) => isText(objectOf(json).digest) && isText(objectOf(json).outcome),
   entry: (json) => isText(objectOf(json).digest),
 } satisfies Readonly<Record<string, Shape>>;

@@ -60,8 +60,15 @@ export interface ApprovalRecord {
   readonly expiresAt: number;
 }
 
-/** Removals from one cluster that still count in the guards' window. */
-export type WindowRecord = readonly { readonly at: number; readonly removed: number }[];
+/**
+ * Removals from one cluster that still count in the guards' window; `open`: those of which it was not known yet whether
+ * they have arrived.
+ */
+export type WindowRecord = readonly {
+  readonly at: number;
+  readonly removed: number;
+  readonly open?: readonly string[];
+}[];
 
 /** What is known of clusters that were warm before the store was lost. */
 export interface PresumptionRecord {

@@ -1,6 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
 import { isPassedRemoval } from '../../engine/output/outputs.ts';
-import { compareText, type JsonValue } from '../../model/json.ts';
+import { compareText, type JsonValue, parseJsonBytes } from '../../model/json.ts';
 import { objectOf, textsOf } from '../../model/json-fields.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -32,6 +32,15 @@ const PREFIX = 'verdicts/';
 
 export const judgedCluster = (key: string): string | undefined =>
   key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
+
+/** What was let pass, by cluster, as it is in the store. Rejects if the store cannot be asked. */
+export async function readVerdicts(store: SnapshotStore): Promise<ReadonlyMap<string, readonly string[]>> {
+  const verdicts = new Map<string, readonly string[]>();
+  for await (const { key, value } of store.list(PREFIX)) {
+    verdicts.set(key.slice(PREFIX.length), textsOf(objectOf(parseJsonBytes(value)).removals));
+  }
+  return verdicts;
+}
 
 export function createVerdicts(deps: {
   readonly engine: Engine;

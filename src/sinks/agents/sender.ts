@@ -13,7 +13,6 @@ import type { Replica } from '../../runtime/replica/replica.ts';
 import type { ClusterSession, Sessions } from '../../runtime/sessions.ts';
 import { buildDelta, type PlannedDelta } from './build-delta.ts';
 import { holdBack } from './hold-back.ts';
-import { createLeaving, type Leaving } from './leaving.ts';
 
 /**
  * Sends every connected cluster what it lacks: at most one delta is in flight per cluster, and what changes meanwhile
@@ -42,7 +41,6 @@ export function createSender(deps: SenderDeps): Sender {
   const { engine, loop, ledger, windows, sessions, clock, log } = deps;
   const changes = engine.graph.watch(engine.pending);
   const woken = new Set<string>();
-  const leaving = createLeaving(engine, windows);
 
   const arrive = (cluster: string, state: ClusterSession, delta: SequencedDelta, outcome: SendOutcome): void => {
     if (sessions.get(cluster) !== state) return;
@@ -55,7 +53,7 @@ export function createSender(deps: SenderDeps): Sender {
         state.holds = delta.to;
         state.admitted = delta.admitted;
         state.rejections = 0;
-        leaving.accepted(cluster);
+        windows.arrived(cluster);
         noteTrouble(deps, cluster, '');
         loop.transact(() => markAccepted(engine, ledger, cluster, delta));
         return;
@@ -63,7 +61,7 @@ export function createSender(deps: SenderDeps): Sender {
         log.warn('an agent rejected a delta', { cluster, reason: outcome.reason, detail: outcome.message });
         state.holds = outcome.holding.digest;
         state.admitted = outcome.holding.admitted;
-        leaving.holds(cluster, outcome.holding);
+        windows.holds(cluster, heldKeys(outcome.holding));
         noteTrouble(deps, cluster, `${outcome.reason}: ${outcome.message}`);
         holdBack(state, clock, () => loop.transact(() => woken.add(cluster)));
         loop.transact(() => ledger.replaceEntries(cluster, outcome.holding));
@@ -84,8 +82,8 @@ export function createSender(deps: SenderDeps): Sender {
     const planned = buildDelta(engine, cluster, state.holds, deps.revisions());
     if (planned === undefined) return;
     state.inFlight = true;
-    const delta = depart(deps, leaving, cluster, planned);
-    send(deps, leaving, cluster, state, delta).then(
+    const { delta, noted } = depart(deps, cluster, planned);
+    send(deps, cluster, state, delta, noted).then(
       (outcome) => arrive(cluster, state, delta, outcome),
       (error: unknown) => {
         log.error('sending failed', { cluster, error: errorText(error) });
@@ -106,7 +104,7 @@ export function createSender(deps: SenderDeps): Sender {
 
   return {
     connected: (cluster, holding) => {
-      leaving.holds(cluster, holding);
+      windows.holds(cluster, heldKeys(holding));
       woken.add(cluster);
     },
     run: () => {
@@ -126,12 +124,11 @@ export function createSender(deps: SenderDeps): Sender {
  */
 function send(
   { replica, sessions }: SenderDeps,
-  leaving: Leaving,
   cluster: string,
   state: ClusterSession,
   delta: SequencedDelta,
+  noted: Promise<void> | undefined,
 ): Promise<SendOutcome> {
-  const noted = leaving.noted(cluster);
   return noted === undefined ? state.session.send(delta) : noted.then(sendNow);
 
   async function sendNow(): Promise<SendOutcome> {
@@ -155,15 +152,21 @@ function noteObstacle(deps: SenderDeps, cluster: string, state: ClusterSession):
   return obstacle !== undefined;
 }
 
-/** Notes in the ledger what is about to leave, and gives it its position. */
+function heldKeys({ entries }: AgentHolding): ReadonlySet<string> {
+  return new Set(entries.filter(({ phase }) => phase === 'held').map(({ key }) => key));
+}
+
+/**
+ * Notes in the ledger what is about to leave, and gives it its position. `noted`: its removals are counted, and that is on
+ * record. What a person has approved is not counted.
+ */
 function depart(
-  { loop, ledger, log, replica }: SenderDeps,
-  leaving: Leaving,
+  { engine, loop, ledger, windows, log, replica }: SenderDeps,
   cluster: string,
   { delta, entries }: PlannedDelta,
-): SequencedDelta {
-  // Counted before it is known that they arrive: the guards rather see one removal too many for a moment.
-  leaving.depart(cluster, delta.removals);
+): { readonly delta: SequencedDelta; readonly noted: Promise<void> | undefined } {
+  const counted = delta.removals.filter((key) => engine.inputs.approvals.get(cluster, key) === undefined);
+  const noted = windows.leaving(cluster, counted);
   loop.transact(() => {
     for (const [key, entry] of entries) ledger.setEntry(cluster, key, entry);
     // What was reported before is about what was there before.
@@ -172,7 +175,7 @@ function depart(
   const position = ledger.nextPosition(cluster);
   const size = { upserts: delta.upserts.length, removals: delta.removals.length, touches: delta.touches.length };
   log.info('a delta is sent', { cluster, ...position, ...size });
-  return { ...delta, position, admitted: replica.admitted() };
+  return { delta: { ...delta, position, admitted: replica.admitted() }, noted };
 }
 
 /** Shows at the cluster why it does not take what it is sent. */

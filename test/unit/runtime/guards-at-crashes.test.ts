@@ -62,6 +62,25 @@ describe('a server that is killed right after it has sent a removal', () => {
     expect(world.server.api.removals()).toHaveLength(1);
   });
 
+  it('does not count a removal twice that was on record and never arrived', async () => {
+    const files: Record<string, string> = { ...base, 'fleet/policy.yaml': policyYaml(1) };
+    const first = await startedOn(createMemoryStore(), files);
+    delete files['apps/a.yaml'];
+    first.agent('east').pause();
+    first.source.push({ 'apps/a.yaml': null });
+    await instantly(first);
+    expect(first.agent('east').deltas.at(-1)?.removals).toEqual(['/ConfigMap/web/a']);
+    const world = await restart(first);
+    world.source.push(files);
+    world.agent('east').connect();
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(1));
+    world.source.push({ 'apps/b.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(1));
+    expect(world.server.api.removals()).toHaveLength(1);
+  });
+
   it('sends no removal before its count is in the store', async () => {
     const { store, dieAfter } = mortalStore();
     const world = await startedOn(store, { ...base, 'fleet/policy.yaml': policyYaml(2) });

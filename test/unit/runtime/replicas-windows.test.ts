@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { policyYaml } from '../../support/manifests.ts';
+import { createReplicaWorld, type FakeReplica, heldAt, type ReplicaWorld } from '../../support/replica-world.ts';
+import { abc, base } from '../../support/started-world.ts';
+
+const TAKEOVER_MS = 30_000;
+
+/** Three replicas; the guard lets two objects of a cluster go within its window. */
+async function threeReplicas(): Promise<ReplicaWorld> {
+  const world = await createReplicaWorld(['a', 'b', 'c']);
+  world.push({ ...base, 'fleet/policy.yaml': policyYaml(2) });
+  await world.pass();
+  return world;
+}
+
+function heldIn(replica: FakeReplica, cluster: string): readonly string[] {
+  return (replica.world.server.api.removals()[0]?.removals ?? [])
+    .filter((removal) => removal.cluster === cluster)
+    .map(({ object }) => object);
+}
+
+describe('the window of the guards, while leaders come and go', () => {
+  it('counts what the leader itself has sent', async () => {
+    const world = await threeReplicas();
+    world.leader().agent('east').connect({ instance: 'east' });
+    await world.pass();
+    for (const path of ['apps/a.yaml', 'apps/b.yaml']) {
+      world.push({ [path]: null });
+      await world.pass();
+      world.leader().kill();
+      await world.pass(TAKEOVER_MS);
+      world.leader().agent('east').connect({ instance: 'east' });
+      await world.pass();
+    }
+    expect(heldAt(world.leader(), 'east')).toEqual(abc.slice(2));
+    world.push({ 'apps/c.yaml': null });
+    await world.pass();
+    expect(heldIn(world.leader(), 'east')).toEqual(['ConfigMap/web/c']);
+    expect(heldAt(world.leader(), 'east')).toEqual(abc.slice(2));
+  });
+
+  it('counts what another replica has sent at the word of a leader that did not live to see it', async () => {
+    const world = await threeReplicas();
+    const leader = world.leader();
+    const [server] = world.followers();
+    if (server === undefined) throw new Error('nobody follows');
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    leader.deafen();
+    world.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
+    await world.pass(1_000);
+    expect(heldAt(server, 'west')).toEqual(abc.slice(2));
+    expect(leader.world.server.engine.inputs.recentRemovals.get('', 'west')).toBeUndefined();
+    leader.kill();
+    await world.pass(TAKEOVER_MS);
+    const next = world.leader();
+    expect(next.world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(2);
+    world.push({ 'apps/c.yaml': null });
+    await world.pass();
+    expect(heldIn(next, 'west')).toEqual(['ConfigMap/web/c']);
+    expect(heldAt(server, 'west')).toEqual(abc.slice(2));
+  });
+
+  it('counts once what a leader has seen leave before it died', async () => {
+    const world = await threeReplicas();
+    const [server] = world.followers();
+    if (server === undefined) throw new Error('nobody follows');
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    world.push({ 'apps/a.yaml': null });
+    await world.pass(1_000);
+    world.leader().kill();
+    await world.pass(TAKEOVER_MS);
+    expect(world.leader().world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(1);
+  });
+});
