@@ -1,8 +1,11 @@
 import type { Engine } from '../engine/graph.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { RevisionRef } from '../model/output.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Source, SourceCondition, SourceListener } from '../ports/source.ts';
+import type { LedgerRecords } from './ledger/records.ts';
+import { rememberedPaths } from './ledger/remembered-paths.ts';
 import type { Loop } from './loop.ts';
 import type { AdmittedRevision, Intake } from './replica/intake.ts';
 
@@ -31,16 +34,34 @@ export interface SourceTable {
   stop(): Promise<void>;
 }
 
+/** How long the first commit waits for what the sources read, in milliseconds. */
+const PATIENCE_MS = 1_000;
+
 export function createSourceTable(deps: {
   readonly sources: readonly Source[];
   readonly intake: Intake;
   readonly engine: Engine;
   readonly loop: Loop;
+  readonly records: LedgerRecords;
+  readonly clock: Clock;
   readonly log: Log;
 }): SourceTable {
-  const { sources, engine, loop, log, intake } = deps;
+  const { sources, engine, loop, log, intake, clock } = deps;
+  const remembered = rememberedPaths(deps.records);
   const conditions = new Map<string, SourceCondition>(sources.map(({ name }) => [name, notReadYet(name)]));
   const observed = new Set<string>();
+  let cancel = (): void => undefined;
+
+  let hasBegun = false;
+  const allHaveSpoken = (): boolean =>
+    sources.every(({ name }) => observed.has(name) || conditions.get(name)?.state !== 'pending');
+  // Even if nothing was staged: the start-up gate may open now, and from then on what is remembered is asked for.
+  const lookAnew = (): void => {
+    loop.transact(() => undefined);
+    if (hasBegun || !allHaveSpoken()) return;
+    hasBegun = true;
+    loop.settle();
+  };
 
   const listener: SourceListener = {
     observe: (observation) => {
@@ -48,13 +69,13 @@ export function createSourceTable(deps: {
       log.info('a revision was read', { source, revision, state, changedFiles: changes.length });
       observed.add(source);
       intake.observed(observation);
+      lookAnew();
     },
     condition: (condition) => {
       conditions.set(condition.source, condition);
       logCondition(log, condition);
       intake.conditionChanged?.(condition.source);
-      // Even if nothing was staged: the start-up gate may open now.
-      loop.transact(() => undefined);
+      lookAnew();
     },
   };
   const stateOf = (source: Source): SourceState => ({
@@ -65,15 +86,14 @@ export function createSourceTable(deps: {
   const all = (): readonly SourceState[] => sources.map(stateOf);
   return {
     start: (admitted) => {
-      loop.transact(() => undefined);
-      loop.settle();
-      for (const source of sources) {
-        source.start(listener, admitted(source.name), rememberedPaths(engine, source.name));
-      }
+      // What the store remembers is computed together with what the sources read. If they take long, people see it before.
+      cancel = clock.schedule(PATIENCE_MS, lookAnew);
+      if (sources.length === 0) lookAnew();
+      for (const source of sources) source.start(listener, admitted(source.name), remembered(source.name));
     },
     get: (name) => all().find(({ source }) => source.name === name),
     all,
-    allHaveSpoken: () => sources.every(({ name }) => observed.has(name) || conditions.get(name)?.state !== 'pending'),
+    allHaveSpoken,
     allWereRead: () => sources.every(({ name }) => observed.has(name) && conditions.get(name)?.state !== 'refused'),
     allAreWhole: () => sources.every(({ name }) => engine.sourceProofs.get('', name) === 'whole'),
     revisions: () =>
@@ -82,6 +102,7 @@ export function createSourceTable(deps: {
       ),
     diagnostics: () => all().flatMap(({ admitted }) => admitted?.diagnostics ?? []),
     stop: async () => {
+      cancel();
       await Promise.all(sources.map((source) => source.stop()));
     },
   };
@@ -94,13 +115,6 @@ export function hasSpoken({ condition, admitted }: SourceState): boolean {
 
 function notReadYet(source: SourceCondition['source']): SourceCondition {
   return { source, state: 'pending', reason: 'Starting', message: 'not read yet' };
-}
-
-function rememberedPaths({ inputs }: Engine, source: string): readonly string[] {
-  const all = [inputs.lastReadClusters, inputs.lastReadPlacements, inputs.lastReadMirrors, inputs.lastReadPolicy];
-  return all.flatMap((lastRead) =>
-    [...lastRead.entries('')].flatMap(({ value: { origin } }) => (origin.source === source ? [origin.path] : [])),
-  );
 }
 
 function logCondition(log: Log, { source, state, reason, message, revision, refusedRevision }: SourceCondition): void {

@@ -104,7 +104,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const suspensions = await createSuspensions({ ...foundation, journal: foundation.fleet });
   const table = (): SourceTable => sources;
   const standing = createReplicaParts(foundation, suspensions, deps.sources, table, setup, options.version);
-  const sources: SourceTable = createSourceTable({ ...deps, engine, loop, intake: standing.intake });
+  const sources: SourceTable = createSourceTable({ ...deps, ...foundation, intake: standing.intake });
   const sessions: Sessions = new Map();
   const leading = createLeading();
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);

@@ -41,14 +41,17 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable):
     setEntry,
     setResult,
     replaceEntries: (cluster, { entries }) => {
-      const held = new Map(
-        entries.map((entry) => [entry.key as string, entryOf(entry, inputs.ledger.get(cluster, entry.key))]),
-      );
+      const held = new Map<string, LedgerEntry>();
+      for (const entry of entries) {
+        const before = inputs.ledger.get(cluster, entry.key);
+        const now = entryOf(entry, before);
+        // What has not changed stays the object that it was: whoever compares sees it at once.
+        const isSame = sameEntry(before, now);
+        if (!isSame) inputs.ledger.set(cluster, entry.key, now);
+        held.set(entry.key, isSame ? before : now);
+      }
       for (const { key } of [...inputs.ledger.entries(cluster)]) {
         if (!held.has(key)) inputs.ledger.delete(cluster, key);
-      }
-      for (const [key, entry] of held) {
-        if (!sameEntry(inputs.ledger.get(cluster, key), entry)) inputs.ledger.set(cluster, key, entry);
       }
       writers.of(cluster)?.entries.replaceAll(held);
       for (const { key } of [...inputs.results.entries(cluster)]) {
@@ -109,6 +112,6 @@ function entryOf({ digest, origins, scope, phase }: InventoryEntry, before: Ledg
   return { digest, origins, scope, phase: phase === 'held' ? 'accepted' : 'removing', ...known };
 }
 
-function sameEntry(a: LedgerEntry | undefined, b: LedgerEntry): boolean {
+function sameEntry(a: LedgerEntry | undefined, b: LedgerEntry): a is LedgerEntry {
   return a !== undefined && jsonEquals(a as unknown as JsonValue, b as unknown as JsonValue);
 }

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import type { FleetWorld } from '../../support/fleet-world.ts';
+import { abc, base, restart, startedWorld } from '../../support/started-world.ts';
+
+function ledgerOf({ server: { engine } }: FleetWorld): readonly string[] {
+  return [...engine.inputs.ledger.entries('east')].map(({ key }) => key).sort();
+}
+
+describe('the first commit of a server that starts again', () => {
+  it('comes with what its sources read: what the store remembers is not computed twice', async () => {
+    const again = await restart(await startedWorld());
+    expect(ledgerOf(again)).toEqual([]);
+    const decided = again.server.engine.graph.watch(again.server.engine.decisions);
+    again.source.push(base);
+    expect(ledgerOf(again)).toEqual(abc);
+    const east = decided.take().filter(({ partition }) => partition === 'east');
+    expect(east.map(({ before, after }) => [before?.type, after?.type])).toEqual(abc.map(() => [undefined, 'object']));
+  });
+
+  it('does not wait for long for sources that do not speak: people see what is remembered', async () => {
+    const again = await restart(await startedWorld());
+    await again.clock.advance(999);
+    expect(ledgerOf(again)).toEqual([]);
+    await again.clock.advance(1);
+    expect(ledgerOf(again)).toEqual(abc);
+    expect(again.server.api.clusters().map(({ name }) => name)).toEqual(['east', 'west']);
+  });
+
+  it('has been when the first agent is let in, also if nothing of the sources can be read', async () => {
+    const again = await restart(await startedWorld());
+    expect(again.agent('east').connect()).toMatchObject({ type: 'retry', reason: 'ServerStarting' });
+    again.source.condition({ state: 'failing' });
+    expect(again.agent('east').connect().type).toBe('admitted');
+  });
+});
