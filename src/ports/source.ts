@@ -55,6 +55,10 @@ export interface Source {
    * `remembered`: paths of the declarations that it remembers from this source.
    */
   start(listener: SourceListener, admitted: string | undefined, remembered: readonly string[]): void;
+  /**
+   * Begins to bring what `start` will look at, and tells nobody: it is there sooner. Absent: there is nothing to bring.
+   */
+  prefetch?(): void;
   /** Look now (a hook fired, a person asked). */
   trigger(): void;
   /**

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import { compareText } from '../../model/json.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord, StoreWrite } from '../../ports/snapshot-store.ts';
@@ -10,6 +11,8 @@ const APPLICATION_ID = 0x666c7273;
 const SCHEMA_VERSION = 1;
 /** How long a server that is just being replaced may still hold the file. */
 const BUSY_TIMEOUT_MS = 3000;
+/** After so many records of a list others have their turn. */
+const TURN_RECORDS = 100;
 /** Primary result codes of SQLite. */
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
@@ -95,7 +98,9 @@ function storeOver(database: DatabaseSync): SnapshotStore {
   return {
     get: async (key) => get(key),
     async *list(prefix) {
-      for (const key of keysWith(prefix)) {
+      for (const [index, key] of keysWith(prefix).entries()) {
+        // Nothing here waits for anything: a long list would keep everything else of the process waiting.
+        if (index % TURN_RECORDS === TURN_RECORDS - 1) await setImmediate();
         const record = get(key);
         if (record !== undefined) yield record;
       }

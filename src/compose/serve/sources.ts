@@ -29,8 +29,14 @@ export interface ProcessDeps {
 type Remote = Pick<GitSourceConfig, 'url' | 'credentials' | 'caFile'>;
 type GitSourceConfig = Extract<SourceConfig, { readonly type: 'git' }>;
 
-/** The configured sources, but for custom resources. */
+/** The configured sources, but for custom resources. What they will look at begins to come, while the store is read. */
 export function openSources(config: RelayConfig, deps: ProcessDeps): readonly Source[] {
+  const sources = makeSources(config, deps);
+  for (const source of sources) source.prefetch?.();
+  return sources;
+}
+
+function makeSources(config: RelayConfig, deps: ProcessDeps): readonly Source[] {
   return config.sources.flatMap((source) => {
     switch (source.type) {
       case 'kubernetes':

@@ -18,10 +18,17 @@ export interface GitLook {
   readonly maxFileBytes: number;
 }
 
-/** Fetches, and admits, refuses or reports what it finds. Resolves with whether the look succeeded; never rejects. */
-export async function lookOnce(look: GitLook, signal: AbortSignal): Promise<boolean> {
+/**
+ * Fetches, and admits, refuses or reports what it finds. `fetching`: a fetch that has begun for this look already.
+ * Resolves with whether the look succeeded; never rejects.
+ */
+export async function lookOnce(
+  look: GitLook,
+  signal: AbortSignal,
+  fetching?: Promise<GitFetchOutcome>,
+): Promise<boolean> {
   try {
-    return await takeOutcome(look, await look.repo.fetch(signal));
+    return await takeOutcome(look, await (fetching ?? look.repo.fetch(signal)));
   } catch (error) {
     if (signal.aborted) return false;
     const message = errorText(error);

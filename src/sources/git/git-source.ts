@@ -45,8 +45,16 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
   const admission = createAdmission({ reader }, { name, describe });
   const following = { repo, reader, admission, log, folder, maxFileBytes };
   const intervalMs = options.pollIntervalSeconds * 1000;
+  const stopping = new AbortController();
+  /** A fetch that has begun before the first look, for it. */
+  let ahead: ReturnType<GitRepo['fetch']> | undefined;
+  const takeAhead = (): typeof ahead => {
+    const taken = ahead;
+    ahead = undefined;
+    return taken;
+  };
   const poller = createPoller(
-    { clock, random, look: (signal) => lookOnce(following, signal) },
+    { clock, random, look: (signal) => lookOnce(following, signal, takeAhead()) },
     { intervalMs, retryMs: Math.min(intervalMs, 2_000), maxRetryMs: (options.maxRetrySeconds ?? 300) * 1000 },
   );
   return {
@@ -56,14 +64,27 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
       admission.start(listener, admitted);
       poller.start();
     },
-    trigger: poller.trigger,
-    look: poller.look,
+    prefetch: () => {
+      ahead = repo.fetch(stopping.signal);
+      // Who takes it hears of a rejection; until then nobody waits for it.
+      ahead.catch(() => undefined);
+    },
+    // Who asks for a look wants what is there from now on.
+    trigger: () => {
+      ahead = undefined;
+      poller.trigger();
+    },
+    look: () => {
+      ahead = undefined;
+      return poller.look();
+    },
     accept: admission.accept,
     read: async (_path, blob) => {
       const outcome = await repo.readBlob(blob, maxFileBytes).catch(() => undefined);
       return outcome?.type === 'read' ? outcome.bytes : undefined;
     },
     stop: async () => {
+      stopping.abort();
       await poller.stop();
       await repo.close();
     },

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { createSqliteStore } from '../../../src/adapters/stores/sqlite.ts';
 import { storeContract } from './suite.ts';
@@ -70,4 +71,25 @@ test('a second process is refused while the first one runs', async () => {
   await expect(createSqliteStore(path)).rejects.toThrow('in use by another process');
   await first.close();
   await (await createSqliteStore(path)).close();
+});
+
+test('others have their turn while a long list is read', async () => {
+  const store = await createSqliteStore(freshPath());
+  await store.write(Array.from({ length: 1_000 }, (_, index) => ({ key: `k${index}`, value: Buffer.from('v') })));
+  let turns = 0;
+  let listing = true;
+  const others = async (): Promise<void> => {
+    while (listing) {
+      await setImmediate();
+      turns += 1;
+    }
+  };
+  const counting = others();
+  let records = 0;
+  for await (const _record of store.list('')) records += 1;
+  listing = false;
+  await counting;
+  expect(records).toBe(1_000);
+  expect(turns).toBeGreaterThan(5);
+  await store.close();
 });

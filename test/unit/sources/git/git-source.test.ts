@@ -38,6 +38,56 @@ async function follow({ remote = createFakeGitRemote(), repo, admitted, options 
   return { clock, remote, source, told, decoded, look };
 }
 
+describe('what is brought before the start', () => {
+  async function brought() {
+    const remote = createFakeGitRemote();
+    const first = remote.push({ 'a.yaml': 'a' });
+    const repo = remote.repo('main');
+    let fetches = 0;
+    const counted: typeof repo = {
+      ...repo,
+      fetch: (signal) => {
+        fetches += 1;
+        return repo.fetch(signal);
+      },
+    };
+    const clock = createVirtualClock();
+    const source = createGitSource(
+      {
+        ...{ repo: counted, decode: createTestDecoder().decode, clock, log: createKeptLog() },
+        random: { next: () => 0.5, id: () => 'id' },
+      },
+      { name: must(parseSourceName('fleet')), pollIntervalSeconds: 60 },
+    );
+    source.prefetch?.();
+    await clock.settle();
+    return { first, remote, source, clock, told: createSourceRecorder(), fetches: () => fetches };
+  }
+
+  test('is what the first look finds, and no later one', async () => {
+    const { first, remote, source, clock, told, fetches } = await brought();
+    source.start(told, undefined, []);
+    await clock.settle();
+    expect(told.observations).toMatchObject([{ revision: first }]);
+    expect(fetches()).toBe(1);
+    const second = remote.push({ 'a.yaml': 'b' });
+    await clock.advance(60_000);
+    expect(told.observations).toMatchObject([{ revision: first }, { revision: second }]);
+    expect(fetches()).toBe(2);
+  });
+
+  test('does not do for who asks for a look: that sees what is there from then on', async () => {
+    const { remote, source, clock, told, fetches } = await brought();
+    const second = remote.push({ 'a.yaml': 'b' });
+    source.start(told, undefined, []);
+    await source.look?.();
+    expect(told.observations.at(-1)).toMatchObject({ revision: second });
+    expect(fetches()).toBe(2);
+    await source.stop();
+    await clock.settle();
+  });
+});
+
 describe('following', () => {
   test('the first observation carries every manifest, later ones what changed', async () => {
     const remote = createFakeGitRemote();
