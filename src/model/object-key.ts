@@ -70,8 +70,15 @@ export function parseObjectKey(text: string): Result<ObjectKey> {
 
 /** The parts of a key. */
 export function objectRefOf(key: ObjectKey): ObjectRef {
-  const [group = '', kind = '', namespace = '', name = ''] = key.split('/');
-  return { group, kind, namespace, name };
+  const kind = key.indexOf('/') + 1;
+  const namespace = key.indexOf('/', kind) + 1;
+  const name = key.indexOf('/', namespace) + 1;
+  return {
+    group: key.slice(0, kind - 1),
+    kind: key.slice(kind, namespace - 1),
+    namespace: key.slice(namespace, name - 1),
+    name: key.slice(name),
+  };
 }
 
 /** The name of a kind: `group/Kind`, of a core kind `/Kind`. */
@@ -81,7 +88,8 @@ export function nameOfKind({ group, kind }: Pick<ObjectRef, 'group' | 'kind'>): 
 
 /** The name of the kind of a key. */
 export function kindOf(key: ObjectKey): string {
-  return nameOfKind(objectRefOf(key));
+  // The two parts before the second slash, as they stand.
+  return key.slice(0, key.indexOf('/', key.indexOf('/') + 1));
 }
 
 /** A key as people write it: `Deployment.apps/web/frontend`, `Namespace/web`. */

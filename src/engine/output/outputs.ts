@@ -46,7 +46,8 @@ export function deriveOutputs(graph: Graph, inputs: OutputInputs): Derived<Outpu
       ...[contents, goingContents, endpoints.serving, ledger, guards.perCluster, guards.perFleet],
       ...[approvals, heldRemovals, fleet, clearances],
     ],
-    equals: (a, b) => a === b || (a.type !== 'object' && JSON.stringify(a) === JSON.stringify(b)),
+    // What is sent is one object with its decision; the rest is short.
+    equals: (a, b) => a === b || (a.type === b.type && a.type !== 'object' && JSON.stringify(a) === JSON.stringify(b)),
     compute: ({ partition: cluster, key: text, value }, read, emit) => {
       const key = text as ObjectKey;
       if (value.type !== 'remove' && value.type !== 'object') return emit(cluster, key, value);

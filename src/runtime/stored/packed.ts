@@ -10,6 +10,11 @@ const MAX_WINDOW_LOG = 23;
 /** Nothing that was written unpacks to more. */
 const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
 
+/** How much longer a text usually is than its packed bytes; what is longer still comes in several pieces. */
+const USUAL_RATIO = 6;
+const SMALLEST_PIECE = 1024;
+const LARGEST_PIECE = 64 * 1024;
+
 const PLAIN = 0;
 const ZSTD = 1;
 
@@ -48,7 +53,9 @@ export function unpack(chunks: readonly Uint8Array[], digest: string): string | 
 function decompress(body: Uint8Array): Uint8Array | undefined {
   try {
     const params = { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG };
-    return zstdDecompressSync(body, { maxOutputLength: MAX_UNPACKED_BYTES, params });
+    // A buffer is taken for each piece of the result, however small: most buckets are, and there are very many of them.
+    const chunkSize = Math.min(Math.max(body.length * USUAL_RATIO, SMALLEST_PIECE), LARGEST_PIECE);
+    return zstdDecompressSync(body, { maxOutputLength: MAX_UNPACKED_BYTES, chunkSize, params });
   } catch {
     return undefined;
   }
