@@ -68,11 +68,17 @@ export function createStatusPublisher(deps: {
     });
   };
   const flush = (): void => {
-    if (phase === 'settling' && (deps.isSettled() || clock.monotonic() > settleBy)) phase = 'publishing';
+    if (phase === 'settling' && (deps.isSettled() || clock.monotonic() > settleBy)) {
+      phase = 'reading';
+      read().catch((error: unknown) => log.error('the status branch cannot be read', { error: String(error) }));
+    }
     if (phase !== 'publishing' || rendering) {
       schedule();
       return;
     }
+    publish();
+  };
+  const publish = (): void => {
     const { enabled, minIntervalSeconds } = deps.policy();
     // Switched off, changes go on gathering: switched on again, the first commit holds them all.
     if (!enabled) return;
@@ -93,9 +99,8 @@ export function createStatusPublisher(deps: {
       if (phase !== 'reading') return;
       if (written.ok) {
         renderer.load(written.files, deps.parse);
-        settleBy = clock.monotonic() + SETTLE_MS;
-        phase = 'settling';
-        schedule();
+        phase = 'publishing';
+        publish();
         return;
       }
       log.warn('the status branch cannot be read', { detail: written.message });
@@ -105,8 +110,10 @@ export function createStatusPublisher(deps: {
 
   return {
     start: () => {
-      phase = 'reading';
-      read().catch((error: unknown) => log.error('the status branch cannot be read', { error: String(error) }));
+      // The branch is read when there is something to say: before that, agents are waiting for this process.
+      settleBy = clock.monotonic() + SETTLE_MS;
+      phase = 'settling';
+      schedule();
     },
     waiting: () => {
       if (phase === 'reading') return 'the status branch is being read';

@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import { createStatusPublisher } from '../../../src/runtime/status/status-publisher.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+function publishing() {
+  const clock = createVirtualClock();
+  const done: string[] = [];
+  let settled = false;
+  const publisher = createStatusPublisher({
+    renderer: {
+      load: () => void done.push('load'),
+      note: () => undefined,
+      hasWork: () => false,
+      render: async () => {
+        done.push('render');
+        return new Map();
+      },
+    },
+    sink: {
+      readAll: async () => {
+        done.push('read');
+        return { ok: true, files: new Map() };
+      },
+      update: () => void done.push('update'),
+      setMinInterval: () => undefined,
+      condition: () => ({ state: 'synced', message: '', commit: null }),
+    },
+    summary: () => '',
+    policy: () => ({ enabled: true, minIntervalSeconds: 1 }),
+    isComplete: () => true,
+    isSettled: () => settled,
+    parse: () => null,
+    clock,
+    log: silentLog,
+  });
+  publisher.start();
+  return {
+    ...{ clock, done, publisher },
+    settle: () => {
+      settled = true;
+    },
+  };
+}
+
+it('reads the branch when the agents are back, and not while they wait for this process', async () => {
+  const { clock, done, publisher, settle } = publishing();
+  await clock.advance(10_000);
+  expect(done).toEqual([]);
+  expect(publisher.waiting()).toContain('waiting for agents');
+  settle();
+  await clock.advance(300);
+  expect(done).toEqual(['read', 'load', 'render', 'update']);
+  expect(publisher.waiting()).toBeUndefined();
+});
+
+it('does not wait for longer than 20 s for who does not come back', async () => {
+  const { clock, done } = publishing();
+  await clock.advance(20_000);
+  expect(done).toEqual([]);
+  await clock.advance(600);
+  expect(done).toEqual(['read', 'load', 'render', 'update']);
+});
