@@ -2,6 +2,7 @@
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startFleet, until } from '../../test/support/fleet-processes.ts';
+import { installBundle } from '../../test/support/installed-bundle.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../../test/support/manifests.ts';
 import { cpuSeconds, memoryOf } from '../process-figures.ts';
 import { serverSettings } from './as-shipped.ts';
@@ -15,14 +16,18 @@ const GOALS = { serverMiB: 300, cpuPercent: 5 };
 /** Runs the benchmark; `--json` prints one object. Linux only: figures come from /proc. */
 export async function run(args: readonly string[]): Promise<void> {
   const names = Array.from({ length: AGENTS }, (_, index) => `c${index}`);
+  const installed = await installBundle();
   const fleet = await startFleet(
     {
       'clusters.yaml': names.map((name) => clusterYaml(name)).join('---\n'),
       'apps/one.yaml': configMapYaml('one', 'one'),
       'placement.yaml': placementYaml('apps', 'apps/**'),
     },
-    { serve: ['--log-level', 'info', '--poll', '60'], serverEnv: serverSettings() },
-  );
+    { program: installed.program, serve: ['--log-level', 'info', '--poll', '60'], serverEnv: serverSettings() },
+  ).catch(async (error: unknown) => {
+    await installed.remove();
+    throw error;
+  });
   try {
     const started = performance.now();
     const agents = await startManyAgents(fleet, names);
@@ -47,6 +52,7 @@ export async function run(args: readonly string[]): Promise<void> {
     report({ agents: AGENTS, serverMiB, peakMiB, cpuPercent, joinedMillis, goals: GOALS }, args);
   } finally {
     await fleet.stop();
+    await installed.remove();
   }
 }
 
