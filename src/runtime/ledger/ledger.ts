@@ -40,6 +40,11 @@ export interface Ledger extends ClusterState, Registrations {
    * `readings`: what the store has of it, as far as is known.
    */
   own(cluster: string, readings: ClusterReadings, guard?: WriteGuard): void;
+  /**
+   * What was presumed of the cluster is over: in the store that ends together with what is known of it instead. False:
+   * another process writes the cluster's records.
+   */
+  endPresumption(cluster: string): boolean;
   /** What guards the writing of the cluster's records may hold now. */
   resume(cluster: string): void;
   /** Another process writes the cluster's records from now on. */
@@ -133,6 +138,10 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
       if (writers.owns(cluster)) writers.of(cluster)?.records.resume();
       else own(cluster, readings, guard);
       state.write(cluster);
+    },
+    endPresumption: (cluster) => {
+      writers.of(cluster)?.records.put(recordKey.presumed(cluster), null);
+      return writers.owns(cluster);
     },
     resume: (cluster) => writers.of(cluster)?.records.resume(),
     disown: (cluster) => writers.disown(cluster),

@@ -90,7 +90,9 @@ export function createPresumption(deps: {
     end: (cluster) => {
       if (!isPresumed(cluster)) return false;
       kept.delete(cluster);
-      journal.put(recordKey.presumed(cluster), null);
+      // Other replicas read both: were it over before the rest is on record, they would take the cluster for a new one.
+      if (ledger.endPresumption(cluster)) journal.noted(recordKey.presumed(cluster), null);
+      else journal.put(recordKey.presumed(cluster), null);
       return true;
     },
     extend: () => {

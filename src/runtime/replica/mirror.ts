@@ -78,8 +78,9 @@ export function createMirror(deps: MirrorDeps): Mirror {
 
   const readAll = async (cluster: string): Promise<void> => {
     if (isOwn(cluster)) return;
-    const registration = asRegistration((await readJson(store, recordKey.registration(cluster))).value);
+    // In this order: what is presumed ends together with what is known instead, which is read after it.
     const presumed = (await store.get(recordKey.presumed(cluster))) !== undefined;
+    const registration = asRegistration((await readJson(store, recordKey.registration(cluster))).value);
     const before = known.get(cluster) ?? {};
     const { writer, ...found } = await readMaps(store, cluster, before);
     const isOlder = patience.waitsFor(
