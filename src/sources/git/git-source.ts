@@ -46,6 +46,7 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
   const following = { repo, reader, admission, log, folder, maxFileBytes };
   const intervalMs = options.pollIntervalSeconds * 1000;
   const stopping = new AbortController();
+  let isFollowing = false;
   /** A fetch that has begun before the first look, for it. */
   let ahead: ReturnType<GitRepo['fetch']> | undefined;
   const takeAhead = (): typeof ahead => {
@@ -62,6 +63,7 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
     address: `${repo.address} ${repo.branch}${folder === '' ? '' : ` ${folder}/`}`,
     start: (listener, admitted) => {
       admission.start(listener, admitted);
+      isFollowing = true;
       poller.start();
     },
     prefetch: () => {
@@ -69,15 +71,12 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
       // Who takes it hears of a rejection; until then nobody waits for it.
       ahead.catch(() => undefined);
     },
-    // Who asks for a look wants what is there from now on.
     trigger: () => {
-      ahead = undefined;
-      poller.trigger();
+      // Before the start nobody hears what is found: the first look finds it, with a fetch of its own.
+      if (isFollowing) poller.trigger();
+      else ahead = undefined;
     },
-    look: () => {
-      ahead = undefined;
-      return poller.look();
-    },
+    look: poller.look,
     accept: admission.accept,
     read: async (_path, blob) => {
       const outcome = await repo.readBlob(blob, maxFileBytes).catch(() => undefined);

@@ -76,6 +76,18 @@ describe('what is brought before the start', () => {
     expect(fetches()).toBe(2);
   });
 
+  test('does not do when a hook tells of something newer before the start', async () => {
+    const { remote, source, clock, told, fetches } = await brought();
+    const second = remote.push({ 'a.yaml': 'b' });
+    source.trigger();
+    await clock.settle();
+    expect(fetches()).toBe(1);
+    source.start(told, undefined, []);
+    await clock.settle();
+    expect(told.observations).toMatchObject([{ revision: second }]);
+    expect(fetches()).toBe(2);
+  });
+
   test('does not do for who asks for a look: that sees what is there from then on', async () => {
     const { remote, source, clock, told, fetches } = await brought();
     const second = remote.push({ 'a.yaml': 'b' });
