@@ -74,9 +74,14 @@ export interface TransportListener {
   stream(stream: IncomingStream): void;
   /** Must not reject. */
   register(registration: IncomingRegistration): Promise<RegistrationAnswer>;
+  /** The transport has turned a peer away by itself: a call of it was refused, or its connection closed. For logs and metrics. */
+  turnedAway?(refusal: StreamEnd, peer: string): void;
 }
 
-/** The listening end. It bounds the size of messages and metadata, and notices a dead peer by itself within 30 s. */
+/**
+ * The listening end. It bounds the size of messages and metadata, the streams of a connection and the connections, and notices a dead
+ * peer by itself within 30 s.
+ */
 export interface ServerTransport {
   /** Starts listening and resolves with the bound address; rejects if that cannot be done. */
   start(listener: TransportListener): Promise<{ readonly host: string; readonly port: number }>;

@@ -1,15 +1,17 @@
 import { DEFAULT_LIMITS } from './limits.ts';
 import { acceptStream } from './server-door.ts';
 import { sayRoots } from './server-pull.ts';
-import type {
-  ClusterSlot,
-  PullStream,
-  RelayServerDeps,
-  RelayServerOptions,
-  RelayServerStats,
-  ServerState,
+import {
+  type ClusterSlot,
+  noteEnd,
+  type PullStream,
+  type RelayServerDeps,
+  type RelayServerOptions,
+  type RelayServerStats,
+  type ServerState,
 } from './server-state.ts';
 import type { AgentListener, RelayServer } from './session.ts';
+import { callerOf } from './trust/rate-limit.ts';
 import { createRegistrar } from './trust/registrar.ts';
 
 /** The server's end of the relay, with what metrics need to know. */
@@ -32,6 +34,7 @@ export function createRelayServer(deps: RelayServerDeps, options: RelayServerOpt
       return deps.transport.start({
         stream: (stream) => acceptStream(started, stream),
         register: createRegistrar(started),
+        turnedAway: (refusal, peer) => noteEnd(started, refusal, callerOf(peer), { peer }),
       });
     },
     async drain() {

@@ -15,6 +15,7 @@ import {
   type StreamMetadata,
   type TransportListener,
 } from '../../ports/transport.ts';
+import { CONNECTION_LIMITS, type ConnectionLimits, createConnections } from './connections.ts';
 import { createInbox, createOutbox } from './duplex.ts';
 import { addressOf, isLoopback } from './loopback.ts';
 import { silenceGrpc } from './silence.ts';
@@ -30,6 +31,8 @@ export interface GrpcServerOptions {
     | { readonly type: 'tls'; readonly material: TlsMaterialSource }
     /** On a loopback address only, unless it is to be `anywhere`. */
     | { readonly type: 'insecure'; readonly anywhere?: boolean };
+  /** Of TLS; {@link CONNECTION_LIMITS} if left out. */
+  readonly connections?: ConnectionLimits;
 }
 
 type Call = ServerDuplexStream<Uint8Array, Uint8Array>;
@@ -40,13 +43,15 @@ type IncomingCall = Omit<IncomingStream, 'method'>;
 /** What is known of a caller before it has said anything. */
 type Introduction =
   | { readonly certificate?: Uint8Array }
-  /** It has shown a certificate that is not believed. */
-  | { readonly notBelieved: StreamEnd };
+  /** It has shown a certificate that is not believed, or there is no room for it. */
+  | { readonly refused: StreamEnd };
 
 /** Where connections come from. */
 interface Front {
   start(): Promise<number>;
+  /** Says who calls, and counts the call if it may begin, until `ended`. */
   introduce(call: Pick<Call, 'getPeer' | 'getAuthContext'>): Introduction;
+  ended(peer: string): void;
   /** Lets nobody in any more. */
   close(): void;
   abandon(): void;
@@ -76,9 +81,13 @@ export function createGrpcServerTransport(options: GrpcServerOptions): ServerTra
   }
   silenceGrpc();
   const server = new Server(CHANNEL_OPTIONS);
-  const front = security.type === 'tls' ? tlsFront(server, options, security.material) : plainFront(server, options);
+  let listening: TransportListener | undefined;
+  const turnedAway = (refusal: StreamEnd, peer: string): void => listening?.turnedAway?.(refusal, peer);
+  const front =
+    security.type === 'tls' ? tlsFront(server, options, security.material, turnedAway) : plainFront(server, options);
   return {
     async start(listener) {
+      listening = listener;
       server.addService(...serviceOf(listener, front));
       return { host, port: await front.start() };
     },
@@ -100,14 +109,28 @@ export function createGrpcServerTransport(options: GrpcServerOptions): ServerTra
 }
 
 /** TLS is ended here and not in grpc-js: that asks for no certificate without demanding one, and keeps its first context. */
-function tlsFront(server: Server, { host, port }: GrpcServerOptions, material: TlsMaterialSource): Front {
+function tlsFront(
+  server: Server,
+  { host, port, connections: limits = CONNECTION_LIMITS }: GrpcServerOptions,
+  material: TlsMaterialSource,
+  turnedAway: (refusal: StreamEnd, peer: string) => void,
+): Front {
+  const connections = createConnections(limits, turnedAway);
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const listener = createTlsListener({ host, port, material }, (socket) => injector.injectConnection(socket));
+  const listener = createTlsListener({ host, port, material }, (socket) => {
+    connections.opened(socket);
+    injector.injectConnection(socket);
+  });
   return {
     ...listener,
+    ended: connections.end,
     introduce(call) {
-      const notBelieved = listener.notBelieved(call.getPeer());
-      if (notBelieved !== undefined) return { notBelieved };
+      const peer = call.getPeer();
+      const refused = listener.notBelieved(peer) ?? connections.begin(peer);
+      if (refused !== undefined) {
+        turnedAway(refused, peer);
+        return { refused };
+      }
       // Given only for a certificate that was found right, and read from this very connection.
       const certificate = call.getAuthContext().sslPeerCertificate?.raw;
       return certificate === undefined ? {} : { certificate };
@@ -125,6 +148,7 @@ function plainFront(server: Server, { host, port }: GrpcServerOptions): Front {
       return promise;
     },
     introduce: () => ({}),
+    ended: () => undefined,
     close: () => undefined,
     abandon: () => undefined,
   };
@@ -138,8 +162,14 @@ function serviceOf(listener: TransportListener, front: Front): [ServiceDefinitio
     definition[method] = definitionOf(method);
     implementation[method] = (call: Call) => {
       const introduction = front.introduce(call);
-      if ('notBelieved' in introduction) call.emit('error', statusOf(introduction.notBelieved));
-      else take(createIncomingCall(call, introduction));
+      if ('refused' in introduction) {
+        call.emit('error', statusOf(introduction.refused));
+        return;
+      }
+      const peer = call.getPeer();
+      const incoming = createIncomingCall(call, introduction);
+      void incoming.ended.then(() => front.ended(peer));
+      take(incoming);
     };
   };
   add(Relay.method.push.name, (call) => listener.stream({ ...call, method: 'Push' }));

@@ -2,6 +2,7 @@ import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import type { StreamEnd } from '../../ports/transport.ts';
+import { peerOf } from './connections.ts';
 
 /** What a TLS server shows, and whose certificates it believes (PEM). */
 export interface TlsMaterial {
@@ -108,11 +109,6 @@ function createHandshakes(most: number): { begin(socket: Socket): void; end(sock
     },
     end: (socket) => void underWay.delete(peerOf(socket)),
   };
-}
-
-/** `address:port`. */
-function peerOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress}:${remotePort}`;
 }
 
 function contextOf({ certificate, key, clientRoots }: TlsMaterial): SecureContextOptions {

@@ -2,14 +2,16 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
 import { TAKES_ROOTS } from '../../../src/model/agent.ts';
 import type { TokenGenerations } from '../../../src/ports/token-generations.ts';
-import type { RegistrationAnswer } from '../../../src/ports/transport.ts';
+import type { RegistrationAnswer, ServerTransport, TransportListener } from '../../../src/ports/transport.ts';
+import { createRelayServer } from '../../../src/relay/server.ts';
 import type { RelayServerOptions } from '../../../src/relay/server-state.ts';
 import type { AgentCertificate } from '../../../src/relay/session.ts';
 import { clusterToken } from '../../../src/relay/trust/token.ts';
 import { registerRequestBytes } from '../../../src/relay/wire/certificates.ts';
+import { createRecordingLog } from '../../support/agent-log.ts';
 import type { Identity } from '../../support/enrolled.ts';
 import { createRelayHarness, type RelayHarness, SECRET, type Stranger } from '../../support/relay-harness.ts';
-import { createFakeOwner } from '../../support/relay-world.ts';
+import { createFakeOwner, FLEET } from '../../support/relay-world.ts';
 import {
   createScriptedAuthority,
   createScriptedRoots,
@@ -264,4 +266,25 @@ describe('a token that is renewed', () => {
     await generations.renew('east');
     expect(await endOf(await greetWith(east()))).toBe('TokenRenewed');
   });
+});
+
+test('whom the transport turns away by itself is counted, and logged once a minute', async () => {
+  let listener: TransportListener | undefined;
+  const transport: ServerTransport = {
+    start: async (given) => {
+      listener = given;
+      return { host: '', port: 0 };
+    },
+    stop: async () => undefined,
+  };
+  const log = createRecordingLog();
+  const clock = createVirtualClock();
+  const server = createRelayServer({ transport, clock, log }, { fleet: FLEET, tokens: [SECRET], version: '1.0.0' });
+  await server.start(createFakeOwner());
+  const refusal = { code: 'unavailable', reason: 'TooManyConnections', message: 'no room' } as const;
+  for (const port of [1, 2, 3]) listener?.turnedAway?.(refusal, `10.0.0.1:${port}`);
+  listener?.turnedAway?.(refusal, '10.0.0.2:1');
+  expect(server.stats().ended).toEqual({ TooManyConnections: 4 });
+  expect(log.lines).toHaveLength(2);
+  await server.drain();
 });
