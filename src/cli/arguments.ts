@@ -55,8 +55,13 @@ export function digestPrefix(text: string): string {
 }
 
 /** Adds one more value to an option that may be repeated. */
-export function collected(value: string, before: readonly string[]): readonly string[] {
+function collected(value: string, before: readonly string[]): readonly string[] {
   return [...before, value];
+}
+
+/** An option that may be repeated; `without`: what holds where it is not given, for the help. */
+export function repeated(flags: string, meaning: string, without: string): Option {
+  return new Option(flags, meaning).argParser(collected).default([], without);
 }
 
 /** `--log-level`. */

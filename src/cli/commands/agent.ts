@@ -41,14 +41,18 @@ const EXAMPLES = examples([
 ]);
 
 const NOTES = `
-The cluster is a Kubernetes cluster, or a folder with --directory. Several replicas may run for one Kubernetes cluster:
-the one that holds the Lease "fleetrelay-agent" leads, the others stand by and take over within 15 seconds of a crash,
-and at once after a clean stop. /readyz says which is which, and so does: kubectl get lease fleetrelay-agent -n NAMESPACE
+The cluster is a Kubernetes cluster, or a folder with --directory. Several
+replicas may run for one Kubernetes cluster: the one that holds the Lease
+"fleetrelay-agent" leads, the others stand by and take over within 15 seconds of
+a crash, and at once after a clean stop. /readyz says which is which, and so
+does: kubectl get lease fleetrelay-agent -n NAMESPACE
 
-The server issues a client certificate for the token, and renews it; the agent keeps it in the Secret
-"fleetrelay-agent-credentials" of its namespace, or in its data folder. A server that issues none takes the token.
+The server issues a client certificate for the token, and renews it; the agent
+keeps it in the Secret "fleetrelay-agent-credentials" of its namespace, or in its
+data folder. A server that issues none takes the token.
 
-The namespace must exist. An agent is installed in a cluster with \`fleetrelay cluster register NAME --install\`.`;
+The namespace must exist. An agent is installed in a cluster with
+\`fleetrelay cluster register NAME --install\`.`;
 
 /** `fleetrelay agent`: the agent of one cluster. */
 export function agentCommand(context: CliContext): Command {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { DebugPiece } from '../../compose/debug/piece.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
-import { collected, wholeNumber } from '../arguments.ts';
+import { repeated, wholeNumber } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
 import { type ApiOptions, connect, serverOf, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
@@ -48,7 +48,7 @@ export function debugCommand(context: CliContext): Command {
       '--metrics <url>',
       'health and metrics address of the server (environment: FLEETRELAY_METRICS; default: where the server says)',
     )
-    .option('--agent-health <url>', 'health address of an agent; may be repeated', collected, [])
+    .addOption(repeated('--agent-health <url>', 'health address of an agent; may be repeated', 'none'))
     .option('--tail <lines>', 'lines of each log', wholeNumber(1, 100_000), 2_000)
     .option('--no-server', 'do not ask the server');
   withKubeOptions(snapshot, { cluster: 'the cluster whose agent is looked at', namespace: 'namespace of the agent' })

@@ -3,7 +3,7 @@ import type { LogLevel, ServeOptions } from '../../compose/options.ts';
 import type { FleetName } from '../../model/ids.ts';
 import type { StoreConfig } from '../../model/relay-config.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
-import { collected, fleetName, listenAddress, logLevelOption, replicaAddress, wholeNumber } from '../arguments.ts';
+import { fleetName, listenAddress, logLevelOption, repeated, replicaAddress, wholeNumber } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -54,8 +54,10 @@ const EXAMPLES = examples([
 
 const ENVIRONMENT = `
 Environment, by the names of Gloo's setups:
-  RELAY_TOKEN                                            a token that any cluster may enrol with whose name is not bound yet
-  RELAY_DISABLE_CLIENT_CERTIFICATE_AUTHENTICATION=true   agents show tokens and no certificates
+  RELAY_TOKEN
+      a token that any cluster may enrol with whose name is not bound yet
+  RELAY_DISABLE_CLIENT_CERTIFICATE_AUTHENTICATION=true
+      agents show tokens and no certificates
 `;
 
 /** `fleetrelay serve`: the management server. */
@@ -97,24 +99,29 @@ function sourceOptions(command: Command): void {
 
 function listeningOptions(command: Command): void {
   command
-    .option('--data-dir <dir>', 'where the server keeps its store, its secret and its certificate')
+    .option(
+      '--data-dir <dir>',
+      'where the server keeps its store, its secret and its certificate (default: ./fleetrelay-data)',
+    )
     .option('--listen <address>', 'HOST:PORT for agents (default: 0.0.0.0:9900)', listenAddress)
     .option('--http <address>', 'HOST:PORT for API and hooks (default: 127.0.0.1:9980)', listenAddress)
     .option('--metrics <address>', 'HOST:PORT for health and metrics (default: 127.0.0.1:9981)', listenAddress)
     .option('--api-token-file <file>', 'file with a token for the API that may do everything')
     .option('--tls-cert-file <file>', 'certificate for agents (default: one is made on first start)')
     .option('--tls-key-file <file>', 'key of that certificate')
-    .option(
-      '--tls-name <name>',
-      'name or address that the made certificate is valid for; may be repeated',
-      collected,
-      [],
+    .addOption(
+      repeated(
+        '--tls-name <name>',
+        'name or address that the made certificate is valid for; may be repeated',
+        "this machine's",
+      ),
     )
-    .option(
-      '--relay-secret-file <file>',
-      'secret that the tokens of clusters are derived from, twice while it is replaced (default: made on first start)',
-      collected,
-      [],
+    .addOption(
+      repeated(
+        '--relay-secret-file <file>',
+        'secret that the tokens of clusters are derived from, twice while it is replaced',
+        'made on first start',
+      ),
     )
     .option('--insecure', 'no TLS for agents; on loopback only')
     .option('--insecure-listen-anywhere', 'with --insecure: on other addresses than loopback, too');

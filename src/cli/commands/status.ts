@@ -57,7 +57,9 @@ function writeFleet(out: TextOutput, fleet: FleetView): void {
   out.write('\n');
   if (fleet.clusters.length > 0) writeTable(out, CLUSTER_COLUMNS, fleet.clusters);
   else out.write('no clusters are declared\n');
-  if (fleet.statusBranch !== null && fleet.statusBranch.state !== 'synced') {
+  // Who follows publishes nothing, and knows nothing of it.
+  const publishes = fleet.replica?.leads !== false;
+  if (publishes && fleet.statusBranch !== null && fleet.statusBranch.state !== 'synced') {
     const { state, message } = fleet.statusBranch;
     out.write(
       `\n${styled(out, state === 'pending' ? 'warn' : 'bad', 'status branch')}: ${state}: ${printable(message)}\n`,

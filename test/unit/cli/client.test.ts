@@ -274,6 +274,17 @@ describe('audit', () => {
 });
 
 describe('of several servers', () => {
+  test.each([
+    ['follows says nothing of the status branch, which it does not publish', false, 0],
+    ['leads says that nothing was published yet', true, 1],
+  ])('one that %s', async (_name, leads, lines) => {
+    const leader = { id: 'a', address: null };
+    const replica = { id: 'b', leads, leader, admitted: { epoch: 1, sequence: 1 }, alive: 2, trouble: '' };
+    const statusBranch = { state: 'pending', message: 'nothing was published yet', commit: null } as const;
+    const { ask } = await server(fakeApi(fleetView({ replica, statusBranch })));
+    expect((await ask('status')).out.match(/^status branch/gm) ?? []).toHaveLength(lines);
+  });
+
   const told = (leader: string | null) => {
     const elsewhere = { ok: false, kind: 'notLeader', message: 'this replica does not lead', leader } as const;
     return {

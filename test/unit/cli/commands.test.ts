@@ -319,3 +319,9 @@ test('version speaks to people and programs', async () => {
   expect(JSON.parse((await runCli(['version', '-o', 'json'])).out)).toMatchObject({ fleetrelay: '1.2.3' });
   expect((await runCli(['--version'])).out).toBe('1.2.3\n');
 });
+
+test.each(['serve', 'agent', 'debug snapshot'])('the help of %s says its defaults in words', async (command) => {
+  const { code, out } = await runCli([...command.split(' '), '--help']);
+  expect(code).toBe(0);
+  expect(out).not.toContain('default: []');
+});
