@@ -16,10 +16,20 @@ export type Doc =
       readonly maxRemovalsPerCluster: number;
       readonly maxRemovalsPerFleet: number;
       readonly windowSeconds: number;
+      /** Undefined: as nobody has stated them. */
+      readonly percent: GuardPercent | undefined;
     }
+  | { readonly type: 'approval'; readonly name: string; readonly digest: string }
   | { readonly type: 'object'; readonly object: ObjectDoc }
   /** Something that is written as it stands, and that no oracle knows. */
   | { readonly type: 'manifest'; readonly manifest: JsonObject };
+
+export interface GuardPercent {
+  readonly perCluster: number;
+  readonly perFleet: number;
+  /** Fewer owned objects than this are not judged by percentage. */
+  readonly fromOwned: number;
+}
 
 export interface ObjectDoc {
   readonly kind: 'ConfigMap' | 'Namespace';
@@ -101,8 +111,22 @@ function manifestOf(doc: Doc): JsonObject {
             maxRemovalsPerCluster: doc.maxRemovalsPerCluster,
             maxRemovalsPerFleet: doc.maxRemovalsPerFleet,
             windowSeconds: doc.windowSeconds,
+            ...(doc.percent === undefined
+              ? {}
+              : {
+                  maxRemovalPercentPerCluster: doc.percent.perCluster,
+                  maxRemovalPercentPerFleet: doc.percent.perFleet,
+                  percentFromOwned: doc.percent.fromOwned,
+                }),
           },
         },
+      };
+    case 'approval':
+      return {
+        apiVersion: 'fleetrelay.dev/v1alpha1',
+        kind: 'RemovalApproval',
+        metadata: { name: doc.name },
+        spec: { digest: doc.digest },
       };
     case 'object':
       return valueOfObject(doc.object);

@@ -1,20 +1,24 @@
 import { describe, expect, test } from 'vitest';
-import type { DocumentContent } from '../../src/model/desired.ts';
+import type { Engine } from '../../src/engine/graph.ts';
+import type { DocumentContent, GuardLimits } from '../../src/model/desired.ts';
 import type { SequencedDelta } from '../../src/model/output.ts';
 import type { SourceListener } from '../../src/ports/source.ts';
 import type { RelayClient, ServerListener } from '../../src/relay/session.ts';
 import { playSeed } from './play.ts';
-import type { Tampering } from './world.ts';
+import type { Tampering, World } from './world.ts';
 
 const SEEDS = 30;
 
-/** Which checkers say something about a world with a fault built in; plays seeds until one does. */
-async function caught(tampering: Tampering): Promise<readonly string[]> {
-  for (let seed = 1; seed <= SEEDS; seed += 1) {
-    const { violations } = await playSeed(seed, { tampering });
-    if (violations.length > 0) return [...new Set(violations.map(({ checker }) => checker))];
+/**
+ * Which checkers say something about a world with a fault built in; plays seeds until one does, or the one that is asked
+ * for: a fault may show in several ways.
+ */
+async function caught(tampering: Tampering, by?: string): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (let seed = 1; seed <= SEEDS && !(by === undefined ? found.size > 0 : found.has(by)); seed += 1) {
+    for (const { checker } of (await playSeed(seed, { tampering })).violations) found.add(checker);
   }
-  return [];
+  return [...found];
 }
 
 /** A source with something between it and who listens. */
@@ -41,17 +45,45 @@ function changedDelta(change: (delta: SequencedDelta) => SequencedDelta): NonNul
   return telling((listener) => ({ delta: (delta, fleet) => listener.delta(change(delta), fleet) }));
 }
 
-function loosened(content: DocumentContent): DocumentContent {
-  if (content.type !== 'policy') return content;
-  const { policy } = content;
-  const guards = {
-    ...policy.guards,
-    maxRemovalsPerCluster: 1_000,
-    maxRemovalsPerFleet: 1_000,
-    maxRemovalPercentPerCluster: 100,
-    maxRemovalPercentPerFleet: 100,
+/** Policies are read as if they stated these limits. */
+function loosened(limits: Partial<GuardLimits>): NonNullable<Tampering['source']> {
+  const asRead = (content: DocumentContent): DocumentContent => {
+    if (content.type !== 'policy') return content;
+    const { policy } = content;
+    return { ...content, policy: { ...policy, guards: { ...policy.guards, ...limits } } };
   };
-  return { ...content, policy: { ...policy, guards } };
+  return listening((listener) => ({
+    ...listener,
+    observe: (said) => {
+      const changes = said.changes.map(({ path, file }) => {
+        if (file?.readable !== true) return { path, file };
+        const documents = file.documents.map((document) => ({ ...document, content: asRead(document.content) }));
+        return { path, file: { ...file, documents } };
+      });
+      listener.observe({ ...said, changes });
+    },
+  }));
+}
+
+const NO_COUNTS = { maxRemovalsPerCluster: 1_000, maxRemovalsPerFleet: 1_000 };
+const NO_PERCENTAGES = { maxRemovalPercentPerCluster: 100, maxRemovalPercentPerFleet: 100 };
+
+/** Something that befalls a server's engine again and again. */
+function nagging(act: (engine: Engine, world: World) => void): NonNullable<Tampering['source']> {
+  return (world, own) => ({
+    ...own,
+    start: (listener, admitted, remembered) => {
+      const again = (): void => {
+        for (const { life } of world.servers) {
+          const engine = life()?.server?.engine;
+          if (engine !== undefined) act(engine, world);
+        }
+        world.time.in(200, again);
+      };
+      again();
+      own.start(listener, admitted, remembered);
+    },
+  });
 }
 
 describe('a planted fault is caught', () => {
@@ -91,18 +123,70 @@ describe('a planted fault is caught', () => {
   });
 
   test('guards: a policy is read as if it allowed everything', async () => {
-    const source = listening((listener) => ({
-      ...listener,
-      observe: (said) => {
-        const changes = said.changes.map(({ path, file }) => {
-          if (file?.readable !== true) return { path, file };
-          const documents = file.documents.map((document) => ({ ...document, content: loosened(document.content) }));
-          return { path, file: { ...file, documents } };
-        });
-        listener.observe({ ...said, changes });
-      },
-    }));
+    expect(await caught({ source: loosened({ ...NO_COUNTS, ...NO_PERCENTAGES }) })).toContain('guards');
+  });
+
+  test('guards: percentages are overlooked', async () => {
+    expect(await caught({ source: loosened(NO_PERCENTAGES) })).toContain('guards');
+  });
+
+  test('guards: percentages of the fleet are overlooked', async () => {
+    expect(await caught({ source: loosened({ maxRemovalPercentPerFleet: 100 }) })).toContain('guards');
+  });
+
+  test('guards: what went a moment ago is not remembered', async () => {
+    const source = nagging(({ inputs }) => {
+      for (const { key } of [...inputs.recentRemovals.entries('')]) inputs.recentRemovals.delete('', key);
+    });
     expect(await caught({ source })).toContain('guards');
+  });
+
+  test('lasting holds: what a push loosens counts before it is judged what the push removes', async () => {
+    const source: Tampering['source'] = (world, own) =>
+      listening((listener) => ({
+        ...listener,
+        observe: (said) => {
+          const isPolicy = ({ path }: { readonly path: string }): boolean => path === 'fleet/policy.yaml';
+          const rest = said.changes.filter((change) => !isPolicy(change));
+          if (rest.length === said.changes.length) return listener.observe(said);
+          listener.observe({ ...said, changes: said.changes.filter(isPolicy) });
+          world.time.in(20, () => listener.observe({ ...said, changes: rest }));
+        },
+      }))(world, own);
+    expect(await caught({ source }, 'lasting holds')).toContain('lasting holds');
+  });
+
+  test('approvals: a file that has let something go lets go what is held next', async () => {
+    const source: Tampering['source'] = (world, own) => {
+      world.listen((event) => {
+        const by = event.type === 'log' ? String(event.line.data.by) : '';
+        if (!by.includes('RemovalApproval') || by.includes('again')) return;
+        const again = (): void => {
+          for (const { life } of world.servers) {
+            const api = life()?.server?.api;
+            for (const { digest } of api?.removals() ?? []) void api?.approve(digest, `again ${by}`);
+          }
+          world.time.in(1_000, again);
+        };
+        world.time.in(1_000, again);
+      });
+      return own;
+    };
+    expect(await caught({ source }, 'approvals')).toContain('approvals');
+  });
+
+  test.each(['cluster', 'source'] as const)('suspensions: a %s is resumed by nobody', async (kind) => {
+    const source: Tampering['source'] = (world, own) => {
+      world.listen((event) => {
+        if (event.type !== 'suspended' || event.what !== kind) return;
+        for (const { life } of world.servers) {
+          const api = life()?.server?.api;
+          void (kind === 'cluster' ? api?.resumeCluster(event.name, '') : api?.resumeSource(event.name, ''));
+        }
+      });
+      return own;
+    };
+    expect(await caught({ source }, 'suspensions')).toContain('suspensions');
   });
 
   test('no foreign write: an agent writes over what a person has made', async () => {

@@ -1,10 +1,13 @@
 import type { SimAgent } from './actors/agent.ts';
 import { createFaults } from './actors/faults.ts';
 import { createPeople } from './actors/people.ts';
+import { createStewards, type Stewards, suspendedIn } from './actors/stewards.ts';
 import { visitCluster } from './actors/visitors.ts';
+import { approvals } from './checkers/approvals.ts';
 import type { Checker, MakeChecker, Rest } from './checkers/checker.ts';
 import { convergence, differences } from './checkers/convergence.ts';
 import { guards } from './checkers/guards.ts';
+import { lastingHolds } from './checkers/lasting-holds.ts';
 import { memoryBounded } from './checkers/memory-bounded.ts';
 import { monotoneRevisions } from './checkers/monotone-revisions.ts';
 import { noDefect } from './checkers/no-defect.ts';
@@ -13,6 +16,7 @@ import { noWrongDeletion } from './checkers/no-wrong-deletion.ts';
 import { provenance } from './checkers/provenance.ts';
 import { statusTruth } from './checkers/status-truth.ts';
 import { stillness } from './checkers/stillness.ts';
+import { suspensions } from './checkers/suspensions.ts';
 import type { Setting } from './setting.ts';
 import { createWorld, type Violation, type World, type WorldOptions } from './world.ts';
 
@@ -40,6 +44,9 @@ export interface Played {
 const CHECKERS: readonly MakeChecker[] = [
   noWrongDeletion,
   guards,
+  lastingHolds,
+  approvals,
+  suspensions,
   noForeignWrite,
   monotoneRevisions,
   provenance,
@@ -60,6 +67,8 @@ export async function playSeed(seed: number, options: PlayOptions = {}): Promise
   const world = createWorld(seed, options);
   const checkers = CHECKERS.map((make) => makeChecker(world, make));
   const people = createPeople(world);
+  const stewards = createStewards(world);
+  const stewarding = world.dice.fork('stewarding');
   const faults = createFaults(world);
   const struck = new Map<string, number>();
   let commits = 0;
@@ -80,6 +89,7 @@ export async function playSeed(seed: number, options: PlayOptions = {}): Promise
       const kind = faults.strike();
       struck.set(kind, (struck.get(kind) ?? 0) + 1);
     }
+    if (!world.plain && stewarding.chance(0.15)) stewards.act();
     approveSometimes(world, dice.chance(0.3));
     await world.time.advance(dice.chance(0.1) ? dice.int(60_000) : dice.int(4_000), stepped);
   }
@@ -89,6 +99,7 @@ export async function playSeed(seed: number, options: PlayOptions = {}): Promise
       () => {
         faults.mend();
         people.mend();
+        stewards.resumeAll();
       },
     ],
     ['restarted', () => restart(world)],
@@ -99,7 +110,7 @@ export async function playSeed(seed: number, options: PlayOptions = {}): Promise
     if (world.violations.length > 0) break;
     world.note(`--- ${rest ?? 'emptied'}`);
     act();
-    await comeToRest(world, stepped);
+    await comeToRest(world, stewards, stepped);
     if (rest !== undefined) for (const checker of checkers) checker.atRest?.(rest);
   }
   const writes = world.agents.reduce((sum, { cluster }) => sum + cluster.writes, 0);
@@ -116,12 +127,13 @@ function makeChecker(world: World, make: MakeChecker): Checker {
 }
 
 /** Waits until everything is as it should be, and then for a while in which nothing should happen. */
-async function comeToRest(world: World, stepped: () => void): Promise<void> {
+async function comeToRest(world: World, stewards: Stewards, stepped: () => void): Promise<void> {
   const until = world.time.elapsed() + REST_MS;
   do {
     // What was to be mended later was mended at once; who died meanwhile comes back by itself.
     await world.time.advance(LOOK_MS, stepped);
     approveSometimes(world, true);
+    stewards.resumeAll();
   } while (isUnsettled(world) && world.time.elapsed() < until && world.violations.length === 0);
   await world.time.advance(STILL_MS, stepped);
 }
@@ -139,7 +151,7 @@ function isUnsettled(world: World): boolean {
     const here = views.filter(({ name }) => name === cluster.name);
     return here.length > 0 && !here.some(({ connected }) => connected);
   };
-  return behind || world.agents.some(isAway) || differences(world).length > 0;
+  return behind || suspendedIn(world).length > 0 || world.agents.some(isAway) || differences(world).length > 0;
 }
 
 function restart({ servers, network }: World): void {

@@ -1,25 +1,34 @@
 import { expect, test } from 'vitest';
 import { playSeed } from './play.ts';
 
-/** Seeds that once failed, and what they found. A change of the simulation changes their histories. */
+/**
+ * Seeds that once failed, and what they found. A change of the simulation changes their histories; the older ones are
+ * played as they were found, without what stewards do.
+ */
 const REGRESSIONS = [
-  { seed: 29, found: 'a replica that led again removed the status of all that had not changed meanwhile' },
-  { seed: 67, found: 'the same, with three servers' },
-  { seed: 176, found: 'a replica whose turn ended and began anew never published status again' },
+  { seed: 29, plain: true, found: 'a replica that led again removed the status of all that had not changed meanwhile' },
+  { seed: 67, plain: true, found: 'the same, with three servers' },
+  { seed: 176, plain: true, found: 'a replica whose turn ended and began anew never published status again' },
   {
     seed: 1392,
+    plain: true,
     found: 'what an earlier turn had admitted without the store never got there: followers waited for ever',
   },
-  { seed: 261, found: 'what two sources declared went while the file of one could not be read' },
-  { seed: 292, found: 'no fault: a leader that had slept pushed its status while the next one did' },
-  { seed: 5003, steps: 60_000, found: 'an agent that came with more than the leader had admitted was sent nothing' },
-  { seed: 5008, steps: 60_000, found: 'the same, at a replica that does not lead' },
+  { seed: 261, plain: true, found: 'what two sources declared went while the file of one could not be read' },
+  { seed: 292, plain: true, found: 'no fault: a leader that had slept pushed its status while the next one did' },
+  {
+    seed: 5003,
+    plain: true,
+    steps: 60_000,
+    found: 'an agent that came with more than the leader had admitted was sent nothing',
+  },
+  { seed: 5008, plain: true, steps: 60_000, found: 'the same, at a replica that does not lead' },
 ] as const;
 
-test.each<{ seed: number; steps?: number; found: string }>(REGRESSIONS)(
+test.each<{ seed: number; steps?: number; plain?: boolean; found: string }>(REGRESSIONS)(
   'seed $seed: $found',
-  async ({ seed, steps }) => {
-    expect((await playSeed(seed, steps === undefined ? {} : { steps })).violations).toEqual([]);
+  async ({ seed, found: _, ...how }) => {
+    expect((await playSeed(seed, how)).violations).toEqual([]);
   },
   60_000,
 );

@@ -1,3 +1,4 @@
+import type { AgentHolding } from '../../src/model/agent.ts';
 import { parseFleetName } from '../../src/model/ids.ts';
 import type { ObjectMeta, SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
@@ -5,9 +6,11 @@ import type { ClusterApi } from '../../src/ports/cluster-api.ts';
 import type { RevisionObservation, Source } from '../../src/ports/source.ts';
 import type { RelayClient } from '../../src/relay/session.ts';
 import type { StatusSink } from '../../src/runtime/status/status-publisher.ts';
+import type { SuspensionKind } from '../../src/runtime/suspensions.ts';
 import { createMemoryLease, type MemoryLease } from '../support/memory-lease.ts';
 import { createSharedMemory, type SharedMemory } from '../support/shared-memory-store.ts';
 import { createSimAgent, type SimAgent } from './actors/agent.ts';
+import type { RelayEars } from './actors/heard-relay.ts';
 import { createSimServer, type SimServer } from './actors/server.ts';
 import { createDice, type Dice } from './core/dice.ts';
 import type { LogLine } from './core/log.ts';
@@ -24,6 +27,20 @@ import { type Setting, settingOf } from './setting.ts';
 /** What happens in the world, as checkers hear of it. */
 export type SimEvent =
   | { readonly type: 'observed'; readonly server: string; readonly life: number; readonly said: RevisionObservation }
+  /** An agent has said to a server what it holds. */
+  | {
+      readonly type: 'connected';
+      readonly process: string;
+      readonly cluster: SimCluster;
+      readonly holding: AgentHolding;
+    }
+  /** A delta has left a server. */
+  | {
+      readonly type: 'departed';
+      readonly process: string;
+      readonly cluster: SimCluster;
+      readonly delta: SequencedDelta;
+    }
   /** A delta has reached an agent. */
   | { readonly type: 'offered'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
   /** The agent has taken it. */
@@ -34,9 +51,34 @@ export type SimEvent =
   | { readonly type: 'accepted'; readonly source: string; readonly revision: string }
   /** A person approves removals, by cluster and key as people write it. */
   | { readonly type: 'approved'; readonly removals: readonly { readonly cluster: string; readonly object: string }[] }
+  /** A person has looked at what is held, by cluster and key as people write it. */
+  | {
+      readonly type: 'shown';
+      readonly process: string;
+      readonly removals: readonly { readonly cluster: string; readonly object: string }[];
+    }
+  /** A person has written a file that approves the removals that a digest names. */
+  | { readonly type: 'approvalWritten'; readonly name: string; readonly approval: WrittenApproval }
+  /** A person has stopped something; `revision`: of a source, what had been admitted of it. */
+  | {
+      readonly type: 'suspended';
+      readonly process: string;
+      readonly what: SuspensionKind;
+      readonly name: string;
+      readonly revision: string | undefined;
+    }
+  | { readonly type: 'resumed'; readonly what: SuspensionKind; readonly name: string }
   | { readonly type: 'storeLost' }
+  /** The store has lost one record, and nobody was told. */
+  | { readonly type: 'evicted' }
   /** A process has ended without being asked. */
   | { readonly type: 'died'; readonly process: string };
+
+/** Removals that a person approves by a file, as the person saw them. */
+export interface WrittenApproval {
+  readonly digest: string;
+  readonly removals: readonly { readonly cluster: string; readonly object: string }[];
+}
 
 /** What a checker has found. */
 export interface Violation {
@@ -56,6 +98,8 @@ export interface Tampering {
 export interface World {
   readonly seed: number;
   readonly setting: Setting;
+  /** People only commit, and approve what is held by hand. */
+  readonly plain: boolean;
   /** Of a cluster, for servers that do not elect their leader in the store. */
   readonly lease: MemoryLease;
   readonly time: SimTime;
@@ -78,6 +122,8 @@ export interface World {
 export interface WorldOptions {
   readonly note?: (line: string) => void;
   readonly tampering?: Tampering;
+  /** Without what people do besides committing: no percentages in policies, no approvals by file, no suspensions. */
+  readonly plain?: boolean;
 }
 
 const SERVERS = ['server', 'second', 'third'];
@@ -97,6 +143,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
   const world: World = {
     seed,
     setting,
+    plain: options.plain ?? false,
     lease,
     time,
     dice,
@@ -140,6 +187,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       ...parts,
       ...{ setting, lease },
       died: (process) => world.tell({ type: 'died', process }),
+      ears: (process) => earsOf(world, process),
       dice: dice.fork(name),
       remotes: new Map(world.repositories.map(({ source, remote }) => [source, remote])),
       wrapSink: (sink) => tampering.sink?.(world, sink) ?? sink,
@@ -148,6 +196,18 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     }),
   );
   return Object.assign(world, { servers, agents });
+}
+
+function earsOf(world: World, process: string): RelayEars {
+  const clusterOf = (name: string): SimCluster => {
+    const agent = world.agents.find(({ cluster }) => cluster.name === name);
+    if (agent === undefined) throw new Error(`there is no cluster ${name}`);
+    return agent.cluster;
+  };
+  return {
+    connected: (name, holding) => world.tell({ type: 'connected', process, cluster: clusterOf(name), holding }),
+    departed: (name, delta) => world.tell({ type: 'departed', process, cluster: clusterOf(name), delta }),
+  };
 }
 
 function heardSource(world: World, server: string, life: number, source: Source): Source {

@@ -89,7 +89,8 @@ export async function layFoundation(
   if (setup !== undefined) await ensureEpoch(store, clock);
   const read = await readRecords(store, log);
   // Of several replicas only the one that judges removals knows what was held and approved.
-  const records = setup === undefined ? read : { ...read, held: new Map(), approvals: new Map(), windows: new Map() };
+  const unjudged = { held: new Map(), approvals: new Map(), windows: new Map(), approvalVerdicts: new Map() };
+  const records = setup === undefined ? read : { ...read, ...unjudged };
   const journal = createJournal(deps);
   const candidacy = setup === undefined ? undefined : createCandidacy({ ...deps, ...setup, journal }, setup.id);
   void over.promise.then(() => {

@@ -146,11 +146,12 @@ const FAULTS: Readonly<Record<string, { readonly weight: number; readonly strike
   },
   'store: evicted': {
     weight: 1,
-    strike: ({ world: { memory, setting, note }, dice }) => {
+    strike: ({ world: { memory, setting, note, tell }, dice }) => {
       if (!setting.shared || memory.keys().length === 0) return;
       const key = dice.pick(memory.keys());
       note(`evicted ${key}`);
       memory.evict(key);
+      tell({ type: 'evicted' });
     },
   },
   'lease: failing': {

@@ -1,5 +1,5 @@
 import type { Dice } from '../core/dice.ts';
-import type { Breakage, Doc, FileModel, ObjectDoc } from '../desired.ts';
+import type { Breakage, Doc, FileModel, GuardPercent, ObjectDoc } from '../desired.ts';
 import type { SimRepository } from '../ports/repository.ts';
 import type { World } from '../world.ts';
 
@@ -25,6 +25,7 @@ export interface People {
 
 export function createPeople(world: World): People {
   const dice = world.dice.fork('people');
+  const percentages = world.plain ? undefined : dice.fork('percentages');
   const clusters = world.agents.map(({ cluster }) => cluster.name);
   const main = world.repositories[0];
   if (main === undefined) throw new Error('a world has at least one source');
@@ -39,7 +40,7 @@ export function createPeople(world: World): People {
       const changes: Changes = new Map();
       for (const name of clusters) changes.set(clusterPath(name), clusterFile(name, dice));
       for (const name of ['p0', 'p1']) changes.set(placementPath(name), placementFile(name, clusters, dice));
-      if (dice.chance(0.7)) changes.set(POLICY, policyFile(dice));
+      if (dice.chance(0.7)) changes.set(POLICY, policyFile(dice, percentages));
       push(main, changes, 'begin');
       for (const repository of world.repositories) {
         for (let file = 0; file < 4; file += 1) push(repository, new Map([objectFile(clusters, dice)]), 'add');
@@ -50,7 +51,7 @@ export function createPeople(world: World): People {
       const files = [...repository.tree()];
       const whats = Object.entries(ACTS).flatMap(([what, { weight }]) => Array.from({ length: weight }, () => what));
       const what = dice.pick(whats);
-      const changes = ACTS[what]?.act({ dice, clusters, files, isMain: repository === main }) ?? new Map();
+      const changes = ACTS[what]?.act({ dice, percentages, clusters, files, isMain: repository === main }) ?? new Map();
       return push(repository, changes, what);
     },
     mend: () => {
@@ -77,6 +78,8 @@ export function createPeople(world: World): People {
 
 interface Scene {
   readonly dice: Dice;
+  /** Undefined: nobody states any. */
+  readonly percentages: Dice | undefined;
   readonly clusters: readonly string[];
   readonly files: readonly (readonly [string, FileModel])[];
   /** Only one repository holds clusters, Placements and the policy. */
@@ -133,7 +136,10 @@ const ACTS: Readonly<Record<string, { readonly weight: number; readonly act: (sc
       return new Map([[clusterPath(name), dice.chance(0.3) ? null : clusterFile(name, dice)]]);
     },
   },
-  policy: { weight: 1, act: ({ dice, isMain }) => (isMain ? new Map([[POLICY, policyFile(dice)]]) : new Map()) },
+  policy: {
+    weight: 1,
+    act: ({ dice, percentages, isMain }) => (isMain ? new Map([[POLICY, policyFile(dice, percentages)]]) : new Map()),
+  },
   wipe: { weight: 1, act: ({ files }) => new Map(files.map(([path]) => [path, null])) },
   rewrite: { weight: 1, act: ({ dice, clusters }) => new Map([objectFile(clusters, dice)]) },
 };
@@ -209,11 +215,18 @@ function placementFile(name: string, clusters: readonly string[], dice: Dice): F
   return { docs: [{ type: 'placement', name, folder: dice.pick(FOLDERS), names: chosen, env }], broken: undefined };
 }
 
-function policyFile(dice: Dice): FileModel {
+function policyFile(dice: Dice, percentages: Dice | undefined): FileModel {
   const maxRemovalsPerCluster = dice.pick([1, 3, 10]);
   const windowSeconds = dice.pick([30, 120, 600]);
+  const maxRemovalsPerFleet = maxRemovalsPerCluster * 3;
+  const percent = percentages === undefined ? undefined : percentOf(percentages);
   return {
-    docs: [{ type: 'policy', maxRemovalsPerCluster, maxRemovalsPerFleet: maxRemovalsPerCluster * 3, windowSeconds }],
+    docs: [{ type: 'policy', maxRemovalsPerCluster, maxRemovalsPerFleet, windowSeconds, percent }],
     broken: undefined,
   };
+}
+
+function percentOf(dice: Dice): GuardPercent | undefined {
+  if (dice.chance(0.3)) return undefined;
+  return { perCluster: dice.pick([15, 34, 60]), perFleet: dice.pick([10, 34, 60]), fromOwned: dice.pick([1, 4, 10]) };
 }

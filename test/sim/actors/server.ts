@@ -25,8 +25,8 @@ import type { SimTime } from '../core/time.ts';
 import { createSimRepo, type GitWeather } from '../ports/git.ts';
 import type { SimNetwork } from '../ports/network.ts';
 import { createSimStore, type StoreWeather } from '../ports/store.ts';
-
 import type { Setting } from '../setting.ts';
+import { heardRelay, type RelayEars } from './heard-relay.ts';
 
 /** What a server's processes are made of. */
 export interface ServerParts {
@@ -44,6 +44,8 @@ export interface ServerParts {
   readonly fleet: FleetName;
   readonly log: (line: LogLine) => void;
   readonly died: (process: string) => void;
+  /** Who listens to the relay of a process. */
+  readonly ears: (process: string) => RelayEars;
   /** Lets checkers listen in, or a planted fault in between. */
   readonly wrapSink: (sink: StatusSink) => StatusSink;
   readonly wrapSource: (server: string, life: number, source: Source) => Source;
@@ -141,7 +143,7 @@ function open(
       store,
       ...(parts.setting.servers > 1 ? { replicas: replicaOf(process, store, parts) } : {}),
       sources: sources.map((source) => parts.wrapSource(name, lives, source)),
-      relay,
+      relay: heardRelay(relay, parts.ears(process.name)),
       statusSink: parts.wrapSink({
         lead: sink.lead,
         readAll: sink.readAll,

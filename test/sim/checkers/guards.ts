@@ -1,74 +1,72 @@
 import { displayKey } from '../../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/output.ts';
-import { limitsOf, type Vector } from '../oracle.ts';
+import { wantedBy } from '../oracle.ts';
 import type { SimCluster } from '../ports/cluster.ts';
+import type { World } from '../world.ts';
 import { followAdmitted } from './admitted.ts';
 import type { MakeChecker } from './checker.ts';
+import { followHoldings } from './holdings.ts';
+import { followLeave } from './leave.ts';
+import { excess, type Limits, limitsAt, type Owned } from './limits.ts';
+import { followUnwritten } from './unwritten.ts';
 
-interface Limits {
-  readonly maxRemovalsPerCluster: number;
-  readonly maxRemovalsPerFleet: number;
-  readonly windowSeconds: number;
+/** How a delta has left its server. */
+interface Departure {
+  readonly at: number;
+  /** Which departure of the world it was. */
+  readonly order: number;
+  readonly process: string;
+  /** What each cluster owned then. */
+  readonly owned: ReadonlyMap<string, Owned>;
 }
 
-const DEFAULTS: Limits = { maxRemovalsPerCluster: 10, maxRemovalsPerFleet: 50, windowSeconds: 600 };
-
-/** What is to be remembered is in the store after this time, if it can be written. */
-const WRITE_MS = 1_000;
+/** What went, and nobody had approved. */
+interface Gone extends Departure {
+  readonly cluster: string;
+  readonly removals: number;
+  readonly limits: Limits;
+  /** Clusters of the fleet at the revision that it came from. */
+  readonly declared: readonly string[];
+}
 
 /**
  * Nobody removes more than the guards let pass: what was not approved, with what went within the window, stays below the
- * limits of the policy, for one cluster and for the fleet; a Namespace goes only with a person's leave.
+ * limits of the policy, by count and by percentage, for one cluster and for the fleet; a Namespace goes only with a
+ * person's leave.
  */
 export const guards: MakeChecker = (world, fail) => {
   const admitted = followAdmitted(world);
-  /** By `cluster object`: when. */
-  const approved = new Map<string, number>();
-  const departures = new Map<string, { readonly at: number; readonly process: string }>();
-  /** By process: since when it cannot write to its store. */
-  const troubled = new Map<string, number>();
-  let gone: { readonly cluster: string; readonly at: number; readonly process: string; readonly removals: number }[] =
-    [];
-
-  const departureOf = ({ name }: SimCluster, { position }: SequencedDelta) =>
-    departures.get(`${name} ${position.epoch} ${position.sequence}`) ?? { at: world.time.elapsed(), process: '' };
+  const leave = followLeave(world);
+  const unwritten = followUnwritten(world);
+  const departureOf = followDepartures(world);
+  let gone: readonly Gone[] = [];
 
   const judge = (cluster: SimCluster, delta: SequencedDelta): void => {
-    const { removals, revisions } = delta;
-    const named = removals.map((key) => ({ key, object: displayKey(key) }));
-    const counted = named.filter(({ object }) => !approved.delete(`${cluster.name} ${object}`));
+    const departure = departureOf(cluster, delta);
+    const named = delta.removals.map((key) => ({ key, object: displayKey(key) }));
+    const counted = named.filter(({ object }) => !leave.use(cluster.name, object, departure.at));
+    leave.taken(cluster.name, delta, departure.at);
     if (counted.length === 0) return;
     for (const { key, object } of counted) {
       if (key.startsWith('/Namespace/')) fail(`${object} is removed in ${cluster.name}, and nobody approved it`);
     }
-    const { at, process } = departureOf(cluster, delta);
-    const vector = admitted.vector(revisions) ?? [];
-    const { maxRemovalsPerCluster, maxRemovalsPerFleet, windowSeconds } = limitsAt(vector);
-    gone.push({ cluster: cluster.name, at, process, removals: counted.length });
-    const recent = gone.filter((one) => one.at > at - windowSeconds * 1_000 && one.at <= at);
-    const here = sumOf(recent.filter((one) => one.cluster === cluster.name));
-    if (here > maxRemovalsPerCluster) {
-      fail(`${here} removals in ${cluster.name} within ${windowSeconds} s: more than ${maxRemovalsPerCluster}`);
-    }
-    if (sumOf(recent) > maxRemovalsPerFleet) {
-      fail(`${sumOf(recent)} removals in the fleet within ${windowSeconds} s: more than ${maxRemovalsPerFleet}`);
+    const vector = admitted.vector(delta.revisions) ?? [];
+    const declared = [...wantedBy(vector).clusters.keys()];
+    const limits = limitsAt(vector);
+    const step: Gone = { ...departure, cluster: cluster.name, removals: counted.length, limits, declared };
+    gone = [...gone, step];
+    // Deltas do not arrive in the order in which they left.
+    for (const end of gone) {
+      if (end.order < step.order) continue;
+      for (const trouble of troubles(gone, end)) fail(trouble);
     }
   };
 
   world.listen((event) => {
     switch (event.type) {
-      case 'log': {
-        const { message, data, process } = event.line;
-        const at = world.time.elapsed();
-        if (message === 'a delta is sent')
-          departures.set(`${data.cluster} ${data.epoch} ${data.sequence}`, { at, process });
-        if (message === 'the store cannot be written') troubled.set(process, at);
-        if (message === 'the store is written again') troubled.delete(process);
-        return;
-      }
       case 'died': {
         // What a server had not yet written down when it ended, nobody remembers.
-        const written = (troubled.get(event.process) ?? world.time.elapsed()) - WRITE_MS;
+        const written = unwritten.since(event.process);
         gone = gone.filter(({ process, at }) => process !== event.process || at < written);
         return;
       }
@@ -77,21 +75,12 @@ export const guards: MakeChecker = (world, fail) => {
         const { source, revision } = event.said;
         if (source !== world.repositories[0]?.source) return;
         const main = admitted.vector([{ source, revision }])?.filter(({ read }) => read);
-        const { windowSeconds } = limitsAt(main ?? []);
-        const oldest = world.time.elapsed() - windowSeconds * 1_000;
+        const oldest = world.time.elapsed() - limitsAt(main ?? []).windowSeconds * 1_000;
         gone = gone.filter(({ at }) => at > oldest);
         return;
       }
-      case 'approved':
-        for (const { cluster, object } of event.removals) approved.set(`${cluster} ${object}`, world.time.elapsed());
-        return;
       case 'taken':
         judge(event.cluster, event.delta);
-        for (const { key } of event.delta.upserts) {
-          // What departed before somebody approved its removal says nothing of that.
-          const address = `${event.cluster.name} ${displayKey(key)}`;
-          if ((approved.get(address) ?? 0) < departureOf(event.cluster, event.delta).at) approved.delete(address);
-        }
         return;
       case 'storeLost':
         // What went lately is remembered nowhere else.
@@ -104,13 +93,51 @@ export const guards: MakeChecker = (world, fail) => {
   return { name: 'guards' };
 };
 
-/** The loosest that may hold: what cannot be read holds as it was read last, by whoever read it. */
-function limitsAt(vector: Vector): Limits {
-  const isCertain = vector.every(({ tree, read }) => read && [...tree.values()].every(({ broken }) => !broken));
-  if (isCertain) return limitsOf(vector) ?? DEFAULTS;
-  return { maxRemovalsPerCluster: 10, maxRemovalsPerFleet: 50, windowSeconds: 30 };
+/** How each delta has left its server; one that nobody saw leave has left now. */
+function followDepartures(world: World): (cluster: SimCluster, delta: SequencedDelta) => Departure {
+  const departures = new Map<string, Departure>();
+  let order = 0;
+  const address = ({ name }: SimCluster, { position }: SequencedDelta): string =>
+    `${name} ${position.epoch} ${position.sequence}`;
+  const now = (process: string): Departure => {
+    const names = world.agents.map(({ cluster }) => cluster.name);
+    const owned = names.map((name) => [name, { most: holdings.most(name), least: holdings.least(name) }] as const);
+    order += 1;
+    return { at: world.time.elapsed(), order, process, owned: new Map(owned) };
+  };
+  world.listen((event) => {
+    if (event.type !== 'departed' || event.delta.removals.length === 0) return;
+    departures.set(address(event.cluster, event.delta), now(event.process));
+  });
+  // Hears of a delta after it was looked at what there was before it.
+  const holdings = followHoldings(world);
+  return (cluster, delta) => departures.get(address(cluster, delta)) ?? now('');
 }
 
-function sumOf(steps: readonly { readonly removals: number }[]): number {
-  return steps.reduce((sum, { removals }) => sum + removals, 0);
+/** What is wrong with all that went within the window that ends with this step. */
+function troubles(gone: readonly Gone[], end: Gone): readonly string[] {
+  const { limits } = end;
+  const recent = gone.filter(({ at, order }) => at > end.at - limits.windowSeconds * 1_000 && order <= end.order);
+  const judged = [
+    { whose: 'cluster', where: end.cluster, clusters: [end.cluster] },
+    { whose: 'fleet', where: 'the fleet', clusters: end.declared },
+  ] as const;
+  return judged.flatMap(({ whose, where, clusters }) => {
+    const removed = sumOf(whose === 'fleet' ? recent : recent.filter(({ cluster }) => cluster === end.cluster));
+    const before = removed - end.removals;
+    const owned = {
+      most: before + total(clusters.map((name) => end.owned.get(name)?.most ?? 0)),
+      least: before + total(clusters.map((name) => end.owned.get(name)?.least ?? 0)),
+    };
+    const why = excess({ removed, owned }, limits, whose);
+    return why === undefined ? [] : [`${removed} removals in ${where} within ${limits.windowSeconds} s, ${why}`];
+  });
+}
+
+function sumOf(steps: readonly Gone[]): number {
+  return total(steps.map(({ removals }) => removals));
+}
+
+function total(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }

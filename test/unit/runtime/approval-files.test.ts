@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { forget } from '../../support/mirrors.ts';
+import { createReplicaWorld, heldAt } from '../../support/replica-world.ts';
 import { abc, base, names, restart, startedWorld, typo } from '../../support/started-world.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -158,4 +159,34 @@ describe('an approval by a file', () => {
     await world.settle();
     expect(world.server.api.diagnostics()[0]?.message).toContain(said);
   });
+});
+
+it('is judged by a replica that leads later as if it had come then, not by what was on record when that one began', async () => {
+  const world = await createReplicaWorld(['a']);
+  world.push(tight);
+  await world.pass();
+  const first = world.leader();
+  for (const name of ['east', 'west']) first.agent(name).connect();
+  await world.pass();
+  const digestOfHeld = async (change: Readonly<Record<string, string | null>>): Promise<string> => {
+    world.push(change);
+    await world.pass();
+    return world.leader().world.server.api.removals()[0]?.digest ?? '';
+  };
+  const digest = await digestOfHeld({ 'apps/a.yaml': null });
+  await digestOfHeld({ 'approvals/a.yaml': approval(digest) });
+  expect(heldAt(first, 'east')).toEqual(abc.slice(1));
+  const { 'apps/a.yaml': _gone, ...rest } = tight;
+  const second = await world.add('b');
+  second.world.source.push({ ...rest, 'approvals/a.yaml': approval(digest) });
+  await world.pass();
+  await digestOfHeld({ 'apps/a.yaml': configMapYaml('a', '1'), 'approvals/a.yaml': null });
+  expect(await digestOfHeld({ 'apps/a.yaml': null })).toBe(digest);
+  first.kill();
+  second.world.source.push({ 'approvals/a.yaml': approval(digest) });
+  await world.pass(30_000);
+  expect(second.leads()).toBe(true);
+  for (const name of ['east', 'west']) second.agent(name).connect();
+  await world.pass();
+  expect(heldAt(second, 'east')).toEqual(abc.slice(1));
 });

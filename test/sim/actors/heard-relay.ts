@@ -1,0 +1,38 @@
+import type { AgentHolding } from '../../../src/model/agent.ts';
+import type { SequencedDelta } from '../../../src/model/output.ts';
+import type { AgentSession, RelayServer } from '../../../src/relay/session.ts';
+
+/** What passes between a server and its relay, as checkers hear of it. */
+export interface RelayEars {
+  /** An agent has said what it holds, and its server is about to hear of it. */
+  connected(cluster: string, holding: AgentHolding): void;
+  /** A delta leaves the server. */
+  departed(cluster: string, delta: SequencedDelta): void;
+}
+
+/** The relay as it is, with somebody who listens in. */
+export function heardRelay(relay: RelayServer, ears: RelayEars): RelayServer {
+  return {
+    ...relay,
+    start: (listener) => {
+      const heard = new WeakMap<AgentSession, AgentSession>();
+      return relay.start({
+        ...listener,
+        connected: (session, holding) => {
+          const { cluster } = session.hello;
+          ears.connected(cluster, holding);
+          const own: AgentSession = {
+            ...session,
+            send: (delta) => {
+              ears.departed(cluster, delta);
+              return session.send(delta);
+            },
+          };
+          heard.set(session, own);
+          listener.connected(own, holding);
+        },
+        disconnected: (session, reason) => listener.disconnected(heard.get(session) ?? session, reason),
+      });
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import type { ManagementServer } from '../../../src/compose/serve/management-server.ts';
+import type { SuspensionKind } from '../../../src/runtime/suspensions.ts';
+import type { Dice } from '../core/dice.ts';
+import type { FileModel } from '../desired.ts';
+import type { World } from '../world.ts';
+
+/** People who look after the fleet, besides those who say what it is to be. */
+export interface Stewards {
+  /** Somebody does something; says what, in a word. */
+  act(): string;
+  /** Whatever is suspended is resumed. */
+  resumeAll(): void;
+}
+
+const APPROVALS = 'approvals/';
+const POLICY = 'fleet/policy.yaml';
+const SOMEBODY = 'a steward';
+
+export function createStewards(world: World): Stewards {
+  const dice = world.dice.fork('stewards');
+  const acts = Object.entries(ACTS).flatMap(([what, { weight }]) => Array.from({ length: weight }, () => what));
+  let approvals = 0;
+  const scene: Scene = {
+    world,
+    dice,
+    past: new Map(),
+    nextApproval: () => {
+      approvals += 1;
+      return `a${approvals}`;
+    },
+  };
+  return {
+    act: () => {
+      const what = dice.pick(acts);
+      ACTS[what]?.act(scene);
+      return what;
+    },
+    resumeAll: () => {
+      for (const [what, name] of suspendedIn(world)) resume(world, what, name);
+    },
+  };
+}
+
+interface Scene {
+  readonly world: World;
+  readonly dice: Dice;
+  readonly nextApproval: () => string;
+  /** Commits that somebody may go back to, by source. */
+  readonly past: Map<string, readonly string[]>;
+}
+
+const ACTS: Readonly<Record<string, { readonly weight: number; readonly act: (scene: Scene) => void }>> = {
+  'approve by file': { weight: 4, act: approveByFile },
+  'withdraw an approval': { weight: 1, act: withdrawApproval },
+  'loosen and remove': { weight: 2, act: loosenAndRemove },
+  'go back': { weight: 4, act: goBack },
+  'look at what is held': {
+    weight: 3,
+    act: ({ world }) => {
+      const leader = leaderOf(world);
+      const shown = leader?.server.api.removals().flatMap(({ removals }) => removals) ?? [];
+      if (leader !== undefined) world.tell({ type: 'shown', process: leader.process, removals: shown });
+    },
+  },
+  'suspend a cluster': {
+    weight: 3,
+    act: ({ world, dice }) => suspend(world, dice, 'cluster', dice.pick(world.agents).cluster.name),
+  },
+  'suspend a source': {
+    weight: 2,
+    act: ({ world, dice }) => suspend(world, dice, 'source', dice.pick(world.repositories).source),
+  },
+};
+
+function approveByFile({ world, dice, nextApproval }: Scene): void {
+  const [held] = leaderOf(world)?.server.api.removals() ?? [];
+  if (held === undefined) return;
+  const { digest, removals } = held;
+  const name = nextApproval();
+  world.tell({ type: 'approvalWritten', name, approval: { digest, removals } });
+  const file: FileModel = { docs: [{ type: 'approval', name, digest }], broken: undefined };
+  const repository = dice.pick(world.repositories);
+  const commit = repository.commit(new Map([[`${APPROVALS}${name}.yaml`, file]]));
+  world.note(`somebody approves ${digest.slice(0, 8)} in ${repository.source} as ${name} (${commit.slice(0, 8)})`);
+}
+
+function withdrawApproval({ world: { repositories, note }, dice }: Scene): void {
+  const repository = dice.pick(repositories);
+  const files = [...repository.tree().keys()].filter((path) => path.startsWith(APPROVALS));
+  if (files.length === 0) return;
+  const path = dice.pick(files);
+  note(`somebody withdraws ${path} in ${repository.source}`);
+  repository.commit(new Map([[path, null]]));
+}
+
+/** One push that takes away what protects the fleet and some of what is in it; and, perhaps, an innocent one after it. */
+function loosenAndRemove({ world, dice }: Scene): void {
+  const [main] = world.repositories;
+  if (main === undefined) return;
+  const objects = [...main.tree()].filter(([, { docs }]) => docs.every(({ type }) => type === 'object'));
+  const gone = objects.filter(() => dice.chance(0.6)).map(([path]) => [path, null] as const);
+  const policy: FileModel = {
+    docs: [
+      {
+        type: 'policy',
+        maxRemovalsPerCluster: 10,
+        maxRemovalsPerFleet: 50,
+        windowSeconds: 30,
+        percent: { perCluster: 100, perFleet: 100, fromOwned: 10 },
+      },
+    ],
+    broken: undefined,
+  };
+  const commit = main.commit(new Map<string, FileModel | null>([[POLICY, policy], ...gone]));
+  world.note(`somebody loosens and removes ${gone.map(([path]) => path).join(' ')} (${commit.slice(0, 8)})`);
+}
+
+/** Somebody wants the objects of a source as they were at an earlier commit; what was removed then may be removed again. */
+function goBack({ world: { repositories, note }, dice, past }: Scene): void {
+  const repository = dice.pick(repositories);
+  const { source, tree, treeAt, tip, commit } = repository;
+  const known = past.get(source) ?? [];
+  past.set(source, [...known.slice(-3), tip()]);
+  const earlier = treeAt(known.length === 0 ? '' : dice.pick(known));
+  if (earlier === undefined) return;
+  const now = tree();
+  const isObjects = (path: string): boolean =>
+    [now.get(path), earlier.get(path)].every((file) => file?.docs.every(({ type }) => type === 'object') ?? true);
+  const paths = [...new Set([...now.keys(), ...earlier.keys()])].filter(isObjects);
+  const changes = paths.filter((path) => now.get(path) !== earlier.get(path));
+  if (changes.length === 0) return;
+  const made = commit(new Map(changes.map((path) => [path, earlier.get(path) ?? null])));
+  note(`somebody goes back in ${source}: ${changes.join(' ')} (${made.slice(0, 8)})`);
+}
+
+/** The process that answers who asks for the leader. */
+function leaderOf({ servers }: World): { readonly process: string; readonly server: ManagementServer } | undefined {
+  for (const { life } of servers) {
+    const { process, server } = life() ?? {};
+    if (server === undefined || process?.state() !== 'running' || server.api.elsewhere() !== undefined) continue;
+    return { process: process.name, server };
+  }
+  return undefined;
+}
+
+function suspend(world: World, dice: Dice, what: SuspensionKind, name: string): void {
+  const leader = leaderOf(world);
+  if (leader === undefined) return;
+  const { api } = leader.server;
+  const revision = api.sources().find((source) => source.name === name)?.revision ?? undefined;
+  const asked = what === 'cluster' ? api.suspendCluster(name, SOMEBODY, '') : api.suspendSource(name, SOMEBODY, '');
+  void asked.then(({ ok }) => {
+    if (!ok) return;
+    world.note(`somebody suspends the ${what} ${name}`);
+    world.tell({ type: 'suspended', process: leader.process, what, name, revision });
+  });
+  world.time.in(2_000 + dice.int(dice.chance(0.3) ? 300_000 : 30_000), () => resume(world, what, name));
+}
+
+function resume(world: World, what: SuspensionKind, name: string): void {
+  const api = leaderOf(world)?.server.api;
+  if (api === undefined) {
+    world.time.in(5_000, () => resume(world, what, name));
+    return;
+  }
+  // Told before it is done: what departs in the same breath departs after it.
+  world.tell({ type: 'resumed', what, name });
+  world.note(`somebody resumes the ${what} ${name}`);
+  void (what === 'cluster' ? api.resumeCluster(name, SOMEBODY) : api.resumeSource(name, SOMEBODY));
+}
+
+/** What any server calls suspended. */
+export function suspendedIn(world: World): readonly (readonly [SuspensionKind, string])[] {
+  const apis = world.servers.flatMap(({ life }) => life()?.server?.api ?? []);
+  const found = apis.flatMap((api) => [
+    ...api.clusters().flatMap(({ name, suspended }) => (suspended === null ? [] : [['cluster', name] as const])),
+    ...api.sources().flatMap(({ name, suspended }) => (suspended === null ? [] : [['source', name] as const])),
+  ]);
+  return [...new Map(found.map(([what, name]) => [`${what} ${name}`, [what, name] as const])).values()];
+}

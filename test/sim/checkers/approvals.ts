@@ -1,0 +1,37 @@
+import type { MakeChecker } from './checker.ts';
+import { releasedBy } from './leave.ts';
+import { followUnwritten } from './unwritten.ts';
+
+/**
+ * A file that approves removals lets something go once, whatever becomes of the file. That it lets go nothing but what its
+ * author saw is what the guards are judged by.
+ */
+export const approvals: MakeChecker = (world, fail) => {
+  const unwritten = followUnwritten(world);
+  const used = new Map<string, { readonly at: number; readonly process: string }>();
+  world.listen((event) => {
+    switch (event.type) {
+      case 'log': {
+        const { message, data, process } = event.line;
+        const name = releasedBy(message, data.by);
+        if (name === undefined) return;
+        if (used.has(name)) fail(`the RemovalApproval ${name} has let go something twice`);
+        used.set(name, { at: world.time.elapsed(), process });
+        return;
+      }
+      case 'died':
+        for (const [name, { at, process }] of used) {
+          if (process === event.process && at >= unwritten.since(event.process)) used.delete(name);
+        }
+        return;
+      case 'storeLost':
+      case 'evicted':
+        // A server that comes after that reads the file as a new one.
+        used.clear();
+        return;
+      default:
+        return;
+    }
+  });
+  return { name: 'approvals' };
+};

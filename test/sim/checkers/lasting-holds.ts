@@ -1,0 +1,188 @@
+import { displayKey, type ObjectKey } from '../../../src/model/object-key.ts';
+import type { SequencedDelta } from '../../../src/model/output.ts';
+import { type Vector, wantedBy } from '../oracle.ts';
+import type { SimCluster } from '../ports/cluster.ts';
+import type { World } from '../world.ts';
+import type { MakeChecker } from './checker.ts';
+import { followHoldings, type Holdings } from './holdings.ts';
+import { followLeave, type Leave } from './leave.ts';
+import { excess, isCertain, limitsAt, tightest } from './limits.ts';
+import { followUnwritten } from './unwritten.ts';
+
+/** By cluster and key: since when it is held, for all that is known. */
+type Frozen = Map<string, Map<string, number>>;
+
+/**
+ * What a commit would remove together with more than the guards let pass stays, also if that commit or a later one loosens
+ * the guards: until a person approves it, or it is wanted again. So does what people were told to be held. Looked at where one server does everything and has just
+ * heard from the agents, for then it is known what it must have known.
+ */
+export const lastingHolds: MakeChecker = (world, fail) => {
+  const leave = followLeave(world);
+  const holdings = followHoldings(world);
+  const unwritten = followUnwritten(world);
+  const seen = followSeen(world);
+  const frozen: Frozen = new Map();
+  let isForgetful = false;
+
+  const taken = (cluster: SimCluster, delta: SequencedDelta, at: number): void => {
+    const here = frozen.get(cluster.name);
+    for (const key of delta.removals) {
+      const isApproved = leave.use(cluster.name, displayKey(key), at);
+      if (here?.delete(key) === true && !isApproved) {
+        fail(`${key} is removed in ${cluster.name}: it was held for how much would go, and nobody approved it`);
+      }
+    }
+    leave.taken(cluster.name, delta, at);
+  };
+  const departures = new Map<SequencedDelta['to'], number>();
+
+  world.listen((event) => {
+    switch (event.type) {
+      case 'departed':
+        departures.set(event.delta.to, world.time.elapsed());
+        return;
+      case 'taken':
+        taken(event.cluster, event.delta, departures.get(event.delta.to) ?? world.time.elapsed());
+        return;
+      case 'shown':
+        if (world.setting.servers === 1) noteShown(frozen, holdings, event.removals, world.time.elapsed());
+        return;
+      case 'observed':
+        thaw(frozen, seen.latest());
+        return;
+      case 'storeLost':
+      case 'evicted':
+        isForgetful = true;
+        return;
+      case 'died': {
+        const written = isForgetful ? 0 : unwritten.since(event.process);
+        for (const here of frozen.values()) for (const [key, at] of here) if (at >= written) here.delete(key);
+        isForgetful = false;
+        return;
+      }
+      default:
+        return;
+    }
+  });
+  return {
+    name: 'lasting holds',
+    stepped: () => {
+      const step = world.setting.servers === 1 ? seen.step() : undefined;
+      if (step === undefined) return;
+      for (const [cluster, keys] of heldBy(step, { holdings, leave, world })) {
+        const here = frozen.get(cluster) ?? new Map<string, number>();
+        frozen.set(cluster, here);
+        for (const key of keys) here.set(key, world.time.elapsed());
+      }
+    },
+  };
+};
+
+/** What people are told to be held is held. A Namespace may yet be kept, for what is left in it. */
+function noteShown(
+  frozen: Frozen,
+  holdings: Holdings,
+  removals: readonly { readonly cluster: string; readonly object: string }[],
+  at: number,
+): void {
+  for (const { cluster, object } of removals) {
+    const here = frozen.get(cluster) ?? new Map<string, number>();
+    frozen.set(cluster, here);
+    for (const key of holdings.held(cluster)) {
+      if (displayKey(key) === object && !key.startsWith('/Namespace/')) here.set(key, at);
+    }
+  }
+}
+
+/** What one turn of the server has brought in. */
+interface Step {
+  readonly before: Vector | undefined;
+  readonly after: Vector;
+  /** Clusters whose agents had told it by then what they hold. */
+  readonly known: ReadonlySet<string>;
+}
+
+/** What the one server has seen of its sources since it began, and of its agents. */
+function followSeen(world: World) {
+  const revisions = new Map<string, string>();
+  const known = new Set<string>();
+  const stopped = new Set<string>();
+  let pending: { readonly at: number; readonly before: Vector | undefined } | undefined;
+  const latest = (): Vector =>
+    world.repositories.map(({ source, treeAt }) => {
+      const revision = revisions.get(source);
+      return { source, tree: treeAt(revision ?? '') ?? new Map(), read: revision !== undefined };
+    });
+  world.listen((event) => {
+    if (event.type === 'died') {
+      for (const one of [revisions, known]) one.clear();
+      pending = undefined;
+    }
+    if (event.type === 'suspended' && event.what === 'source') stopped.add(event.name);
+    if (event.type === 'resumed' && event.what === 'source') stopped.delete(event.name);
+    if (event.type === 'connected') known.add(event.cluster.name);
+    if (event.type !== 'observed') return;
+    const before = latest();
+    pending ??= { at: world.time.elapsed(), before: isCertain(before) ? before : undefined };
+    revisions.set(event.said.source, event.said.revision);
+    // A suspended source gives nothing; what it has seen comes in without a word when it is resumed.
+    if (stopped.size > 0) pending = undefined;
+    for (const { name } of world.agents.map(({ cluster }) => cluster)) {
+      if (!wantedBy(latest()).clusters.has(name)) known.delete(name);
+    }
+  });
+  return {
+    latest,
+    /** What came in at one moment, once that is over: it is judged together. */
+    step: (): Step | undefined => {
+      if (pending === undefined || world.time.elapsed() <= pending.at) return undefined;
+      const { before } = pending;
+      pending = undefined;
+      const after = latest();
+      return isCertain(after) ? { before, after, known } : undefined;
+    },
+  };
+}
+
+/** What must be held of that step, by cluster. */
+function heldBy(
+  { before, after, known }: Step,
+  { holdings, leave, world }: { readonly holdings: Holdings; readonly leave: Leave; readonly world: World },
+): ReadonlyMap<string, readonly string[]> {
+  const limits = before === undefined ? limitsAt(after) : tightest(limitsAt(before), limitsAt(after));
+  const wanted = wantedBy(after).clusters;
+  const clusters = [...wanted].filter(([name]) => known.has(name) && !holdings.isUnderWay(name));
+  const proposed = clusters.map(([cluster, here]) => {
+    const isLetGo = (key: ObjectKey): boolean => leave.isGiven(cluster, displayKey(key), world.time.elapsed());
+    const keys = [...holdings.held(cluster)].filter((key) => !here.has(key) && !isLetGo(key));
+    return { cluster, keys, owned: { most: holdings.most(cluster), least: holdings.least(cluster) } };
+  });
+  const isHeld = (keys: readonly string[], owned: { most: number; least: number }, whose: 'cluster' | 'fleet') =>
+    excess({ removed: keys.length, owned }, limits, whose) !== undefined;
+  const all = proposed.flatMap(({ keys }) => keys);
+  const names = [...wanted.keys()];
+  const ofFleet = {
+    most: names.reduce((sum, name) => sum + holdings.most(name), 0),
+    least: names.reduce((sum, name) => sum + holdings.least(name), 0),
+  };
+  const fleetHolds = isHeld(all, ofFleet, 'fleet');
+  const held = proposed.filter(({ keys, owned }) => fleetHolds || isHeld(keys, owned, 'cluster'));
+  // A Namespace that something is left in is kept, and not held.
+  return new Map(held.map(({ cluster, keys }) => [cluster, keys.filter((key) => !key.startsWith('/Namespace/'))]));
+}
+
+/** What may be wanted again is not held any more: also by what cannot be read, which holds as it was read last. */
+function thaw(frozen: Frozen, vector: Vector): void {
+  const lenient = vector.map((one) => ({
+    ...one,
+    read: true,
+    tree: new Map([...one.tree].map(([path, file]) => [path, { ...file, broken: undefined }])),
+  }));
+  const wanted = wantedBy(lenient).clusters;
+  for (const [cluster, keys] of frozen) {
+    const here = wanted.get(cluster);
+    if (here === undefined) keys.clear();
+    for (const key of keys.keys()) if (here?.has(key) === true) keys.delete(key);
+  }
+}

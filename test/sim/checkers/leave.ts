@@ -1,0 +1,56 @@
+import { displayKey } from '../../../src/model/object-key.ts';
+import type { SequencedDelta } from '../../../src/model/output.ts';
+import type { World, WrittenApproval } from '../world.ts';
+
+/** The leave to remove that people have given, by hand or by a file: for one object of one cluster, once, for an hour. */
+export interface Leave {
+  isGiven(cluster: string, object: string, at: number): boolean;
+  /** As {@link isGiven}, and uses it up. */
+  use(cluster: string, object: string, at: number): boolean;
+  /** A cluster has taken a delta that departed then: what it is given again, nobody has leave to remove. */
+  taken(cluster: string, delta: SequencedDelta, departed: number): void;
+}
+
+const LIFE_MS = 60 * 60 * 1_000 + 1_000;
+const BY_FILE = /\(RemovalApproval (\S+)\)$/;
+
+/** `name` of the RemovalApproval that a line of a log says has released something. */
+export function releasedBy(message: string, by: unknown): string | undefined {
+  return message === 'removals are approved' ? BY_FILE.exec(String(by))?.[1] : undefined;
+}
+
+export function followLeave(world: World): Leave {
+  /** By `cluster object`: when it was given. */
+  const given = new Map<string, number>();
+  const written = new Map<string, WrittenApproval>();
+  const give = (removals: WrittenApproval['removals']): void => {
+    for (const { cluster, object } of removals) given.set(`${cluster} ${object}`, world.time.elapsed());
+  };
+  const isGiven = (cluster: string, object: string, at: number): boolean => {
+    const since = given.get(`${cluster} ${object}`);
+    return since !== undefined && at < since + LIFE_MS;
+  };
+  world.listen((event) => {
+    if (event.type === 'approved') give(event.removals);
+    if (event.type === 'approvalWritten') written.set(event.name, event.approval);
+    if (event.type !== 'log') return;
+    const name = releasedBy(event.line.message, event.line.data.by);
+    // What a file lets go is what its author saw, whatever it is taken for.
+    if (name !== undefined) give(written.get(name)?.removals ?? []);
+  });
+  return {
+    isGiven,
+    use: (cluster, object, at) => {
+      const is = isGiven(cluster, object, at);
+      given.delete(`${cluster} ${object}`);
+      return is;
+    },
+    taken: (cluster, { upserts }, departed) => {
+      for (const { key } of upserts) {
+        const address = `${cluster} ${displayKey(key)}`;
+        // What departed before somebody approved its removal says nothing of that.
+        if ((given.get(address) ?? 0) < departed) given.delete(address);
+      }
+    },
+  };
+}

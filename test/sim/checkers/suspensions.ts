@@ -1,0 +1,67 @@
+import type { SequencedDelta } from '../../../src/model/output.ts';
+import type { SimEvent } from '../world.ts';
+import type { MakeChecker } from './checker.ts';
+import { followUnwritten } from './unwritten.ts';
+
+type Suspended = Extract<SimEvent, { readonly type: 'suspended' }> & { readonly at: number };
+
+/** Every replica has heard of it by then, if the store was there: word of a change may be lost, and is looked for anew. */
+const HEARD_MS = 150_000;
+
+/**
+ * A suspended cluster is sent nothing, and nothing new of a suspended source goes into any cluster: at once from the server
+ * that was told, soon from the others, and from whoever is started again.
+ */
+export const suspensions: MakeChecker = (world, fail) => {
+  const unwritten = followUnwritten(world);
+  const all = new Map<string, Suspended>();
+  let storeTroubleAt = 0;
+
+  const isHeard = ({ process, at }: Suspended, by: string): boolean => {
+    if (by === process || world.setting.servers === 1) return true;
+    return world.time.elapsed() > Math.max(at, storeTroubleAt) + HEARD_MS;
+  };
+  const judge = (cluster: string, { revisions }: SequencedDelta, by: string): void => {
+    const stopped = all.get(`cluster ${cluster}`);
+    if (stopped !== undefined && isHeard(stopped, by)) fail(`${cluster} is sent something, and it is suspended`);
+    for (const { source, revision } of revisions) {
+      const held = all.get(`source ${source}`);
+      if (held === undefined || held.revision === revision || !isHeard(held, by)) continue;
+      fail(`${cluster} is sent ${revision.slice(0, 8)} of ${source}, which is suspended`);
+    }
+  };
+  world.listen((event) => {
+    switch (event.type) {
+      case 'suspended': {
+        const address = `${event.what} ${event.name}`;
+        // A second time it is only given another reason.
+        if (!all.has(address)) all.set(address, { ...event, at: world.time.elapsed() });
+        return;
+      }
+      case 'resumed':
+        all.delete(`${event.what} ${event.name}`);
+        return;
+      case 'departed':
+        judge(event.cluster.name, event.delta, event.process);
+        return;
+      case 'log':
+        if (event.line.message === 'the store cannot be written') storeTroubleAt = Number.POSITIVE_INFINITY;
+        if (event.line.message === 'the store is written again') storeTroubleAt = world.time.elapsed();
+        return;
+      case 'died':
+        for (const [address, { process, at }] of all) {
+          // Who was told had not told the store yet; whoever comes next is not told by it.
+          if (process === event.process && at >= unwritten.since(process)) all.delete(address);
+        }
+        return;
+      case 'storeLost':
+      case 'evicted':
+        // It is written again by a server that lives; who begins after that finds nothing.
+        all.clear();
+        return;
+      default:
+        return;
+    }
+  });
+  return { name: 'suspensions' };
+};
