@@ -35,7 +35,7 @@ export interface TlsListener {
 /** How long a caller may take for its handshake. */
 const HANDSHAKE_MS = 10_000;
 /** Handshakes that may be under way at once: more than a whole fleet begins when its server comes back. */
-const HANDSHAKES = 4_000;
+const HANDSHAKES = 6_000;
 
 /**
  * Listens with TLS and hands over each connection whose handshake is over. A certificate is asked for and not demanded; a
