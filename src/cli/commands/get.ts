@@ -60,11 +60,12 @@ async function list(
       rows.length === 0 ? out.write(`no ${what}\n`) : writeTable(out, columns, rows),
     );
   switch (what) {
-    case 'clusters':
-      return show(
-        CLUSTER_COLUMNS,
-        (await client.clusters()).filter(({ name }) => isOf(cluster, name)),
-      );
+    case 'clusters': {
+      const found = (await client.clusters()).filter(({ name }) => isOf(cluster, name));
+      if (cluster !== undefined && found.length === 0)
+        throw new CliError(EXIT.notFound, `there is no cluster ${cluster}`);
+      return show(CLUSTER_COLUMNS, found);
+    }
     case 'outputs':
       return show(OUTPUT_COLUMNS, await client.outputs(cluster));
     case 'sources':

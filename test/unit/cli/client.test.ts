@@ -165,6 +165,12 @@ test('source and cluster commands', async () => {
   expect(api.calls).toEqual(['accept main 4be7c1 by ann', 'replace west by ann']);
 });
 
+test('get of a cluster that is not there is no empty list', async () => {
+  const { ask } = await server();
+  expect((await ask('get clusters --cluster east')).code).toBe(0);
+  expect(await ask('get clusters --cluster nobody')).toMatchObject({ code: 5, out: '' });
+});
+
 describe('cluster replace', () => {
   const connectedEast = () => server(fakeApi(fleetView({ clusters: [clusterView('east')] })));
 

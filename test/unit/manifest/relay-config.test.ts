@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { decodeRelayConfig } from '../../../src/manifest/relay-config.ts';
 import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
@@ -12,6 +13,15 @@ function decode(text: string) {
 }
 
 describe('decodeRelayConfig', () => {
+  it('takes what the README begins with', () => {
+    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+    const [, text = ''] = /```yaml\n(apiVersion: \S+\nkind: RelayConfig\n[\s\S]*?)```/.exec(readme) ?? [];
+    expect(decode(text)).toMatchObject({
+      said: [],
+      config: { fleet: 'shop', sources: [{ name: 'main', branch: 'main' }] },
+    });
+  });
+
   it('fills in what is left out', () => {
     expect(decode(MINIMAL)).toEqual({
       said: [],
