@@ -265,6 +265,16 @@ describe('a planted fault is caught', () => {
     expect(await caught({ sink })).toContain('stillness');
   });
 
+  test('total loss: agents do not say where what they hold comes from', async () => {
+    const client = telling((listener) => ({
+      holding: () => {
+        const holding = listener.holding();
+        return { ...holding, entries: holding.entries.map((entry) => ({ ...entry, origins: [] })) };
+      },
+    }));
+    expect(await caught({ client }, 'total loss')).toContain('total loss');
+  });
+
   test('memory bounded: something is noted of every revision for ever', async () => {
     const source: Tampering['source'] = (world, own) =>
       listening((listener) => ({

@@ -17,6 +17,7 @@ import { provenance } from './checkers/provenance.ts';
 import { statusTruth } from './checkers/status-truth.ts';
 import { stillness } from './checkers/stillness.ts';
 import { suspensions } from './checkers/suspensions.ts';
+import { totalLoss } from './checkers/total-loss.ts';
 import type { Setting } from './setting.ts';
 import { createWorld, type Violation, type World, type WorldOptions } from './world.ts';
 
@@ -54,6 +55,7 @@ const CHECKERS: readonly MakeChecker[] = [
   convergence,
   statusTruth,
   stillness,
+  totalLoss,
   memoryBounded,
 ];
 const STEPS = 2_000;
@@ -103,6 +105,7 @@ export async function playSeed(seed: number, options: PlayOptions = {}): Promise
       },
     ],
     ['restarted', () => restart(world)],
+    ['lost', () => loseEverything(world)],
     [undefined, () => people.clear('objects')],
     ['cleared', () => people.clear('clusters')],
   ];
@@ -152,6 +155,14 @@ function isUnsettled(world: World): boolean {
     return here.length > 0 && !here.some(({ connected }) => connected);
   };
   return behind || suspendedIn(world).length > 0 || world.agents.some(isAway) || differences(world).length > 0;
+}
+
+/** Servers and store are gone at once, and new ones begin with nothing. */
+function loseEverything(world: World): void {
+  for (const { life } of world.servers) life()?.process.kill();
+  world.memory.lose();
+  world.tell({ type: 'storeLost' });
+  restart(world);
 }
 
 function restart({ servers, network }: World): void {

@@ -2,9 +2,9 @@ import type { World } from '../world.ts';
 
 /**
  * The times at which a world comes to rest, in their order: after its faults, after its servers were started again with
- * nothing to do, and after people took everything away.
+ * nothing to do, after servers and store were lost, and after people took everything away.
  */
-export type Rest = 'quiet' | 'restarted' | 'cleared';
+export type Rest = 'quiet' | 'restarted' | 'lost' | 'cleared';
 
 /** Looks on, and says what must not be. */
 export interface Checker {
