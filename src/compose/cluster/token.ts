@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ensureRelaySecret, readRelaySecret } from '../../adapters/tls/relay-secret.ts';
 import { readTokenGenerations } from '../../adapters/tls/token-generations.ts';
 import { clusterToken as deriveToken } from '../../relay/trust/token.ts';
@@ -30,10 +30,19 @@ export async function clusterToken({
     );
   }
   const folder = trustFolder(directory);
+  if (relaySecretFile === undefined) await refuseOtherSecret(folder);
   const known = generation ?? (await readTokenGenerations(folder)).get(cluster);
   const secret =
     relaySecretFile === undefined
       ? await ensureRelaySecret(folder)
       : await readRelaySecret(resolve(cwd, relaySecretFile));
   return deriveToken(secret, cluster, known);
+}
+
+/** A server that has run here and left no secret has been given one: a token of a new one would be worth nothing. */
+async function refuseOtherSecret(folder: string): Promise<void> {
+  const isThere = async (name: string): Promise<boolean> =>
+    (await stat(join(folder, name)).catch(() => undefined)) !== undefined;
+  if ((await isThere('relay-secret')) || !(await isThere('ca.key'))) return;
+  throw new Error(`${folder} has no relay secret: the server there was given one; name that with --relay-secret-file`);
 }

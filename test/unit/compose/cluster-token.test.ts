@@ -1,0 +1,28 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { clusterToken } from '../../../src/compose/cluster/token.ts';
+import { parseClusterName } from '../../../src/model/ids.ts';
+import { must } from '../../../src/model/result.ts';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'token-'));
+  await mkdir(join(folder, 'trust'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const token = () => clusterToken({ cluster: must(parseClusterName('east')), dataDir: folder, cwd: '/' });
+
+test('of a server that was given its secret there is none beside its authority: no other one is made up', async () => {
+  await writeFile(join(folder, 'trust', 'ca.key'), '');
+  await expect(token()).rejects.toThrow('--relay-secret-file');
+  expect(await readdir(join(folder, 'trust'))).toEqual(['ca.key']);
+});
+
+test('before the server has run, the secret that it will take is made', async () => {
+  const first = await token();
+  await writeFile(join(folder, 'trust', 'ca.key'), '');
+  expect(await token()).toBe(first);
+});
