@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
 
 const CIPHER = 'aes-256-gcm';
 /** Of the key of a box. */
@@ -9,7 +9,7 @@ const TAG_BYTES = 16;
 
 /** What a box is sealed with, and for. */
 export interface BoxSeal {
-  readonly key: Uint8Array;
+  readonly key: Uint8Array | KeyObject;
   /** What the bytes are, which is checked when the box is opened. */
   readonly purpose: string;
 }

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import type { SnapshotStore, StoredRecord, StoreWrite } from '../../ports/snapshot-store.ts';
 import { KEY_BYTES, mayBeBox, NONCE_BYTES, openBox, sealBox } from '../sealing/box.ts';
 
@@ -11,8 +11,9 @@ const HEAD_BYTES = 1 + NAME_BYTES;
 interface SealKeys {
   /** Tells which secret has sealed a value, and nothing about it. */
   readonly name: Buffer;
-  readonly cipher: Buffer;
-  readonly nonce: Buffer;
+  /** Made once: making one of bytes takes longer than most records take to open. */
+  readonly cipher: KeyObject;
+  readonly nonce: KeyObject;
 }
 
 /**
@@ -55,8 +56,8 @@ export async function sealAnew(inner: SnapshotStore, secrets: readonly Uint8Arra
 function keysOf(secret: Uint8Array): SealKeys {
   const all = Buffer.from(hkdfSync('sha256', secret, '', 'fleetrelay store', 2 * KEY_BYTES + NAME_BYTES));
   return {
-    cipher: all.subarray(0, KEY_BYTES),
-    nonce: all.subarray(KEY_BYTES, 2 * KEY_BYTES),
+    cipher: createSecretKey(all.subarray(0, KEY_BYTES)),
+    nonce: createSecretKey(all.subarray(KEY_BYTES, 2 * KEY_BYTES)),
     name: all.subarray(2 * KEY_BYTES),
   };
 }
