@@ -115,7 +115,8 @@ const STAGE_TONES: Readonly<Record<AuditEntry['stage'], Tone>> = {
   failed: 'bad',
 };
 
-export const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
+export const AUDIT_COLUMNS: readonly Column<AuditEntry & { readonly server: string }>[] = [
+  { title: 'SERVER', text: ({ server }) => server },
   { title: 'AT', text: ({ at }) => at },
   { title: 'WHO', text: ({ who }) => (who === '' ? '-' : who) },
   { title: 'PROVEN BY', text: ({ proof }) => proof },

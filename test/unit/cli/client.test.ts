@@ -267,15 +267,25 @@ test('a fleet with something suspended is not well', async () => {
 
 describe('audit', () => {
   test('shows who did what', async () => {
-    const { ask } = await server(fakeApi(), TOKEN);
+    const { ask, url } = await server(fakeApi(), TOKEN);
     const env = { FLEETRELAY_API_TOKEN: TOKEN };
-    expect((await ask('audit', env)).out).toBe('nothing was asked to be done yet\n');
+    expect((await ask('audit', env)).out).toBe(`nothing was asked of ${url} to be done yet\n`);
     await ask('cluster replace west', env);
     const { out } = await ask('audit', env);
     expect(out).toMatch(/ ann +token +127\.0\.0\.1 +asked +clusters\/west\/replace/);
     expect(out).toMatch(/ ann +token +127\.0\.0\.1 +done +clusters\/west\/replace/);
     expect(JSON.parse((await ask('audit --limit 1 -o json', env)).out)).toMatchObject([{ who: 'ann', stage: 'done' }]);
     expect((await ask('audit --limit 0', env)).code).toBe(2);
+  });
+
+  test('says whose it is: of several servers each has its own', async () => {
+    const leader = { id: 'b_2', address: null };
+    const replica = { id: 'a_1', leads: false, leader, admitted: { epoch: 1, sequence: 1 }, alive: 2, trouble: '' };
+    const { ask } = await server(fakeApi(fleetView({ replica })), TOKEN);
+    const env = { FLEETRELAY_API_TOKEN: TOKEN };
+    await ask('cluster replace west', env);
+    expect((await ask('audit', env)).out).toMatch(/^SERVER .*\na_1 +\S+ +ann /);
+    expect(JSON.parse((await ask('audit -o json', env)).out)).toMatchObject([{ server: 'a_1' }, { server: 'a_1' }]);
   });
 });
 
