@@ -188,11 +188,7 @@ function createJudgement(
             keys.filter((key) => released?.has(key) !== true && hasLeft(key, cluster)),
           );
         }
-        for (const [cluster, rivals] of records.rivals) {
-          for (const [key, others] of rivals) {
-            engine.inputs.rivals.set(cluster, key, joinRivals(engine.inputs.rivals.get(cluster, key), others));
-          }
-        }
+        joinRivals(engine, fleet, records.rivals);
         for (const [name, verdict] of records.approvalVerdicts) {
           fleet.noted(recordKey.approvalVerdict(name), verdict);
           approvalVerdicts.set('', name, verdict);

@@ -48,9 +48,9 @@ export const recordKey = {
   approvalVerdict: (name: string) => `approval-verdicts/${name}`,
 } as const;
 
-/** A record that only the replica that judges removals knows and writes. */
+/** A record that the replica that judges removals writes: what another one knows of it may be out of date when that ends. */
 export function isJudgement(key: string): boolean {
-  return /^(held|approvals|windows|approval-verdicts)\//.test(key);
+  return /^(rivals|held|approvals|windows|approval-verdicts)\//.test(key);
 }
 
 /** A removal that a person has approved, until `expiresAt` (milliseconds since 1970). */

@@ -5,7 +5,7 @@ import { compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { Rivals } from '../../model/ledger.ts';
 import type { ObjectMeta } from '../../model/output.ts';
 import type { RecordWriter } from '../stored/write-group.ts';
-import { recordKey } from './records.ts';
+import { type LedgerRecords, recordKey } from './records.ts';
 
 /** A key that is looked at, and what is not said of it any more. */
 interface Due {
@@ -81,11 +81,32 @@ function metaOfCandidate({ value: { origin, scope } }: { readonly value: Candida
   return { origins: [origin], scope };
 }
 
-/** Both of two accounts of who wants a key. */
-export function joinRivals(a: Rivals | undefined, b: Rivals): Rivals {
-  return a === undefined
-    ? b
-    : { origins: bySource([...a.origins, ...b.origins]), scope: sorted([...a.scope, ...b.scope]) };
+/**
+ * Stages what the store remembers beside what is remembered here: another replica that has led may have seen more, and so
+ * may this one. What the store has not is written to it.
+ */
+export function joinRivals(engine: Engine, journal: RecordWriter, stored: LedgerRecords['rivals']): void {
+  const { rivals } = engine.inputs;
+  for (const cluster of [...rivals.partitions()]) {
+    for (const { key, value } of rivals.entries(cluster)) {
+      if (stored.get(cluster)?.has(key) !== true) journal.put(recordKey.rivals(cluster, key), value);
+    }
+  }
+  for (const [cluster, records] of stored) {
+    for (const [key, record] of records) {
+      journal.noted(recordKey.rivals(cluster, key), record);
+      const known = rivals.get(cluster, key);
+      const both = known === undefined ? record : joined(known, record);
+      if (!jsonEquals(both as unknown as JsonValue, record as unknown as JsonValue)) {
+        journal.put(recordKey.rivals(cluster, key), both);
+      }
+      rivals.set(cluster, key, both);
+    }
+  }
+}
+
+function joined(a: Rivals, b: Rivals): Rivals {
+  return { origins: bySource([...a.origins, ...b.origins]), scope: sorted([...a.scope, ...b.scope]) };
 }
 
 /** Undefined: there is nothing to note. */

@@ -144,7 +144,10 @@ export function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     ...deps,
     isOwn: claims.owns,
     isConnected: (cluster) => peers.isAlive(claims.others().get(cluster)?.replica ?? ''),
-    left: judgement.left,
+    // Who does not judge counts nothing: whoever judges next has it from the store.
+    left: (cluster, keys) => {
+      if (parts().admitting.judges()) judgement.left(cluster, keys);
+    },
   });
   const followed = createFollowedTrees(deps.store, shared.staged);
   const publisher = createPublisher(

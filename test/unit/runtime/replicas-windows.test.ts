@@ -19,6 +19,12 @@ function heldIn(replica: FakeReplica, cluster: string): readonly string[] {
     .map(({ object }) => object);
 }
 
+/** Batches with such a key never reach the store. */
+function holdWrites({ store }: FakeReplica, isHeld: (key: string) => boolean): void {
+  const { write } = store;
+  store.write = (batch) => (batch.some(({ key }) => isHeld(key)) ? new Promise(() => undefined) : write(batch));
+}
+
 describe('the window of the guards, while leaders come and go', () => {
   it('counts what the leader itself has sent', async () => {
     const world = await threeReplicas();
@@ -59,6 +65,24 @@ describe('the window of the guards, while leaders come and go', () => {
     await world.pass();
     expect(heldIn(next, 'west')).toEqual(['ConfigMap/web/c']);
     expect(heldAt(server, 'west')).toEqual(abc.slice(2));
+  });
+
+  it('counts once what another replica has sent, also if a third one has seen it leave and leads next', async () => {
+    const world = await threeReplicas();
+    const leader = world.leader();
+    const [server, third] = world.followers();
+    if (server === undefined || third === undefined) throw new Error('too few follow');
+    holdWrites(server, (key) => key === 'leader');
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    leader.deafen();
+    world.push({ 'apps/a.yaml': null });
+    await world.pass(1_000);
+    expect(heldAt(server, 'west')).toEqual(abc.slice(1));
+    leader.kill();
+    await world.pass(TAKEOVER_MS);
+    expect(third.leads()).toBe(true);
+    expect(third.world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(1);
   });
 
   it('counts once what a leader has seen leave before it died', async () => {
