@@ -32,6 +32,8 @@ export interface ReplicaOptions {
   readonly sources?: readonly string[];
   /** Its lease is not in the store. */
   readonly lease?: Lease;
+  /** What is special about its store, before it is read. */
+  readonly prepare?: (store: SharedMemoryStore) => void;
 }
 
 export interface FakeReplica {
@@ -97,6 +99,7 @@ export async function createReplicaWorld(
 
   const add = async (id: string, options: ReplicaOptions = {}): Promise<FakeReplica> => {
     const store = memory.open();
+    options.prepare?.(store);
     const life = createLife();
     const { watch } = store;
     let isDeaf = false;

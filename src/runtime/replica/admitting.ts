@@ -98,6 +98,8 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
     const whole = await followed.read(record);
     if (whole === undefined) return true;
     const stageDeclarations = await deps.readDeclarations();
+    // Another look was quicker: what leads on from what was staged before it does not lead on from what is staged now.
+    if (staged.record() !== current) return follow();
     staged.enter(record, whole.changes, stageDeclarations);
     deps.entered();
     return false;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../../src/ports/lease.ts';
+import { recordKey } from '../../../src/runtime/ledger/records.ts';
 import { createCandidacy } from '../../../src/runtime/replica/candidacy.ts';
 import { withFence } from '../../../src/runtime/replica/fenced-lease.ts';
 import { createProbes } from '../../../src/runtime/replica/probes.ts';
@@ -239,5 +240,30 @@ describe('a question whether an agent lives', () => {
     for (const answer of answers.splice(0)) answer();
     await clock.settle();
     expect(third.ask('west', claim)).toBe('alive');
+  });
+});
+
+describe('a replica that has just begun', () => {
+  it('has all of what was admitted while it was reading, however often it has looked', async () => {
+    const world = await startedReplicas();
+    const declarations = Promise.withResolvers<void>();
+    const begun = world.add('c', {
+      prepare: (store) => {
+        const { list } = store;
+        let lists = 0;
+        store.list = async function* (prefix) {
+          // The first time it is read with everything that the ledger remembers.
+          if (prefix === recordKey.placement('') && lists++ > 0) await declarations.promise;
+          yield* list(prefix);
+        };
+      },
+    });
+    await world.pass(400);
+    world.push({ 'apps/c.yaml': null });
+    await world.pass();
+    declarations.resolve();
+    const { world: own } = await begun;
+    await world.pass();
+    expect([...own.server.engine.inputs.files.entries('main')].map(({ key }) => key)).not.toContain('apps/c.yaml');
   });
 });
