@@ -1,4 +1,4 @@
-import type { Change, Derived, Input } from '../../engine/collections/types.ts';
+import type { Derived, Input } from '../../engine/collections/types.ts';
 import type { Declared } from '../../engine/fleet/declared.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { type JsonValue, jsonEquals } from '../../model/json.ts';
@@ -29,7 +29,8 @@ function keep<Value>(
   recordOf: (name: string) => string,
 ): () => boolean {
   const changes = engine.graph.watch(declared);
-  const note = ({ key, after }: Change<Declared<Value>>): boolean => {
+  const records = engine.graph.watch(lastRead);
+  const note = (key: string, after: Declared<Value> | undefined): boolean => {
     const before = lastRead.get('', key);
     const next = after === undefined ? undefined : { value: after.value, origin: after.origin };
     if (jsonEquals(before as JsonValue | undefined, next as JsonValue | undefined)) return false;
@@ -39,7 +40,12 @@ function keep<Value>(
     return true;
   };
   return () => {
-    const news = changes.take().filter(({ after }) => after?.asLastRead !== true);
-    return news.map(note).includes(true);
+    // What is remembered may come together with the proof that it is gone: then nothing was ever declared.
+    const keys = new Set([...changes.take(), ...records.take()].map(({ key }) => key));
+    const news = [...keys].map((key) => [key, declared.get('', key)] as const);
+    return news
+      .filter(([, now]) => now?.asLastRead !== true)
+      .map(([key, now]) => note(key, now))
+      .includes(true);
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FleetWorld } from '../../support/fleet-world.ts';
-import { abc, base, restart, startedWorld } from '../../support/started-world.ts';
+import { configMapYaml } from '../../support/manifests.ts';
+import { abc, base, names, restart, startedWorld, typo } from '../../support/started-world.ts';
 
 function ledgerOf({ server: { engine } }: FleetWorld): readonly string[] {
   return [...engine.inputs.ledger.entries('east')].map(({ key }) => key).sort();
@@ -31,5 +32,17 @@ describe('the first commit of a server that starts again', () => {
     expect(again.agent('east').connect()).toMatchObject({ type: 'retry', reason: 'ServerStarting' });
     again.source.condition({ state: 'failing' });
     expect(again.agent('east').connect().type).toBe('admitted');
+  });
+
+  it('forgets what went while no server was there: it does not hold as last read again', async () => {
+    const again = await restart(await startedWorld());
+    again.source.push({ ...base, 'fleet/placement.yaml': null });
+    for (const cluster of ['east', 'west']) again.agent(cluster).connect();
+    await again.settle();
+    expect(names(again, 'east')).toEqual([]);
+    expect([...again.server.engine.inputs.lastReadPlacements.entries('')]).toEqual([]);
+    again.source.push({ 'fleet/typo.yaml': typo, 'apps/d.yaml': configMapYaml('d', '1') });
+    await again.settle();
+    expect(names(again, 'east')).toEqual([]);
   });
 });
