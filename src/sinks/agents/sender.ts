@@ -119,11 +119,11 @@ export function createSender(deps: SenderDeps): Sender {
 }
 
 /**
- * Sends a delta; one whose removals are counted when the count is on record, if it may still be sent then. Rejects if it
- * may not.
+ * Sends a delta; one whose removals are counted when the count is on record, if it may still be sent then. If not, the
+ * session ends: what the agent says when it comes back replaces what was noted of the delta.
  */
 function send(
-  { replica, sessions }: SenderDeps,
+  { replica, sessions, log }: SenderDeps,
   cluster: string,
   state: ClusterSession,
   delta: SequencedDelta,
@@ -134,8 +134,10 @@ function send(
   async function sendNow(): Promise<SendOutcome> {
     if (sessions.get(cluster) !== state) return { type: 'disconnected' };
     const obstacle = replica.obstacle(cluster);
-    if (obstacle !== undefined) throw new Error(`it may not be sent any more: ${obstacle}`);
-    return state.session.send(delta);
+    if (obstacle === undefined) return state.session.send(delta);
+    log.info('a delta is called off before it has left', { cluster, reason: obstacle, ...delta.position });
+    state.session.close('drain', 'CalledOff', 'the server may not send any more what it was about to send');
+    return { type: 'disconnected' };
   }
 }
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { FleetWorld } from '../../support/fleet-world.ts';
+import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { startedReplicas } from '../../support/replica-world.ts';
+import { createSharedMemory } from '../../support/shared-memory-store.ts';
+import { silentLog } from '../../support/silent-log.ts';
 import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
 
 const more = { 'apps/d.yaml': configMapYaml('d', '1') };
@@ -45,6 +47,31 @@ describe('a suspended cluster', () => {
     await again.server.api.resumeCluster('east', 'ann');
     await again.settle();
     expect(names(again, 'east')).toEqual(abcd);
+  });
+
+  it('is not sent what had waited to be counted when it was suspended, and that is no failure', async () => {
+    const errors: string[] = [];
+    const store = createSharedMemory().open();
+    const world = await createFleetWorld({ store, log: { ...silentLog, error: (message) => errors.push(message) } });
+    const east = world.agent('east');
+    world.source.push(base);
+    east.connect();
+    await world.settle();
+    const { write } = store;
+    const written = Promise.withResolvers<void>();
+    store.write = (batch) => written.promise.then(() => write(batch));
+    world.source.push({ 'apps/a.yaml': null });
+    await world.clock.advance(10);
+    const suspending = world.server.api.suspendCluster('east', 'ann', '');
+    written.resolve();
+    expect(await suspending).toMatchObject({ ok: true });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    expect(errors).toEqual([]);
+    east.connect();
+    await world.server.api.resumeCluster('east', 'ann');
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(1));
   });
 
   it('hears what the policy says when it is resumed', async () => {
