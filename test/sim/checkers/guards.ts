@@ -40,6 +40,7 @@ export const guards: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
   const departureOf = followDepartures(world);
   let gone: readonly Gone[] = [];
+  let lastWindow = Number.POSITIVE_INFINITY;
 
   const judge = (cluster: SimCluster, delta: SequencedDelta): void => {
     const departure = departureOf(cluster, delta);
@@ -75,8 +76,10 @@ export const guards: MakeChecker = (world, fail) => {
         const { source, revision } = event.said;
         if (source !== world.repositories[0]?.source) return;
         const main = admitted.vector([{ source, revision }])?.filter(({ read }) => read);
-        const oldest = world.time.elapsed() - limitsAt(main ?? []).windowSeconds * 1_000;
+        const { windowSeconds } = limitsAt(main ?? []);
+        const oldest = world.time.elapsed() - Math.min(windowSeconds, lastWindow) * 1_000;
         gone = gone.filter(({ at }) => at > oldest);
+        lastWindow = windowSeconds;
         return;
       }
       case 'taken':

@@ -11,8 +11,8 @@ import type { MakeChecker } from './checker.ts';
  */
 export const noWrongDeletion: MakeChecker = (world, fail) => {
   const admitted = followAdmitted(world);
-  /** By cluster: what a delta has named, and none has called off. */
-  const mayGo = new Map<SimCluster, Set<ObjectKey>>();
+  /** By cluster: what a delta has named, and until when the agent may ask for it: one it has taken may call it off. */
+  const mayGo = new Map<SimCluster, Map<ObjectKey, number>>();
   /** By cluster and key: the sources that wanted it, when a delta that the cluster has taken was computed. */
   const claims = new Map<SimCluster, Map<string, Set<string>>>();
 
@@ -43,9 +43,9 @@ export const noWrongDeletion: MakeChecker = (world, fail) => {
   world.listen((event) => {
     if (event.type === 'offered') {
       judge(event.cluster, event.delta);
-      const named = mayGo.get(event.cluster) ?? new Set();
+      const named = mayGo.get(event.cluster) ?? new Map();
       mayGo.set(event.cluster, named);
-      for (const key of event.delta.removals) named.add(key);
+      for (const key of event.delta.removals) named.set(key, Number.POSITIVE_INFINITY);
     }
     if (event.type === 'taken') {
       const vector = admitted.vector(event.delta.revisions);
@@ -53,11 +53,17 @@ export const noWrongDeletion: MakeChecker = (world, fail) => {
       claims.set(event.cluster, known);
       const kept = new Set<string>(event.delta.keeps.map(({ key }) => key));
       if (vector !== undefined) noteClaims(known, vector, event.cluster.name, kept);
-      for (const { key } of [...event.delta.upserts, ...event.delta.keeps]) mayGo.get(event.cluster)?.delete(key);
+      const named = mayGo.get(event.cluster);
+      for (const { key } of [...event.delta.upserts, ...event.delta.keeps]) {
+        const until = named?.get(key);
+        if (until !== undefined) named?.set(key, Math.min(until, world.time.elapsed()));
+      }
     }
     if (event.type === 'wrote' && event.write.type === 'removed') {
       const { cluster, write } = event;
-      if (mayGo.get(cluster)?.has(write.key) !== true) {
+      // What is under way in a slow cluster when it is called off arrives; the agent makes it again.
+      const until = mayGo.get(cluster)?.get(write.key);
+      if (until === undefined || write.asked > until) {
         fail(`${write.key} was removed in ${cluster.name}, and no delta named it`);
       }
     }

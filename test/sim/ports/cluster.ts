@@ -29,7 +29,8 @@ export const fineCluster = (): ClusterWeather => ({
 /** A write of ours as it came about in a cluster. */
 export type ClusterWrite =
   | { readonly type: 'applied'; readonly key: ObjectKey; readonly before: ObservedObject | undefined }
-  | { readonly type: 'removed'; readonly key: ObjectKey; readonly before: ObservedObject };
+  /** `asked`: when the agent asked for it, in milliseconds of the world. */
+  | { readonly type: 'removed'; readonly key: ObjectKey; readonly before: ObservedObject; readonly asked: number };
 
 /** A workload cluster: what is in it, and what people have made there. */
 export interface SimCluster {
@@ -106,18 +107,20 @@ function openCluster(
         }
         return outcome;
       }),
-    remove: (request) =>
-      process.write(delay(), async () => {
+    remove: (request) => {
+      const asked = process.clock.monotonic();
+      return process.write(delay(), async () => {
         if (dice.chance(weather.failingWrites)) return FAILED;
         const before = memory.objects.get(request.key);
         const outcome = await api.remove(request);
         if (before !== undefined && !memory.objects.has(request.key)) {
           cluster.writes += 1;
-          seen({ type: 'removed', key: request.key, before });
+          seen({ type: 'removed', key: request.key, before, asked });
         }
         if (outcome.type === 'notOwned' && before?.stamp !== undefined) cluster.letGo.add(request.key);
         return outcome;
-      }),
+      });
+    },
     loadInventory: () => process.call(delay(), () => api.loadInventory()),
     saveInventory: (change) =>
       process.write(delay(), () => {
