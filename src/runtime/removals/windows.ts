@@ -12,8 +12,9 @@ export interface Windows {
   /**
    * Counts removals as they leave; they may turn out not to have arrived. Resolves when the count outlasts this process,
    * or when the store does not answer for so long that it is only counted in memory; undefined: there is nothing to count.
+   * False: this process judges no more by then, and these may not leave at its word.
    */
-  leaving(cluster: string, keys: readonly ObjectKey[]): Promise<void> | undefined;
+  leaving(cluster: string, keys: readonly ObjectKey[]): Promise<boolean> | undefined;
   /** Counts removals that have happened. */
   left(cluster: string, keys: readonly string[]): void;
   /** What was on its way to a cluster has arrived. */
@@ -56,6 +57,7 @@ export function createWindows(deps: WindowsDeps): Windows {
   const timers = new Map<string, () => void>();
   const stage = createStaging(deps);
   let countedWith: number | undefined;
+  let unloads = 0;
 
   const count = (cluster: string): void => {
     const windowMs = (engine.limits.get('', '') ?? defaultFleetPolicy.guards).windowSeconds * 1000;
@@ -99,6 +101,7 @@ export function createWindows(deps: WindowsDeps): Windows {
   return {
     load,
     unload: () => {
+      unloads += 1;
       for (const cancel of timers.values()) cancel();
       timers.clear();
       for (const cluster of steps.keys()) stage(cluster, []);
@@ -107,7 +110,7 @@ export function createWindows(deps: WindowsDeps): Windows {
     leaving: (cluster, keys) => {
       if (keys.length === 0) return undefined;
       add(cluster, { at: clock.now(), removed: 0, open: keys }, keys);
-      return untilNoted(deps.store);
+      return untilNoted(deps.store, () => unloads);
     },
     left: (cluster, keys) => {
       if (keys.length > 0) add(cluster, { at: clock.now(), removed: keys.length, open: [] }, keys);
@@ -171,9 +174,17 @@ function stepOf({ at, removed, open = [] }: WindowRecord[number]): Step {
   return { at, removed: Math.max(0, removed - open.length), open };
 }
 
-/** Sending goes on without a store: then what is counted is in memory until the store is back. */
-async function untilNoted({ flush, trouble }: Pick<Journal, 'flush' | 'trouble'>): Promise<void> {
+/**
+ * Sending goes on without a store: then what is counted is in memory until the store is back. True if `unloads` says the
+ * same then.
+ */
+async function untilNoted(
+  { flush, trouble }: Pick<Journal, 'flush' | 'trouble'>,
+  unloads: () => number,
+): Promise<boolean> {
+  const before = unloads();
   for (let tries = 0; tries < NOTE_TRIES; tries++) {
-    if ((await flush(NOTE_MS)) || trouble() !== undefined) return;
+    if ((await flush(NOTE_MS)) || trouble() !== undefined) break;
   }
+  return unloads() === before;
 }

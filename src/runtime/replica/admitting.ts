@@ -58,16 +58,15 @@ export interface Admitting {
 
 export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: boolean }): Admitting {
   const { staged, followed, publisher, counter, turn } = deps;
+  const judging = createJudging(deps);
   let begun: number | undefined;
-  let judging = false;
 
-  const isOver = (): boolean => begun !== undefined && turn() !== begun;
+  const isOver = (): boolean => judging.isEnding() || (begun !== undefined && turn() !== begun);
   const end = (): void => {
     if (begun === undefined) return;
     begun = undefined;
     publisher.end();
-    if (judging) deps.endJudging();
-    judging = false;
+    judging.end();
   };
   const begin = async (now: number): Promise<boolean> => {
     try {
@@ -81,13 +80,6 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
     publisher.begin(deps.guard);
     begun = now;
     return true;
-  };
-  const judge = async (now: number): Promise<void> => {
-    const hasTurn = (): boolean => begun === now && turn() === now;
-    await deps.beginJudging(hasTurn);
-    if (!hasTurn()) return deps.endJudging();
-    judging = true;
-    deps.judgingBegan();
   };
   /** True: what was admitted is not whole in the store just now. */
   const follow = async (): Promise<boolean> => {
@@ -114,7 +106,7 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
     const before = counter.current();
     const again = await publisher.run();
     if (comparePositions(before, counter.current()) !== 0) deps.entered();
-    if (begun !== undefined && !judging) await judge(begun);
+    if (begun === now && !judging.is()) await judging.begin(() => begun === now && turn() === now);
     return again;
   });
 
@@ -126,10 +118,40 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
       chore.wake();
     },
     group: () => publisher.group(),
-    judges: () => judging && turn() === begun,
+    judges: () => judging.is() && turn() === begun,
     isOver,
     stop: async () => {
       await chore.stop();
+      end();
+    },
+  };
+}
+
+/** The part of a turn in which this replica judges removals. */
+function createJudging({ beginJudging, judgingBegan, endJudging }: TurnDeps) {
+  let judges = false;
+  let ending = false;
+  const end = (): void => {
+    // What is staged is committed on the way to being a clerk: it was judged in the turn that is over.
+    ending = true;
+    try {
+      endJudging();
+    } finally {
+      ending = false;
+    }
+  };
+  return {
+    is: (): boolean => judges,
+    isEnding: (): boolean => ending,
+    begin: async (hasTurn: () => boolean): Promise<void> => {
+      await beginJudging(hasTurn);
+      if (!hasTurn()) return end();
+      judges = true;
+      judgingBegan();
+    },
+    end: (): void => {
+      if (!judges) return;
+      judges = false;
       end();
     },
   };

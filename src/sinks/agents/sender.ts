@@ -127,13 +127,13 @@ function send(
   cluster: string,
   state: ClusterSession,
   delta: SequencedDelta,
-  noted: Promise<void> | undefined,
+  noted: Promise<boolean> | undefined,
 ): Promise<SendOutcome> {
   return noted === undefined ? state.session.send(delta) : noted.then(sendNow);
 
-  async function sendNow(): Promise<SendOutcome> {
+  async function sendNow(judges: boolean): Promise<SendOutcome> {
     if (sessions.get(cluster) !== state) return { type: 'disconnected' };
-    const obstacle = replica.obstacle(cluster);
+    const obstacle = judges ? replica.obstacle(cluster) : 'another replica judges removals by now';
     if (obstacle === undefined) return state.session.send(delta);
     log.info('a delta is called off before it has left', { cluster, reason: obstacle, ...delta.position });
     state.session.close('drain', 'CalledOff', 'the server may not send any more what it was about to send');
@@ -166,7 +166,7 @@ function depart(
   { engine, loop, ledger, windows, log, replica }: SenderDeps,
   cluster: string,
   { delta, entries }: PlannedDelta,
-): { readonly delta: SequencedDelta; readonly noted: Promise<void> | undefined } {
+): { readonly delta: SequencedDelta; readonly noted: Promise<boolean> | undefined } {
   const counted = delta.removals.filter((key) => engine.inputs.approvals.get(cluster, key) === undefined);
   const noted = windows.leaving(cluster, counted);
   loop.transact(() => {

@@ -61,6 +61,28 @@ describe('a turn as leader', () => {
     expect(heldAt(leader, 'east')).toEqual([KEY_A]);
   });
 
+  it('is over also for what waits for its count to be on record: that is not sent any more', async () => {
+    const world = await createReplicaWorld();
+    world.push(base);
+    await world.pass();
+    const [leader, other] = [world.leader(), followerOf(world)];
+    const east = leader.agent('east');
+    east.connect({ instance: 'east' });
+    await world.pass();
+    holdWrites(leader, (key) => key.startsWith('windows/'));
+    world.push({ 'apps/c.yaml': null });
+    await world.pass(400);
+    expect(leader.world.server.engine.inputs.ledger.get('east', KEY_C)?.phase).toBe('removing');
+    const wake = leader.freeze();
+    await world.pass(12_000);
+    expect(other.leads()).toBe(true);
+    world.push({ 'apps/c.yaml': configMapYaml('c', '1') });
+    await world.pass(2_000);
+    wake();
+    await world.pass(20_000);
+    expect(east.deltas.flatMap(({ removals }) => removals)).toEqual([]);
+  });
+
   it.each(['in the store', 'elsewhere'])('with a lease %s is handed over at once by who is stopped', async (where) => {
     const world = await createReplicaWorld([]);
     const lease = createMemoryLease(world.clock);
