@@ -15,7 +15,7 @@ import {
   createClusterWriters,
   createWriters,
 } from './cluster-writers.ts';
-import { type LedgerRecords, recordKey, STORE_FORMAT } from './records.ts';
+import { type LedgerRecords, recordKey } from './records.ts';
 import { createRegistrations, type Registrations } from './registrations.ts';
 import type { Revocation } from './revocation.ts';
 
@@ -210,8 +210,6 @@ export const unseenAgent: AgentValue = {
 
 /** What is in the store already is remembered: it is written again if the store loses it. */
 function noteRecords({ fleet, records }: LedgerDeps): void {
-  if (records.hasFormat) fleet.noted(recordKey.format, { format: STORE_FORMAT });
-  else fleet.put(recordKey.format, { format: STORE_FORMAT });
   if (records.policy !== undefined) fleet.noted(recordKey.policy, records.policy);
   for (const [name, record] of records.sources) fleet.noted(recordKey.source(name), record);
   for (const [name, record] of records.clusters) fleet.noted(recordKey.cluster(name), record);

@@ -1,5 +1,5 @@
 import type { Hold } from '../../engine/output/decision.ts';
-import { isJsonObject, parseJsonBytes } from '../../model/json.ts';
+import { parseJsonBytes } from '../../model/json.ts';
 import type {
   ApprovalVerdict,
   LastReadCluster,
@@ -25,7 +25,7 @@ import {
 import { recordShape, type Shape } from './record-shapes.ts';
 import type { Revocation } from './revocation.ts';
 
-/** What is in the store is written like this; a newer one is refused. */
+/** What is in the store is written like this; a newer one is refused (`../replica/store-format.ts`). */
 export const STORE_FORMAT = 2;
 
 /** The ledger's records in the store, by key prefix. Their values are JSON. Beside them are the clusters' maps. */
@@ -82,8 +82,6 @@ export interface PresumptionRecord {
 export interface LedgerRecords {
   /** Undefined: the store is new or was lost. */
   readonly epoch: number | undefined;
-  /** The format of the store is on record. */
-  readonly hasFormat: boolean;
   readonly policy: LastReadPolicy | undefined;
   readonly registrations: ReadonlyMap<string, Registration>;
   readonly sources: ReadonlyMap<string, { readonly revision: string }>;
@@ -121,22 +119,17 @@ export interface EarlierRecords {
 }
 
 /**
- * Reads the whole ledger. Rejects when the store cannot be asked, or was written by a newer version. A record or a map that
- * cannot be read is missing, and said: the agents and the sources tell again what matters of it.
+ * Reads the whole ledger. Rejects when the store cannot be asked. A record or a map that cannot be read is missing, and said:
+ * the agents and the sources tell again what matters of it.
  */
 export async function readRecords(store: SnapshotStore, log: Log): Promise<LedgerRecords> {
   const read = createReader(store, log);
-  const format = (await read.one<{ format?: number }>(recordKey.format, isJsonObject))?.format;
-  if (format !== undefined && format > STORE_FORMAT) {
-    throw new Error(`the store was written by a newer version (format ${format}, known is ${STORE_FORMAT})`);
-  }
   const maps = await readClusterMaps(store, log);
   const registrations = await read.flat<Registration>(recordKey.registration(''), recordShape.registration);
   const isUnregistered = ([cluster, { live }]: [string, ClusterReadings]): boolean =>
     live !== undefined && live.type !== 'missing' && !registrations.has(cluster);
   return {
     epoch: (await read.one<{ epoch: number }>(recordKey.epoch, recordShape.presumption))?.epoch,
-    hasFormat: format !== undefined,
     policy: await read.one<LastReadPolicy>(recordKey.policy, recordShape.lastRead),
     registrations,
     unregistered: new Set([...maps.readings].filter(isUnregistered).map(([cluster]) => cluster)),
