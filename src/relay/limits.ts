@@ -35,7 +35,7 @@ export interface RelayLimits {
   readonly registrationsPerCaller: Rate;
   /** Certificates that are made, in all. */
   readonly registrations: Rate;
-  /** How long the answer to a wrong token takes. */
+  /** How long the answer to a wrong token takes, on a stream and to a question for a certificate. */
   readonly wrongTokenMs: number;
   /** Answers to wrong tokens that may wait at once; further ones are given at once, and say less. */
   readonly wrongTokensWaiting: number;

@@ -5,10 +5,11 @@ import { welcomePull } from './server-pull.ts';
 import { welcomePush } from './server-push.ts';
 import { type ClusterSlot, type Greeted, noteEnd, type ServerState } from './server-state.ts';
 import { endWithCertificate } from './trust/certificate-end.ts';
-import { endWithToken, isForToken } from './trust/known-token.ts';
+import { endWithToken } from './trust/known-token.ts';
 import { isForOtherId, mismatch, type PeerCertificate } from './trust/peer-certificate.ts';
 import { callerOf } from './trust/rate-limit.ts';
 import { type Caller, recognize } from './trust/recognize.ts';
+import { refuseSlowly } from './trust/slow-refusal.ts';
 import type { Frame } from './wire/frame.ts';
 import { chooseProtocol, readHello, readLimits } from './wire/hello.ts';
 import { ProtocolError } from './wire/protocol-error.ts';
@@ -26,12 +27,11 @@ export function acceptStream(state: ServerState, stream: IncomingStream): void {
   const caller = recognize(state, stream);
   if ('refused' in caller) {
     const { refused } = caller;
-    if (isForToken(refused)) state.counts.wrongTokens += 1;
     noteEnd(state, refused, callerOf(stream.peer), {
       peer: stream.peer,
       claimed: quote(stream.metadata['fleetrelay-cluster'] ?? ''),
     });
-    stream.end(refused);
+    void refuseSlowly(state, refused).then((end) => stream.end(end));
     return;
   }
   const { cluster } = caller;

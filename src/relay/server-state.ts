@@ -129,6 +129,8 @@ export interface ServerState {
   readonly registrations: Map<string, number>;
   /** When a line about a reason and a caller was last logged, monotonic. */
   readonly logged: Map<string, number>;
+  /** Those with a wrong token who are kept waiting. */
+  kept: number;
   draining: boolean;
 }
 

@@ -67,6 +67,7 @@ function createState(deps: RelayServerDeps, options: RelayServerOptions, listene
     ended: new Map(),
     registrations: new Map(),
     logged: new Map(),
+    kept: 0,
     draining: false,
   };
 }

@@ -8,11 +8,12 @@ import { ProtocolError } from '../wire/protocol-error.ts';
 import { type RegisterQuestion, readRegisterRequest, registerResponseBytes } from '../wire/register.ts';
 import { endOfCertificate, OVER } from './certificate-end.ts';
 import { identityUri } from './identity-uri.ts';
-import { isForToken, judgeToken, WRONG_TOKEN } from './known-token.ts';
+import { judgeToken, WRONG_TOKEN } from './known-token.ts';
 import { BACKDATE_MS, CLIENT_COMMON_NAME, isForOtherId, mismatch, type PeerCertificate } from './peer-certificate.ts';
 import { callerOf, createRateLimit } from './rate-limit.ts';
 import { recognizeCertificate } from './recognize.ts';
 import { judgeRequest } from './request-rules.ts';
+import { refuseSlowly } from './slow-refusal.ts';
 import { bearerToken, isSharedToken } from './token.ts';
 
 /** Who asks for a certificate, and how it has proven itself. */
@@ -35,7 +36,6 @@ export function createRegistrar(
   const { clock, log, authority } = state.deps;
   const perCaller = createRateLimit(clock, state.limits.registrationsPerCaller);
   const inAll = createRateLimit(clock, state.limits.registrations);
-  let waiting = 0;
 
   return async (registration) => {
     try {
@@ -61,7 +61,9 @@ export function createRegistrar(
     const applicant = identify(state, registration);
     const early = perCaller.take(askerOf(applicant, registration));
     if (early > 0) return refuse(registration, rateLimited(early));
-    if ('refused' in applicant) return refuseSlowly(registration, applicant.refused);
+    if ('refused' in applicant) {
+      return { refused: await refuseSlowly(state, refuse(registration, applicant.refused).refused) };
+    }
     const busy = inAll.take('');
     if (busy > 0) return refuse(registration, rateLimited(busy));
     const question = readRegisterRequest(await readQuestion(state, registration));
@@ -76,20 +78,6 @@ export function createRegistrar(
     const claimed = quote(metadata['fleetrelay-cluster'] ?? '');
     noteEnd(state, refused, callerOf(peer), { peer, claimed, what: 'registration' });
     return { refused };
-  }
-
-  /** A wrong token costs whoever tries it time, and this server next to nothing. */
-  async function refuseSlowly(registration: IncomingRegistration, end: StreamEnd): Promise<Refused> {
-    const refused = refuse(registration, end);
-    if (!isForToken(end)) return refused;
-    state.counts.wrongTokens += 1;
-    if (waiting >= state.limits.wrongTokensWaiting) {
-      return { refused: { code: 'unavailable', reason: 'Busy', message: 'too many wrong tokens; come again later' } };
-    }
-    waiting += 1;
-    await clock.sleep(state.limits.wrongTokenMs);
-    waiting -= 1;
-    return refused;
   }
 }
 

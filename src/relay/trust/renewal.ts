@@ -9,6 +9,8 @@ const LOOK_MS = 60 * 60 * 1000;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 60 * 60 * 1000;
 const SHORTEST_PAUSE_MS = 1_000;
+/** What keeps it from being renewed is said again after this time. */
+const SAY_EVERY_MS = 24 * 60 * 60 * 1000;
 /** However near the end: a fleet whose server renews nothing must not storm it. */
 const NO_SHORTER_THAN_MS = 60_000;
 
@@ -20,7 +22,7 @@ export async function keepRenewed(
 ): Promise<void> {
   const { clock, random, log } = enrolment.deps;
   let failures = 0;
-  let said: string | undefined;
+  let said: { readonly reason: string; readonly at: number } | undefined;
   for (;;) {
     const pair = enrolment.held.pair();
     if (pair === undefined || over.aborted) return;
@@ -41,9 +43,13 @@ export async function keepRenewed(
     failures += 1;
     const retryInMs = pause(pair, clock.now(), failures) * (0.75 + random.next() / 4);
     const line = { reason: trouble.reason, detail: trouble.message, expires: new Date(pair.endsAt).toISOString() };
-    if (said === trouble.reason) log.debug('relay: the client certificate is still not renewed', line);
-    else log.warn('relay: the client certificate could not be renewed', { ...line, retryInMs });
-    said = trouble.reason;
+    const now = clock.now();
+    if (said?.reason === trouble.reason && now - said.at < SAY_EVERY_MS) {
+      log.debug('relay: the client certificate is still not renewed', line);
+    } else {
+      log.warn('relay: the client certificate could not be renewed', { ...line, retryInMs });
+      said = { reason: trouble.reason, at: now };
+    }
     await clock.sleep(retryInMs, over);
   }
 }

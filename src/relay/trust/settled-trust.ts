@@ -1,3 +1,4 @@
+import { errorText } from '../../model/error-text.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { must } from '../../model/result.ts';
 import { WARN_BEFORE_MS } from '../../ports/certificate-authority.ts';
@@ -19,35 +20,69 @@ export interface SettledTrustOptions {
   };
 }
 
+type Given = NonNullable<SettledTrustOptions['given']>;
+
+/** A certificate that runs out is told of this often. */
+const WARN_EVERY_MS = 24 * 60 * 60 * 1000;
+/** While the link is up nobody dials: its files are looked at this often. By the wall clock, which may jump. */
+const LOOK_MS = 60 * 60 * 1000;
+
 /** Nothing is enrolled for: a token, a certificate that was brought along, or neither. */
 export function createSettledTrust(
   { transport, clock, log }: { readonly transport: ClientTransport; readonly clock: Clock; readonly log: Log },
   { cluster, token, given }: SettledTrustOptions,
 ): ClientTrust {
   let expiresAt: number | undefined;
+  let warnedAt: number | undefined;
   return {
     async open() {
       try {
         const metadata = streamMetadata(cluster, token());
         if (given === undefined) return { metadata, connection: transport.dial() };
-        const identity = given.read();
-        // A key without its certificate is what is there while the two files are replaced.
-        expiresAt = must(given.requests.inspect(identity)).notAfter;
-        warnOfEnd(expiresAt);
+        const identity = look(given);
         return { metadata, connection: transport.dial({ identity, roots: '' }) };
       } catch (error) {
         return badSettings(error);
       }
     },
-    keep() {},
+    keep(_opened, over) {
+      if (given !== undefined) void keepLooking(given, over);
+    },
     takeRoots() {},
     ended() {},
     expiresAt: () => expiresAt,
     settled: () => Promise.resolve(),
   };
 
-  function warnOfEnd(at: number): void {
-    if (at - clock.now() > WARN_BEFORE_MS) return;
-    log.warn('relay: the client certificate runs out soon', { expires: new Date(at).toISOString() });
+  /** Throws if it cannot be read, or is none: a key without its certificate is what is there while both are replaced. */
+  function look({ read, requests }: Given): NonNullable<DialCredentials['identity']> {
+    const identity = read();
+    expiresAt = must(requests.inspect(identity)).notAfter;
+    const left = expiresAt - clock.now();
+    if (left < WARN_BEFORE_MS) {
+      const what = left > 0 ? 'runs out soon' : 'has run out';
+      warnDaily(`relay: the client certificate ${what}`, { expires: new Date(expiresAt).toISOString() });
+    }
+    return identity;
+  }
+
+  /** Whoever sees to the files hears of the end while there is time, and not from the server at the end. */
+  async function keepLooking(files: Given, over: AbortSignal): Promise<void> {
+    for (;;) {
+      await clock.sleep(LOOK_MS, over);
+      if (over.aborted) return;
+      try {
+        look(files);
+      } catch (error) {
+        warnDaily('relay: the client certificate could not be shown at the next dial', { detail: errorText(error) });
+      }
+    }
+  }
+
+  function warnDaily(message: string, data: Readonly<Record<string, string>>): void {
+    const now = clock.now();
+    if (warnedAt !== undefined && now - warnedAt < WARN_EVERY_MS) return;
+    warnedAt = now;
+    log.warn(message, data);
   }
 }

@@ -77,6 +77,7 @@ describe('at the door', () => {
   ])('%s: the same answer', async (_what, options) => {
     const world = await createRelayHarness();
     const stranger = world.stranger('Pull', options);
+    await world.clock.advance(1_000);
     expect(await stranger.ended).toEqual({
       code: 'unauthenticated',
       reason: 'WrongToken',

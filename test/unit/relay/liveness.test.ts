@@ -229,6 +229,7 @@ describe('coming back', () => {
     let token = 'frt1_old';
     const { clusterToken } = await import('../../../src/relay/trust/token.ts');
     const { agent } = await world.connect({ token: () => token });
+    await world.clock.advance(1_000);
     expect(reasons(agent)).toEqual(['WrongToken']);
     token = `${clusterToken(new Uint8Array(32).fill(7), EAST)}\n`;
     await world.clock.advance(5_000);

@@ -59,6 +59,12 @@ async function endOf(stranger: Stranger): Promise<string> {
   return (await stranger.ended).reason;
 }
 
+/** Of somebody with a wrong token, who has to wait for it. */
+async function lateEndOf(stranger: Stranger): Promise<string> {
+  await harness.clock.advance(1_000);
+  return endOf(stranger);
+}
+
 describe('with mtls', () => {
   test('a certificate of the cluster and its id opens a stream, and the listener hears of it', async () => {
     const stranger = await greet(await authority.certificate());
@@ -118,9 +124,22 @@ describe('with tls', () => {
     await own.hello();
     expect((await own.hear())?.case).toBe('welcome');
     const shared = harness.stranger('Pull', { token: 'gloo-shared' });
-    expect(await endOf(shared)).toBe('WrongToken');
+    expect(await lateEndOf(shared)).toBe('WrongToken');
     expect(harness.server.stats().wrongTokens).toBe(1);
     expect((await (await greet(await authority.certificate())).hear())?.case).toBe('welcome');
+  });
+
+  test('a token that is wrong costs time and is counted at once; only so many are kept waiting', async () => {
+    await start({ mode: 'tls', limits: { wrongTokensWaiting: 2 } });
+    const strangers = [1, 2, 3].map(() => harness.stranger('Pull', { token: 'frt1_wrong' }));
+    const ends: string[] = [];
+    for (const { ended } of strangers) void ended.then(({ reason }) => ends.push(reason));
+    await harness.clock.advance(999);
+    expect(ends).toEqual(['Busy']);
+    expect(harness.server.stats().wrongTokens).toBe(3);
+    await harness.clock.advance(1);
+    expect(ends).toEqual(['Busy', 'WrongToken', 'WrongToken']);
+    expect(await lateEndOf(harness.stranger('Pull', { token: 'frt1_wrong' }))).toBe('WrongToken');
   });
 
   test('a certificate that is shown has to be right although a token would do', async () => {
@@ -247,7 +266,7 @@ describe('a token that is renewed', () => {
     expect(harness.server.stats().streams).toBe(1);
     await generations.renew('east');
     expect(await endOf(stranger)).toBe('TokenRenewed');
-    expect(await endOf(await greetWith(east()))).toBe('TokenRenewed');
+    expect(await lateEndOf(await greetWith(east()))).toBe('TokenRenewed');
     expect(harness.server.stats()).toMatchObject({ wrongTokens: 1, ended: { TokenRenewed: 2 } });
     const newest = await greetWith(east(1));
     expect((await newest.hear())?.case).toBe('welcome');
@@ -264,7 +283,7 @@ describe('a token that is renewed', () => {
   test('is not believed without TLS either, where none is needed', async () => {
     await start({ mode: 'insecure' }, false);
     await generations.renew('east');
-    expect(await endOf(await greetWith(east()))).toBe('TokenRenewed');
+    expect(await lateEndOf(await greetWith(east()))).toBe('TokenRenewed');
   });
 });
 

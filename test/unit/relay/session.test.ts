@@ -173,6 +173,7 @@ test('a refusal is in both logs, and a token in none', async () => {
   world.owner.admission = () => ({ type: 'refused', reason: 'UnknownCluster', message: 'no KubernetesCluster east' });
   await world.connect();
   await world.connect({ token: () => 'frt1_this-is-the-wrong-one' });
+  await world.clock.advance(1_000);
   expect(lines.filter((line) => line.includes('UnknownCluster'))).toEqual([
     expect.stringContaining('warn relay: a stream has ended'),
     expect.stringContaining('warn relay: no link to the server'),
