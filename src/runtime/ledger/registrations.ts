@@ -15,6 +15,11 @@ export interface Registrations {
   nextPosition(cluster: string): OutputPosition;
   /** Which client certificates of the cluster do not count any more; undefined: no registration of its name is over. */
   revocation(cluster: string): Revocation | undefined;
+  /**
+   * A certificate that counts was issued for the registration of this number: so many of the name are over, also if the
+   * store has lost that.
+   */
+  heardOfRegistration(cluster: string, number: number): void;
 }
 
 /** The registrations, and how they change at the word of the store or of the repository. */
@@ -54,6 +59,15 @@ export function createRegistrations(deps: {
       fleet.noted(recordKey.revocation(cluster), { ...revocation });
     },
     revocation: (cluster) => revocations.get(cluster),
+    heardOfRegistration: (cluster, number) => {
+      const before = revocations.get(cluster);
+      if (number <= (before?.ended ?? 0)) return;
+      const revocation = { notBefore: 0, ...before, ended: number };
+      revocations.set(cluster, revocation);
+      fleet.put(recordKey.revocation(cluster), revocation);
+      const registration = known.get(cluster);
+      if (registration !== undefined) setRegistration(cluster, { ...registration, predecessors: number });
+    },
     end: (cluster) => {
       const ended = revocations.get(cluster)?.ended ?? 0;
       // Every replica sees the end for itself, and may have heard of it before: it is counted once.

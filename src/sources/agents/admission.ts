@@ -61,7 +61,8 @@ export function judgeRegistration(request: RegistrationRequest, deps: AdmissionD
       message: `the shared token enrols new names only, and ${cluster} belongs to a cluster already: give its agent the token of its own, which this prints: fleetrelay cluster token ${cluster}`,
     };
   }
-  return { type: 'admitted', registration: endedRegistrations(deps.ledger, cluster) };
+  const number = Math.max(endedRegistrations(deps.ledger, cluster), certificate?.registration ?? 0);
+  return { type: 'admitted', registration: number };
 }
 
 /** How many registrations of the name are over: the number of the one that is, or is to be. */

@@ -40,6 +40,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     admit: (hello, certificate) => {
       const admission = judgeHello(hello, certificate, deps);
       if (admission.type === 'refused') noteTrouble(deps, hello.cluster, `refused: ${admission.message}`);
+      if (admission.type === 'admitted') ledger.heardOfRegistration(hello.cluster, certificate?.registration ?? 0);
       return admission;
     },
     mayRegister: (request) => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { AgentHello } from '../../../src/model/agent.ts';
 import { parseClusterId, parseClusterName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
 import type { Admission, RegistrationRequest } from '../../../src/relay/session.ts';
@@ -69,4 +70,39 @@ describe('who may have a certificate', () => {
     const east = world.server.api.clusters().find(({ name }) => name === 'east');
     expect(east?.trouble).toMatch(/^refused a certificate: the shared token enrols new names only/);
   });
+});
+
+describe('after the store has lost how many registrations of a name are over', () => {
+  /** Shows the certificate of the registration of this number. */
+  function show(hello: AgentHello, registration: number): Admission {
+    // A clock that is ahead has issued it.
+    const certificate = { issuedAt: world.clock.now() + 60_000, expiresAt: Number.MAX_SAFE_INTEGER, serial: '01' };
+    return world
+      .agent('east')
+      .dial()
+      .admit(hello, { ...certificate, registration });
+  }
+
+  it.each(['and its registration', 'only'])(
+    'a certificate that counts tells it again (lost: that %s)',
+    async (lost) => {
+      const hello = world.agent('east').hello();
+      if (lost !== 'only') {
+        world = await createFleetWorld();
+        world.source.push(base);
+        await world.settle();
+      }
+      expect(show(hello, 1).type).toBe('admitted');
+      world.agent('east').connect({ instance: hello.instance });
+      await world.settle();
+      expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 1 });
+      world.source.push({ 'clusters/east/cluster.yaml': null });
+      await world.settle();
+      world.source.push({ 'clusters/east/cluster.yaml': base['clusters/east/cluster.yaml'] });
+      await world.settle();
+      expect(show(hello, 1)).toMatchObject({ type: 'unproven', reason: 'CertificateRevoked' });
+      expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 2 });
+      expect(show(hello, 2).type).toBe('admitted');
+    },
+  );
 });
