@@ -9,8 +9,10 @@ import type { Log } from '../ports/log.ts';
 export interface Loop {
   /** Runs `stage` now (it stages input changes) and commits soon. */
   transact(stage: () => void): void;
-  /** Commits at once what is staged; for whoever needs the result in the same breath. */
+  /** Commits at once what is staged; for whoever needs the result in the same breath. Nothing before {@link Loop.begin}. */
   settle(): void;
+  /** All bookkeepers and sinks are there, and see the first commit: from now on what is staged is committed. */
+  begin(): void;
   /** After each commit, before sinks hear of it: may stage more (the ledger's own notes). Returns true if it did. */
   addBookkeeper(bookkeeper: () => boolean): void;
   /** After each settled commit. */
@@ -26,9 +28,10 @@ export function createLoop(deps: { readonly commit: () => unknown; readonly cloc
   let scheduled = false;
   let dirty = false;
   let settling = false;
+  let hasBegun = false;
 
   const settle = (): void => {
-    if (settling || !dirty) return;
+    if (!hasBegun || settling || !dirty) return;
     settling = true;
     try {
       let rounds = 0;
@@ -46,7 +49,7 @@ export function createLoop(deps: { readonly commit: () => unknown; readonly cloc
     if (dirty) schedule();
   };
   const schedule = (): void => {
-    if (scheduled) return;
+    if (!hasBegun || scheduled) return;
     scheduled = true;
     deps.clock.schedule(0, () => {
       scheduled = false;
@@ -61,6 +64,9 @@ export function createLoop(deps: { readonly commit: () => unknown; readonly cloc
       if (!settling) schedule();
     },
     settle,
+    begin: () => {
+      hasBegun = true;
+    },
     addBookkeeper: (bookkeeper) => void bookkeepers.push(bookkeeper),
     addSink: (sink) => void sinks.push(sink),
   };

@@ -128,6 +128,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     statusBranch: () => statusBranchView(status, deps.statusSink),
   });
 
+  loop.begin();
   return {
     api: setup === undefined ? api : apiOfReplica(api, replica),
     engine,
@@ -156,9 +157,8 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
       await sources.stop();
       loop.settle();
       await replica.stop();
-      const { journal } = foundation;
-      if (!(await journal.flush(FLUSH_MS))) log.warn('not everything could be written to the store');
-      journal.stop();
+      if (!(await foundation.journal.flush(FLUSH_MS))) log.warn('not everything could be written to the store');
+      foundation.journal.stop();
     },
   };
 }

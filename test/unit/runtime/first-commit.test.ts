@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { FleetWorld } from '../../support/fleet-world.ts';
+import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { abc, base, names, restart, startedWorld, typo } from '../../support/started-world.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 function ledgerOf({ server: { engine } }: FleetWorld): readonly string[] {
   return [...engine.inputs.ledger.entries('east')].map(({ key }) => key).sort();
@@ -44,5 +45,29 @@ describe('the first commit of a server that starts again', () => {
     again.source.push({ 'fleet/typo.yaml': typo, 'apps/d.yaml': configMapYaml('d', '1') });
     await again.settle();
     expect(names(again, 'east')).toEqual([]);
+  });
+
+  it('is seen by all, also if the store takes its time while the server is made', async () => {
+    const first = await startedWorld();
+    first.source.push({ 'apps/a.yaml': null });
+    await first.settle();
+    for (const agent of first.agents.known.values()) agent.abandon();
+    const clock = createVirtualClock(first.clock.now());
+    const { store, agents } = first;
+    const starting = createFleetWorld({
+      ...{ clock, agents },
+      store: {
+        ...store,
+        list: async function* (prefix) {
+          if (prefix === 'suspended/') await clock.sleep(5);
+          yield* store.list(prefix);
+        },
+      },
+    });
+    await clock.advance(10);
+    const again = await starting;
+    again.source.push({ ...base, 'apps/a.yaml': null, 'fleet/placement.yaml': null });
+    await again.settle();
+    expect([...again.server.engine.inputs.lastReadPlacements.entries('')]).toEqual([]);
   });
 });
