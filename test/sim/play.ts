@@ -1,4 +1,3 @@
-import type { SimAgent } from './actors/agent.ts';
 import { createFaults } from './actors/faults.ts';
 import { createPeople } from './actors/people.ts';
 import { createStewards, type Stewards, suspendedIn } from './actors/stewards.ts';
@@ -149,12 +148,16 @@ function isUnsettled(world: World): boolean {
     if (api === undefined || api.removals().length > 0) return true;
     return api.sources().some(({ name, revision }) => tips.has(name) && revision !== tips.get(name));
   });
-  const isAway = ({ cluster }: SimAgent): boolean => {
-    const views = world.servers.flatMap(({ life }) => life()?.server?.api.clusters() ?? []);
+  return behind || suspendedIn(world).length > 0 || isAnybodyAway(world) || differences(world).length > 0;
+}
+
+/** Is there an agent of a declared cluster that no server has? */
+export function isAnybodyAway({ servers, agents }: World): boolean {
+  const views = servers.flatMap(({ life }) => life()?.server?.api.clusters() ?? []);
+  return agents.some(({ cluster }) => {
     const here = views.filter(({ name }) => name === cluster.name);
     return here.length > 0 && !here.some(({ connected }) => connected);
-  };
-  return behind || suspendedIn(world).length > 0 || world.agents.some(isAway) || differences(world).length > 0;
+  });
 }
 
 /** Servers and store are gone at once, and new ones begin with nothing. */
@@ -165,7 +168,8 @@ function loseEverything(world: World): void {
   restart(world);
 }
 
-function restart({ servers, network }: World): void {
+/** All servers are gone at once, and others begin with what is in the store. */
+export function restart({ servers, network }: World): void {
   for (const { life, start } of servers) {
     life()?.process.kill();
     start();

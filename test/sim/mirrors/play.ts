@@ -1,26 +1,38 @@
 import { createFaults } from '../actors/faults.ts';
-import type { MakeChecker } from '../checkers/checker.ts';
+import type { MakeChecker, Rest } from '../checkers/checker.ts';
 import { monotoneRevisions } from '../checkers/monotone-revisions.ts';
 import { noDefect } from '../checkers/no-defect.ts';
 import { noForeignWrite } from '../checkers/no-foreign-write.ts';
+import { totalLoss } from '../checkers/total-loss.ts';
 import type { Dice } from '../core/dice.ts';
 import type { Doc } from '../desired.ts';
-import { approveSometimes } from '../play.ts';
+import { approveSometimes, isAnybodyAway, restart } from '../play.ts';
 import { createWorld, type Violation, type World, type WorldOptions } from '../world.ts';
 import { lastingMirrors, mirrorDifferences, mirrored } from './checkers.ts';
 import { dropService, LASTING, PASSING, putService } from './services.ts';
 
-const CHECKERS: readonly MakeChecker[] = [lastingMirrors, mirrored, noForeignWrite, monotoneRevisions, noDefect];
+const CHECKERS: readonly MakeChecker[] = [
+  lastingMirrors,
+  mirrored,
+  totalLoss,
+  noForeignWrite,
+  monotoneRevisions,
+  noDefect,
+];
 const STEPS = 2_000;
 const REST_MS = 20 * 60_000;
 const LOOK_MS = 5_000;
+const STILL_MS = 90_000;
+/** How long a store may take that servers begin with: what is written at once arrives in any order. */
+const STORE_MS = [2, 100, 1_000] as const;
 
 /** Goes nowhere: a source that holds nothing would be refused. */
 const NOTE = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'note', namespace: 'web' } };
 
 /**
  * Plays a fleet whose clusters mirror each other's services in safe mode, through faults, clusters that cannot be listed,
- * and losses of everything that servers know; then brings it to rest. What was found to be wrong.
+ * and losses of everything that servers know; then brings it to rest, and loses everything once more. What was found to
+ * be wrong.
  */
 export async function playMirrors(seed: number, options: WorldOptions = {}): Promise<readonly Violation[]> {
   const world = createWorld(seed, options);
@@ -41,16 +53,41 @@ export async function playMirrors(seed: number, options: WorldOptions = {}): Pro
     approveSometimes(world, dice.chance(0.3));
     await world.time.advance(dice.chance(0.1) ? dice.int(60_000) : dice.int(4_000));
   }
-  world.note('--- quiet');
-  faults.mend();
-  for (const { cluster } of world.agents) canBeListed(cluster.memory, true);
+  const acts: readonly (readonly [Rest, () => void])[] = [
+    [
+      'quiet',
+      () => {
+        faults.mend();
+        for (const { cluster } of world.agents) canBeListed(cluster.memory, true);
+      },
+    ],
+    ['restarted', () => restart(world)],
+    [
+      'lost',
+      () => {
+        world.storeWeather.latencyMs = dice.pick(STORE_MS);
+        loseEverything(world, dice);
+      },
+    ],
+  ];
+  for (const [rest, act] of acts) {
+    if (world.violations.length > 0) break;
+    world.note(`--- ${rest}`);
+    act();
+    await comeToRest(world);
+    for (const checker of checkers) checker.atRest?.(rest);
+  }
+  return world.violations;
+}
+
+async function comeToRest(world: World): Promise<void> {
   const until = world.time.elapsed() + REST_MS;
+  const isUnsettled = (): boolean => mirrorDifferences(world).length > 0 || isAnybodyAway(world);
   do {
     await world.time.advance(LOOK_MS);
     approveSometimes(world, true);
-  } while (mirrorDifferences(world).length > 0 && world.time.elapsed() < until && world.violations.length === 0);
-  if (world.violations.length === 0) for (const checker of checkers) checker.atRest?.('quiet');
-  return world.violations;
+  } while (isUnsettled() && world.time.elapsed() < until && world.violations.length === 0);
+  await world.time.advance(STILL_MS);
 }
 
 function begin({ agents, repositories }: World, dice: Dice): void {
