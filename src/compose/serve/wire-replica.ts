@@ -1,3 +1,4 @@
+import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -5,6 +6,7 @@ import type { FencedLease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
+import { type ClusterReadings, countedReadings } from '../../runtime/ledger/cluster-maps.ts';
 import { createLedger, type Ledger } from '../../runtime/ledger/ledger.ts';
 import {
   type LedgerRecords,
@@ -151,10 +153,19 @@ export function createReplicaParts(
     intake: shared.own,
     create: (made, sessions, changed) =>
       createSharedReplica(
-        { ...deps, sources: made, sessions, shared, judgement: createJudgement(foundation, changed) },
+        {
+          ...deps,
+          ...{ sources: made, sessions, shared, judgement: createJudgement(foundation, changed) },
+          staged: stagedReadings(foundation.records),
+        },
         { ...setup, version, engine: setup.engine ?? ENGINE_GENERATION },
       ),
   };
+}
+
+/** What the ledger has staged of the clusters' maps. */
+function stagedReadings({ readings, registrations }: LedgerRecords): ReadonlyMap<string, ClusterReadings> {
+  return new Map([...readings].map(([cluster, read]) => [cluster, countedReadings(read, registrations.has(cluster))]));
 }
 
 const FLUSH_MS = 2_000;
@@ -210,12 +221,26 @@ function createJudgement(
     },
     declarations: async () => {
       const { policy, clusters, placements, mirrors } = await readDeclarations(store, log);
+      const policies = policy === undefined ? [] : [['', policy] as const];
       return () => {
-        if (policy !== undefined) lastReadPolicy.set('', '', policy);
-        for (const [name, lastRead] of clusters) lastReadClusters.set('', name, lastRead);
-        for (const [name, lastRead] of placements) lastReadPlacements.set('', name, lastRead);
-        for (const [name, lastRead] of mirrors) lastReadMirrors.set('', name, lastRead);
+        stageLastRead(fleet, lastReadPolicy, policies, () => recordKey.policy);
+        stageLastRead(fleet, lastReadClusters, clusters, recordKey.cluster);
+        stageLastRead(fleet, lastReadPlacements, placements, recordKey.placement);
+        stageLastRead(fleet, lastReadMirrors, mirrors, recordKey.mirror);
       };
     },
   };
+}
+
+/** What this replica had noted of the same is older, or is noted anew when that is found out. */
+function stageLastRead<Value>(
+  fleet: RecordWriter,
+  input: Input<Value>,
+  records: Iterable<readonly [string, Value]>,
+  recordOf: (name: string) => string,
+): void {
+  for (const [name, lastRead] of records) {
+    fleet.noted(recordOf(name), lastRead);
+    input.set('', name, lastRead);
+  }
 }

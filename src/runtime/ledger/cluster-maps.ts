@@ -91,6 +91,17 @@ export function countsOf(
   return { snapshot: isRegistered && live?.type === 'whole' && kinds?.type === 'whole', results: isRegistered };
 }
 
+/** The readings that count, each of them whole: what is staged of a cluster when a server starts. */
+export function countedReadings(readings: ClusterReadings, isRegistered: boolean): ClusterReadings {
+  const { entries, live, kinds, results } = readings;
+  const counts = countsOf(readings, isRegistered);
+  return {
+    ...(entries?.type === 'whole' ? { entries } : {}),
+    ...(counts.results && results?.type === 'whole' ? { results } : {}),
+    ...(counts.snapshot && live !== undefined && kinds !== undefined ? { live, kinds } : {}),
+  };
+}
+
 /** Stages what was read of a cluster, as far as it counts. */
 export function stageClusterReadings(
   engine: Engine,
@@ -98,12 +109,11 @@ export function stageClusterReadings(
   readings: ClusterReadings,
   isRegistered: boolean,
 ): void {
-  const { entries, live, kinds, results } = readings;
-  const counts = countsOf(readings, isRegistered);
+  const { entries, live, kinds, results } = countedReadings(readings, isRegistered);
   if (entries?.type === 'whole') stageClusterMap(engine, cluster, 'entries', entries.map.values);
-  if (counts.results && results?.type === 'whole') stageClusterMap(engine, cluster, 'results', results.map.values);
-  if (!counts.snapshot || live?.type !== 'whole' || kinds?.type !== 'whole') return;
-  stageClusterMap(engine, cluster, 'kinds', kinds.map.values);
+  if (results?.type === 'whole') stageClusterMap(engine, cluster, 'results', results.map.values);
+  if (kinds?.type === 'whole') stageClusterMap(engine, cluster, 'kinds', kinds.map.values);
+  if (live?.type !== 'whole') return;
   stageClusterMap(engine, cluster, 'live', live.map.values);
   engine.inputs.snapshots.set('', cluster, { since: snapshotSince(live.map) });
 }

@@ -48,6 +48,8 @@ export interface MirrorDeps {
   readonly ledger: Ledger;
   readonly store: SnapshotStore;
   readonly candidacy: Candidacy;
+  /** What of the clusters is staged already, as it was read when this server started. */
+  readonly staged: ReadonlyMap<string, ClusterReadings>;
   /** This replica serves the cluster: its own memory is the truth. */
   readonly isOwn: (cluster: string) => boolean;
   /** The cluster's agent is at another replica that lives. */
@@ -69,7 +71,7 @@ export function mirroredCluster(key: string): string | undefined {
 
 export function createMirror(deps: MirrorDeps): Mirror {
   const { store, isOwn } = deps;
-  const known = new Map<string, ClusterReadings>();
+  const known = new Map(deps.staged);
   // Of the claim under which that was written.
   const writers = new Map<string, string>();
   const patience = createPatience(deps.clock);

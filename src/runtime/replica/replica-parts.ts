@@ -4,6 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
+import type { ClusterReadings } from '../ledger/cluster-maps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Loop } from '../loop.ts';
 import type { Sessions } from '../sessions.ts';
@@ -97,6 +98,8 @@ export interface ReplicaDeps extends SharedDeps {
   readonly sessions: Sessions;
   readonly shared: SharedSources;
   readonly judgement: Judgement;
+  /** What of the clusters was read and staged when this server started. */
+  readonly staged: ReadonlyMap<string, ClusterReadings>;
 }
 
 /** The parts of a replica; each tells the others through their `wake`. */

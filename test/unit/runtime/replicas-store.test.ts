@@ -35,6 +35,32 @@ function valueAt(replica: FakeReplica, cluster: string): unknown {
   return (upserts.findLast(({ key }) => key === KEY_A)?.value.data as Record<string, unknown> | undefined)?.value;
 }
 
+describe('a replica that is new while the others are gone', () => {
+  it('writes nothing of a cluster that the store has so already, however soon its agent comes', async () => {
+    const { world, leader, follower } = await connected();
+    discoverOne(leader.world, 'east');
+    await world.pass();
+    leader.kill();
+    follower.kill();
+    const written: string[] = [];
+    const fresh = await world.add('c', {
+      prepare: (store) => {
+        const { write } = store;
+        store.write = (writes) => {
+          written.push(...writes.flatMap(({ key, value }) => (value === undefined ? [] : [key])));
+          return write(writes);
+        };
+      },
+    });
+    expect(fresh.agent('east').connect({ instance: 'east' }).type).toBe('admitted');
+    await world.pass(60_000);
+    expect(written.filter((key) => key.startsWith('clusters/east/'))).toEqual([]);
+    fresh.world.agent('east').discovers({ upserts: [liveSlice('shop', ['10.0.0.9'])] });
+    await world.pass();
+    expect(written.filter((key) => key.startsWith('clusters/east/'))).not.toEqual([]);
+  });
+});
+
 describe('a shared store that does not answer', () => {
   it('pauses admitting, and nothing else: an agent is served, also at another replica', async () => {
     const { world, leader, follower } = await connected();
