@@ -63,6 +63,12 @@ function manifests(): Record<string, string> {
   );
 }
 
+interface Seen {
+  readonly agentVersion: string | null;
+  readonly inSync: boolean;
+  readonly counts: { readonly applied: number };
+}
+
 async function millisUntilInSync(fleet: Fleet): Promise<number> {
   const begun = performance.now();
   await until(
@@ -70,8 +76,11 @@ async function millisUntilInSync(fleet: Fleet): Promise<number> {
     async () => {
       await sleep(LOOK_MS);
       const answer = await fetch(`${fleet.server.http()}/api/v1/clusters`);
-      const { items } = (await answer.json()) as { items: readonly { inSync: boolean; counts: { applied: number } }[] };
-      return items.length === CLUSTERS && items.every(({ inSync, counts }) => inSync && counts.applied === OBJECTS);
+      const { items } = (await answer.json()) as { items: readonly Seen[] };
+      // Its agent is here: of one that the server before had, a replica does not know at once that it is gone.
+      const isConfirmed = ({ agentVersion, inSync, counts }: Seen): boolean =>
+        agentVersion !== null && inSync && counts.applied === OBJECTS;
+      return items.length === CLUSTERS && items.every(isConfirmed);
     },
     900_000,
   );
