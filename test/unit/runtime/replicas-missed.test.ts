@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { configMapYaml } from '../../support/manifests.ts';
+import { parseJsonBytes } from '../../../src/model/json.ts';
+import { recordKey } from '../../../src/runtime/ledger/records.ts';
+import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { createReplicaWorld, heldAt } from '../../support/replica-world.ts';
 import { base, typo } from '../../support/started-world.ts';
 
@@ -42,4 +44,26 @@ it('a replica that has missed that somebody else wants an object, and leads next
   world.push({ 'clusters/east/x.yaml': null });
   await world.pass();
   expect(heldAt(follower, 'east')).toContain(X);
+});
+
+it('a replica that has missed a declaration, and leads next, does not write an older one over it', async () => {
+  const world = await createReplicaWorld();
+  world.push({ ...base, 'fleet/policy.yaml': policyYaml(100) });
+  await world.pass();
+  const [leader, [follower]] = [world.leader(), world.followers()];
+  if (follower === undefined) throw new Error('nobody follows');
+  const remembered = async (): Promise<unknown> =>
+    parseJsonBytes((await follower.store.get(recordKey.policy))?.value ?? new Uint8Array());
+  const limits = (most: number) => ({ value: { guards: { maxRemovalsPerCluster: most } } });
+  expect(await remembered()).toMatchObject(limits(100));
+  follower.deafen();
+  leader.world.source.push({ 'fleet/policy.yaml': policyYaml(1) });
+  await world.pass(200);
+  world.push({ 'fleet/policy.yaml': typo });
+  await world.pass(2_000);
+  expect(await remembered()).toMatchObject(limits(1));
+  leader.kill();
+  await world.pass(30_000);
+  expect(follower.leads()).toBe(true);
+  expect(await remembered()).toMatchObject(limits(1));
 });
