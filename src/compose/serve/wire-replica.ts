@@ -6,6 +6,7 @@ import type { FencedLease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
+import { type ClusterReadings, countedReadings } from '../../runtime/ledger/cluster-maps.ts';
 import { createLedger, type Ledger } from '../../runtime/ledger/ledger.ts';
 import {
   type LedgerRecords,
@@ -152,10 +153,19 @@ export function createReplicaParts(
     intake: shared.own,
     create: (made, sessions, changed) =>
       createSharedReplica(
-        { ...deps, sources: made, sessions, shared, judgement: createJudgement(foundation, changed) },
+        {
+          ...deps,
+          ...{ sources: made, sessions, shared, judgement: createJudgement(foundation, changed) },
+          staged: stagedReadings(foundation.records),
+        },
         { ...setup, version, engine: setup.engine ?? ENGINE_GENERATION },
       ),
   };
+}
+
+/** What the ledger has staged of the clusters' maps. */
+function stagedReadings({ readings, registrations }: LedgerRecords): ReadonlyMap<string, ClusterReadings> {
+  return new Map([...readings].map(([cluster, read]) => [cluster, countedReadings(read, registrations.has(cluster))]));
 }
 
 const FLUSH_MS = 2_000;
