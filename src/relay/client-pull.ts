@@ -117,12 +117,20 @@ async function answer(deps: PullDeps, delta: SequencedDelta, transfer: bigint, j
   const objection = verifyOutput(delta, deps.listener.holding()) ?? (await take(deps, delta, welcomed.fleet));
   // The next one may come as soon as the answer is out.
   judged();
-  if (objection === undefined) return link.post({ case: 'verdict', value: { transfer, accepted: true } });
+  if (objection === undefined) {
+    deps.log.info('relay: an output was accepted', countsOf(delta));
+    return link.post({ case: 'verdict', value: { transfer, accepted: true } });
+  }
   const { reason, message } = objection;
   deps.log.warn('relay: an output was not accepted', { reason, detail: message, position: delta.position });
   const value = { transfer, accepted: false, reason: sendableReason(reason), message: clipText(message) };
   link.post({ case: 'verdict', value });
   await sayHolding(deps);
+}
+
+/** What a person who watches the agent wants to know of a delta. */
+function countsOf({ position, upserts, touches, keeps, removals }: SequencedDelta) {
+  return { position, put: upserts.length, touched: touches.length, kept: keeps.length, removed: removals.length };
 }
 
 async function take(

@@ -16,7 +16,7 @@ import {
 import { createInbox, createOutbox } from './duplex.ts';
 import { hostOf, isLoopback } from './loopback.ts';
 import { silenceGrpc } from './silence.ts';
-import { endOf } from './status.ts';
+import { endOf, endWithoutTls, type Status } from './status.ts';
 
 /** Settings of the dialling end. */
 export interface GrpcClientOptions {
@@ -35,6 +35,9 @@ export interface GrpcClientOptions {
 }
 
 type Call = ClientDuplexStream<Uint8Array, Uint8Array>;
+
+/** What a status means on this connection. */
+type Explain = (status: Status) => StreamEnd;
 
 const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': 10_000,
@@ -72,15 +75,16 @@ function dial(
     ...(isIP(host) === 0 ? {} : { 'grpc.ssl_target_name_override': 'localhost' }),
   });
   const calls = new Set<Call>();
+  const explain: Explain = security.type === 'insecure' ? endWithoutTls : endOf;
   return {
     open(method, metadata) {
       const call = openCall(client, method, metadata);
       calls.add(call);
-      const stream = createStream(call);
+      const stream = createStream(call, explain);
       void stream.ended.then(() => calls.delete(call));
       return stream;
     },
-    register: (request, metadata) => askToRegister(client, request, metadata),
+    register: (request, metadata) => askToRegister(client, request, metadata, explain),
     serverChain: () => chain,
     close() {
       for (const call of calls) call.cancel();
@@ -131,7 +135,12 @@ function chainOf(certificate: PeerCertificate | DetailedPeerCertificate): readon
 /** A server that does not answer at all is given up after this time. */
 const REGISTER_MS = 20_000;
 
-function askToRegister(client: Client, request: Uint8Array, values: StreamMetadata): Promise<RegistrationAnswer> {
+function askToRegister(
+  client: Client,
+  request: Uint8Array,
+  values: StreamMetadata,
+  explain: Explain,
+): Promise<RegistrationAnswer> {
   const { promise, resolve } = Promise.withResolvers<RegistrationAnswer>();
   client.makeUnaryRequest<Uint8Array, Uint8Array>(
     `/${Relay.typeName}/${Relay.method.register.name}`,
@@ -141,9 +150,9 @@ function askToRegister(client: Client, request: Uint8Array, values: StreamMetada
     metadataOf(values),
     { deadline: new Date(Date.now() + REGISTER_MS) },
     (error, response) => {
-      if (error !== null) resolve({ refused: refusalOf(error) });
+      if (error !== null) resolve({ refused: refusalOf(error, explain) });
       else if (response === undefined)
-        resolve({ refused: endOf({ code: status.UNKNOWN, details: 'no answer', metadata: new Metadata() }) });
+        resolve({ refused: explain({ code: status.UNKNOWN, details: 'no answer', metadata: new Metadata() }) });
       else resolve({ response });
     },
   );
@@ -151,8 +160,8 @@ function askToRegister(client: Client, request: Uint8Array, values: StreamMetada
 }
 
 /** A server from before there were certificates offers none. */
-function refusalOf(error: Parameters<typeof endOf>[0]): StreamEnd {
-  const end = endOf(error);
+function refusalOf(error: Status, explain: Explain): StreamEnd {
+  const end = explain(error);
   return error.code === status.UNIMPLEMENTED ? { ...end, reason: 'NotOffered' } : end;
 }
 
@@ -175,7 +184,7 @@ function openCall(client: Client, method: StreamMethod, values: StreamMetadata):
   );
 }
 
-function createStream(call: Call): MessageStream {
+function createStream(call: Call, explain: Explain): MessageStream {
   const ended = Promise.withResolvers<StreamEnd>();
   const inbox = createInbox(call);
   const outbox = createOutbox(call);
@@ -186,7 +195,7 @@ function createStream(call: Call): MessageStream {
   };
   call.on('status', (status) => {
     over = true;
-    ended.resolve(endOf(status));
+    ended.resolve(explain(status));
     outbox.close();
     // A call that failed without a message never says that it has been read.
     drained ||= call.readableLength === 0;

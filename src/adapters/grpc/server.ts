@@ -77,7 +77,9 @@ const CHANNEL_OPTIONS = {
 export function createGrpcServerTransport(options: GrpcServerOptions): ServerTransport {
   const { host, security } = options;
   if (security.type === 'insecure' && security.anywhere !== true && !isLoopback(host)) {
-    throw new Error(`the relay without TLS may listen on a loopback address only, not on ${host}`);
+    throw new Error(
+      `the relay without TLS may listen on a loopback address only, not on ${host}: give it one (--listen 127.0.0.1:9900, or relay.listen), or say twice that it may be open (--insecure-listen-anywhere, or relay.tls.insecureListenAnywhere)`,
+    );
   }
   silenceGrpc();
   const server = new Server(CHANNEL_OPTIONS);

@@ -71,7 +71,7 @@ const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
   ],
   [
     /wrong version number|packet length too long/i,
-    "no TLS is spoken there: is this the relay's port, and does the server run without TLS?",
+    "no TLS is spoken there: is this the relay's port? Where the server runs with --insecure the agent must too, on the same machine",
   ],
   [
     /has expired/i,
@@ -82,9 +82,19 @@ const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
 function explained(message: string): string {
   const words = message
     .replace(/\s*Resolution note:\s*$/, '')
-    .replace(/; if the root CA is installed locally[^.;]*/, '');
+    .replace(/; if the root CA is installed locally[^.;]*/, '')
+    .replace(/\s+/g, ' ');
   const advice = ADVICE.find(([pattern]) => pattern.test(words))?.[1];
   return advice === undefined ? words : `${advice} (${words})`;
+}
+
+/** The end of a call that was made without TLS: a server that speaks it closes such a connection without a word. */
+export function endWithoutTls(status: Status): StreamEnd {
+  const end = endOf(status);
+  if (end.reason !== 'Unreachable' || !/Failed to connect|Protocol error/i.test(end.message)) return end;
+  const advice =
+    "whoever listens there takes no connection without TLS: is this the relay's port? Where the server has TLS leave out --insecure, and give its trust/ca.crt as --ca-file";
+  return { ...end, message: `${advice} (${end.message})` };
 }
 
 /** gRPC says why a connection failed in words only. */

@@ -18,9 +18,9 @@ export interface CertificateFiles {
 export async function readServerCertificate(files: CertificateFiles, now: number): Promise<ServerCertificate> {
   const { certFile, keyFile, caFile } = files;
   const [certificate, key, { roots: ca, expiresAt: rootsExpireAt }] = await Promise.all([
-    readNeeded(certFile),
-    readNeeded(keyFile),
-    readRoots(caFile),
+    readNeeded(certFile, `${SETTING}.certFile, --tls-cert-file; ${REMEDY}`),
+    readNeeded(keyFile, `${SETTING}.keyFile, --tls-key-file; ${REMEDY}`),
+    readRoots(caFile, `${SETTING}.caFile; ${REMEDY}`),
   ]);
   checkPair(certificate, key, certFile, keyFile);
   checkValid(certificate, certFile, now);
@@ -32,9 +32,14 @@ export async function readServerCertificate(files: CertificateFiles, now: number
   return { certificate, key, ca, expiresAt: expiryOf(certificate), rootsExpireAt };
 }
 
-async function readNeeded(path: string): Promise<Uint8Array> {
+/** Where the files of the server's certificate are named, and what to do without them. */
+const SETTING = 'relay.tls.certificate';
+const REMEDY = 'bring certificate and key, or name neither, and the server makes its own';
+
+/** `said`: where the file was named, and what may be done; empty: the path says enough. */
+async function readNeeded(path: string, said = ''): Promise<Uint8Array> {
   const bytes = await readIfThere(path);
-  if (bytes === undefined) throw new Error(`${path} is missing`);
+  if (bytes === undefined) throw new Error(`${path} is missing${said === '' ? '' : ` (${said})`}`);
   return bytes;
 }
 
@@ -62,9 +67,15 @@ export async function readSigningPair(
   return { certificate, key, expiresAt: expiryOf(certificate) };
 }
 
-/** The certificates of authorities in a file, and when the last of them ends. Throws with a clear text if there is none. */
-export async function readRoots(path: string): Promise<{ readonly roots: Uint8Array; readonly expiresAt: number }> {
-  const roots = await readNeeded(path);
+/**
+ * The certificates of authorities in a file, and when the last of them ends. Throws with a clear text, and with what is
+ * `said` of the file, if there is none.
+ */
+export async function readRoots(
+  path: string,
+  said?: string,
+): Promise<{ readonly roots: Uint8Array; readonly expiresAt: number }> {
+  const roots = await readNeeded(path, said);
   const all = pemBlocks(Buffer.from(roots).toString('utf8'), 'CERTIFICATE');
   if (all.length === 0) throw new Error(`${path} holds no certificate in PEM form`);
   return { roots, expiresAt: Math.max(...all.map((block) => expiryOf(Buffer.from(block)))) };

@@ -101,7 +101,7 @@ function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
     throw new CliError(
       EXIT.usage,
       'agent needs --token-file, or the token in RELAY_TOKEN',
-      `print the token where the server runs: fleetrelay cluster token ${cluster}; or bring a certificate with --cert-file and --key-file`,
+      `print the token where the server runs: fleetrelay cluster token ${cluster} --data-dir DIR; or bring a certificate with --cert-file and --key-file`,
     );
   }
   const common: CommonAgentOptions = {

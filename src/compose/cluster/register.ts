@@ -175,12 +175,20 @@ async function agentMaterial(
       ...(ca === undefined ? {} : { ca }),
     }),
     notes: [
+      ...(relaySecretFile !== undefined && dataDir === undefined && tokenFile === undefined
+        ? [firstTokenNote(cluster.name)]
+        : []),
       ...(token === undefined ? [tokenNote(cluster.name, namespace)] : []),
       ...(ca === undefined
         ? ['no certificate authority is among the manifests: the agent trusts those of its image (--ca-file FILE)']
         : []),
     ],
   };
+}
+
+/** A secret alone does not say whether a token was renewed. */
+function firstTokenNote(cluster: string): string {
+  return `the token is the first one of ${cluster}: if it was ever renewed, this one is refused; then give --data-dir beside --relay-secret-file, or --token-file with what this prints: fleetrelay cluster token ${cluster} --relay-secret-file FILE --generation N (tokenGeneration of: fleetrelay cluster list -o json)`;
 }
 
 function tokenNote(cluster: string, namespace: string): string {

@@ -10,6 +10,7 @@ import {
   saveIssued,
 } from './enrolment-state.ts';
 import { createHeldCredentials, type HeldPair } from './held-credentials.ts';
+import { tokenCommand } from './known-token.ts';
 import { issuedFor, register, unfitness } from './register.ts';
 import { keepRenewed } from './renewal.ts';
 
@@ -149,6 +150,6 @@ function explained({ doubted, held, options }: Enrolment, end: StreamEnd): Strea
       : 'its certificate has run out';
   const what = `the agent has to enrol, because ${why}, and the server says: ${end.message}`;
   const advice =
-    end.reason === 'TokenRenewed' ? '' : `; print a token where the server runs: fleetrelay cluster token ${cluster}`;
+    end.reason === 'TokenRenewed' ? '' : `; print its token where the server runs: ${tokenCommand(cluster)}`;
   return end.code === 'unauthenticated' ? { ...end, message: `${what}${advice}` } : end;
 }

@@ -14,6 +14,16 @@ export const WRONG_TOKEN: StreamEnd = {
 /** Of a token that was right once. */
 const RENEWED_REASON = 'TokenRenewed';
 
+/** What prints the token of a cluster. */
+export function tokenCommand(cluster: string): string {
+  return `fleetrelay cluster token ${cluster} --data-dir DIR (or --relay-secret-file FILE)`;
+}
+
+/** What prints the token of that generation, where no data directory knows of renewals. */
+function renewedTokenCommand(cluster: string, generation: number): string {
+  return `fleetrelay cluster token ${cluster} --data-dir DIR (or --relay-secret-file FILE --generation ${generation})`;
+}
+
 /** Is somebody refused for the token that it has shown? */
 export function isForToken({ reason }: StreamEnd): boolean {
   return reason === WRONG_TOKEN.reason || reason === RENEWED_REASON;
@@ -49,6 +59,6 @@ export function endWithToken(
 /** Only said to who has shown a token that was right once: a stranger learns nothing of renewals. */
 function renewed({ generations }: Pick<ServerState['deps'], 'generations'>, cluster: string): StreamEnd {
   const generation = generations?.current(cluster) ?? 0;
-  const message = `the token of cluster ${cluster} was renewed, and this is an earlier one; print the one that counts where the secret of the server is: fleetrelay cluster token ${cluster} (generation ${generation})`;
+  const message = `the token of cluster ${cluster} was renewed, and this is an earlier one; print the one that counts where the secret of the server is: ${renewedTokenCommand(cluster, generation)}`;
   return { code: 'unauthenticated', reason: RENEWED_REASON, message };
 }

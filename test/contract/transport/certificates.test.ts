@@ -112,7 +112,8 @@ describe('given certificates', () => {
   });
 
   test.each<[string, (folder: string) => Promise<unknown>, number, RegExp]>([
-    ['a missing file', (folder) => rm(join(folder, 'tls.key')), NOW, /tls\.key is missing/],
+    ['a missing key', (folder) => rm(join(folder, 'tls.key')), NOW, /tls\.key is missing \(.*--tls-key-file.*or name/],
+    ['no file', (folder) => rm(join(folder, 'tls.crt')), NOW, /tls\.crt is missing \(.*--tls-cert-file; bring/],
     ['a key of another', (folder) => copyFile(join(folder, 'ca.key'), join(folder, 'tls.key')), NOW, /not the key of/],
     ['no certificate', (folder) => writeFile(join(folder, 'tls.crt'), 'hello'), NOW, /tls\.crt holds no certificate/],
     ['no authority', (folder) => writeFile(join(folder, 'ca.crt'), ''), NOW, /ca\.crt holds no certificate/],

@@ -72,8 +72,36 @@ describe('transport: gRPC, what is its own', () => {
   const insecure = { type: 'insecure' } as const;
 
   test('without TLS nothing leaves the machine', () => {
-    expect(() => createGrpcServerTransport({ host: '0.0.0.0', port: 0, security: insecure })).toThrow(/loopback/);
+    expect(() => createGrpcServerTransport({ host: '0.0.0.0', port: 0, security: insecure })).toThrow(
+      /loopback.*--insecure-listen-anywhere/,
+    );
     expect(() => createGrpcClientTransport({ server: 'relay.example:9900', security: insecure })).toThrow(/loopback/);
+  });
+
+  test('without TLS others are let in where that is said twice', async () => {
+    const security = { ...insecure, anywhere: true } as const;
+    const transport = createGrpcServerTransport({ host: '0.0.0.0', port: 0, security });
+    expect(await transport.start(deaf)).toMatchObject({ host: '0.0.0.0' });
+    await transport.stop();
+  });
+
+  test('one end with TLS and the other without: it is said what is wrong', async () => {
+    const material = { current: () => ({ certificate: files.certificate, key: files.key }) };
+    const ends = [
+      [insecure, { type: 'tls', ca: () => files.ca }, /no TLS is spoken there.*--insecure/],
+      [{ type: 'tls', material }, insecure, /takes no connection without TLS.*leave out --insecure/],
+    ] as const;
+    for (const [listening, dialling, advice] of ends) {
+      const transport = createGrpcServerTransport({ host: '127.0.0.1', port: 0, security: listening });
+      const { port } = await transport.start(deaf);
+      const server = `127.0.0.1:${port}`;
+      const connection = createGrpcClientTransport({ server, security: dialling }).dial();
+      const wrong = { code: 'lost', reason: 'Unreachable', message: expect.stringMatching(advice) };
+      expect(await connection.open('Pull', {}).ended).toEqual(wrong);
+      expect(await connection.register(Uint8Array.of(1), {})).toEqual({ refused: wrong });
+      connection.close();
+      await transport.stop();
+    }
   });
 
   test.each(['relay', 'relay:', ':9900', 'http://relay:9900', 'relay:99000', 'a b:1'])('%j is no address', (server) => {

@@ -89,7 +89,11 @@ describe('an agent without a certificate', () => {
     world.refusal = WRONG_TOKEN;
     const end = await open(world.agent());
     expect(end).toMatchObject({ code: 'unauthenticated', reason: 'WrongToken' });
-    expect(end).toMatchObject({ message: expect.stringMatching(/no certificate yet.*fleetrelay cluster token east/) });
+    expect(end).toMatchObject({
+      message: expect.stringMatching(
+        /no certificate yet.*fleetrelay cluster token east --data-dir DIR \(or --relay-secret-file FILE\)/,
+      ),
+    });
   });
 
   test('says that its token cannot be read', async () => {

@@ -59,6 +59,20 @@ test('a delta arrives with everything that it says', async () => {
   expect(world.server.stats()).toMatchObject({ connectedClusters: 1, streams: 2, outputsAccepted: 2 });
 });
 
+test('an output that is accepted is one line at the agent', async () => {
+  const lines: string[] = [];
+  const world = await createRelayHarness({}, undefined, recordingLog(lines));
+  await world.connect();
+  const keeps = [{ key: configMapKey('kept'), reason: 'its source cannot be read' }];
+  await sessionOf(world).send({ ...deltaOf(NONE, AB, { epoch: 3, sequence: 1 }), keeps });
+  await sessionOf(world).send(deltaOf(AB, A, { epoch: 3, sequence: 2 }));
+  const said = lines.filter((line) => line.includes('an output was accepted'));
+  expect(said).toEqual([
+    expect.stringMatching(/^info.*"epoch":3,"sequence":1.*"put":2,"touched":0,"kept":1,"removed":0/),
+    expect.stringMatching(/^info.*"sequence":2.*"removed":1/),
+  ]);
+});
+
 test('settings reach an agent that takes them, the newest at last, and no other agent', async () => {
   const world = await createRelayHarness();
   const other = clusterName('west');
