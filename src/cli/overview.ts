@@ -17,5 +17,23 @@ export function writeOverview(out: TextOutput): void {
 /** What `fleetrelay help exit-codes` prints. */
 export function writeExitCodes(out: TextOutput): void {
   out.write('Exit codes of every command:\n\n');
-  for (const [code, meaning] of EXIT_CODE_MEANINGS) out.write(`${String(code).padStart(5)}   ${meaning}\n`);
+  for (const [code, meaning] of EXIT_CODE_MEANINGS) {
+    const [first = '', ...more] = wrapped(meaning, WIDTH - INDENT);
+    out.write(`${String(code).padStart(5)}   ${first}\n`);
+    for (const line of more) out.write(`${' '.repeat(INDENT)}${line}\n`);
+  }
+}
+
+/** In columns: what every terminal has. */
+const WIDTH = 80;
+const INDENT = 8;
+
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && longer.length <= width) lines.splice(-1, 1, longer);
+    else lines.push(word);
+  }
+  return lines;
 }

@@ -37,6 +37,10 @@ export function sourceCommand(context: CliContext): Command {
     .summary('all sources and how they are')
     .description('Lists the sources and how they are.')
     .addOption(outputOption())
+    .addHelpText(
+      'after',
+      examples([['fleetrelay source list', 'where desired state comes from, and how each place is']]),
+    )
     .action(async ({ output, ...api }: Flags) => {
       const sources = await (await connect(context, api)).sources();
       await print(context, output, sources, (out) => writeTable(out, SOURCE_COLUMNS, sources));
@@ -48,6 +52,7 @@ export function sourceCommand(context: CliContext): Command {
     .argument('<revision>', `the revision that waits, or at least ${SHORTEST} of its first digits`)
     .option('--as <name>', 'who accepts, where the server knows no names (default: your user name)')
     .addOption(outputOption())
+    .addHelpText('after', examples([['fleetrelay source accept main 4be7c1', 'let in what "source list" says waits']]))
     .action(async (name: string, revision: string, { output, as, ...api }: Flags) => {
       const client = await connect(context, api);
       const waiting = waitingRevision(await client.sources(), name, revision);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { callerName } from '../caller.ts';
 import { type ApiClient, type ApiOptions, connect, withApiOptions } from '../client.ts';
-import type { CliContext } from '../command.ts';
+import { type CliContext, examples } from '../command.ts';
 import { type Column, type OutputFormat, outputOption, print, writeTable } from '../output.ts';
 
 interface Flags extends ApiOptions {
@@ -30,6 +30,7 @@ export function suspendCommands<View extends object>(
       out.write(`${said}\n\n`);
       writeTable(out, columns, [view]);
     });
+  const example = what === 'cluster' ? 'east' : 'main';
   withApiOptions(command.command('suspend'))
     .summary(`stop a ${what} for now`)
     .description(`Suspends a ${what} until it is resumed, also over restarts of the server: ${suspended}.`)
@@ -37,6 +38,7 @@ export function suspendCommands<View extends object>(
     .option('--reason <text>', 'why, for those who see it in the status')
     .option('--as <name>', 'who suspends it, where the server knows no names (default: your user name)')
     .addOption(outputOption())
+    .addHelpText('after', examples([[`fleetrelay ${what} suspend ${example} --reason "a bad merge"`, suspended]]))
     .action(async (name: string, { output, as, reason = '', ...api }: Flags & { readonly reason?: string }) => {
       const view = await suspend(await connect(context, api), name, callerName(context, as), reason);
       await show(
@@ -51,6 +53,7 @@ export function suspendCommands<View extends object>(
     .argument('<name>', `name of the ${what}`)
     .option('--as <name>', 'who resumes it, where the server knows no names (default: your user name)')
     .addOption(outputOption())
+    .addHelpText('after', examples([[`fleetrelay ${what} resume ${example}`, 'do what has waited since']]))
     .action(async (name: string, { output, as, ...api }: Flags) => {
       const view = await resume(await connect(context, api), name, callerName(context, as));
       await show(output, view, `the ${what} ${name} is resumed`);

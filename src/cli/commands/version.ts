@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
-import { type CliContext, newCommand } from '../command.ts';
+import { type CliContext, examples, newCommand } from '../command.ts';
 import { type OutputFormat, outputOption, print } from '../output.ts';
+
+const EXAMPLES = examples([
+  ['fleetrelay version', 'what runs here'],
+  ['fleetrelay version -o json', 'the same for a program'],
+]);
 
 /** `fleetrelay version`. */
 export function versionCommand(context: CliContext): Command {
@@ -8,6 +13,7 @@ export function versionCommand(context: CliContext): Command {
     .summary('version of fleetrelay and of what it runs on')
     .description('Prints the version of fleetrelay and of what it runs on.')
     .addOption(outputOption())
+    .addHelpText('after', EXAMPLES)
     .action(async ({ output }: { readonly output: OutputFormat }) => {
       const { versions, platform, arch } = process;
       const value = { fleetrelay: context.version, node: versions.node, platform: `${platform}-${arch}` };

@@ -182,6 +182,8 @@ function notesOf(
   holds: number | null,
 ): readonly string[] {
   const undeclared = declared.some(({ outcome }) => outcome === 'removed');
+  if (inside === undefined && !undeclared)
+    return [nothingDone(cluster, declared), ...(dryRun ? [NOTHING_CHANGED] : [])];
   const isFile = from.type === 'file' || from.type === 'checkout';
   const elsewhere = `what other clusters have from ${cluster}, such as mirrored Services, is removed there, under the guards`;
   const stays =
@@ -202,6 +204,14 @@ function notesOf(
           'the namespace of the agent stays, with its settings and the inventory in it; kubectl delete namespace removes them',
         ]
       : []),
-    ...(dryRun ? ['nothing was changed (--dry-run)'] : []),
+    ...(dryRun ? [NOTHING_CHANGED] : []),
   ];
+}
+
+const NOTHING_CHANGED = 'nothing was changed (--dry-run)';
+
+/** Doing it again is no failure; a name that was mistyped must not look like one that was taken out. */
+function nothingDone(cluster: ClusterName, declared: readonly Step[]): string {
+  const where = declared.map((step) => step.where).join(', ');
+  return `nothing was done: ${where} declares no cluster ${cluster}; that is well if it was taken out before, else look at the name (fleetrelay cluster list)`;
 }

@@ -98,6 +98,26 @@ describe('cluster register', () => {
   });
 });
 
+describe('cluster register by the secret of the server alone', () => {
+  const args = ['register', 'east', '--agent-manifests', '--server', 'a:1'];
+  const secret = ['--relay-secret-file', 'secret'];
+
+  test('says that the token may have been renewed, and what to do then', async () => {
+    put('secret', 'ab'.repeat(32));
+    const { code, out, err } = await cluster(...args, ...secret);
+    expect([code, out]).toEqual([0, expect.stringContaining('frt1_')]);
+    expect(err).toMatch(/the first one of east: if it was ever renewed.*--data-dir beside.*--generation N/);
+  });
+
+  test('and not where a data directory knows of renewals', async () => {
+    put('secret', 'ab'.repeat(32));
+    put('data/trust/token-generations.json', '{"east":1780000000}\n');
+    const { code, out, err } = await cluster(...args, ...secret, '--data-dir', 'data');
+    expect([code, out]).toEqual([0, expect.stringContaining('frt2_1780000000_')]);
+    expect(err).not.toContain('the first one');
+  });
+});
+
 describe('cluster deregister', () => {
   test('removes the file that declares it, and says what stays', async () => {
     put('elsewhere.yaml', EAST);
@@ -109,7 +129,12 @@ describe('cluster deregister', () => {
     expect(before.out.trimEnd().split('\n').slice(1)).toEqual([...notes, 'nothing was changed (--dry-run)']);
     expect(out).toContain('what other clusters have from east, such as mirrored Services, is removed there');
     expect(existsSync(join(folder, 'elsewhere.yaml'))).toBe(false);
-    expect((await cluster('deregister', 'east', '--directory', '.')).out).toContain('absent');
+    const again = await cluster('deregister', 'east', '--directory', '.');
+    expect([again.code, again.out]).toEqual([
+      0,
+      expect.stringMatching(/absent.*\nnothing was done: .* taken out before/),
+    ]);
+    expect(again.out).not.toContain('stays as it is');
   });
 
   test('a name that nothing declares is said to be so: there is nothing to commit, and another may be meant', async () => {

@@ -34,7 +34,7 @@ describe('a wrong command line exits with 2 and', () => {
     [['serve', '--watch', '.', '--advertise', 'http://a:b@c'], 'without user and password'],
     [['agent', '--cluster', 'East', '--server', 'a:1', '--directory', 'd'], 'lower-case'],
     [['agent', '--cluster', 'east', '--server', '9900', '--directory', 'd'], 'HOST:PORT of the server'],
-    [['agent', '--cluster', 'east', '--server', 'a:1', '--directory', 'd'], 'fleetrelay cluster token east'],
+    [['agent', '--cluster', 'east', '--server', 'a:1', '--directory', 'd'], 'cluster token east --data-dir DIR'],
     [['agent', '--cluster', 'east', '--server', 'nowhere', '--directory', 'd'], 'HOST:PORT of the server'],
     [['agent'], "required option '--cluster <name>' not specified"],
     [['agent', ...AGENT, '--directory', 'd', '--kubeconfig', 'f'], '--directory and --kubeconfig do not go together'],
@@ -42,7 +42,7 @@ describe('a wrong command line exits with 2 and', () => {
     [['agent', ...AGENT, '--directory', 'd', '-n', 'x'], '--directory and --namespace do not go together'],
     [['agent', ...AGENT, '--directory', 'd', '--leader-elect'], '--directory and --leader-elect do not go together'],
     [['agent', ...AGENT, '--directory', 'd', '--no-leader-elect'], '--directory and --no-leader-elect do not'],
-    [['agent', '--cluster', 'east', '--server', 'a:1', '--kubeconfig', 'f'], 'fleetrelay cluster token east'],
+    [['agent', '--cluster', 'east', '--server', 'a:1', '--kubeconfig', 'f'], 'cluster token east --data-dir DIR'],
     [['explain', 'east'], "missing required argument 'object'"],
     [['explain', 'east', 'web'], 'KIND/NAMESPACE/NAME or KIND/NAME'],
     [['explain', 'east', 'apps/v1/Deployment/web/frontend'], 'KIND/NAMESPACE/NAME or KIND/NAME'],
@@ -71,7 +71,7 @@ test('a password in the repository’s address is refused and not repeated', asy
 
 describe('help', () => {
   test('of every command teaches with an example, and exits with 0', async () => {
-    for (const { name } of COMMANDS.filter((command) => command.name !== 'version')) {
+    for (const { name } of COMMANDS) {
       const { code, out, err } = await runCli([name, '--help']);
       expect([name, code, err]).toEqual([name, 0, '']);
       expect(out).toContain(`Usage: fleetrelay ${name}`);
@@ -89,7 +89,26 @@ describe('help', () => {
   });
 
   test('has a page on exit codes', async () => {
-    expect((await runCli(['help', 'exit-codes'])).out).toMatch(/ 3 {3}no server answers/);
+    const { out } = await runCli(['help', 'exit-codes']);
+    expect(out).toMatch(/ 3 {3}no server answers/);
+    expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    const said = out.replace(/\s+/g, ' ');
+    for (const [code, meaning] of EXIT_CODE_MEANINGS) expect(said).toContain(` ${code} ${meaning}`);
+  });
+
+  test('of every command that does something has an example of just that', async () => {
+    const commands = await Promise.all(COMMANDS.map(async ({ name }) => runCli([name, '--help'])));
+    const leaves = COMMANDS.flatMap(({ name }, index) => {
+      const listed = /\nCommands:\n((?: {2,}.*\n)+)/.exec(commands[index]?.out ?? '')?.[1] ?? '';
+      const under = [...listed.matchAll(/^ {2}([a-z]+)/gm)].map(([, leaf]) => `${name} ${leaf}`);
+      return under.length === 0 ? [name] : under;
+    });
+    expect(leaves).toEqual(expect.arrayContaining(['version', 'source list', 'source resume', 'cluster suspend']));
+    for (const leaf of leaves) {
+      expect((await runCli([...leaf.split(' '), '--help'])).out, leaf).toMatch(
+        new RegExp(`Examples:[^]*\\$ .*fleetrelay ${leaf}`),
+      );
+    }
   });
 
   test('of what is not there suggests', async () => {
