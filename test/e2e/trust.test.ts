@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
+import { randomBytes, X509Certificate } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,8 +42,12 @@ async function start(tls?: string, more: readonly string[] = []): Promise<void> 
 }
 
 function configure(tls: string): string {
+  return configureRelay(`{tls: ${tls}}`);
+}
+
+function configureRelay(relay: string): string {
   const path = join(folder, 'relay.yaml');
-  writeFileSync(path, `${CONFIG}relay: {tls: ${tls}}\n`);
+  writeFileSync(path, `${CONFIG}relay: ${relay}\n`);
   return path;
 }
 
@@ -288,6 +292,70 @@ describe('what the server is', () => {
     await east().start();
     await inSync('one');
     expect(lines(east().logs, 'relay: enrolled')).toEqual([]);
+  });
+
+  test('with one relay secret in place of another: both enrol, until the older is taken away', async () => {
+    const newer = join(folder, 'newer');
+    writeFileSync(newer, randomBytes(32).toString('hex'));
+    const secrets = (...paths: string[]): string =>
+      configureRelay(`{secrets: [${paths.map((path) => `{secretFile: "${path}"}`).join(', ')}]}`);
+    const restarted = async (text: string): Promise<void> => {
+      await fleet.server.kill('SIGKILL');
+      await fleet.server.start();
+      push(text);
+      await inSync(text);
+    };
+    const enrolsAnew = async (token: string): Promise<void> => {
+      await east().kill('SIGKILL');
+      rmSync(join(own(), 'credentials'));
+      await east().start(await withToken(token));
+    };
+    await start(undefined, ['--config', configureRelay('{}')]);
+    await east().start();
+    await inSync('one');
+    const older = join(fleet.dataDir, 'trust', 'relay-secret');
+    const tokens = {
+      older: tokenFor('east', fleet.dataDir),
+      newer: await fleet.cli('cluster', 'token', 'east', '--relay-secret-file', newer),
+    };
+    secrets(newer, older);
+    await restarted('two');
+    expect(issued('token'), 'the certificate from before is good').toBe(0);
+    await enrolsAnew(tokens.older);
+    await until('it has enrolled by the older one', () => issued('token') === 1 || undefined);
+    await enrolsAnew(tokens.newer);
+    await until('it has enrolled by the newer one', () => issued('token') === 2 || undefined);
+    secrets(newer);
+    await restarted('three');
+    expect(issued('token'), 'as it is without the older one').toBe(0);
+    await enrolsAnew(tokens.older);
+    await said('WrongToken');
+  });
+
+  test('with the token that all clusters share: it enrols a name that is not bound, and no name that is', async () => {
+    const shared = 'a-token-that-all-clusters-share';
+    process.env.RELAY_TOKEN = shared;
+    try {
+      await start();
+    } finally {
+      delete process.env.RELAY_TOKEN;
+    }
+    const options = await withToken(shared);
+    await east().start(options);
+    await inSync('one');
+    expect(lines(fleet.server.logs, 'relay: a client certificate was issued')).toMatchObject([{ proof: 'shared' }]);
+    await east().kill('SIGKILL');
+    await east().start(options);
+    push('two');
+    await inSync('two');
+    await east().kill('SIGKILL');
+    rmSync(join(own(), 'credentials'));
+    await east().start(options);
+    await said('SharedTokenBound');
+    await withToken(tokenFor('east', fleet.dataDir));
+    push('three');
+    await inSync('three');
+    expect(issued('token')).toBe(1);
   });
 
   test('without TLS nothing is asked for', async () => {
