@@ -40,6 +40,8 @@ export async function createSuspensions(deps: {
   const { store, journal, loop } = deps;
   const all = new Map<string, Suspension>();
   const listeners: (() => void)[] = [];
+  /** What a person has told this process, and the store is not known to have yet. */
+  const told = new Set<string>();
   const changed = (): void => {
     for (const listener of listeners) listener();
     loop.transact(() => undefined);
@@ -48,7 +50,15 @@ export async function createSuspensions(deps: {
     const suspension = value === undefined ? undefined : readSuspension(value);
     if (suspension === undefined) all.delete(key);
     else all.set(key, suspension);
+    told.delete(key);
     journal.noted(key, suspension ?? null);
+  };
+  const confirm = async (): Promise<void> => {
+    for (const key of told) {
+      const value = (await store.get(key))?.value;
+      const there = value === undefined ? undefined : readSuspension(value);
+      if (there?.at === all.get(key)?.at && there?.by === all.get(key)?.by) told.delete(key);
+    }
   };
   const read = async (): Promise<Map<string, Uint8Array>> => {
     const records = new Map<string, Uint8Array>();
@@ -63,12 +73,14 @@ export async function createSuspensions(deps: {
       const key = keyOf(kind, name);
       if (suspension === null) all.delete(key);
       else all.set(key, suspension);
+      told.add(key);
       journal.put(key, suspension);
       changed();
     },
     onChange: (listener) => void listeners.push(listener),
     follow: (leads) => {
       const hear = async (event: StoreEvent): Promise<void> => {
+        if (event.type !== 'down') await confirm();
         if (leads()) return;
         if (event.type === 'changed') {
           const keys = event.keys.filter((key) => key.startsWith(PREFIX));
@@ -78,7 +90,9 @@ export async function createSuspensions(deps: {
           // A store that was emptied says nothing of what was resumed.
           if ((await store.get(EPOCH)) === undefined) return;
           const records = await read();
-          for (const key of new Set([...all.keys(), ...records.keys()])) note(key, records.get(key));
+          // A leader that was told while the store was away may have lost its turn: the store is behind it.
+          const keys = new Set([...all.keys(), ...records.keys()].filter((key) => !told.has(key)));
+          for (const key of keys) note(key, records.get(key));
         } else return;
         changed();
       };

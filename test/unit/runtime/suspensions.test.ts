@@ -161,6 +161,31 @@ describe('of several servers', () => {
     expect(names(follower.world, 'east')).toEqual(abcd);
   });
 
+  it('who was told while the store was away obeys, and has it on record when it leads again', async () => {
+    const world = await startedReplicas();
+    const [told, other] = [world.leader(), world.followers()[0]];
+    told.agent('east').connect();
+    await world.pass();
+    world.memory.down();
+    expect((await told.world.server.api.suspendCluster('east', 'ann', '')).ok).toBe(true);
+    await world.pass(12_000);
+    expect(told.leads()).toBe(false);
+    world.memory.up();
+    await world.pass();
+    world.push(more);
+    await world.pass();
+    expect(names(told.world, 'east')).toEqual(abc);
+    if (!told.leads()) other?.kill();
+    await world.pass(20_000);
+    expect(told.leads()).toBe(true);
+    const next = await world.add('c');
+    expect(clusterOf(next.world, 'east')?.suspended).toMatchObject({ by: 'ann' });
+    expect((await told.world.server.api.resumeCluster('east', 'ann')).ok).toBe(true);
+    await world.pass();
+    expect(names(told.world, 'east')).toEqual(abcd);
+    expect(clusterOf(next.world, 'east')?.suspended).toBeNull();
+  });
+
   it('a suspended source admits nothing, and nothing older at a leader that has read less of it', async () => {
     const world = await startedReplicas();
     const leader = world.leader();
