@@ -144,8 +144,9 @@ async function comeToRest(world: World, stewards: Stewards, stepped: () => void)
 function isUnsettled(world: World): boolean {
   const tips = new Map(world.repositories.map(({ source, tip }) => [source, tip()]));
   const behind = world.servers.some(({ life }) => {
-    const api = life()?.server?.api;
+    const { api, replica } = life()?.server ?? {};
     if (api === undefined || api.removals().length > 0) return true;
+    if (replica?.leads() === true && api.status().statusBranch?.state === 'failing') return true;
     return api.sources().some(({ name, revision }) => tips.has(name) && revision !== tips.get(name));
   });
   return behind || suspendedIn(world).length > 0 || isAnybodyAway(world) || differences(world).length > 0;

@@ -3,7 +3,7 @@ import type { World } from '../world.ts';
 
 /** How much the clusters own, by what their agents have taken; and by what was sent, where more may have been counted on. */
 export interface Holdings {
-  /** Keys that the agent of a cluster has taken, and no later delta has removed. */
+  /** Keys that the agent of a cluster has said that it holds or taken since, and no later delta has removed. */
   held(cluster: string): ReadonlySet<ObjectKey>;
   /** Has a delta left for the cluster of which nobody knows what became of it? */
   isUnderWay(cluster: string): boolean;
@@ -74,7 +74,12 @@ export function followHoldings(world: World): Holdings {
       holding.going.clear();
       holding.isUnderWay = false;
     }
-    if (event.type === 'connected') holding.isKnown = true;
+    if (event.type === 'connected') {
+      holding.isKnown = true;
+      // The agent's word: it may have taken a delta in the moment in which its answer was lost.
+      holding.held.clear();
+      for (const { key, phase } of event.holding.entries) if (phase === 'held') holding.held.add(key);
+    }
     if (event.type === 'taken') {
       for (const { key } of event.delta.upserts) holding.held.add(key);
       for (const key of event.delta.removals) holding.held.delete(key);
