@@ -29,7 +29,8 @@ export function createRivalKeeper(engine: Engine, journal: RecordWriter): () => 
     if (jsonEquals(before as unknown as JsonValue | undefined, after as unknown as JsonValue | undefined)) return false;
     if (after === undefined) inputs.rivals.delete(cluster, key);
     else inputs.rivals.set(cluster, key, after);
-    journal.put(recordKey.rivals(cluster, key), after ?? null);
+    // Who judges next joins the store's word with its own.
+    if (inputs.fleet.get('', '')?.role === 'judge') journal.put(recordKey.rivals(cluster, key), after ?? null);
     return true;
   };
   return () => {

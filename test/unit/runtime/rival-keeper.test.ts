@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { createGraph } from '../../../src/engine/collections/graph.ts';
+import { createEngine } from '../../../src/engine/graph.ts';
+import { parseSourceName } from '../../../src/model/ids.ts';
+import { must } from '../../../src/model/result.ts';
+import { createRivalKeeper } from '../../../src/runtime/ledger/rival-keeper.ts';
+
+it.each(['judge', 'clerk'] as const)(
+  'a %s forgets who wants nothing any more; only a judge writes that down',
+  (role) => {
+    const engine = createEngine(createGraph());
+    engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role, startWindowOver: false });
+    const puts: string[] = [];
+    const keeper = createRivalKeeper(engine, { put: (key) => void puts.push(key), noted: () => undefined });
+    engine.commit();
+    keeper();
+    const origin = { source: must(parseSourceName('gone')), path: 'x.yaml' };
+    engine.inputs.rivals.set('east', '/ConfigMap/web/x', { origins: [origin], scope: [] });
+    engine.commit();
+    expect(keeper()).toBe(true);
+    engine.commit();
+    expect([...engine.inputs.rivals.partitions()]).toEqual([]);
+    expect(puts).toEqual(role === 'judge' ? ['rivals/east//ConfigMap/web/x'] : []);
+  },
+);
