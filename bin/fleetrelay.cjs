@@ -26,15 +26,6 @@ function compileCache() {
   }
 }
 
-/**
- * What V8 is told before the command runs. A server lives for months and rests for most of them: V8 would keep what a
- * burst has taken, for a next one, as long as the process lives; so it is to collect sooner and to give pages back. In
- * NODE_OPTIONS this is not allowed.
- */
-function heapFlags(args) {
-  return args.find((arg) => !arg.startsWith('-')) === 'serve' ? ['--memory-saver-mode'] : [];
-}
-
 function start() {
   const problem = nodeProblem(process.versions.node);
   if (problem !== undefined) {
@@ -49,7 +40,6 @@ function start() {
     process.stdout.write(`${require('../package.json').version}\n`);
     return;
   }
-  for (const flag of heapFlags(args)) require('node:v8').setFlagsFromString(flag);
   const cache = compileCache();
   if (cache !== undefined) require('node:module').enableCompileCache(cache);
   // A checkout runs its sources as they are; an installed package has no sources, only what was built from them.

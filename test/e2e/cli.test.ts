@@ -50,19 +50,6 @@ test('a Node that is too old is told so in one line', () => {
   for (const version of ['24.0.0', '24.21.0', '26.10.0', '30.0.0']) expect(nodeProblem(version)).toBeUndefined();
 });
 
-/** What V8 was told, a line each; what it does not know it would say here as well. */
-async function toldToV8(args: readonly string[]): Promise<string> {
-  const listen =
-    "import v8 from 'node:v8'; const set = v8.setFlagsFromString;" +
-    'v8.setFlagsFromString = (flag) => { process.stderr.write(flag.concat("\\n")); set(flag); };';
-  return (await run(args, { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(listen)}` })).err;
-}
-
-test('only a server asks V8 for little memory instead of much speed', async () => {
-  expect(await toldToV8(['serve', '--help'])).toBe('--memory-saver-mode\n');
-  expect(await toldToV8(['status', '--help'])).toBe('');
-});
-
 /** A Node of the machine that is older than what the project needs, if there is one. */
 async function oldNode(): Promise<string | undefined> {
   for (const path of (process.env.PATH ?? '').split(':').filter((folder) => !folder.includes('node_modules'))) {

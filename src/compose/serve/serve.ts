@@ -17,6 +17,7 @@ import { resolveServeConfig } from './config.ts';
 import { openCustomResources } from './custom-resources.ts';
 import { cannotListen, openListeners } from './listeners.ts';
 import { createManagementServer, type ManagementServer } from './management-server.ts';
+import { saveMemoryAtRest } from './memory-at-rest.ts';
 import { openReplica } from './open-replica.ts';
 import { withSeals } from './open-store.ts';
 import { openRelay } from './relay.ts';
@@ -33,10 +34,12 @@ export async function runServe(options: ServeOptions, signal: AbortSignal, io: R
   });
   if (running === undefined) return 0;
   log.info('the server is up', running.addresses);
+  const endSaving = saveMemoryAtRest(createSystemClock());
   const told = new Promise<undefined>((resolve) =>
     signal.addEventListener('abort', () => resolve(undefined), { once: true }),
   );
   const reason = await Promise.race([told, running.server.over]);
+  endSaving();
   if (reason === undefined) log.info('the server is stopping');
   else log.error('the server can go on no more, and ends', { reason });
   await running.stop();

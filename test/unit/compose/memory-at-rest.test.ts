@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { saveMemoryAtRest } from '../../../src/compose/serve/memory-at-rest.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+/** What V8 is told while the event loop is busy for these shares of the time, look by look. */
+async function told(shares: readonly number[]): Promise<readonly string[]> {
+  const clock = createVirtualClock();
+  const heard: string[] = [];
+  let looks = 0;
+  const end = saveMemoryAtRest(clock, {
+    busyShare: () => shares[looks++] ?? 0,
+    saveMemory: (saves) => heard.push(`${looks} ${saves ? 'save' : 'spend'}`),
+  });
+  await clock.advance(shares.length * 2_000);
+  end();
+  const before = looks;
+  await clock.advance(60_000);
+  expect(looks).toBe(before);
+  return heard;
+}
+
+describe('memory at rest', () => {
+  it('is saved after ten quiet seconds, once', async () => {
+    expect(await told([0.9, 0, 0.1, 0, 0, 0, 0, 0])).toEqual(['6 save']);
+  });
+
+  it('is not saved while there is something to do again and again', async () => {
+    expect(await told([0, 0, 0, 0, 0.3, 0, 0, 0, 0, 0.3])).toEqual([]);
+  });
+
+  it('is spent at the first sign of a burst, and saved again after it', async () => {
+    expect(await told([0, 0, 0, 0, 0, 0.4, 0.5, 1, 0.1, 0, 0, 0, 0])).toEqual(['5 save', '7 spend', '13 save']);
+  });
+
+  it('is told with flags that this Node knows, also after it has started', () => {
+    const flags = ['--memory-saver-mode', '--no-memory-saver-mode'];
+    const script = flags.map((flag) => `require('node:v8').setFlagsFromString('${flag}')`).join(';');
+    const { stderr, status } = spawnSync(process.execPath, ['-e', `setTimeout(() => { ${script} }, 1)`], {
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([0, '']);
+  });
+});
