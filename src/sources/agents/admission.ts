@@ -58,7 +58,7 @@ export function judgeRegistration(request: RegistrationRequest, deps: AdmissionD
     return {
       type: 'refused',
       reason: 'SharedTokenBound',
-      message: `the shared token enrols new names only, and ${cluster} belongs to a cluster already: give its agent the token of its own, which this prints: fleetrelay cluster token ${cluster}`,
+      message: `the shared token enrols new names only, and ${cluster} belongs to a cluster already: give its agent the token of its own, which this prints where the server runs: fleetrelay cluster token ${cluster} --data-dir DIR`,
     };
   }
   const number = Math.max(endedRegistrations(deps.ledger, cluster), certificate?.registration ?? 0);

@@ -22,6 +22,9 @@ const is = (name: string, values: string, labels = '', at = A): Series => [
 const west = 'cluster="west"';
 const state = (name: string): string => `source="main",state="${name}"`;
 
+const ended = (reason: string, values: string): Series =>
+  is('fleetrelay_relay_streams_ended_total', values, `reason="${reason}"`);
+
 /** Promtool's time starts at 0: so do these times of certificates. */
 const certificate = (days: number): Series =>
   is('fleetrelay_certificate_expiry_timestamp_seconds', `${days * DAY}x200`, 'certificate="server"');
@@ -206,6 +209,12 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     begins: 10,
     labels: { job: 'j' },
     silent: [is('fleetrelay_wrong_tokens_total', '0 3x60')],
+  },
+  FleetrelayConnectionsTurnedAway: {
+    fires: [ended('TooManyConnections', '0+1x60'), ended('TooManyIdleConnections', '0+1x60')],
+    begins: 6,
+    labels: { instance: 'a' },
+    silent: [ended('TooManyConnections', '0 3x60'), ended('WrongToken', '0+5x60')],
   },
   FleetrelayCommitSlow: {
     fires: commits(3),
