@@ -45,6 +45,8 @@ export type SimEvent =
   | { readonly type: 'offered'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
   /** The agent has taken it. */
   | { readonly type: 'taken'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
+  /** The agent has refused it, and holds what it held. */
+  | { readonly type: 'refused'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
   | { readonly type: 'wrote'; readonly cluster: SimCluster; readonly write: ClusterWrite }
   | { readonly type: 'log'; readonly line: LogLine }
   /** A person lets a revision in that had been refused. */
@@ -239,7 +241,10 @@ function heardClient(world: World, cluster: SimCluster, client: RelayClient): Re
           world.tell({ type: 'offered', cluster, delta });
           const answer = await listener.delta(delta, fleet);
           if (answer.accepted) world.tell({ type: 'taken', cluster, delta });
-          else world.note(`${cluster.name} refuses a delta: ${answer.reason} ${answer.message}`);
+          else {
+            world.note(`${cluster.name} refuses a delta: ${answer.reason} ${answer.message}`);
+            world.tell({ type: 'refused', cluster, delta });
+          }
           return answer;
         },
       }),

@@ -63,7 +63,7 @@ export function followHoldings(world: World): Holdings {
     if (event.type === 'storeLost' || event.type === 'evicted' || event.type === 'died') {
       for (const holding of all.values()) holding.isKnown = false;
     }
-    if (event.type !== 'departed' && event.type !== 'taken' && event.type !== 'connected') return;
+    if (!('cluster' in event) || event.type === 'offered' || event.type === 'wrote') return;
     const holding = of(event.cluster.name);
     if (event.type === 'departed') {
       for (const { key } of event.delta.upserts) holding.sent.add(key);
