@@ -4,6 +4,9 @@ import { createPrivate, ensurePrivateFolder, readIfThere } from './files.ts';
 
 const FILE = 'relay-secret';
 const BYTES = 32;
+/** What to do about one that is none: it was made here, or somebody has given it. */
+const OWN = 'restore it, or remove it to make a new one, which makes every cluster token invalid';
+const GIVEN = 'openssl rand -hex 32 prints a new one, which makes the tokens of any other invalid';
 
 /**
  * The secret that all cluster tokens are derived from: 32 random bytes in `DIR/relay-secret` (hex), made on first use.
@@ -12,19 +15,19 @@ const BYTES = 32;
 export async function ensureRelaySecret(dir: string): Promise<Uint8Array> {
   const path = join(dir, FILE);
   const there = await readIfThere(path);
-  if (there !== undefined) return parse(path, there);
+  if (there !== undefined) return parse(path, there, OWN);
   await ensurePrivateFolder(dir);
   const secret = randomBytes(BYTES);
   if (await createPrivate(path, Buffer.from(`${secret.toString('hex')}\n`))) return secret;
   // Another process was first.
-  return parse(path, (await readIfThere(path)) ?? Buffer.alloc(0));
+  return parse(path, (await readIfThere(path)) ?? Buffer.alloc(0), OWN);
 }
 
 /** A secret that somebody else manages (hex text, as above). Throws with a clear text if it is not there or is none. */
 export async function readRelaySecret(path: string): Promise<Uint8Array> {
   const there = await readIfThere(path);
   if (there === undefined) throw new Error(`the relay secret ${path} is missing`);
-  return parse(path, there);
+  return parse(path, there, GIVEN);
 }
 
 /** A secret that is in the environment. Throws with a clear text if it is not there or is none. */
@@ -32,15 +35,13 @@ export function relaySecretIn(env: Readonly<Record<string, string | undefined>>,
   const text = env[name];
   if (text === undefined || text === '')
     throw new Error(`the environment variable ${name} with the relay secret is not set`);
-  return parse(`the environment variable ${name}`, Buffer.from(text));
+  return parse(`the environment variable ${name}`, Buffer.from(text), GIVEN);
 }
 
-function parse(path: string, bytes: Uint8Array): Uint8Array {
+function parse(path: string, bytes: Uint8Array, remedy: string): Uint8Array {
   const text = Buffer.from(bytes).toString('utf8').trim();
   if (!/^(?:[0-9a-f]{2}){32,}$/.test(text)) {
-    throw new Error(
-      `${path} does not hold a relay secret (at least 64 lower-case hex digits); restore it, or remove it to make a new one, which makes every cluster token invalid`,
-    );
+    throw new Error(`${path} does not hold a relay secret (at least 64 lower-case hex digits); ${remedy}`);
   }
   return Buffer.from(text, 'hex');
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readServerCertificate } from '../../../src/adapters/tls/given-certificates.ts';
-import { ensureRelaySecret, readRelaySecret } from '../../../src/adapters/tls/relay-secret.ts';
+import { ensureRelaySecret, readRelaySecret, relaySecretIn } from '../../../src/adapters/tls/relay-secret.ts';
 import { ensureServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
 import { noOpenssl } from '../../support/openssl.ts';
 
@@ -153,5 +153,15 @@ describe('the relay secret', () => {
 
   test('that is given and missing is an error', async () => {
     await expect(readRelaySecret(join(dir, 'nowhere'))).rejects.toThrow(/nowhere is missing/);
+  });
+
+  test('may be in the environment, and is not repeated where it is none', async () => {
+    const text = 'ab'.repeat(32);
+    expect(Buffer.from(relaySecretIn({ SECRET: ` ${text}\n` }, 'SECRET')).toString('hex')).toBe(text);
+    for (const env of [{}, { SECRET: '' }]) expect(() => relaySecretIn(env, 'SECRET')).toThrow(/SECRET .* is not set/);
+    const wrong = expect.objectContaining({
+      message: expect.stringMatching(/^(?!.*sesame).*SECRET does not hold.*openssl rand/),
+    });
+    expect(() => relaySecretIn({ SECRET: 'sesame' }, 'SECRET')).toThrow(wrong);
   });
 });
