@@ -109,7 +109,7 @@ function followDepartures(world: World): (cluster: SimCluster, delta: SequencedD
     return { at: world.time.elapsed(), order, process, owned: new Map(owned) };
   };
   world.listen((event) => {
-    if (event.type !== 'departed' || event.delta.removals.length === 0) return;
+    if (event.type !== 'departed') return;
     departures.set(address(event.cluster, event.delta), now(event.process));
   });
   // Hears of a delta after it was looked at what there was before it.
