@@ -141,7 +141,8 @@ function createContest({ lease, clock, log }: SoleClaimDeps, { durationMs }: Sol
     isTaken: () => taken !== undefined,
     trouble: () => {
       if (lease.fence() !== undefined) return undefined;
-      return taken === undefined ? `the store cannot be claimed: ${failure}` : `server ${taken.by} has the store`;
+      if (taken !== undefined) return `server ${taken.by} has the store`;
+      return failure === undefined ? 'the store is being claimed anew' : `the store cannot be claimed: ${failure}`;
     },
     answeredAt: () => answeredAt,
     onChange: (listener) => void listeners.push(listener),

@@ -65,6 +65,23 @@ async function pass({ clock }: Place, milliseconds: number): Promise<void> {
 }
 
 describe('a single server on a store that others can use', () => {
+  it('says so while it claims the store anew that was emptied', async () => {
+    const place = newPlace();
+    const { store, claim } = await startSole(place, 'only');
+    place.memory.lose();
+    const asked = Promise.withResolvers<void>();
+    const { get } = store;
+    store.get = async (key) => {
+      await asked.promise;
+      return get(key);
+    };
+    await pass(place, 2_000);
+    expect(claim.trouble()).toBe('the store is being claimed anew');
+    asked.resolve();
+    await pass(place, 2_000);
+    expect(claim.trouble()).toBeUndefined();
+  });
+
   it('refuses to be the second one, and says who is the first', async () => {
     const place = newPlace();
     const first = await startSole(place, 'first');
