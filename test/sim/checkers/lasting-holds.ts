@@ -54,6 +54,8 @@ export const lastingHolds: MakeChecker = (world, fail) => {
       case 'storeLost':
       case 'evicted':
         isForgetful = true;
+        // Nobody lives who would write it again.
+        if (world.servers.every(({ life }) => life() === undefined)) frozen.clear();
         return;
       case 'died': {
         const written = isForgetful ? 0 : unwritten.since(event.process);
