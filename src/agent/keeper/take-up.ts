@@ -44,7 +44,7 @@ export async function accept(
 function takeUp(state: KeeperState, queue: WorkQueue, holding: Holding, work: readonly ObjectKey[]): void {
   state.holding = holding;
   state.deps.results.renew(work);
-  for (const key of work) queue.add(key);
+  for (const key of work) queue.renew(key);
 }
 
 /**

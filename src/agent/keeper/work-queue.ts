@@ -9,6 +9,8 @@ export type WorkOutcome = 'done' | 'retry';
 export interface WorkQueue {
   /** Runs the key as soon as it is its turn; a back-off of it ends. */
   add(key: ObjectKey): void;
+  /** As `add`, and its back-off begins anew: what failed before was something else. */
+  renew(key: ObjectKey): void;
   /** Is it waiting for its turn or being worked on? (Not: waiting for another try.) */
   isActive(key: ObjectKey): boolean;
   /** Is it waiting for another try? */
@@ -43,7 +45,16 @@ export function createWorkQueue(
   let stopped = false;
   let pumping = false;
 
-  return { add, isActive: (key) => ready.has(key) || running.has(key), isWaiting: (key) => waiting.has(key), stop };
+  return {
+    add,
+    renew: (key) => {
+      failures.delete(key);
+      add(key);
+    },
+    isActive: (key) => ready.has(key) || running.has(key),
+    isWaiting: (key) => waiting.has(key),
+    stop,
+  };
 
   function add(key: ObjectKey): void {
     if (stopped) return;

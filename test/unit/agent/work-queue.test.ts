@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { createWorkQueue, type WorkQueue } from '../../../src/agent/keeper/work-queue.ts';
+import type { ObjectKey } from '../../../src/model/object-key.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const key = '/ConfigMap/web/a' as ObjectKey;
+
+/** How often a key that fails again and again is tried in the 4 s after `act`, an hour of failing before it. */
+async function triesAfter(act: (queue: WorkQueue) => void): Promise<number> {
+  const clock = createVirtualClock();
+  let tries = 0;
+  const queue = createWorkQueue(
+    { clock, random: { next: () => 0.999, id: () => '' } },
+    {
+      rank: () => 0,
+      run: async () => {
+        tries += 1;
+        return 'retry';
+      },
+      idle: () => undefined,
+    },
+  );
+  queue.add(key);
+  await clock.advance(3_600_000);
+  const before = tries;
+  act(queue);
+  await clock.advance(4_000);
+  await queue.stop();
+  return tries - before;
+}
+
+it('a back-off goes on where it was when a key is added again, and begins anew with something new', async () => {
+  expect(await triesAfter((queue) => queue.add(key))).toBe(1);
+  // At once, after one second, and after two more.
+  expect(await triesAfter((queue) => queue.renew(key))).toBe(3);
+});
