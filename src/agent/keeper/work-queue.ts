@@ -103,11 +103,9 @@ export function createWorkQueue(
   }
 
   function retryLater(key: ObjectKey): void {
-    const { firstRetryMs = FIRST_RETRY_MS, longestRetryMs = LONGEST_RETRY_MS } = options;
     const count = failures.get(key) ?? 0;
     failures.set(key, count + 1);
-    const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(count, 30));
-    const cancel = deps.clock.schedule(full / 2 + (deps.random.next() * full) / 2, () => {
+    const cancel = deps.clock.schedule(backOffMs(options, count, deps.random), () => {
       waiting.delete(key);
       add(key);
     });
@@ -121,6 +119,16 @@ export function createWorkQueue(
     waiting.clear();
     await Promise.all([...running.values()].map(({ promise }) => promise));
   }
+}
+
+/** Doubles with each failure, with jitter over the upper half. */
+function backOffMs(
+  { firstRetryMs = FIRST_RETRY_MS, longestRetryMs = LONGEST_RETRY_MS }: WorkQueueOptions,
+  failures: number,
+  random: Random,
+): number {
+  const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures, 30));
+  return full / 2 + (random.next() * full) / 2;
 }
 
 interface RankedSet {
