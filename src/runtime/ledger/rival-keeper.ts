@@ -59,9 +59,9 @@ function followDue(engine: Engine): () => Iterable<Due> {
       else known.lost.push(...lost);
     };
     for (const { partition, key, before } of entries.take()) {
-      // What has left the cluster needs nobody's leave any more.
-      const isThere = before !== undefined && inputs.ledger.get(partition, key) !== undefined;
-      add(partition, key, isThere ? [before] : NOTHING);
+      // What has left the cluster needs nobody's leave any more; what was lost on its way there is wanted as before.
+      const isGone = inputs.ledger.get(partition, key) === undefined && before?.phase !== 'inFlight';
+      add(partition, key, before === undefined || isGone ? NOTHING : [before]);
     }
     for (const { partition, key, before = NOBODY } of candidates.take()) {
       add(partition, key, before.length === 0 ? NOTHING : before.map(metaOfCandidate));

@@ -179,6 +179,25 @@ describe('a second claim', () => {
     expect(scene.holdsX()).toBe(true);
   });
 
+  it('counts though it was the only one, and what it sent was lost before it was unreadable', async () => {
+    const scene = await createScene();
+    await scene.connect();
+    const east = scene.world().agent('east');
+    east.pause();
+    await scene.says('extra', '1');
+    east.disconnect();
+    east.release('lost');
+    await scene.says('extra', 'broken');
+    await scene.connect();
+    await scene.says('main', '1');
+    expect(scene.holdsX()).toBe(true);
+    await scene.says('main', 'none');
+    expect(scene.holdsX()).toBe(true);
+    await scene.says('extra', 'none');
+    expect(scene.holdsX()).toBe(false);
+    expect(await noted(scene.world())).toEqual([]);
+  });
+
   it('that the agent was told of is known when the store is lost', async () => {
     const scene = await ofMain();
     await scene.says('extra', '1');
