@@ -8,6 +8,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/{unit,laws,golden}/**/*.test.ts'],
           isolate: false,
+          setupFiles: ['test/support/generated-cases.ts'],
           // Bounds of what never ends, not of what is slow.
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -21,6 +22,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/{contract,e2e,sim,static}/**/*.test.ts'],
           pool: 'forks',
+          setupFiles: ['test/support/generated-cases.ts'],
           sequence: { groupOrder: 1 },
           // Above what `until` waits for, so that a test says what did not happen.
           testTimeout: 300_000,
