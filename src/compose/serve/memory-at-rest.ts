@@ -18,18 +18,27 @@ const BUSY = 0.5;
 const QUIET = 0.2;
 /** Quiet looks in a row that count as rest. */
 const RESTS_AFTER = 5;
+/** By then V8 has given back what it can; to go on would only cost time. In looks. */
+const SAVES_FOR = 15;
+/** What gathers while it rests is given back so often, ten minutes. In looks. */
+const SAVES_EVERY = 300;
 
 /**
- * Lets V8 save memory while the process rests, and not while it works: a server lives for months and rests for most of
- * them, and V8 would keep what a burst has taken, for a next one, as long as the process lives. The result ends it.
+ * Lets V8 save memory for a while when the process has come to rest, and again now and then: a server lives for months and
+ * rests for most of them, and V8 would keep what a burst has taken, for a next one, as long as the process lives. The
+ * result ends it.
  */
 export function saveMemoryAtRest(clock: Pick<Clock, 'schedule'>, runtime: Runtime = createRuntime()): () => void {
   let saves = false;
   let quiet = 0;
   const look = (): void => {
     const share = runtime.busyShare();
-    quiet = share < QUIET ? quiet + 1 : 0;
-    const next = share >= BUSY ? false : saves || quiet >= RESTS_AFTER;
+    // What lies between changes nothing: neither a burst nor rest.
+    if (share >= BUSY) quiet = 0;
+    else if (share < QUIET || quiet >= RESTS_AFTER) quiet += 1;
+    else quiet = 0;
+    const rested = quiet - RESTS_AFTER;
+    const next = rested >= 0 && rested % SAVES_EVERY < SAVES_FOR;
     if (next !== saves) runtime.saveMemory(next);
     saves = next;
     cancel = clock.schedule(LOOK_MS, look);

@@ -21,8 +21,14 @@ async function told(shares: readonly number[]): Promise<readonly string[]> {
 }
 
 describe('memory at rest', () => {
-  it('is saved after ten quiet seconds, once', async () => {
-    expect(await told([0.9, 0, 0.1, 0, 0, 0, 0, 0])).toEqual(['6 save']);
+  const rest = (looks: number): readonly number[] => Array.from({ length: looks }, () => 0.1);
+
+  it('is saved after ten quiet seconds, for half a minute', async () => {
+    expect(await told([0.9, ...rest(30)])).toEqual(['6 save', '21 spend']);
+  });
+
+  it('is saved again every ten minutes while nothing happens', async () => {
+    expect(await told(rest(330))).toEqual(['5 save', '20 spend', '305 save', '320 spend']);
   });
 
   it('is not saved while there is something to do again and again', async () => {
@@ -30,7 +36,7 @@ describe('memory at rest', () => {
   });
 
   it('is spent at the first sign of a burst, and saved again after it', async () => {
-    expect(await told([0, 0, 0, 0, 0, 0.4, 0.5, 1, 0.1, 0, 0, 0, 0])).toEqual(['5 save', '7 spend', '13 save']);
+    expect(await told([...rest(5), 0.4, 0.5, 1, ...rest(6)])).toEqual(['5 save', '7 spend', '13 save']);
   });
 
   it('is told with flags that this Node knows, also after it has started', () => {
