@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { BeginSchema, ChunkAck, Verdict } from '../../generated/relay_pb.ts';
+import { createTurns, type InTurn } from '../model/in-turn.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
@@ -46,8 +47,8 @@ interface SenderState {
   window: number;
   last: bigint;
   current: Transfer | undefined;
-  /** Settles when the transfer before is done. */
-  turn: Promise<unknown>;
+  /** One transfer after the other. */
+  readonly inTurn: InTurn;
 }
 
 interface SenderDeps {
@@ -58,7 +59,7 @@ interface SenderDeps {
 
 /** A sender over a link; the owner passes the peer's acknowledgements and verdicts on. */
 export function createTransferSender(deps: SenderDeps): TransferSender {
-  const state: SenderState = { deps, window: 1, last: 0n, current: undefined, turn: Promise.resolve() };
+  const state: SenderState = { deps, window: 1, last: 0n, current: undefined, inTurn: createTurns() };
   // Once, and not at each wait: a promise keeps whoever waits for it, and a link lives for months.
   void deps.link.over.then(() => {
     state.current?.wake();
@@ -68,8 +69,8 @@ export function createTransferSender(deps: SenderDeps): TransferSender {
     setWindow(chunks) {
       state.window = Math.max(1, chunks);
     },
-    send: (subject, records) => inTurn(state, () => transmit(state, subject, records, begin(state, false))),
-    exchange: (subject, records) => inTurn(state, () => exchange(state, subject, records)),
+    send: (subject, records) => state.inTurn(() => transmit(state, subject, records, begin(state, false))),
+    exchange: (subject, records) => state.inTurn(() => exchange(state, subject, records)),
     acknowledged(ack) {
       const transfer = state.current;
       if (transfer === undefined || ack.transfer !== transfer.number) {
@@ -90,12 +91,6 @@ export function createTransferSender(deps: SenderDeps): TransferSender {
       transfer.verdict.resolve(verdict);
     },
   };
-}
-
-function inTurn<Value>(state: SenderState, run: () => Promise<Value>): Promise<Value> {
-  const mine = state.turn.then(run);
-  state.turn = mine.catch(() => undefined);
-  return mine;
 }
 
 function begin(state: SenderState, answered: boolean): Transfer {

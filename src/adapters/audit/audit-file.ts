@@ -1,6 +1,7 @@
 import { type FileHandle, mkdir, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorText } from '../../model/error-text.ts';
+import { createTurns } from '../../model/in-turn.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import type { AuditEntry, AuditLog } from '../../ports/audit-log.ts';
 
@@ -14,12 +15,7 @@ const TAIL_BYTES = 4 * 1024 * 1024;
  */
 export function createAuditFile(path: string): AuditLog {
   let handle: FileHandle | undefined;
-  let queue: Promise<unknown> = Promise.resolve();
-  const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
-    const done = queue.then(work);
-    queue = done.catch(() => undefined);
-    return done;
-  };
+  const inTurn = createTurns();
   const close = async (): Promise<void> => {
     const closing = handle;
     handle = undefined;

@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { createTurns } from '../../model/in-turn.ts';
 import { ok, type Result } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFailure, GitRepo } from '../../ports/git-repo.ts';
@@ -64,7 +65,7 @@ function assemble(
   const copy = createLocalCopy(git, options.directory);
   const reader = createCopyReader({ git, clock, repository: copy.path });
   const closing = new AbortController();
-  const queue = createQueue();
+  const inTurn = createTurns();
   const fetcher = createFetcher({ git, copy, reader, log }, { remote, branch, deadlineMs, cloneDeadlineMs });
   const prepare = createPreparation({ git, environment }, options, remote);
   const either = (signal: AbortSignal | undefined): AbortSignal =>
@@ -75,7 +76,7 @@ function assemble(
       return fetcher.branch() ?? DEFAULT_BRANCH;
     },
     fetch: (signal) =>
-      queue.run(() =>
+      inTurn(() =>
         guarded(async () => {
           const ready = await prepare();
           return 'type' in ready ? ready : await fetcher.fetch(ready.authorization, either(signal));
@@ -87,7 +88,7 @@ function assemble(
     diff: reader.diff,
     readBlob: reader.readBlob,
     publish: (request, signal) =>
-      queue.run(() =>
+      inTurn(() =>
         guarded(async () => {
           const ready = await prepare();
           if ('type' in ready) return ready;
@@ -111,7 +112,7 @@ function assemble(
     close: async () => {
       closing.abort();
       reader.stop();
-      await queue.run(() => Promise.resolve());
+      await inTurn(async () => undefined);
       reader.stop();
     },
   };
@@ -163,16 +164,4 @@ async function versionTrouble(git: GitCommand): Promise<GitFailure | undefined> 
   return tooOld
     ? failed('LocalTrouble', `git ${major}.${minor} is too old; install git ${MIN_VERSION.join('.')} or newer`)
     : undefined;
-}
-
-/** Runs one after the other, whatever becomes of each. */
-function createQueue(): { run<Value>(task: () => Promise<Value>): Promise<Value> } {
-  let last: Promise<unknown> = Promise.resolve();
-  return {
-    run: (task) => {
-      const next = last.then(task, task);
-      last = next.catch(() => undefined);
-      return next;
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { errorText } from '../../model/error-text.ts';
+import { createTurns } from '../../model/in-turn.ts';
 import { isJsonObject, parseJsonBytes } from '../../model/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -34,6 +35,7 @@ export async function openTokenGenerations(deps: TokenGenerationDeps): Promise<T
   const { folder, store, clock, log } = deps;
   let known: Generations = await readTokenGenerations(folder);
   const listeners = new Set<(cluster: string) => void>();
+  // Each starts from what the one before has found.
   const inTurn = createTurns();
   const keep = createFile(folder, textOf(known));
   const learn = (more: Generations): void => {
@@ -102,16 +104,6 @@ export async function openTokenGenerations(deps: TokenGenerationDeps): Promise<T
       cancel();
       unwatch?.();
     },
-  };
-}
-
-/** One after the other: each starts from what the one before has found. */
-function createTurns() {
-  let working: Promise<unknown> = Promise.resolve();
-  return <Value>(work: () => Promise<Value>): Promise<Value> => {
-    const done = working.then(work);
-    working = done.catch(() => undefined);
-    return done;
   };
 }
 

@@ -1,3 +1,4 @@
+import { createTurns, type InTurn } from '../../model/in-turn.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { AgentDisk } from '../../ports/agent-disk.ts';
 import { type ClusterApi, type InventoryChange, type InventoryState, isTakenOver } from '../../ports/cluster-api.ts';
@@ -7,7 +8,7 @@ import type { Holding } from './holding.ts';
 /** Writes what is held, one change at a time: contents to the disk, and to the inventory what counts. */
 export interface Durable {
   /** Runs one change after the other; a failed one does not stop the next. */
-  serially<Value>(change: () => Promise<Value>): Promise<Value>;
+  readonly serially: InTurn;
   /** An accepted delta. `contentIsDurable` is called between the disk and the inventory. */
   step(acceptance: Acceptance, contentIsDurable: () => void): Promise<void>;
   /** A change of the inventory alone, which leads to `next`. */
@@ -27,20 +28,14 @@ export function createDurable(
   written: boolean,
 ): Durable {
   const { disk } = deps;
-  let writing: Promise<unknown> = Promise.resolve();
+  const serially = createTurns();
   let unwritten = !written;
   /** The disk may hold more than the inventory: the next step replaces it. */
   let diskAhead = !written;
   /** Contents on the disk of objects that are gone. */
   const gone = new Set([...found.contents.keys()].filter((key) => !found.records.has(key)));
 
-  return { serially, step, entries, state, whole, settled: () => writing };
-
-  function serially<Value>(change: () => Promise<Value>): Promise<Value> {
-    const result = writing.then(change, change);
-    writing = result.catch(() => {});
-    return result;
-  }
+  return { serially, step, entries, state, whole, settled: () => serially(async () => undefined) };
 
   async function saveInventory(change: InventoryChange): Promise<void> {
     try {

@@ -1,4 +1,5 @@
 import { errorText } from '../../model/error-text.ts';
+import { createTurns } from '../../model/in-turn.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 import type { CertificateFacts, CertificateRequests } from '../../ports/certificate-requests.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -50,21 +51,15 @@ export function createHeldCredentials(deps: HeldDeps): HeldCredentials {
   let held: AgentCredentials = NONE;
   let pair: HeldPair | undefined;
   let loaded = false;
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
 
   return {
     pair: () => pair,
     roots: () => held.roots,
     load: (again = false) => inTurn(() => (loaded && !again ? Promise.resolve(ok(undefined)) : load())),
     save: (step) => inTurn(() => save(step)),
-    settled: async () => void (await last),
+    settled: () => inTurn(async () => undefined),
   };
-
-  function inTurn(work: () => Promise<Result<void>>): Promise<Result<void>> {
-    const turn = last.then(work);
-    last = turn;
-    return turn;
-  }
 
   async function load(): Promise<Result<void>> {
     try {

@@ -1,3 +1,4 @@
+import { createTurns } from '../../model/in-turn.ts';
 import { unreachable } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FencedLease } from '../../ports/lease.ts';
@@ -104,7 +105,7 @@ interface Contest {
 
 function createContest({ lease, clock, log }: SoleClaimDeps, { durationMs }: SoleClaimOptions): Contest {
   const listeners: (() => void)[] = [];
-  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
   let answeredAt = clock.monotonic();
   let taken: { readonly by: string; readonly since: number } | undefined;
   let failure: string | undefined;
@@ -132,12 +133,8 @@ function createContest({ lease, clock, log }: SoleClaimDeps, { durationMs }: Sol
     return taken !== undefined && asked - taken.since > durationMs ? storeOf(taken.by) : undefined;
   };
   return {
-    contend: () => {
-      // One at a time, for the renewal and for whoever was refused a batch.
-      const mine = turn.then(contendOnce);
-      turn = mine;
-      return mine;
-    },
+    // One at a time, for the renewal and for whoever was refused a batch.
+    contend: () => inTurn(contendOnce),
     isTaken: () => taken !== undefined,
     trouble: () => {
       if (lease.fence() !== undefined) return undefined;

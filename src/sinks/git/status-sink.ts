@@ -1,5 +1,6 @@
 import { sha256 } from '../../model/digest.ts';
 import { errorText } from '../../model/error-text.ts';
+import { createTurns } from '../../model/in-turn.ts';
 import { publishOnce } from './publish-once.ts';
 import { FLEET_FILE, fleetFileText, isManaged, judgeOwner, noTree, readStatusTree } from './status-tree.ts';
 import type {
@@ -43,12 +44,7 @@ export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusS
   const state = initialState(deps, options);
   let cancelTimer: (() => void) | undefined;
   let leading = true;
-  let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <Value>(task: () => Promise<Value>): Promise<Value> => {
-    const next = last.then(task);
-    last = next.catch(() => undefined);
-    return next;
-  };
+  const inTurn = createTurns();
   let publishing = 0;
   const publish = (): Promise<void> => {
     cancelTimer?.();
@@ -93,7 +89,7 @@ export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusS
     stop: async () => {
       state.stopping.abort();
       cancelTimer?.();
-      await last;
+      await inTurn(async () => undefined);
       await deps.repo.close();
     },
   };

@@ -1,5 +1,6 @@
 import { sha256 } from '../../../model/digest.ts';
 import { errorText } from '../../../model/error-text.ts';
+import { createTurns } from '../../../model/in-turn.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { InventoryChange, LoadedInventory } from '../../../ports/cluster-api.ts';
 import type { Log } from '../../../ports/log.ts';
@@ -70,7 +71,7 @@ export function openInventory(deps: InventoryDeps, options: InventoryOptions): K
     uncertain: false,
     attempts: 0,
   };
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
   return {
     fence: () => work('taken over', (asking) => state.head.take(asking)),
     load: () => work('read', (asking) => load(state, asking)),
@@ -78,9 +79,7 @@ export function openInventory(deps: InventoryDeps, options: InventoryOptions): K
   };
 
   function work<Value>(what: string, run: (asking: Asking) => Promise<Value>): Promise<Value> {
-    const result = last.then(() => run(startAsking(deps, checkLeading)));
-    last = result.catch(() => {});
-    return result.catch((error: unknown) => {
+    return inTurn(() => run(startAsking(deps, checkLeading))).catch((error: unknown) => {
       if (error instanceof Overtaken) throw error;
       throw new Error(`the inventory in namespace ${namespace} could not be ${what}: ${errorText(error)}`, {
         cause: error,

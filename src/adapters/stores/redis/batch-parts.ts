@@ -1,3 +1,4 @@
+import { createTurns, type InTurn } from '../../../model/in-turn.ts';
 import type { StoreWrite } from '../../../ports/snapshot-store.ts';
 import type { Connection } from './connection.ts';
 import type { Layout } from './layout.ts';
@@ -11,20 +12,15 @@ const PART_TTL_MS = 120_000;
 /** Sends the large values of a batch ahead, under names of their own, so that the batch itself only renames them. */
 export interface Staging {
   /** One large batch after the other, so that what is on its way stays bounded. */
-  inTurn<Value>(work: () => Promise<Value>): Promise<Value>;
+  readonly inTurn: InTurn;
   stage(commands: Connection, writes: ReadonlySet<StoreWrite>, batch: string): Promise<ReadonlyMap<StoreWrite, string>>;
   /** Never rejects: they go by themselves after a while. */
   discard(commands: Connection, parts: ReadonlyMap<StoreWrite, string>): Promise<void>;
 }
 
 export function createStaging(layout: Layout): Staging {
-  let last: Promise<unknown> = Promise.resolve();
   return {
-    inTurn: (work) => {
-      const turn = last.then(work);
-      last = turn.catch(() => undefined);
-      return turn;
-    },
+    inTurn: createTurns(),
     stage: async (commands, writes, batch) => {
       const parts = new Map<StoreWrite, string>();
       try {
