@@ -16,7 +16,7 @@ const LOOK_MS = 2_000;
 const BUSY = 0.5;
 /** Below this share it has hardly anything to do. */
 const QUIET = 0.2;
-/** Quiet looks in a row that count as rest. */
+/** So many quiet looks in a row are rest. */
 const RESTS_AFTER = 5;
 /** By then V8 has given back what it can; to go on would only cost time. In looks. */
 const SAVES_FOR = 15;
@@ -33,10 +33,8 @@ export function saveMemoryAtRest(clock: Pick<Clock, 'schedule'>, runtime: Runtim
   let quiet = 0;
   const look = (): void => {
     const share = runtime.busyShare();
-    // What lies between changes nothing: neither a burst nor rest.
-    if (share >= BUSY) quiet = 0;
-    else if (share < QUIET || quiet >= RESTS_AFTER) quiet += 1;
-    else quiet = 0;
+    // What rests already is woken by a burst only.
+    quiet = share < (quiet < RESTS_AFTER ? QUIET : BUSY) ? quiet + 1 : 0;
     const rested = quiet - RESTS_AFTER;
     const next = rested >= 0 && rested % SAVES_EVERY < SAVES_FOR;
     if (next !== saves) runtime.saveMemory(next);
