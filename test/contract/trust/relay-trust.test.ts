@@ -248,6 +248,7 @@ describe('files that somebody else manages', () => {
     await look('it is warned again', () => warnings(soon).length === 4);
     jumped = 366 * DAY_MS;
     await look('it has ended', () => warnings('relay: a certificate has ended').length === 2);
+    await look('why it cannot be used is said', () => said('has expired') > 0);
     expect(said('has expired')).toBe(1);
     expect(trust?.expiries()).toMatchObject([{ what: 'server' }, { what: 'root' }]);
   });
