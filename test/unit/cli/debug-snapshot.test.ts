@@ -56,6 +56,8 @@ const PLACES: Readonly<Record<string, JsonValue>> = {
   privateKey: `survives\n-----BEGIN PRIVATE KEY-----\n${PLANTED}\n${PLANTED}\n-----END PRIVATE KEY-----\n`,
   halfKey: `survives\n-----BEGIN RSA PRIVATE KEY-----\n${PLANTED}`,
   ownToken: `survives frt1_${PLANTED}`,
+  renewedToken: `survives frt2_1780000000_${PLANTED}`,
+  laterToken: `survives frt10_${PLANTED}`,
   github: 'survives ghp_abcdefghijklmnopqrstuvwxyz0123456789',
   webToken: `survives eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ${PLANTED}.c2ln`,
   yamlText: `survives: 1\npassword: "${PLANTED}"\nclient-secret: ${PLANTED}\n`,
