@@ -7,6 +7,8 @@ export interface TestFile {
   /** Also if it could not be loaded, or what its tests share could not be set up or taken down. */
   readonly failed: boolean;
   readonly tests: readonly TestOutcome[];
+  /** Wall time of its imports, hooks and tests, of all its runs. */
+  readonly milliseconds: number;
 }
 
 export interface TestOutcome {
@@ -45,7 +47,11 @@ export function withRunAgain(first: TestRun, path: string, again: TestRun): Test
   const last = again.files.find((file) => file.path === path);
   // It says nothing about the file: what was seen first stays.
   if (before === undefined || last === undefined || last.tests.length === 0) return first;
-  const settled = again.broken || !hasPassed(before, last) ? { ...last, failed: true } : last;
+  const settled = {
+    ...last,
+    failed: last.failed || again.broken || !hasPassed(before, last),
+    milliseconds: before.milliseconds + last.milliseconds,
+  };
   return { ...first, files: first.files.map((file) => (file.path === path ? settled : file)) };
 }
 
@@ -69,6 +75,17 @@ export function countTests({ files, broken }: TestRun): Totals {
     files.flatMap((file) => file.tests).filter((test) => test.state === state).length;
   const failed = files.reduce((sum, file) => sum + failures(file), 0);
   return { passed: of('passed'), failed: broken && failed === 0 ? 1 : failed, skipped: of('skipped') };
+}
+
+const SLOWEST = 30;
+
+/** The slowest files, slowest first, then the sum of all files; files of one run overlap in time. */
+export function durationLines({ files }: TestRun): readonly string[] {
+  const line = (milliseconds: number, text: string): string =>
+    `${(milliseconds / 1_000).toFixed(1).padStart(8)} s ${text}`;
+  const slowest = [...files].sort((a, b) => b.milliseconds - a.milliseconds).slice(0, SLOWEST);
+  const sum = files.reduce((total, { milliseconds }) => total + milliseconds, 0);
+  return [...slowest.map((file) => line(file.milliseconds, file.path)), line(sum, `in ${files.length} files`)];
 }
 
 function failures(file: TestFile): number {

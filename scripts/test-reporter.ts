@@ -24,7 +24,13 @@ function fileOf(module: TestModule): TestFile {
     project: module.project.name,
     failed: module.state() === 'failed',
     tests: [...module.children.allTests()].map(outcomeOf),
+    milliseconds: millisecondsOf(module),
   };
+}
+
+function millisecondsOf(module: TestModule): number {
+  const { environmentSetupDuration, prepareDuration, setupDuration, collectDuration, duration } = module.diagnostic();
+  return environmentSetupDuration + prepareDuration + setupDuration + collectDuration + duration;
 }
 
 function outcomeOf(test: TestCase): TestOutcome {

@@ -5,6 +5,8 @@
  * Files of integration tests that fail are run once more, alone, after all others. What passes then counts as passed and is
  * named as unstable: a defect, but not of this change. `--no-rerun` turns that off.
  *
+ * `--durations` prints the slowest files, with their seconds.
+ *
  * Suites on Kubernetes, Redis and Prometheus are skipped where their programs are not here; FLEETRELAY_REQUIRE_KUBERNETES=1,
  * FLEETRELAY_REQUIRE_REDIS=1 and FLEETRELAY_REQUIRE_PROMTOOL=1 make that a failure.
  */
@@ -14,10 +16,18 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { findKubernetesPrograms } from '../src/compose/demo/kubernetes-programs.ts';
-import { countTests, filesToRunAgain, type TestRun, unstableFiles, withRunAgain } from './test-outcomes.ts';
+import {
+  countTests,
+  durationLines,
+  filesToRunAgain,
+  type TestRun,
+  unstableFiles,
+  withRunAgain,
+} from './test-outcomes.ts';
 import { REPORT_FILE } from './test-reporter.ts';
 
 const NO_RERUN = '--no-rerun';
+const DURATIONS = '--durations';
 /** More than 1, with which vitest says that tests have failed. */
 const KILLED = 128;
 const ENDING = ['SIGINT', 'SIGTERM'] as const;
@@ -157,11 +167,12 @@ function judgeSkipped(need: Need, seen: TestRun): number {
 }
 
 async function main(all: readonly string[]): Promise<number> {
-  const args = all.filter((arg) => arg !== NO_RERUN);
+  const args = all.filter((arg) => arg !== NO_RERUN && arg !== DURATIONS);
   const first = await run(args);
   const last = all.includes(NO_RERUN) ? first : await runFailedAgain(first, args);
   const totals = countTests(last);
   const failed = totals.failed + NEEDS.reduce((sum, need) => sum + judgeSkipped(need, last), 0);
+  if (all.includes(DURATIONS)) for (const line of durationLines(last)) console.log(line);
   for (const line of unstableFiles(first, last)) console.log(line);
   const skipped = totals.skipped === 0 ? '' : `, ${totals.skipped} skipped`;
   console.log(`${totals.passed} passed, ${failed} failed${skipped}`);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   countTests,
+  durationLines,
   filesToRunAgain,
   type TestFile,
   type TestOutcome,
@@ -14,6 +15,7 @@ const file = (path: string, states: readonly TestOutcome['state'][], more: Parti
   project: 'integration',
   failed: states.includes('failed'),
   tests: states.map((state, at) => ({ name: `test ${at}`, state })),
+  milliseconds: 1_000,
   ...more,
 });
 const run = (...files: readonly TestFile[]): TestRun => ({ files, broken: false });
@@ -73,4 +75,20 @@ test('a file that failed without a failed test is one failure, and so is what be
   ]);
   expect(countTests({ files: [], broken: true })).toEqual({ passed: 0, failed: 1, skipped: 0 });
   expect(countTests({ ...run(file('shaky.test.ts', ['passed', 'failed'])), broken: true }).failed).toBe(1);
+});
+
+test('the slowest files come first, a file that ran again counts both runs, and the last line is the sum', () => {
+  const [slow, shaky] = [file('slow.test.ts', ['passed'], { milliseconds: 61_250 }), file('shaky.test.ts', ['failed'])];
+  const again = run(file('shaky.test.ts', ['passed'], { milliseconds: 500 }));
+  const seen = withRunAgain(
+    run(shaky, file('quick.test.ts', ['passed'], { milliseconds: 40 }), slow),
+    'shaky.test.ts',
+    again,
+  );
+  expect(durationLines(seen)).toEqual([
+    '    61.3 s slow.test.ts',
+    '     1.5 s shaky.test.ts',
+    '     0.0 s quick.test.ts',
+    '    62.8 s in 3 files',
+  ]);
 });
