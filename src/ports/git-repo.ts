@@ -62,7 +62,7 @@ export type GitFetchOutcome =
 export interface GitCommitInfo {
   readonly subject: string;
   readonly author: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970; whatever the commit says, a time that RFC 3339 can write. */
   readonly committedAt: number;
 }
 

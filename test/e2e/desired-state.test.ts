@@ -120,4 +120,14 @@ describeOnClusters('what a push does to real clusters', (clusters, { capabilitie
     fleet.push({ 'apps/large.yaml': null });
     await lacks('east', 'large');
   });
+
+  it('writes the status of a commit that says it was made in the year 287,168', async () => {
+    const change = { 'apps/a.yaml': configMapYaml('a', 'six') };
+    const commit = fleet.sandbox.push(fleet.bare, change, { committedAt: 9_000_000_000_000 });
+    const written = await until('its status is written', async () => {
+      const file = fleet.statusFile(`revisions/main/${commit}.yaml`);
+      return file?.summary === 'applied by 2 of 2 clusters' ? file : undefined;
+    });
+    expect(written).toMatchObject({ revision: commit, committedAt: '9999-12-31T23:59:59Z' });
+  });
 });

@@ -21,6 +21,8 @@ export interface PushOptions {
   readonly message?: string;
   /** Starts a history without a parent. */
   readonly orphan?: boolean;
+  /** When the commit was made, in seconds since 1970; now if left out. */
+  readonly committedAt?: number;
 }
 
 /** The environment of a git that no configuration of the machine changes. */
@@ -42,14 +44,15 @@ export function createGitSandbox(): GitSandbox {
   const path = mkdtempSync(join(tmpdir(), 'fleetrelay-git-'));
   const served = join(path, 'served');
   mkdirSync(served);
-  const git = (directory: string, ...args: string[]): string =>
+  const gitWith = (more: Readonly<Record<string, string>>, directory: string, ...args: string[]): string =>
     execFileSync('git', ['-c', 'init.defaultBranch=main', ...args], {
       cwd: directory,
-      env: hermeticGit,
+      env: { ...hermeticGit, ...more },
       stdio: ['ignore', 'pipe', 'pipe'],
       encoding: 'utf8',
       maxBuffer: 64 * 1024 * 1024,
     }).trim();
+  const git = (directory: string, ...args: string[]): string => gitWith({}, directory, ...args);
   let clones = 0;
   return {
     path,
@@ -60,7 +63,7 @@ export function createGitSandbox(): GitSandbox {
       git(path, 'init', '--quiet', '--bare', '--template=', at);
       return at;
     },
-    push: (bare, files, { branch = 'main', message = 'Change', orphan = false } = {}) => {
+    push: (bare, files, { branch = 'main', message = 'Change', orphan = false, committedAt } = {}) => {
       clones += 1;
       const work = join(path, `work-${clones}`);
       git(path, 'init', '--quiet', '--template=', work);
@@ -72,7 +75,8 @@ export function createGitSandbox(): GitSandbox {
       } else git(work, 'checkout', '--quiet', '--orphan', branch);
       writeFiles(work, files);
       git(work, 'add', '--all');
-      git(work, 'commit', '--quiet', '--allow-empty', '-m', message);
+      const date = committedAt === undefined ? undefined : { GIT_COMMITTER_DATE: `@${committedAt} +0000` };
+      gitWith({ ...date }, work, 'commit', '--quiet', '--allow-empty', '-m', message);
       git(work, 'push', '--quiet', ...(orphan ? ['--force'] : []), 'origin', `HEAD:refs/heads/${branch}`);
       const commit = git(work, 'rev-parse', 'HEAD');
       rmSync(work, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+import { writableTime } from '../../model/time.ts';
 import type { GitCommitInfo, GitTreeEntry } from '../../ports/git-repo.ts';
 
 /** An entry as git lists it: the size of a file may not be known yet. */
@@ -88,7 +89,7 @@ export function parseCommit(raw: Uint8Array): GitCommitInfo {
   return {
     subject: printable(message.split('\n', 1)[0] ?? ''),
     author: printable(/^(.*?) ?</.exec(author)?.[1] ?? author),
-    committedAt: seconds * 1000,
+    committedAt: writableTime(seconds * 1000),
   };
 }
 

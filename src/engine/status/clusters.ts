@@ -1,7 +1,8 @@
 import type { ClusterName } from '../../model/ids.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
+import { rfc3339 } from '../../model/time.ts';
 import { countProgress, type Engine, progressGroup } from '../graph.ts';
-import { type ConditionValue, countOutcomes, rfc3339, summarise } from './conditions.ts';
+import { type ConditionValue, countOutcomes, summarise } from './conditions.ts';
 import { countHealth, healthyCondition } from './health.ts';
 import type { Progress, ProgressState } from './progress.ts';
 import { safeModeConditions } from './safe-mode.ts';

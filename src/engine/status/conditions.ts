@@ -1,4 +1,5 @@
 import type { OutcomeCounts } from '../../model/outcome.ts';
+import { rfc3339 } from '../../model/time.ts';
 import { type HealthCounts, moving } from './health-counts.ts';
 import type { Progress, ProgressState } from './progress.ts';
 
@@ -81,11 +82,6 @@ export function withTransitionTimes(
     const lastTransitionTime = last?.status === value.status ? last.lastTransitionTime : rfc3339(now);
     return { ...value, lastTransitionTime };
   });
-}
-
-/** Whole seconds, UTC: 2026-01-31T10:42:07Z. */
-export function rfc3339(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
 function parts(figures: readonly (readonly [number, string])[]): readonly string[] {

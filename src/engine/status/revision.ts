@@ -1,8 +1,9 @@
 import { compareText } from '../../model/json.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
+import { rfc3339 } from '../../model/time.ts';
 import { countProgress, type Engine } from '../graph.ts';
 import { worstProgress } from './clusters.ts';
-import { type ConditionValue, countOutcomes, rfc3339, summarise } from './conditions.ts';
+import { type ConditionValue, countOutcomes, summarise } from './conditions.ts';
 import { countHealth } from './health.ts';
 import { addHealth, type HealthCounts } from './health-counts.ts';
 import { fleetSafeModeConditions } from './safe-mode.ts';

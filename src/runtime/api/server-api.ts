@@ -1,9 +1,9 @@
 import type { Engine } from '../../engine/graph.ts';
-import { rfc3339 } from '../../engine/status/conditions.ts';
 import { revisionStatus } from '../../engine/status/revision.ts';
 import { safeModeStatus } from '../../engine/status/safe-mode.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
+import { rfc3339 } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Answer, ClusterView, FleetView, ServerApi, SourceView, StatusBranchView } from '../../server/api.ts';

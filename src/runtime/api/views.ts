@@ -1,9 +1,9 @@
 import type { Engine } from '../../engine/graph.ts';
 import { type ClusterStatus, clusterStatus } from '../../engine/status/clusters.ts';
-import { rfc3339 } from '../../engine/status/conditions.ts';
 import type { Progress } from '../../engine/status/progress.ts';
 import { compareText } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { rfc3339 } from '../../model/time.ts';
 import type {
   ClusterView,
   DesiredView,

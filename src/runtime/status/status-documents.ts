@@ -1,5 +1,5 @@
 import type { ClusterStatus } from '../../engine/status/clusters.ts';
-import { type Condition, type ConditionValue, rfc3339, withTransitionTimes } from '../../engine/status/conditions.ts';
+import { type Condition, type ConditionValue, withTransitionTimes } from '../../engine/status/conditions.ts';
 import type { ObjectStatus } from '../../engine/status/objects.ts';
 import type { RevisionStatus } from '../../engine/status/revision.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
@@ -7,6 +7,7 @@ import { displayDiagnostic } from '../../model/diagnostic.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
+import { rfc3339 } from '../../model/time.ts';
 import type { AdmittedRevision } from '../replica/intake.ts';
 
 /** Paths of the files on the status branch. */

@@ -220,6 +220,17 @@ export function describeGitRepo(subject: GitRepoSubject): void {
         expect(info).toMatchObject({ subject: 'First  [31mline', author: 'Ada' });
         expect(info.committedAt % 1000).toBe(0);
       });
+
+      test.each([
+        ['in the year 9999', 253_402_300_799],
+        ['in the year 10,000', 253_402_300_800],
+        ['in the year 287,168, which no Date can hold', 9_000_000_000_000],
+      ])('takes a commit that says it was made %s for one made in 9999', async (_when, committedAt) => {
+        const commit = box.push(bare, { 'a.yaml': 'a' }, { committedAt });
+        await fetched();
+        const info = await repo.commitInfo(commit);
+        expect(new Date(info.committedAt).toISOString()).toBe('9999-12-31T23:59:59.000Z');
+      });
     });
 
     describe('publish', () => {
