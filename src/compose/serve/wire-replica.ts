@@ -108,7 +108,7 @@ export async function layFoundation(
     ...deps,
     ...{ journal, fleet, records, ledger, candidacy, over: over.promise },
     approvals: createApprovals({ ...deps, journal: fleet, records }),
-    windows: createWindows({ ...deps, journal: fleet, store: journal, records }),
+    windows: createWindows({ ...deps, ledger, journal: fleet, store: journal, records }),
     counter: createAdmissionCounter(ledger.epoch(), stored),
   };
 }
@@ -177,7 +177,7 @@ function createJudgement(
   const { heldRemovals, approvalVerdicts, ledger } = engine.inputs;
   const { lastReadPolicy, lastReadClusters, lastReadPlacements, lastReadMirrors } = engine.inputs;
   /** At the word of an earlier leader, who may not have lived to see and count it: what it has counted, it has withdrawn. */
-  const hasLeft = (key: string, cluster: string): boolean => {
+  const mayHaveLeft = (key: string, cluster: string): boolean => {
     const entry = ledger.get(cluster, key);
     return entry === undefined || entry.phase === 'removing';
   };
@@ -196,7 +196,7 @@ function createJudgement(
           const released = records.approvals.get(cluster);
           windows.left(
             cluster,
-            keys.filter((key) => released?.has(key) !== true && hasLeft(key, cluster)),
+            keys.filter((key) => released?.has(key) !== true && mayHaveLeft(key, cluster)),
           );
         }
         joinRivals(engine, fleet, records.rivals);

@@ -13,6 +13,13 @@ export interface ClusterState {
   setEntry(cluster: string, key: ObjectKey, entry: LedgerEntry | null): void;
   /** An agent has said what its cluster holds: that is the truth about it, and results about anything else are void. */
   replaceEntries(cluster: string, holding: AgentHolding): void;
+  /** Another process has written the cluster's entries, and they are staged whole. */
+  mirrorEntries(cluster: string): void;
+  /**
+   * It is known that the cluster does not hold the object: its entries are here whole, as read or as its agent has said
+   * them, and the object is not among them. False while the entries are missing: then nothing is known. As committed.
+   */
+  omits(cluster: string, key: string): boolean;
   /** What became of an object; null: nothing is known of it any more. */
   setResult(cluster: string, key: ObjectKey, result: ObjectResult | null): void;
   /** A step of the input snapshot, which is whole with it; `since`: now. */
@@ -23,8 +30,10 @@ export interface ClusterState {
   write(cluster: string, to?: ClusterWriters): void;
 }
 
-export function createClusterState(engine: Engine, writers: ClusterWriterTable): ClusterState {
+/** `read`: clusters whose entries were read whole and are staged. */
+export function createClusterState(engine: Engine, writers: ClusterWriterTable, read: Iterable<string>): ClusterState {
   const { inputs } = engine;
+  const whole = new Set(read);
 
   const setEntry = (cluster: string, key: ObjectKey, entry: LedgerEntry | null): void => {
     if (entry === null) inputs.ledger.delete(cluster, key);
@@ -40,19 +49,11 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable):
   return {
     setEntry,
     setResult,
+    mirrorEntries: (cluster) => void whole.add(cluster),
+    omits: (cluster, key) => whole.has(cluster) && inputs.ledger.get(cluster, key) === undefined,
     replaceEntries: (cluster, { entries }) => {
-      const held = new Map<string, LedgerEntry>();
-      for (const entry of entries) {
-        const before = inputs.ledger.get(cluster, entry.key);
-        const now = entryOf(entry, before);
-        // What has not changed stays the object that it was: whoever compares sees it at once.
-        const isSame = sameEntry(before, now);
-        if (!isSame) inputs.ledger.set(cluster, entry.key, now);
-        held.set(entry.key, isSame ? before : now);
-      }
-      for (const { key } of [...inputs.ledger.entries(cluster)]) {
-        if (!held.has(key)) inputs.ledger.delete(cluster, key);
-      }
+      whole.add(cluster);
+      const held = stageEntries(engine, cluster, entries);
       writers.of(cluster)?.entries.replaceAll(held);
       for (const { key } of [...inputs.results.entries(cluster)]) {
         if (!held.has(key)) setResult(cluster, key as ObjectKey, null);
@@ -99,6 +100,25 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable):
       for (const map of [written?.results, written?.live, written?.kinds]) map?.drop();
     },
   };
+}
+
+/** Stages that the cluster holds these and nothing else; gives what the ledger then has of it. */
+function stageEntries(
+  { inputs: { ledger } }: Engine,
+  cluster: string,
+  entries: readonly InventoryEntry[],
+): ReadonlyMap<string, LedgerEntry> {
+  const held = new Map<string, LedgerEntry>();
+  for (const entry of entries) {
+    const before = ledger.get(cluster, entry.key);
+    const now = entryOf(entry, before);
+    // What has not changed stays the object that it was: whoever compares sees it at once.
+    const isSame = sameEntry(before, now);
+    if (!isSame) ledger.set(cluster, entry.key, now);
+    held.set(entry.key, isSame ? before : now);
+  }
+  for (const { key } of [...ledger.entries(cluster)]) if (!held.has(key)) ledger.delete(cluster, key);
+  return held;
 }
 
 function pairsOf<Value>(collection: Collection<Value>, cluster: string): readonly [string, Value][] {

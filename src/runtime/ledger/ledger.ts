@@ -106,7 +106,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
   const forgetEarlier = (cluster: string): void => {
     for (const key of fleetKeysOf(cluster)) fleet.noted(key, null);
   };
-  const state = createClusterState(engine, writers);
+  const state = createClusterState(engine, writers, wholeClusters(records));
   const forgetCluster = (cluster: string): void => {
     state.forgetSnapshot(cluster);
     endHolds(deps, cluster);
@@ -272,6 +272,12 @@ function dropUncounted(written: ClusterWriters, readings: ClusterReadings, isReg
 /** Those of clusters whose entries are not there in this format. */
 function earlierEntries({ earlier, readings }: LedgerRecords): LedgerRecords['earlier']['entries'] {
   return new Map([...earlier.entries].filter(([cluster]) => readings.get(cluster)?.entries?.type !== 'whole'));
+}
+
+/** Clusters whose entries were read whole. */
+function wholeClusters(records: LedgerRecords): readonly string[] {
+  const read = [...records.readings].filter(([, { entries }]) => entries?.type === 'whole');
+  return [...read.map(([cluster]) => cluster), ...earlierEntries(records).keys()];
 }
 
 function knownClusters({ registrations, readings, earlier }: LedgerRecords): ReadonlySet<string> {

@@ -2,6 +2,7 @@ import type { Engine } from '../../engine/graph.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { type LedgerRecords, recordKey, type WindowRecord } from '../ledger/records.ts';
 import type { Loop } from '../loop.ts';
 import type { Journal } from '../stored/journal.ts';
@@ -15,7 +16,7 @@ export interface Windows {
    * False: this process judges no more by then, and these may not leave at its word.
    */
   leaving(cluster: string, keys: readonly ObjectKey[]): Promise<boolean> | undefined;
-  /** Counts removals that have happened. */
+  /** Counts removals that have happened; where the cluster's entries are missing, they may have. */
   left(cluster: string, keys: readonly string[]): void;
   /** What was on its way to a cluster has arrived. */
   arrived(cluster: string): void;
@@ -41,6 +42,7 @@ interface Step {
 interface WindowsDeps {
   readonly engine: Engine;
   readonly loop: Loop;
+  readonly ledger: Pick<Ledger, 'omits'>;
   readonly journal: RecordWriter;
   readonly store: Pick<Journal, 'flush' | 'trouble'>;
   readonly records: LedgerRecords;
@@ -52,7 +54,7 @@ const NOTE_MS = 1_000;
 const NOTE_TRIES = 5;
 
 export function createWindows(deps: WindowsDeps): Windows {
-  const { clock, journal, engine } = deps;
+  const { clock, journal, engine, ledger } = deps;
   const steps = new Map<string, readonly Step[]>();
   const timers = new Map<string, () => void>();
   const stage = createStaging(deps);
@@ -76,11 +78,11 @@ export function createWindows(deps: WindowsDeps): Windows {
       clock.schedule(oldest.at + windowMs - clock.now() + 1, () => count(cluster)),
     );
   };
-  const add = (cluster: string, step: Step, keys: readonly string[]): void => {
+  const add = (cluster: string, keys: readonly string[], open: readonly string[]): void => {
     const counted = new Set(keys);
     // What leaves now has not left before: it was there.
     for (const earlier of steps.get(cluster) ?? []) earlier.open = earlier.open.filter((key) => !counted.has(key));
-    steps.set(cluster, [...(steps.get(cluster) ?? []), step]);
+    steps.set(cluster, [...(steps.get(cluster) ?? []), { at: clock.now(), removed: keys.length - open.length, open }]);
     count(cluster);
   };
   const settle = (cluster: string, fateOf: FateOf): void => {
@@ -109,11 +111,11 @@ export function createWindows(deps: WindowsDeps): Windows {
     },
     leaving: (cluster, keys) => {
       if (keys.length === 0) return undefined;
-      add(cluster, { at: clock.now(), removed: 0, open: keys }, keys);
+      add(cluster, keys, keys);
       return untilNoted(deps.store, () => unloads);
     },
     left: (cluster, keys) => {
-      if (keys.length > 0) add(cluster, { at: clock.now(), removed: keys.length, open: [] }, keys);
+      if (keys.length > 0) add(cluster, keys, keys.filter(isUnknownIn(deps, cluster)));
     },
     arrived: (cluster) => settle(cluster, () => 'left'),
     holds: (cluster, keys) => settle(cluster, (key) => (keys.has(key) ? 'stayed' : 'left')),
@@ -121,12 +123,17 @@ export function createWindows(deps: WindowsDeps): Windows {
       const windowSeconds = engine.limits.get('', '')?.windowSeconds;
       if (windowSeconds === undefined) return;
       for (const cluster of [...steps.keys()]) {
-        settle(cluster, (key) => (engine.inputs.ledger.get(cluster, key) === undefined ? 'left' : 'open'));
+        settle(cluster, (key) => (ledger.omits(cluster, key) ? 'left' : 'open'));
         if (windowSeconds !== countedWith) count(cluster);
       }
       countedWith = windowSeconds;
     },
   };
+}
+
+/** The ledger does not say whether the cluster holds the object: its entries are missing. */
+function isUnknownIn({ engine, ledger }: WindowsDeps, cluster: string): (key: string) => boolean {
+  return (key) => engine.inputs.ledger.get(cluster, key) === undefined && !ledger.omits(cluster, key);
 }
 
 /** What became of an open removal: it has left, it was lost on its way, or that is still not known. */

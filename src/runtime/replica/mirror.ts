@@ -254,6 +254,7 @@ function stage(
     if (left.length > 0) deps.left(cluster, left);
     if (isOther || registration === undefined) ledger.forgetSnapshot(cluster);
     for (const kind of clusterMapKinds) stageKind(engine, cluster, kind, last, now);
+    if (now.entries?.type === 'whole') ledger.mirrorEntries(cluster);
     if (now.live?.type === 'whole' && now.kinds?.type === 'whole') {
       engine.inputs.snapshots.set('', cluster, { since: snapshotSince(now.live.map) });
     }

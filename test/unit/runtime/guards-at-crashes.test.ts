@@ -81,6 +81,30 @@ describe('a server that is killed right after it has sent a removal', () => {
     expect(world.server.api.removals()).toHaveLength(1);
   });
 
+  it('does not count a removal twice that never arrived, if the store has lost what the cluster holds', async () => {
+    const files: Record<string, string> = { ...base, 'fleet/policy.yaml': policyYaml(1) };
+    const first = await startedOn(createMemoryStore(), files);
+    delete files['apps/a.yaml'];
+    first.agent('east').pause();
+    first.source.push({ 'apps/a.yaml': null });
+    await instantly(first);
+    expect(first.agent('east').deltas.at(-1)?.removals).toEqual(['/ConfigMap/web/a']);
+    await first.settle();
+    await first.store.write([{ key: 'clusters/east/entries', value: null }]);
+    const world = await restart(first);
+    world.source.push(files);
+    await world.settle();
+    expect(world.server.engine.inputs.ledger.size('east')).toBe(0);
+    world.agent('east').connect();
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(1));
+    expect(world.server.api.removals()).toEqual([]);
+    world.source.push({ 'apps/b.yaml': null });
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc.slice(1));
+    expect(world.server.api.removals()).toHaveLength(1);
+  });
+
   it('sends no removal before its count is in the store', async () => {
     const { store, dieAfter } = mortalStore();
     const world = await startedOn(store, { ...base, 'fleet/policy.yaml': policyYaml(2) });

@@ -85,6 +85,65 @@ describe('the window of the guards, while leaders come and go', () => {
     expect(third.world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(1);
   });
 
+  it('does not count twice what never left, if the store has lost what the cluster holds', async () => {
+    const world = await createReplicaWorld(['a', 'b']);
+    const files: Record<string, string> = { ...base, 'fleet/policy.yaml': policyYaml(1) };
+    world.push(files);
+    await world.pass();
+    const leader = world.leader();
+    const [server] = world.followers();
+    if (server === undefined) throw new Error('nobody follows');
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    leader.deafen();
+    server.agent('west').pause();
+    world.push({ 'apps/a.yaml': null });
+    delete files['apps/a.yaml'];
+    await world.pass(1_000);
+    expect(server.agent('west').deltas.at(-1)?.removals).toEqual(['/ConfigMap/web/a']);
+    expect(world.memory.keys()).not.toContain('windows/west');
+    for (const replica of [...world.replicas]) replica.kill();
+    world.memory.evict('clusters/west/entries');
+    const next = await world.add('c');
+    world.push(files);
+    await world.pass(TAKEOVER_MS);
+    next.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    expect(heldAt(next, 'west')).toEqual(abc.slice(1));
+    expect(heldIn(next, 'west')).toEqual([]);
+    world.push({ 'apps/b.yaml': null });
+    await world.pass();
+    expect(heldAt(next, 'west')).toEqual(abc.slice(1));
+    expect(heldIn(next, 'west')).toEqual(['ConfigMap/web/b']);
+  });
+
+  it('counts what has left by the word of another replica, if the store had lost what the cluster holds', async () => {
+    const world = await createReplicaWorld(['a']);
+    const files: Record<string, string> = { ...base, 'fleet/policy.yaml': policyYaml(1) };
+    world.push(files);
+    await world.pass();
+    const first = world.leader();
+    first.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    first.agent('west').pause();
+    const without = { ...files, 'apps/a.yaml': null };
+    world.push({ 'apps/a.yaml': null });
+    await world.pass(1_000);
+    expect(first.agent('west').deltas.at(-1)?.removals).toEqual(['/ConfigMap/web/a']);
+    const { entries } = first.agent('west').holding();
+    first.kill();
+    world.memory.evict('clusters/west/entries');
+    for (const id of ['b', 'c']) (await world.add(id)).world.source.push(without);
+    await world.pass(TAKEOVER_MS);
+    const { departures, recentRemovals } = world.leader().world.server.engine.inputs;
+    expect([recentRemovals.get('', 'west'), departures.size('west')]).toEqual([undefined, 1]);
+    const [server] = world.followers();
+    server?.agent('west').restore(entries.filter(({ key }) => key !== '/ConfigMap/web/a'));
+    server?.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    expect([recentRemovals.get('', 'west'), departures.size('west')]).toEqual([1, 0]);
+  });
+
   it('counts once what a leader has seen leave before it died', async () => {
     const world = await threeReplicas();
     const [server] = world.followers();
