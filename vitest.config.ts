@@ -22,6 +22,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/{contract,e2e,sim,static}/**/*.test.ts'],
           pool: 'forks',
+          globalSetup: ['test/support/installed-bundle.ts'],
           setupFiles: ['test/support/generated-cases.ts'],
           sequence: { groupOrder: 1 },
           // Above what `until` waits for, so that a test says what did not happen.

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AGENT_RELEASES } from '../contract/deploy/releases.ts';
-import { noHelm, PROJECT, releaseArguments, runHelm } from '../contract/deploy/rendering.ts';
+import { noHelm, releaseArguments, runHelm } from '../contract/deploy/rendering.ts';
+import { PROGRAM } from '../support/fleet-processes.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type ControlPlane, startControlPlane } from '../support/kubernetes/control-plane.ts';
 
@@ -39,9 +39,8 @@ describe.skipIf(noKubernetes || noHelm)('the command line beside an agent that H
 });
 
 function run(args: readonly string[]): Promise<{ readonly code: unknown; readonly err: string }> {
-  const program = join(PROJECT, 'bin', 'fleetrelay.cjs');
   return new Promise((resolve) => {
-    execFile(process.execPath, [program, ...args], { timeout: 120_000 }, (error, _out, err) => {
+    execFile(process.execPath, [PROGRAM, ...args], { timeout: 120_000 }, (error, _out, err) => {
       resolve({ code: error?.code ?? 0, err });
     });
   });

@@ -7,14 +7,12 @@ import { parseTarGzip } from 'nanotar';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/compose/check/finding.ts';
 import type { AdoptReport } from '../../src/compose/cluster/adopt-verdict.ts';
-import { tokenFor, until } from '../support/fleet-processes.ts';
+import { PROGRAM, tokenFor, until } from '../support/fleet-processes.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type KubernetesPool, openKubernetesPool } from '../support/kubernetes/clusters.ts';
 import type { ControlPlane } from '../support/kubernetes/control-plane.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../support/kubernetes/fleet.ts';
 import { clusterYaml, configMapYaml } from '../support/manifests.ts';
-
-const PROGRAM = fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
 
 interface Run {
   readonly code: number;

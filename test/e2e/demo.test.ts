@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
-import { until } from '../support/fleet-processes.ts';
-import { installBundle } from '../support/installed-bundle.ts';
+import { PROGRAM, until } from '../support/fleet-processes.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -82,13 +81,8 @@ test('each command that the demo suggests does what it promises, and a closed te
 test.skipIf(noKubernetes)('so it does on Kubernetes', () => followInvitation(['--kubernetes'], process.env));
 
 test.skipIf(noKubernetes)('the whole story really happens on Kubernetes, by what is shipped', async () => {
-  const { program, remove } = await installBundle();
-  try {
-    const said = await type(`${process.execPath} ${program} demo --once --kubernetes -o json`, 0, process.env);
-    expect(JSON.parse(said)).toMatchObject({ ok: true });
-  } finally {
-    await remove();
-  }
+  const said = await type(`${process.execPath} ${PROGRAM} demo --once --kubernetes -o json`, 0, process.env);
+  expect(JSON.parse(said)).toMatchObject({ ok: true });
 });
 
 test('without the programs of Kubernetes it says how to get them', async () => {

@@ -4,11 +4,10 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { until } from '../support/fleet-processes.ts';
+import { PROGRAM, until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
 import { noRedis, startRedis } from '../support/redis.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../bin/fleetrelay.cjs');
 const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-startup-'));
 const taken: Server = createServer();
 let port = 0;

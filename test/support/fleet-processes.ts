@@ -14,7 +14,7 @@ import { freePort } from './free-port.ts';
 import { createGitSandbox, type GitSandbox } from './git-sandbox.ts';
 import { type ClusterPool, directoryClusters, type TestCluster } from './test-clusters.ts';
 
-/** Another build of the program can be put to the same tests. */
+/** The file that Node runs: what FLEETRELAY_PROGRAM names (the bundle in tests, see `installed-bundle.ts`), else fleetrelay from its sources. */
 export const PROGRAM =
   process.env.FLEETRELAY_PROGRAM ?? fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
 export const STATUS_BRANCH = 'fleetrelay/status/test';

@@ -13,15 +13,23 @@ export interface InstalledBundle {
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 
-/** Builds the bundle (into `dist/` of the checkout) and lays it out as an installed package. */
+/** Builds the bundle and lays it out as an installed package. */
 export async function installBundle(): Promise<InstalledBundle> {
-  await promisify(execFile)(process.execPath, [join(PROJECT, 'scripts', 'build.ts')]);
   const folder = await mkdtemp(join(tmpdir(), 'fleetrelay-bundle-'));
-  for (const part of ['bin', 'dist', 'examples', 'package.json']) {
+  await promisify(execFile)(process.execPath, [join(PROJECT, 'scripts', 'build.ts'), join(folder, 'dist')]);
+  for (const part of ['bin', 'examples', 'package.json']) {
     await cp(join(PROJECT, part), join(folder, part), { recursive: true });
   }
   return {
     program: join(folder, 'bin', 'fleetrelay.cjs'),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+/** For vitest's `globalSetup`: processes that tests start run the bundle, which starts in half the time of the sources. */
+export async function setup(): Promise<(() => Promise<void>) | undefined> {
+  if (process.env.FLEETRELAY_PROGRAM !== undefined) return undefined;
+  const { program, remove } = await installBundle();
+  process.env.FLEETRELAY_PROGRAM = program;
+  return remove;
 }

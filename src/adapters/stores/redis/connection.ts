@@ -35,9 +35,9 @@ export interface DialOptions {
 
 /** Rejects with whatever the library or the server says. */
 export async function dial({ clock, signal }: DialDeps, options: DialOptions): Promise<Connection> {
-  // Imported here: only a process that has such a store pays for it.
-  const { Redis: Client } = await import('ioredis');
-  const client = new Client(clientOptions(options));
+  // Imported here: only a process that has such a store pays for it. A bundle has nothing but the default of a CommonJS package.
+  const { default: ioredis } = await import('ioredis');
+  const client = new ioredis.Redis(clientOptions(options));
   const connection = over(client, clock, options.timeouts.command);
   signal.addEventListener('abort', connection.close);
   try {
