@@ -7,6 +7,8 @@ export interface Holdings {
   held(cluster: string): ReadonlySet<ObjectKey>;
   /** Has a delta left for the cluster of which nobody knows what became of it? */
   isUnderWay(cluster: string): boolean;
+  /** Has a server decided to send the cluster a delta that has not left yet? Its removals are to be on record first. */
+  isAboutToLeave(cluster: string): boolean;
   /** The most that whoever judges may count as owned by a cluster. */
   most(cluster: string): number;
   /** The least: none of a cluster whose agent has said nothing since somebody may have forgotten it. */
@@ -19,6 +21,7 @@ interface Holding {
   readonly sent: Set<ObjectKey>;
   readonly going: Set<ObjectKey>;
   isUnderWay: boolean;
+  isAboutToLeave: boolean;
   isKnown: boolean;
   /** How much it was, in order of time. */
   past: readonly { readonly at: number; readonly most: number; readonly least: number }[];
@@ -35,6 +38,7 @@ export function followHoldings(world: World): Holdings {
       sent: new Set(),
       going: new Set(),
       isUnderWay: false,
+      isAboutToLeave: false,
       isKnown: false,
       past: [],
     };
@@ -63,8 +67,12 @@ export function followHoldings(world: World): Holdings {
     if (event.type === 'storeLost' || event.type === 'evicted' || event.type === 'died') {
       for (const holding of all.values()) holding.isKnown = false;
     }
+    if (event.type === 'log' && event.line.message === 'a delta is sent') {
+      of(String(event.line.data.cluster)).isAboutToLeave = true;
+    }
     if (!('cluster' in event) || event.type === 'offered' || event.type === 'wrote') return;
     const holding = of(event.cluster.name);
+    holding.isAboutToLeave = false;
     if (event.type === 'departed') {
       for (const { key } of event.delta.upserts) holding.sent.add(key);
       for (const key of event.delta.removals) holding.going.add(key);
@@ -89,6 +97,7 @@ export function followHoldings(world: World): Holdings {
   return {
     held: (cluster) => of(cluster).held,
     isUnderWay: (cluster) => of(cluster).isUnderWay,
+    isAboutToLeave: (cluster) => of(cluster).isAboutToLeave,
     most: (cluster) => Math.max(countMost(of(cluster)), ...recent(of(cluster)).map(({ most }) => most)),
     least: (cluster) => {
       const holding = of(cluster);

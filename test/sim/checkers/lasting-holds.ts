@@ -21,7 +21,7 @@ export const lastingHolds: MakeChecker = (world, fail) => {
   const leave = followLeave(world);
   const holdings = followHoldings(world);
   const unwritten = followUnwritten(world);
-  const seen = followSeen(world);
+  const seen = followSeen(world, holdings);
   const frozen: Frozen = new Map();
   let isForgetful = false;
 
@@ -103,14 +103,16 @@ interface Step {
   readonly after: Vector;
   /** Clusters whose agents had told it by then what they hold. */
   readonly known: ReadonlySet<string>;
+  /** Clusters for which it had decided on a delta before that, which had not left: what that removes is not judged anew. */
+  readonly decided: ReadonlySet<string>;
 }
 
 /** What the one server has seen of its sources since it began, and of its agents. */
-function followSeen(world: World) {
+function followSeen(world: World, holdings: Holdings) {
   const revisions = new Map<string, string>();
   const known = new Set<string>();
   const stopped = new Set<string>();
-  let pending: { readonly at: number; readonly before: Vector | undefined } | undefined;
+  let pending: (Pick<Step, 'before' | 'decided'> & { readonly at: number }) | undefined;
   const latest = (): Vector =>
     world.repositories.map(({ source, treeAt }) => {
       const revision = revisions.get(source);
@@ -126,11 +128,13 @@ function followSeen(world: World) {
     if (event.type === 'connected') known.add(event.cluster.name);
     if (event.type !== 'observed') return;
     const before = latest();
-    pending ??= { at: world.time.elapsed(), before: isCertain(before) ? before : undefined };
+    const begun = pending ?? { at: world.time.elapsed(), before: isCertain(before) ? before : undefined, decided: [] };
+    const names = world.agents.map(({ cluster }) => cluster.name);
+    pending = { ...begun, decided: new Set([...begun.decided, ...names.filter(holdings.isAboutToLeave)]) };
     revisions.set(event.said.source, event.said.revision);
     // A suspended source gives nothing; what it has seen comes in without a word when it is resumed.
     if (stopped.size > 0) pending = undefined;
-    for (const { name } of world.agents.map(({ cluster }) => cluster)) {
+    for (const name of names) {
       if (!wantedBy(latest()).clusters.has(name)) known.delete(name);
     }
   });
@@ -139,22 +143,23 @@ function followSeen(world: World) {
     /** What came in at one moment, once that is over: it is judged together. */
     step: (): Step | undefined => {
       if (pending === undefined || world.time.elapsed() <= pending.at) return undefined;
-      const { before } = pending;
+      const { before, decided } = pending;
       pending = undefined;
       const after = latest();
-      return isCertain(after) ? { before, after, known } : undefined;
+      return isCertain(after) ? { before, after, known, decided } : undefined;
     },
   };
 }
 
 /** What must be held of that step, by cluster. */
 function heldBy(
-  { before, after, known }: Step,
+  { before, after, known, decided }: Step,
   { holdings, leave, world }: { readonly holdings: Holdings; readonly leave: Leave; readonly world: World },
 ): ReadonlyMap<string, readonly string[]> {
   const limits = before === undefined ? limitsAt(after) : tightest(limitsAt(before), limitsAt(after));
   const wanted = wantedBy(after).clusters;
-  const clusters = [...wanted].filter(([name]) => known.has(name) && !holdings.isUnderWay(name));
+  const isJudged = (name: string): boolean => known.has(name) && !holdings.isUnderWay(name) && !decided.has(name);
+  const clusters = [...wanted].filter(([name]) => isJudged(name));
   const proposed = clusters.map(([cluster, here]) => {
     const isLetGo = (key: ObjectKey): boolean => leave.isGiven(cluster, displayKey(key), world.time.elapsed());
     const keys = [...holdings.held(cluster)].filter((key) => !here.has(key) && !isLetGo(key));

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import type { Source } from '../../../src/ports/source.ts';
+import type { Doc, FileModel } from '../desired.ts';
+import { createWorld, type SimEvent } from '../world.ts';
+import { lastingHolds } from './lasting-holds.ts';
+
+/** One server, one repository. */
+const SEED = 9;
+const NAMES = ['a', 'b', 'c', 'd'];
+
+const file = (doc: Doc): FileModel => ({ docs: [doc], broken: undefined });
+const objectFile = (name: string): FileModel =>
+  file({ type: 'object', object: { kind: 'ConfigMap', namespace: 'web', name, data: '' } });
+const pathOf = (name: string): string => `apps/${name}.yaml`;
+
+const BASE: ReadonlyMap<string, FileModel> = new Map([
+  ['clusters/east.yaml', file({ type: 'cluster', name: 'east', env: 'test' })],
+  ['apps.yaml', file({ type: 'placement', name: 'apps', folder: 'apps', names: ['east'], env: undefined })],
+  [
+    'policy.yaml',
+    file({
+      type: 'policy',
+      maxRemovalsPerCluster: 2,
+      maxRemovalsPerFleet: 50,
+      windowSeconds: 600,
+      percent: undefined,
+    }),
+  ],
+  ...NAMES.map((name) => [pathOf(name), objectFile(name)] as const),
+]);
+
+test('a removal that waits for its count to be on record is not held by what a later commit removes', async () => {
+  const sources: Source[] = [];
+  const source = (_world: unknown, own: Source): Source => {
+    sources.push(own);
+    return own;
+  };
+  const world = createWorld(SEED, { tampering: { source } });
+  const [repository] = world.repositories;
+  if (repository === undefined) throw new Error('the world has no repository');
+  const found: string[] = [];
+  const { stepped } = lastingHolds(world, (message) => found.push(message));
+  const events: SimEvent[] = [];
+  world.listen((event) => events.push(event));
+  const remove = async (...names: readonly string[]): Promise<void> => {
+    repository.commit(new Map(names.map((name) => [pathOf(name), null])));
+    for (const { look } of sources) void look?.();
+    await world.time.advance(300, stepped);
+  };
+
+  repository.commit(BASE);
+  for (const { start } of [...world.servers, ...world.agents]) start();
+  await world.time.advance(30_000, stepped);
+  events.length = 0;
+  world.memory.down();
+  await remove('a');
+  await remove('b', 'c');
+  await world.time.advance(5_000, stepped);
+
+  const order = events.map(({ type }) => type).filter((type) => type === 'observed' || type === 'departed');
+  expect(order.slice(0, 3)).toEqual(['observed', 'observed', 'departed']);
+  const removed = events.flatMap((event) => (event.type === 'taken' ? event.delta.removals : []));
+  expect(removed).toEqual(['/ConfigMap/web/a']);
+  const held = world.servers.flatMap(({ life }) => life()?.server?.api.removals() ?? []);
+  expect(held.flatMap(({ removals }) => removals.map(({ object }) => object))).toEqual([
+    'ConfigMap/web/b',
+    'ConfigMap/web/c',
+  ]);
+  expect(found).toEqual([]);
+});
