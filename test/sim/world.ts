@@ -1,8 +1,8 @@
 import type { AgentHolding } from '../../src/model/agent.ts';
 import { parseFleetName } from '../../src/model/ids.ts';
-import type { ObjectMeta, SequencedDelta } from '../../src/model/output.ts';
+import { comparePositions, type ObjectMeta, type SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
-import type { ClusterApi } from '../../src/ports/cluster-api.ts';
+import type { ClusterApi, InventoryState } from '../../src/ports/cluster-api.ts';
 import type { RevisionObservation, Source } from '../../src/ports/source.ts';
 import type { RelayClient } from '../../src/relay/session.ts';
 import type { StatusSink } from '../../src/runtime/status/status-publisher.ts';
@@ -43,7 +43,7 @@ export type SimEvent =
     }
   /** A delta has reached an agent. */
   | { readonly type: 'offered'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
-  /** The agent has taken it. */
+  /** The agent has taken it: it has said so, or has ended before it could, and the delta is in the cluster's inventory. */
   | { readonly type: 'taken'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
   /** The agent has refused it, and holds what it held. */
   | { readonly type: 'refused'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
@@ -172,16 +172,20 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       world.tell({ type: 'log', line });
     },
   };
+  const offers: Offers = new Map();
   const agents = CLUSTERS.slice(0, 2 + shape.int(CLUSTERS.length - 1)).map((name) => {
-    const cluster = createSimCluster(name, dice.fork(`cluster/${name}`), (cluster, write) => {
-      world.note(`${cluster.name} ${write.type} ${write.key}`);
-      world.tell({ type: 'wrote', cluster, write });
+    const cluster = createSimCluster(name, dice.fork(`cluster/${name}`), {
+      wrote: (cluster, write) => {
+        world.note(`${cluster.name} ${write.type} ${write.key}`);
+        world.tell({ type: 'wrote', cluster, write });
+      },
+      agentEnded: (cluster, state) => tellIfTaken(world, offers, cluster, state),
     });
     return createSimAgent(cluster, createSimDisk(), {
       ...parts,
       dice: dice.fork(`agent/${name}`),
       wrapCluster: (of, api) => tampering.cluster?.(world, of, api) ?? api,
-      wrapClient: (of, client) => heardClient(world, of, tampering.client?.(world, of, client) ?? client),
+      wrapClient: (of, client) => heardClient(world, offers, of, tampering.client?.(world, of, client) ?? client),
     });
   });
   const servers = SERVERS.slice(0, setting.servers).map((name) =>
@@ -230,7 +234,19 @@ function heardSource(world: World, server: string, life: number, source: Source)
   };
 }
 
-function heardClient(world: World, cluster: SimCluster, client: RelayClient): RelayClient {
+/** By cluster: the delta that was offered to its agent last. */
+type Offers = Map<SimCluster, { readonly delta: SequencedDelta; isTaken: boolean }>;
+
+function tellIfTaken(world: World, offers: Offers, cluster: SimCluster, state: InventoryState): void {
+  const offer = offers.get(cluster);
+  if (offer === undefined || offer.isTaken || offer.delta.to !== state.digest) return;
+  if (comparePositions(offer.delta.position, state.position) !== 0) return;
+  offer.isTaken = true;
+  world.note(`${cluster.name} has taken a delta, and its agent has ended before it could answer`);
+  world.tell({ type: 'taken', cluster, delta: offer.delta });
+}
+
+function heardClient(world: World, offers: Offers, cluster: SimCluster, client: RelayClient): RelayClient {
   return {
     ...client,
     start: (listener) =>
@@ -239,7 +255,12 @@ function heardClient(world: World, cluster: SimCluster, client: RelayClient): Re
         delta: async (delta, fleet) => {
           world.note(`${cluster.name} is offered ${describeDelta(delta)}`);
           world.tell({ type: 'offered', cluster, delta });
+          const offer = { delta, isTaken: false };
+          offers.set(cluster, offer);
           const answer = await listener.delta(delta, fleet);
+          // An agent that ends in this moment may answer all the same, and then it was told already.
+          if (offer.isTaken) return answer;
+          offer.isTaken = answer.accepted;
           if (answer.accepted) world.tell({ type: 'taken', cluster, delta });
           else {
             world.note(`${cluster.name} refuses a delta: ${answer.reason} ${answer.message}`);

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
-import type { ClusterApi, ObservedObject } from '../../../src/ports/cluster-api.ts';
+import type { ClusterApi, InventoryState, ObservedObject } from '../../../src/ports/cluster-api.ts';
 import { createMemoryCluster, type MemoryCluster } from '../../support/agent-cluster.ts';
 import type { Dice } from '../core/dice.ts';
 import type { SimProcess } from '../core/process.ts';
@@ -32,6 +32,13 @@ export type ClusterWrite =
   /** `asked`: when the agent asked for it, in milliseconds of the world. */
   | { readonly type: 'removed'; readonly key: ObjectKey; readonly before: ObservedObject; readonly asked: number };
 
+/** Is called with what happens in a cluster. */
+export interface ClusterListener {
+  wrote(cluster: SimCluster, write: ClusterWrite): void;
+  /** An agent's process has ended; `state` is what it wrote to the inventory last. Called again if a later write of it arrives. */
+  agentEnded(cluster: SimCluster, state: InventoryState): void;
+}
+
 /** A workload cluster: what is in it, and what people have made there. */
 export interface SimCluster {
   readonly name: string;
@@ -50,11 +57,7 @@ export interface SimCluster {
   open(process: SimProcess): ClusterApi;
 }
 
-export function createSimCluster(
-  name: string,
-  dice: Dice,
-  seen: (cluster: SimCluster, write: ClusterWrite) => void,
-): SimCluster {
+export function createSimCluster(name: string, dice: Dice, listener: ClusterListener): SimCluster {
   const memory = createMemoryCluster(`id-${name}`);
   if (dice.chance(0.5)) memory.view();
   memory.identify = dice.chance(0.5);
@@ -65,22 +68,22 @@ export function createSimCluster(
     foreign: new Map(),
     letGo: new Set(),
     writes: 0,
-    open: (process) => openCluster(cluster, process, dice, (write) => seen(cluster, write)),
+    open: (process) => openCluster(cluster, process, dice, listener),
   };
   return cluster;
 }
 
 const FAILED = { type: 'failed', retryable: true, reason: 'Refused', message: 'the weather is bad' } as const;
 
-function openCluster(
-  cluster: SimCluster,
-  process: SimProcess,
-  dice: Dice,
-  seen: (write: ClusterWrite) => void,
-): ClusterApi {
+function openCluster(cluster: SimCluster, process: SimProcess, dice: Dice, listener: ClusterListener): ClusterApi {
   const { memory, weather } = cluster;
   const api = memory.open();
   const delay = (): number => dice.int(weather.latencyMs + 1);
+  let saved: InventoryState | undefined;
+  const tellIfEnded = (): void => {
+    if (saved !== undefined && process.state() === 'dead') listener.agentEnded(cluster, saved);
+  };
+  process.atDeath(tellIfEnded);
   return {
     ...api,
     identity: () => process.call(0, () => api.identity()),
@@ -103,7 +106,7 @@ function openCluster(
         if (memory.objects.get(request.key) !== before) {
           cluster.writes += 1;
           cluster.letGo.delete(request.key);
-          seen({ type: 'applied', key: request.key, before });
+          listener.wrote(cluster, { type: 'applied', key: request.key, before });
         }
         return outcome;
       }),
@@ -115,7 +118,7 @@ function openCluster(
         const outcome = await api.remove(request);
         if (before !== undefined && !memory.objects.has(request.key)) {
           cluster.writes += 1;
-          seen({ type: 'removed', key: request.key, before, asked });
+          listener.wrote(cluster, { type: 'removed', key: request.key, before, asked });
         }
         if (outcome.type === 'notOwned' && before?.stamp !== undefined) cluster.letGo.add(request.key);
         return outcome;
@@ -123,9 +126,11 @@ function openCluster(
     },
     loadInventory: () => process.call(delay(), () => api.loadInventory()),
     saveInventory: (change) =>
-      process.write(delay(), () => {
+      process.write(delay(), async () => {
         if (weather.full) throw new Error('the cluster takes no inventory');
-        return api.saveInventory(change);
+        await api.saveInventory(change);
+        saved = change.state;
+        tellIfEnded();
       }),
     close: () => process.call(0, () => api.close()),
   };
