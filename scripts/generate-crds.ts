@@ -2,8 +2,9 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { printYaml } from '../src/manifest/print-yaml.ts';
+import { type CustomKind, customKinds, engineKinds } from '../src/model/engine-kinds.ts';
 import { isJsonObject, type JsonObject } from '../src/model/json.ts';
-import { type CustomKind, customKinds, type Rule } from './crds/kinds.ts';
+import { customForms, type Rule } from './crds/kinds.ts';
 import { structuralSchema } from './crds/structural.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -22,9 +23,10 @@ export async function generateCrds(options: {
   const drifted: string[] = [];
   await mkdir(join(root, FOLDER), { recursive: true });
   for (const kind of customKinds) {
-    const schema: unknown = JSON.parse(await readFile(join(root, 'schemas', kind.schema), 'utf8'));
+    const file = engineKinds[kind].schema;
+    const schema: unknown = JSON.parse(await readFile(join(root, 'schemas', file), 'utf8'));
     const path = `${FOLDER}/${fileOf(kind)}`;
-    const text = `# Generated from schemas/${kind.schema} by scripts/generate-crds.ts. Do not edit; run "npm run generate".\n${printYaml(crdOf(kind, schema as JsonObject))}`;
+    const text = `# Generated from schemas/${file} by scripts/generate-crds.ts. Do not edit; run "npm run generate".\n${printYaml(crdOf(kind, schema as JsonObject))}`;
     if (text === (await readFile(join(root, path), 'utf8').catch(() => undefined))) continue;
     drifted.push(path);
     if (!options.check) await writeFile(join(root, path), text);
@@ -34,34 +36,36 @@ export async function generateCrds(options: {
   return [...drifted, ...files.filter((name) => !known.has(name)).map((name) => `${FOLDER}/${name}`)];
 }
 
-function fileOf({ group, plural }: CustomKind): string {
+function fileOf(kind: CustomKind): string {
+  const { group, plural } = engineKinds[kind];
   return `${group}_${plural}.yaml`;
 }
 
 function crdOf(kind: CustomKind, schema: JsonObject): JsonObject {
-  const { group, version, plural, shortNames } = kind;
+  const { group, versions, plural, scope, kind: name } = engineKinds[kind];
+  const { shortNames, columns } = customForms[kind];
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.${group}`, labels: { 'app.kubernetes.io/part-of': 'fleetrelay' } },
     spec: {
       group,
-      scope: 'Namespaced',
+      scope,
       names: {
-        kind: kind.kind,
-        listKind: `${kind.kind}List`,
+        kind: name,
+        listKind: `${name}List`,
         plural,
-        singular: kind.kind.toLowerCase(),
+        singular: name.toLowerCase(),
         ...(shortNames.length === 0 ? {} : { shortNames }),
         categories: ['fleetrelay'],
       },
       versions: [
         {
-          name: version,
+          name: versions[0],
           served: true,
           storage: true,
           subresources: { status: {} },
-          additionalPrinterColumns: kind.columns.map((column) => ({ ...column })),
+          additionalPrinterColumns: columns.map((column) => ({ ...column })),
           schema: { openAPIV3Schema: objectSchema(kind, schema) },
         },
       ],
@@ -71,10 +75,12 @@ function crdOf(kind: CustomKind, schema: JsonObject): JsonObject {
 
 /** The schema of the whole object: what every object has is the API server's to check. */
 function objectSchema(kind: CustomKind, root: JsonObject): JsonObject {
+  const { isForeign, schema } = engineKinds[kind];
+  const { definition, sets, rules } = customForms[kind];
   const definitions = isJsonObject(root.$defs) ? root.$defs : {};
-  const form = kind.definition === undefined ? root : definitions[kind.definition];
-  if (!isJsonObject(form)) throw new Error(`${kind.schema} has no definition ${kind.definition}`);
-  const { description, required, properties } = structuralSchema(root, form, { keepsUnknownFields: kind.foreign });
+  const form = definition === undefined ? root : definitions[definition];
+  if (!isJsonObject(form)) throw new Error(`${schema} has no definition ${definition}`);
+  const { description, required, properties } = structuralSchema(root, form, { keepsUnknownFields: isForeign });
   const fields = isJsonObject(properties) ? properties : {};
   const structural: JsonObject = {
     type: 'object',
@@ -87,8 +93,8 @@ function objectSchema(kind: CustomKind, root: JsonObject): JsonObject {
   const { required: needed, ...rest } = structural;
   const whole = Array.isArray(needed) && needed.length === 0 ? rest : structural;
   const set = { 'x-kubernetes-list-type': 'set' };
-  const withSets = kind.sets.reduce((so, at) => changedAt(so, at, (list) => ({ ...list, ...set })), whole);
-  return kind.rules.reduce((so, rule) => changedAt(so, rule.at, (place) => withRule(place, rule)), withSets);
+  const withSets = sets.reduce((so, at) => changedAt(so, at, (list) => ({ ...list, ...set })), whole);
+  return rules.reduce((so, rule) => changedAt(so, rule.at, (place) => withRule(place, rule)), withSets);
 }
 
 function withRule(schema: JsonObject, { rule, message, fieldPath }: Rule): JsonObject {

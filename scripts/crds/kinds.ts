@@ -1,3 +1,5 @@
+import type { CustomKind } from '../../src/model/engine-kinds.ts';
+
 /** A column of `kubectl get`. */
 interface Column {
   readonly name: string;
@@ -15,19 +17,11 @@ export interface Rule {
   readonly fieldPath?: string;
 }
 
-/** What a CustomResourceDefinition says beyond its schema. */
-export interface CustomKind {
-  /** File in `schemas/`. */
-  readonly schema: string;
-  /** Where in that file the form of the custom resource stands; the whole file if left out. */
+/** What a CustomResourceDefinition says beyond its schema and the row of its kind. */
+export interface CustomForm {
+  /** Where in the schema's file the form of the custom resource stands; the whole file if left out. */
   readonly definition?: string;
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-  readonly plural: string;
   readonly shortNames: readonly string[];
-  /** Of another project, whose later versions have fields that we do not know: nothing of them is dropped. */
-  readonly foreign: boolean;
   readonly columns: readonly Column[];
   /** Lists of texts in which none stands twice, and of which several managers may each own some. */
   readonly sets: readonly (readonly string[])[];
@@ -79,14 +73,8 @@ const chosenClusters = (field: string): readonly Rule[] => [
   ...selectorRules(['spec', field, 'selector']),
 ];
 
-const kubernetesCluster: CustomKind = {
-  schema: 'kubernetes-cluster.json',
-  group: 'admin.gloo.solo.io',
-  version: 'v2',
-  kind: 'KubernetesCluster',
-  plural: 'kubernetesclusters',
+const kubernetesCluster: CustomForm = {
   shortNames: ['kcl'],
-  foreign: false,
   columns: [
     condition('Connected', 'Connected'),
     condition('Warm', 'ClusterWarm'),
@@ -106,14 +94,8 @@ const kubernetesCluster: CustomKind = {
   ],
 };
 
-const placement: CustomKind = {
-  schema: 'placement.json',
-  group: 'fleetrelay.dev',
-  version: 'v1alpha1',
-  kind: 'Placement',
-  plural: 'placements',
+const placement: CustomForm = {
   shortNames: ['plc'],
-  foreign: false,
   columns: [
     { name: 'Paths', type: 'string', jsonPath: '.spec.paths' },
     { name: 'Clusters', type: 'integer', jsonPath: '.status.selectedClusters' },
@@ -137,14 +119,8 @@ const placement: CustomKind = {
   ],
 };
 
-const serviceMirror: CustomKind = {
-  schema: 'service-mirror.json',
-  group: 'fleetrelay.dev',
-  version: 'v1alpha1',
-  kind: 'ServiceMirror',
-  plural: 'servicemirrors',
+const serviceMirror: CustomForm = {
   shortNames: ['smir'],
-  foreign: false,
   columns: [
     { name: 'Services', type: 'integer', jsonPath: '.status.mirroredServices' },
     { name: 'Clusters', type: 'integer', jsonPath: '.status.selectedClusters' },
@@ -161,14 +137,8 @@ const serviceMirror: CustomKind = {
   rules: [...chosenClusters('from'), ...chosenClusters('to'), ...selectorRules(['spec', 'serviceSelector'])],
 };
 
-const fleetPolicy: CustomKind = {
-  schema: 'fleet-policy.json',
-  group: 'fleetrelay.dev',
-  version: 'v1alpha1',
-  kind: 'FleetPolicy',
-  plural: 'fleetpolicies',
+const fleetPolicy: CustomForm = {
   shortNames: ['fpol'],
-  foreign: false,
   columns: [
     { name: 'Safe Mode', type: 'string', jsonPath: '.spec.safeMode.mode' },
     { name: 'Max Removals', type: 'integer', jsonPath: '.spec.guards.maxRemovalsPerCluster' },
@@ -178,15 +148,9 @@ const fleetPolicy: CustomKind = {
   rules: [],
 };
 
-const dataplane: CustomKind = {
-  schema: 'dataplane.json',
+const dataplane: CustomForm = {
   definition: 'kubernetes',
-  group: 'kuma.io',
-  version: 'v1alpha1',
-  kind: 'Dataplane',
-  plural: 'dataplanes',
   shortNames: ['dp'],
-  foreign: true,
   columns: [
     { name: 'Mesh', type: 'string', jsonPath: '.mesh' },
     { name: 'Address', type: 'string', jsonPath: '.spec.networking.address' },
@@ -210,14 +174,8 @@ const dataplane: CustomKind = {
   ],
 };
 
-const shoot: CustomKind = {
-  schema: 'shoot.json',
-  group: 'core.gardener.cloud',
-  version: 'v1beta1',
-  kind: 'Shoot',
-  plural: 'shoots',
+const shoot: CustomForm = {
   shortNames: [],
-  foreign: true,
   columns: [
     { name: 'Provider', type: 'string', jsonPath: '.spec.provider.type' },
     { name: 'Region', type: 'string', jsonPath: '.spec.region' },
@@ -232,15 +190,15 @@ const shoot: CustomKind = {
 };
 
 /**
- * The kinds that become CustomResourceDefinitions. All are namespaced: KubernetesCluster, Dataplane and Shoot because
- * they are so upstream, Placement, ServiceMirror and FleetPolicy so that one namespace can hold a fleet whole (its server needs a Role
- * and no ClusterRole, and several fleets fit into one cluster).
+ * The forms of the CustomResourceDefinitions. All are namespaced: KubernetesCluster, Dataplane and Shoot because they are so
+ * upstream, the others so that one namespace can hold a fleet whole (its server needs a Role and no ClusterRole, and several
+ * fleets fit into one cluster).
  */
-export const customKinds: readonly CustomKind[] = [
-  kubernetesCluster,
-  placement,
-  serviceMirror,
-  fleetPolicy,
-  dataplane,
-  shoot,
-];
+export const customForms: { readonly [Kind in CustomKind]: CustomForm } = {
+  KubernetesCluster: kubernetesCluster,
+  Placement: placement,
+  ServiceMirror: serviceMirror,
+  FleetPolicy: fleetPolicy,
+  Dataplane: dataplane,
+  Shoot: shoot,
+};

@@ -1,11 +1,10 @@
 import { leaseRights, type Permission } from '../../src/compose/manifests/agent-rights.ts';
+import { customKinds, engineGroups, engineKinds } from '../../src/model/engine-kinds.ts';
 
-const ENGINE_KINDS: readonly Pick<Permission, 'apiGroups' | 'resources'>[] = [
-  { apiGroups: ['admin.gloo.solo.io'], resources: ['kubernetesclusters'] },
-  { apiGroups: ['core.gardener.cloud'], resources: ['shoots'] },
-  { apiGroups: ['fleetrelay.dev'], resources: ['fleetpolicies', 'placements', 'servicemirrors'] },
-  { apiGroups: ['kuma.io'], resources: ['dataplanes'] },
-];
+const ENGINE_KINDS: readonly Pick<Permission, 'apiGroups' | 'resources'>[] = engineGroups.map((group) => {
+  const rows = customKinds.map((id) => engineKinds[id]).filter((row) => row.group === group);
+  return { apiGroups: [group], resources: rows.map(({ plural }) => plural).sort() };
+});
 
 /** What the management server may do in its own namespace where its replicas elect their leader by a Lease; nothing otherwise. */
 export const SERVER_LEASE: readonly Permission[] = leaseRights('fleetrelay-server');

@@ -1,9 +1,8 @@
-import type { GuardLimits, Placement, ServiceMirror } from '../model/desired.ts';
+import type { GuardLimits } from '../model/desired.ts';
 import type { LedgerEntry } from '../model/ledger.ts';
 import type { CommitReport, Contribution, Derived, Graph, Index } from './collections/types.ts';
-import { type ApprovalValue, deriveRemovalApprovals } from './fleet/approvals.ts';
 import { type ClusterValue, deriveClusters, indexClusters } from './fleet/clusters.ts';
-import type { Declared } from './fleet/declared.ts';
+import { type Declarations, deriveDeclarations } from './fleet/declared.ts';
 import { deriveGuardLimits, derivePolicy, type PolicyValue } from './fleet/policy.ts';
 import { deriveSafeMode, type SafeMode } from './fleet/safe-mode.ts';
 import {
@@ -35,15 +34,13 @@ export interface Engine {
   readonly inputs: EngineInputs;
   readonly documents: Derived<DocumentValue>;
   readonly sourceProofs: Derived<SourceProof>;
+  readonly declarations: Declarations;
   readonly clusters: Derived<ClusterValue>;
   readonly policy: Derived<PolicyValue>;
-  readonly removalApprovals: Derived<readonly Contribution<ApprovalValue>[]>;
   readonly limits: Derived<GuardLimits>;
-  readonly placementDeclarations: Derived<Declared<Placement>>;
   readonly placements: Derived<PlacementValue>;
   readonly placementsByFolder: Index<PlacementValue>;
   readonly assignments: Derived<Assignment>;
-  readonly mirrorDeclarations: Derived<Declared<ServiceMirror>>;
   readonly mirrors: Derived<MirrorValue>;
   readonly exports: Derived<ServiceExport>;
   readonly candidates: Derived<readonly Contribution<Candidate>[]>;
@@ -88,20 +85,18 @@ export function createEngine(graph: Graph): Engine {
   const inputs = declareInputs(graph);
   const desired = wireDesired(graph, inputs);
   const held = wireOutputs(graph, inputs, desired);
-  const { declared: placementDeclarations, mirroring, ...wanted } = desired;
+  const { mirroring, ...wanted } = desired;
 
   // How far it got.
   const progress = deriveProgress(graph, held.outputs, inputs.results, inputs.agents, inputs.ledger);
 
   const collections = {
     documents: wanted.documents,
+    declarations: wanted.declarations,
     clusters: wanted.clusters,
     policy: wanted.policy,
-    removalApprovals: wanted.removalApprovals,
-    placementDeclarations,
     placements: wanted.placements,
     assignments: wanted.assignments,
-    mirrorDeclarations: mirroring.declared,
     mirrors: mirroring.mirrors,
     exports: mirroring.exports,
     candidates: wanted.candidates,
@@ -130,43 +125,42 @@ export function createEngine(graph: Graph): Engine {
 
 /** From files and live state to what each cluster is wanted to hold. */
 function wireDesired(graph: Graph, inputs: EngineInputs) {
-  const { files, sources, agents, ledger, live } = inputs;
+  const { files, sources, agents, ledger, live, lastKnownGood } = inputs;
 
   // What the sources declare.
   const documents = deriveDocuments(graph, files);
   const fileProofs = deriveFileProofs(graph, sources, files);
-  const declarations = { documents, sources, fileProofs, doubts: indexDoubts(graph, fileProofs) };
-  const clusters = deriveClusters(graph, declarations, inputs.lastReadClusters);
-  const policy = derivePolicy(graph, declarations, inputs.lastReadPolicy);
-
-  const removalApprovals = deriveRemovalApprovals(graph, documents);
+  const doubts = indexDoubts(graph, fileProofs);
+  const declarations = deriveDeclarations(graph, { documents, sources, fileProofs, doubts, lastKnownGood });
+  const clusters = deriveClusters(graph, declarations);
+  const policy = derivePolicy(graph, declarations);
 
   // Who gets what.
   const clustersByPosting = indexClusters(graph, clusters);
-  const { placements, declared } = derivePlacements(graph, declarations, inputs.lastReadPlacements, clustersByPosting);
+  const placements = derivePlacements(graph, declarations, clustersByPosting);
   const placementsByFolder = indexPlacements(graph, placements);
   const assignments = deriveAssignments(graph, documents, placementsByFolder, clustersByPosting);
   const kindScopes = deriveKindScopes(graph, { documents, kinds: inputs.kinds, ledger });
 
   // What is known of one cluster in others: scoped by desired state alone.
   const liveServices = indexLiveServices(graph, live);
-  const mirroring = deriveMirrors(graph, declarations, inputs.lastReadMirrors, clustersByPosting, liveServices);
+  const mirroring = deriveMirrors(graph, declarations, clustersByPosting, liveServices);
 
   const wants = deriveWants(graph, assignments, mirroring.exports);
-  const candidates = deriveCandidates(graph, { ...declarations, wants, kindScopes, agents, live, liveServices });
-  const placing = { declared, placements, placementsByFolder, assignments };
-  return { documents, fileProofs, clusters, policy, removalApprovals, ...placing, mirroring, wants, candidates };
+  const candidates = deriveCandidates(graph, { documents, doubts, wants, kindScopes, agents, live, liveServices });
+  const placing = { placements, placementsByFolder, assignments };
+  return { documents, fileProofs, declarations, clusters, policy, ...placing, mirroring, wants, candidates };
 }
 
 /** From what is wanted and what is held to what is sent: removal needs proof and sight, and passes the guards. */
 function wireOutputs(graph: Graph, inputs: EngineInputs, desired: ReturnType<typeof wireDesired>) {
   const { fleet, ledger } = inputs;
-  const { documents, clusters, policy, declared, placements, assignments, mirroring, wants, candidates } = desired;
+  const { documents, declarations, clusters, policy, placements, assignments, mirroring, wants, candidates } = desired;
   const proofs = deriveSourceProofs(
     graph,
     desired.fileProofs,
     [documents, assignments, mirroring.feeds, mirroring.exports, wants, candidates].map(({ failures }) => failures),
-    [declared, placements, mirroring.declared, mirroring.mirrors].map(({ failures }) => failures),
+    [declarations, placements, mirroring.mirrors].map(({ failures }) => failures),
   );
   const safeMode = deriveSafeMode(graph, { ...inputs, policy, clusters });
   const doubts = indexDoubts(graph, proofs);
@@ -175,7 +169,7 @@ function wireOutputs(graph: Graph, inputs: EngineInputs, desired: ReturnType<typ
     ...inputs,
     ...{ candidates, clusters, proofs, doubts, documentsByFile, safeMode },
   });
-  const limits = deriveGuardLimits(graph, fleet, policy, inputs.lastReadPolicy);
+  const limits = deriveGuardLimits(graph, fleet, policy, inputs.lastKnownGood);
   const guards = deriveGuards(graph, { ...inputs, decisions, clusters, limits });
   const outputs = deriveOutputs(graph, { ...inputs, decisions, guards });
   const pending = derivePending(graph, outputs, ledger);

@@ -1,14 +1,6 @@
 import type { KindState, LiveObject, ObjectResult } from '../model/agent.ts';
 import type { DocumentContent } from '../model/desired.ts';
-import type {
-  ApprovalVerdict,
-  LastReadCluster,
-  LastReadMirror,
-  LastReadPlacement,
-  LastReadPolicy,
-  LedgerEntry,
-  Rivals,
-} from '../model/ledger.ts';
+import type { ApprovalVerdict, LastKnownGood, LedgerEntry, Rivals } from '../model/ledger.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
 import type { Graph, Input } from './collections/types.ts';
 import type { Hold } from './output/decision.ts';
@@ -92,14 +84,8 @@ export interface EngineInputs {
   readonly ledger: Input<LedgerEntry>;
   /** Ledger: by cluster and object key. */
   readonly rivals: Input<Rivals>;
-  /** Ledger: by cluster name, in the empty partition. */
-  readonly lastReadClusters: Input<LastReadCluster>;
-  /** Ledger: by Placement name, in the empty partition. */
-  readonly lastReadPlacements: Input<LastReadPlacement>;
-  /** Ledger: by ServiceMirror name, in the empty partition. */
-  readonly lastReadMirrors: Input<LastReadMirror>;
-  /** Ledger: one entry, key and partition empty. */
-  readonly lastReadPolicy: Input<LastReadPolicy>;
+  /** Ledger: declarations, by id of the kind and key. */
+  readonly lastKnownGood: Input<LastKnownGood>;
   /** Ledger: removals that were held at the last commit, by cluster and object key, and why. */
   readonly heldRemovals: Input<Hold>;
   /** Ledger: removals that a person has approved, by cluster and object key. */
@@ -127,10 +113,7 @@ export function declareInputs(graph: Graph): EngineInputs {
     results: graph.input<ObjectResult>('results'),
     ledger: graph.input<LedgerEntry>('ledger'),
     rivals: graph.input<Rivals>('rivals'),
-    lastReadClusters: graph.input<LastReadCluster>('lastReadClusters'),
-    lastReadPlacements: graph.input<LastReadPlacement>('lastReadPlacements'),
-    lastReadMirrors: graph.input<LastReadMirror>('lastReadMirrors'),
-    lastReadPolicy: graph.input<LastReadPolicy>('lastReadPolicy'),
+    lastKnownGood: graph.input<LastKnownGood>('lastKnownGood'),
     heldRemovals: graph.input<Hold>('heldRemovals'),
     approvals: graph.input<true>('approvals'),
     approvalVerdicts: graph.input<ApprovalVerdict>('approvalVerdicts'),

@@ -1,8 +1,9 @@
 import { type RelayConfig as ConfigDocument, type Source, validate } from '../../generated/relay-config.js';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import { customKinds } from '../model/engine-kinds.ts';
 import { parseFleetName, parseSourceName, type SourceName } from '../model/ids.ts';
 import { isJsonObject } from '../model/json.ts';
-import { customKindNames, type RelayConfig, type SourceConfig, type StatusTarget } from '../model/relay-config.ts';
+import type { RelayConfig, SourceConfig, StatusTarget } from '../model/relay-config.ts';
 import { check } from './kinds/reading.ts';
 import { defaultDecodeLimits } from './limits.ts';
 import { type FieldPath, type FieldProblem, fieldError } from './problem.ts';
@@ -88,7 +89,7 @@ function readSource(source: Source, at: FieldPath, problems: FieldProblem[]): So
   }
   const { git, kubernetes } = source;
   if (kubernetes !== undefined) {
-    const { kinds = customKindNames, ...rest } = kubernetes;
+    const { kinds = customKinds, ...rest } = kubernetes;
     return name.ok ? { type: 'kubernetes', name: name.value, ...rest, kinds: [...new Set(kinds)] } : undefined;
   }
   if (git === undefined) return undefined;

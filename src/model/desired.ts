@@ -1,5 +1,6 @@
 import type { IgnoredFields } from './agent-settings.ts';
 import type { Diagnostic } from './diagnostic.ts';
+import type { EngineKind } from './engine-kinds.ts';
 import type { ClusterName, Digest } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { LabelSelector } from './label-selector.ts';
@@ -75,9 +76,33 @@ export interface FleetPolicy {
     readonly namespaceSelector?: LabelSelector;
     readonly objectSelector?: LabelSelector;
   };
-  /** Absent in what an earlier version has stored: nothing is ignored. */
-  readonly drift?: { readonly ignoredFields: readonly IgnoredFields[] };
+  readonly drift: { readonly ignoredFields: readonly IgnoredFields[] };
 }
+
+/** What the documents of each engine kind say, decoded. */
+export interface DeclarationValues {
+  readonly KubernetesCluster: ClusterDeclaration;
+  readonly Placement: Placement;
+  readonly ServiceMirror: ServiceMirror;
+  readonly FleetPolicy: FleetPolicy;
+  readonly RemovalApproval: RemovalApproval;
+  readonly Dataplane: JsonObject;
+  readonly Shoot: JsonObject;
+}
+
+/** What one document of an engine kind declares. */
+export type Declaration<Kind extends EngineKind = EngineKind> = {
+  [Each in Kind]: {
+    readonly type: 'declaration';
+    readonly kind: Each;
+    /** Which declarations of the kind are of the same thing: see `declarationKey`. */
+    readonly key: string;
+    /** As written; empty if the document names none. */
+    readonly namespace: string;
+    readonly name: string;
+    readonly value: DeclarationValues[Each];
+  };
+}[Kind];
 
 /** What one document of a manifest says, decoded. Positions are no part of it. */
 export type DocumentContent =
@@ -89,13 +114,7 @@ export type DocumentContent =
       /** Of `value` as written. */
       readonly digest: Digest;
     }
-  | { readonly type: 'cluster'; readonly cluster: ClusterDeclaration }
-  | { readonly type: 'placement'; readonly placement: Placement }
-  | { readonly type: 'mirror'; readonly mirror: ServiceMirror }
-  | { readonly type: 'approval'; readonly approval: RemovalApproval }
-  | { readonly type: 'policy'; readonly name: string; readonly policy: FleetPolicy }
-  /** An engine kind whose meaning no part of the engine reads yet; it is validated and never shipped. */
-  | { readonly type: 'declaration'; readonly kind: 'Dataplane' | 'Shoot'; readonly value: JsonObject };
+  | Declaration;
 
 /** One document of one file. */
 export interface SourceDocument {

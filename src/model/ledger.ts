@@ -1,4 +1,5 @@
-import type { ClusterDeclaration, FleetPolicy, Placement, ServiceMirror } from './desired.ts';
+import type { DeclarationValues } from './desired.ts';
+import type { EngineKind } from './engine-kinds.ts';
 import type { ClusterId, ClusterName, Digest } from './ids.ts';
 import type { ObjectMeta, Origin, OutputPosition } from './output.ts';
 
@@ -41,16 +42,16 @@ export interface Registration {
   readonly kindsAsWritten?: boolean;
 }
 
-/** A declaration as it was last read, with where it came from: holds while it cannot be read. */
-export interface LastRead<Value> {
-  readonly value: Value;
-  readonly origin: Origin;
-}
-
-export type LastReadCluster = LastRead<ClusterDeclaration>;
-export type LastReadPolicy = LastRead<FleetPolicy>;
-export type LastReadPlacement = LastRead<Placement>;
-export type LastReadMirror = LastRead<ServiceMirror>;
+/** A declaration as it was when it could be read, and where it stood: it stays in force while it cannot be read. */
+export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
+  [Each in Kind]: {
+    readonly kind: Each;
+    readonly namespace: string;
+    readonly name: string;
+    readonly value: DeclarationValues[Each];
+    readonly origin: Origin;
+  };
+}[Kind];
 
 /**
  * What became of a `RemovalApproval` when it was first read; it is not looked at again as long as it says the same.

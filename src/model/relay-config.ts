@@ -1,4 +1,5 @@
 import type { FleetPolicy, GuardLimits } from './desired.ts';
+import type { CustomKind } from './engine-kinds.ts';
 import type { FleetName, SourceName } from './ids.ts';
 
 /** Where a secret is found; never the secret itself. */
@@ -42,19 +43,8 @@ export type SourceConfig =
       readonly context?: string;
       /** Absent: all. */
       readonly namespaces?: readonly string[];
-      readonly kinds: readonly CustomKindName[];
+      readonly kinds: readonly CustomKind[];
     };
-
-/** The kinds that custom resources can have. */
-export const customKindNames = [
-  'KubernetesCluster',
-  'Placement',
-  'ServiceMirror',
-  'FleetPolicy',
-  'Dataplane',
-  'Shoot',
-] as const;
-export type CustomKindName = (typeof customKindNames)[number];
 
 /** An address to listen on; port 0 lets the system choose. */
 export interface BindAddress {

@@ -82,7 +82,7 @@ describeOnClusters('what a push does to real clusters', (clusters, { capabilitie
     await holds('east', 'c', 'three');
   });
 
-  it('goes on with a broken Placement as it was last read, and removes nothing meanwhile', async () => {
+  it('goes on with a broken Placement as last known good, and removes nothing meanwhile', async () => {
     const broken = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: apps}\nspec: {}\n';
     await entered(
       fleet.push({

@@ -48,9 +48,9 @@ function changedDelta(change: (delta: SequencedDelta) => SequencedDelta): NonNul
 /** Policies are read as if they stated these limits. */
 function loosened(limits: Partial<GuardLimits>): NonNullable<Tampering['source']> {
   const asRead = (content: DocumentContent): DocumentContent => {
-    if (content.type !== 'policy') return content;
-    const { policy } = content;
-    return { ...content, policy: { ...policy, guards: { ...policy.guards, ...limits } } };
+    if (content.type !== 'declaration' || content.kind !== 'FleetPolicy') return content;
+    const { value } = content;
+    return { ...content, value: { ...value, guards: { ...value.guards, ...limits } } };
   };
   return listening((listener) => ({
     ...listener,

@@ -1,6 +1,7 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import type { ApiCatalog } from '../../adapters/kubernetes/api/types.ts';
 import { LEASES } from '../../adapters/kubernetes/lease.ts';
+import { customKinds, engineKinds, resourceKindOf } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { objectsOf } from '../../model/json-fields.ts';
 import { AGENT_LEASE } from '../agent/agent-lease.ts';
@@ -21,12 +22,7 @@ export async function agentFindings(kube: Kube, agent: InstalledAgent, now: numb
 
 /** The kinds of fleetrelay that this API server has; a workload cluster needs none of them. */
 export function crdFindings(catalog: ApiCatalog, where: string): readonly Finding[] {
-  const wanted = [
-    { group: 'admin.gloo.solo.io', version: 'v2', kind: 'KubernetesCluster' },
-    { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'Placement' },
-    { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'ServiceMirror' },
-    { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'FleetPolicy' },
-  ];
+  const wanted = customKinds.filter((id) => !engineKinds[id].isForeign).map(resourceKindOf);
   const at = { area: 'kubernetes', where } as const;
   const has = wanted.filter(({ group, kind }) => catalog.find(group, kind) !== undefined);
   if (has.length === 0) return [];

@@ -22,7 +22,10 @@ export async function repositoryFindings(folder: string, { cwd }: Pick<RunIo, 'c
       ...(hint === undefined ? {} : { fix: hint }),
     }),
   );
-  const clusters = documentsOf(checkout, ({ content }) => content.type === 'cluster');
+  const clusters = documentsOf(
+    checkout,
+    ({ content }) => content.type === 'declaration' && content.kind === 'KubernetesCluster',
+  );
   if (clusters.length === 0) {
     found.push({
       severity: 'warning',

@@ -115,8 +115,8 @@ export async function removeFromCheckout(
 
 /** Nothing is there to be taken out; of a name that was mistyped, what was meant. */
 function absentFrom(checkout: Checkout, name: ClusterName): Step {
-  const known = documentsOf(checkout, ({ content }) => content.type === 'cluster').flatMap(
-    ({ document: { content } }) => (content.type === 'cluster' ? [content.cluster.name] : []),
+  const known = documentsOf(checkout, (document) => clusterOf(document) !== undefined).map(
+    ({ document }) => clusterOf(document) ?? '',
   );
   const meant = suggestion(name, known);
   const message = meant === undefined ? 'no file declares it' : `no file declares it; did you mean ${meant}?`;
@@ -147,8 +147,13 @@ function declarationsOf(checkout: Checkout, name: ClusterName): ReturnType<typeo
   return documentsOf(checkout, (document) => declares(document, name));
 }
 
-function declares({ content }: SourceDocument, name: ClusterName): boolean {
-  return content.type === 'cluster' && content.cluster.name === name;
+function declares(document: SourceDocument, name: ClusterName): boolean {
+  return clusterOf(document) === name;
+}
+
+/** The cluster that the document declares. */
+function clusterOf({ content }: SourceDocument): ClusterName | undefined {
+  return content.type === 'declaration' && content.kind === 'KubernetesCluster' ? content.value.name : undefined;
 }
 
 function isMissing(error: unknown): boolean {

@@ -1,3 +1,4 @@
+import { engineGroups } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { AGENT_LEASE } from '../agent/agent-lease.ts';
 import { AGENT_CREDENTIALS } from '../agent/agent-secret.ts';
@@ -74,7 +75,7 @@ export const DISCOVERY: readonly Permission[] = [
     why: "Input snapshot: Cilium's network policies, where they are installed.",
   },
   {
-    apiGroups: ['admin.gloo.solo.io', 'kuma.io', 'core.gardener.cloud', 'fleetrelay.dev'],
+    apiGroups: engineGroups,
     resources: ['*'],
     verbs: READ,
     why: 'Input snapshot: the kinds that fleetrelay itself reads, where they are installed.',

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { decodeRelayConfig } from '../../manifest/relay-config.ts';
 import { displayDiagnostic } from '../../model/diagnostic.ts';
+import { customKinds } from '../../model/engine-kinds.ts';
 import { parseSourceName } from '../../model/ids.ts';
 import {
   type BindAddress,
   type CertificateSource,
   CLIENT_CERTIFICATE_SECONDS,
   type CredentialReferences,
-  customKindNames,
   type PersonConfig,
   type RelayConfig,
   type RelayTls,
@@ -160,7 +160,7 @@ function flaggedSources(
       ...(kubeconfig === undefined ? {} : { kubeconfig: resolve(cwd, kubeconfig) }),
       ...(context === undefined ? {} : { context }),
       ...(namespace === undefined ? {} : { namespaces: [namespace] }),
-      kinds: customKindNames,
+      kinds: customKinds,
     },
   ];
 }

@@ -9,7 +9,7 @@ import type { ResourceStatus } from '../../ports/resource-status.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
 import { createPlacementStatuses, type PlacementStatuses } from '../../runtime/status/placement-statuses.ts';
-import { renderResourceStatus, saidConditions } from '../../runtime/status/resource-status.ts';
+import { ownConditionsOf, renderResourceStatus } from '../../runtime/status/resource-status.ts';
 import {
   createResourceStatusSink,
   type ResourceStatusSink,
@@ -67,7 +67,7 @@ export function wireCustomResourceStatus(
     const sink = createResourceStatusSink({
       status,
       subjects,
-      saidTypes: saidConditions,
+      ownConditions: ownConditionsOf,
       clock,
       random,
       log: log.child({ source: source.name }),

@@ -1,23 +1,14 @@
 import { hostname } from 'node:os';
 import { connectKube } from '../../adapters/kubernetes/api/connect.ts';
 import { createCustomResources } from '../../adapters/kubernetes/resources/custom-resources.ts';
-import type { ResourceKind } from '../../adapters/kubernetes/resources/offered-kind.ts';
 import { createResourceStatus } from '../../adapters/kubernetes/resources/resource-status.ts';
 import { decodeFile } from '../../manifest/decode-file.ts';
-import type { CustomKindName, RelayConfig, SourceConfig } from '../../model/relay-config.ts';
+import { resourceKindOf } from '../../model/engine-kinds.ts';
+import type { RelayConfig, SourceConfig } from '../../model/relay-config.ts';
 import type { CustomResources } from '../../ports/custom-resources.ts';
 import type { ResourceStatus } from '../../ports/resource-status.ts';
 import { createKubernetesSource, type KubernetesSource } from '../../sources/kubernetes/kubernetes-source.ts';
 import type { ProcessDeps } from './sources.ts';
-
-const KINDS: Readonly<Record<CustomKindName, ResourceKind>> = {
-  KubernetesCluster: { group: 'admin.gloo.solo.io', version: 'v2', kind: 'KubernetesCluster' },
-  Placement: { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'Placement' },
-  ServiceMirror: { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'ServiceMirror' },
-  FleetPolicy: { group: 'fleetrelay.dev', version: 'v1alpha1', kind: 'FleetPolicy' },
-  Dataplane: { group: 'kuma.io', version: 'v1alpha1', kind: 'Dataplane' },
-  Shoot: { group: 'core.gardener.cloud', version: 'v1beta1', kind: 'Shoot' },
-};
 
 /** The custom resources of one cluster, as a source and as what status is written to. */
 export interface CustomResourceSource {
@@ -62,7 +53,7 @@ async function openOne(
   const log = deps.log.child({ source: name });
   const resources = createCustomResources(
     { ...deps, log, client },
-    { kinds: kinds.map((kind) => KINDS[kind]), ...(namespaces === undefined ? {} : { namespaces }) },
+    { kinds: kinds.map(resourceKindOf), ...(namespaces === undefined ? {} : { namespaces }) },
   );
   const where = namespaces === undefined ? 'all namespaces' : namespaces.join(', ');
   const source = createKubernetesSource(

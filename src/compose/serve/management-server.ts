@@ -14,7 +14,7 @@ import type { RelayServer } from '../../relay/session.ts';
 import { locatedDiagnostics } from '../../runtime/api/located-diagnostics.ts';
 import { createLocator, type Locator } from '../../runtime/api/locator.ts';
 import { createServerApi } from '../../runtime/api/server-api.ts';
-import { createDeclarationKeeper } from '../../runtime/ledger/declaration-keeper.ts';
+import { createDeclarationRecorder } from '../../runtime/ledger/declaration-recorder.ts';
 import { createHoldKeeper } from '../../runtime/ledger/hold-keeper.ts';
 import { createPresumption } from '../../runtime/ledger/presumption.ts';
 import { createRegistrationKeeper } from '../../runtime/ledger/registration-keeper.ts';
@@ -179,7 +179,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   loop.addBookkeeper(createApprovalFiles({ ...parts, journal: records, heldSets }));
   loop.addBookkeeper(createHoldKeeper(engine, records, approvals));
   // After what is held: looser guards are on record only when all is that was held under those of before.
-  loop.addBookkeeper(createDeclarationKeeper(engine, records));
+  loop.addBookkeeper(createDeclarationRecorder(engine, records));
   const presumption = createPresumption({ ...parts, knowsAll });
   loop.addBookkeeper(createRegistrationKeeper({ ...parts, presumption, approvals, knowsAll }));
   loop.addBookkeeper(() => presumption.extend());

@@ -1,4 +1,3 @@
-import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -174,8 +173,7 @@ function createJudgement(
   { engine, store, journal, fleet, approvals, windows, log }: Foundation,
   changed: (leads: boolean) => void,
 ): Judgement {
-  const { heldRemovals, approvalVerdicts, ledger } = engine.inputs;
-  const { lastReadPolicy, lastReadClusters, lastReadPlacements, lastReadMirrors } = engine.inputs;
+  const { heldRemovals, approvalVerdicts, lastKnownGood, ledger } = engine.inputs;
   /** At the word of an earlier leader, who may not have lived to see and count it: what it has counted, it has withdrawn. */
   const mayHaveLeft = (key: string, cluster: string): boolean => {
     const entry = ledger.get(cluster, key);
@@ -220,27 +218,14 @@ function createJudgement(
       for (const cluster of [...heldRemovals.partitions()]) heldRemovals.drop(cluster);
     },
     declarations: async () => {
-      const { policy, clusters, placements, mirrors } = await readDeclarations(store, log);
-      const policies = policy === undefined ? [] : [['', policy] as const];
+      const declared = await readDeclarations(store, log);
       return () => {
-        stageLastRead(fleet, lastReadPolicy, policies, () => recordKey.policy);
-        stageLastRead(fleet, lastReadClusters, clusters, recordKey.cluster);
-        stageLastRead(fleet, lastReadPlacements, placements, recordKey.placement);
-        stageLastRead(fleet, lastReadMirrors, mirrors, recordKey.mirror);
+        // What this replica had noted of the same is older, or is noted anew when that is found out.
+        for (const { kind, key, lastKnownGood: record } of declared) {
+          fleet.noted(recordKey.declared(kind, key), record);
+          lastKnownGood.set(kind, key, record);
+        }
       };
     },
   };
-}
-
-/** What this replica had noted of the same is older, or is noted anew when that is found out. */
-function stageLastRead<Value>(
-  fleet: RecordWriter,
-  input: Input<Value>,
-  records: Iterable<readonly [string, Value]>,
-  recordOf: (name: string) => string,
-): void {
-  for (const [name, lastRead] of records) {
-    fleet.noted(recordOf(name), lastRead);
-    input.set('', name, lastRead);
-  }
 }

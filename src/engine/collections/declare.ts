@@ -66,12 +66,13 @@ export function declareIndex<Value>(
 export function declareDerived<Source, Result, Value>(
   registry: Registry,
   kind: 'derived' | 'gathered',
-  { name, from, reads = [], scope, compute, equals, seesAll }: Derivation<Source, Result>,
+  { name, from, partition, reads = [], scope, compute, equals, seesAll }: Derivation<Source, Result>,
 ): Derived<Value> {
   return declareNode<Value>(registry, {
     kind,
     name,
     primaries: [storeOf(registry, from)],
+    partition,
     reads: [from, ...reads],
     seesAll: seesAll === true,
     scope: scope as NodeFunctions['scope'],
@@ -91,6 +92,7 @@ export function declareJoin<Left, Right, Result>(
     kind: 'joined',
     name,
     primaries: sides,
+    partition: undefined,
     reads: [left, right, ...reads],
     seesAll: seesAll === true,
     scope: scope as NodeFunctions['scope'],
@@ -104,6 +106,8 @@ interface Declaration extends Pick<NodeFunctions, 'scope' | 'compute'> {
   readonly kind: DerivedNode['kind'];
   readonly name: string;
   readonly primaries: readonly [Store] | readonly [Store, Store];
+  /** The only one whose entries are primaries; undefined: all. */
+  readonly partition: string | undefined;
   readonly reads: readonly object[];
   readonly seesAll: boolean;
   readonly equals: Store['equals'] | undefined;
@@ -115,7 +119,7 @@ function declareNode<Value>(registry: Registry, declaration: Declaration): Deriv
   const node = createNode(registry, declaration);
   registry.nodes.push(node);
   const [from, other] = primaries;
-  if (other === undefined) followPrimaries(node, from);
+  if (other === undefined) followPrimaries(node, from, declaration.partition);
   else followAddresses(node, from, other);
   const failures = publish<Failure, object>(registry, node.failures, {});
   return publish<Value, Pick<Derived<Value>, 'failures'>>(registry, node.store, { failures });

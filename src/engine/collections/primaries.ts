@@ -3,9 +3,11 @@ import { openComputation } from './computation.ts';
 import { absent, type Cell, type DerivedNode, type Store } from './state.ts';
 import { obtainCell } from './storage.ts';
 
-/** Lets a node compute once for every entry of a store, now and later. */
-export function followPrimaries(node: DerivedNode, from: Store): void {
-  follow(from, (cell) => openComputation(node, cell, undefined));
+/** Lets a node compute once for every entry of a store, or of one partition of it, now and later. */
+export function followPrimaries(node: DerivedNode, from: Store, partition: string | undefined): void {
+  follow(from, (cell) => {
+    if (partition === undefined || cell.partition.name === partition) openComputation(node, cell, undefined);
+  });
 }
 
 /**

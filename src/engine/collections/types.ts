@@ -88,6 +88,8 @@ export type Emit<Value> = (partition: string, key: string, value: Value) => void
 export interface Derivation<Source, Result> {
   readonly name: string;
   readonly from: Collection<Source>;
+  /** Computes only for the entries of this partition of `from`; for all if left out. Limits no reads. */
+  readonly partition?: string;
   /** Everything that `compute` and `scope` may read besides `from`; reading anything else throws. */
   readonly reads?: readonly (Collection<never> | Index<never> | Collection<unknown> | Index<unknown>)[];
   /**
@@ -108,7 +110,7 @@ export interface Derivation<Source, Result> {
 
 /** A joined derivation: visits every address that at least one of two collections has. */
 export interface JoinDerivation<Left, Right, Result>
-  extends Omit<Derivation<unknown, Result>, 'from' | 'compute' | 'scope'> {
+  extends Omit<Derivation<unknown, Result>, 'from' | 'partition' | 'compute' | 'scope'> {
   readonly left: Collection<Left>;
   readonly right: Collection<Right>;
   /** As of {@link Derivation}; joins with the scopes of both sides. */

@@ -1,24 +1,16 @@
-import type { ClusterDeclaration } from '../../model/desired.ts';
-import type { LastReadCluster } from '../../model/ledger.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
-import { type DeclarationInputs, type Declared, deriveDeclared } from './declared.ts';
+import { type Declarations, type Declared, declaredOf } from './declared.ts';
 
 /** A registered cluster. Partition empty, key its name. */
-export type ClusterValue = Declared<ClusterDeclaration>;
+export type ClusterValue = Declared<'KubernetesCluster'>;
 
-/** The registered clusters: as declared, or as last read while the declaration cannot be read. */
-export function deriveClusters(
-  graph: Graph,
-  inputs: DeclarationInputs,
-  lastReadClusters: Collection<LastReadCluster>,
-): Derived<ClusterValue> {
-  return deriveDeclared(
-    graph,
-    'clusters',
-    inputs,
-    (content) => (content.type === 'cluster' ? { name: content.cluster.name, value: content.cluster } : undefined),
-    lastReadClusters,
-  );
+/** The registered clusters: as declared, or as last known good while the declaration cannot be read. */
+export function deriveClusters(graph: Graph, declarations: Declarations): Derived<ClusterValue> {
+  return graph.derive<ClusterValue, ClusterValue>({
+    name: 'clusters',
+    ...declaredOf(declarations, 'KubernetesCluster'),
+    compute: ({ key, value }, _read, emit) => emit('', key, value),
+  });
 }
 
 /** Postings that selectors read: every cluster, by name, by label and by label key. */

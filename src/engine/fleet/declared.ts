@@ -1,82 +1,103 @@
-import type { DocumentContent } from '../../model/desired.ts';
-import type { LastRead } from '../../model/ledger.ts';
+import type { DeclarationValues } from '../../model/desired.ts';
+import type { EngineKind } from '../../model/engine-kinds.ts';
+import type { LastKnownGood } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
-import type { Collection, Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
+import type {
+  Collection,
+  Contribution,
+  Derivation,
+  Derived,
+  Entry,
+  Graph,
+  Index,
+  Reader,
+} from '../collections/types.ts';
 import type { SourceValue } from '../inputs.ts';
 import { type Claim, elect } from './elect.ts';
 import { type DocumentRef, type DocumentValue, originOf, proofOf, provesAbsence, type SourceProof } from './sources.ts';
 
-/** Something that exactly one document of the fleet declares, by name. */
-export interface Declared<Value> {
-  readonly value: Value;
-  readonly origin: Origin;
-  /** Of the document in its file; empty while the declaration holds as last read. */
-  readonly identity: string;
-  /** The declaration cannot be read just now and holds as last read. */
-  readonly asLastRead: boolean;
-  /** Other declarations of the same name, which do not count. */
-  readonly losers: readonly DocumentRef[];
+/** The declaration that is in force for one key of a kind. */
+export type Declared<Kind extends EngineKind = EngineKind> = {
+  [Each in Kind]: {
+    readonly kind: Each;
+    /** As written; empty if the document names none. */
+    readonly namespace: string;
+    readonly name: string;
+    readonly value: DeclarationValues[Each];
+    readonly origin: Origin;
+    /** Of the document in its file; empty while the declaration holds as last known good. */
+    readonly identity: string;
+    /** The declaration cannot be read now, and what it said last is in force. */
+    readonly isLastKnownGood: boolean;
+    /** Other declarations of the same key, which are not in force. */
+    readonly losers: readonly DocumentRef[];
+  };
+}[Kind];
+
+/** What is declared. Partition: the id of the kind. Key: `declarationKey`. */
+export interface Declarations extends Derived<Declared> {
+  get<Kind extends EngineKind>(kind: Kind, key: string): Declared<Kind> | undefined;
+  entries<Kind extends EngineKind>(kind: Kind): Iterable<Entry<Declared<Kind>>>;
 }
 
-/** What every rule about declarations looks at. */
+/** What the election of declarations reads. */
 export interface DeclarationInputs {
   readonly documents: Collection<DocumentValue>;
   readonly sources: Collection<SourceValue>;
   readonly fileProofs: Collection<SourceProof>;
   readonly doubts: Index<SourceProof>;
+  /** Same addresses as {@link Declarations}. */
+  readonly lastKnownGood: Collection<LastKnownGood>;
 }
+
+type DeclaredClaim = Claim<Pick<Declared, 'namespace' | 'name' | 'value'>>;
 
 /**
- * Collects the declarations of one kind by name (empty partition) and elects one each. An incumbent whose document cannot
- * be read holds as last read.
+ * Elects one declaration for each key of each kind. If the document of the declaration in force cannot be read, the
+ * declaration holds as last known good.
  */
-export function deriveDeclared<Value>(
-  graph: Graph,
-  name: string,
-  inputs: DeclarationInputs,
-  declares: (content: DocumentContent) => { readonly name: string; readonly value: Value } | undefined,
-  lastRead: Collection<LastRead<Value>>,
-): Derived<Declared<Value>> {
-  const claims = graph.gather<DocumentValue, Claim<Value>>({
-    name: `${name}Claims`,
+export function deriveDeclarations(graph: Graph, inputs: DeclarationInputs): Declarations {
+  const claims = graph.gather<DocumentValue, DeclaredClaim>({
+    name: 'declarationClaims',
     from: inputs.documents,
-    compute: ({ partition, key, value }, _read, emit) => {
-      const declared = declares(value.content);
-      if (declared === undefined) return;
-      const origin = originOf({ partition, key });
-      emit('', declared.name, { origin, identity: value.identity, value: declared.value });
+    compute: ({ partition, key, value: { identity, content } }, _read, emit) => {
+      if (content.type !== 'declaration') return;
+      const { kind, key: declared, namespace, name, value } = content;
+      emit(kind, declared, { origin: originOf({ partition, key }), identity, value: { namespace, name, value } });
     },
   });
-  type Claims = readonly Contribution<Claim<Value>>[];
-  const reads = [inputs.sources, inputs.fileProofs, inputs.doubts];
-  const choose = (all: Claims, before: LastRead<Value> | undefined, read: Reader): Declared<Value> | undefined =>
-    electDeclared(
-      all.map((claim) => claim.value),
-      before,
-      read,
-      inputs,
-    );
-  return graph.join<Claims, LastRead<Value>, Declared<Value>>({
-    name,
+  const declarations = graph.join<readonly Contribution<DeclaredClaim>[], LastKnownGood, Declared>({
+    name: 'declarations',
     left: claims,
-    right: lastRead,
-    reads,
-    compute: ({ key, left = [], right }, read, emit) => {
-      const declared = choose(left, right, read);
-      if (declared !== undefined) emit('', key, declared);
+    right: inputs.lastKnownGood,
+    reads: [inputs.sources, inputs.fileProofs, inputs.doubts],
+    compute: ({ partition: kind, key, left = [], right }, read, emit) => {
+      const candidates = left.map((claim) => claim.value);
+      const elected = electDeclared(candidates, right, read, inputs);
+      // The claims and the last known good of a partition are of its kind.
+      if (elected !== undefined) emit(kind, key, { kind, ...elected } as Declared);
     },
   });
+  return declarations as Declarations;
 }
 
-function electDeclared<Value>(
-  claims: readonly Claim<Value>[],
-  lastRead: LastRead<Value> | undefined,
+/** Makes a derivation compute once for each declaration of one kind. */
+export function declaredOf<Kind extends EngineKind>(
+  declarations: Declarations,
+  kind: Kind,
+): Pick<Derivation<Declared<Kind>, never>, 'from' | 'partition'> {
+  return { from: declarations as Collection<Declared> as Collection<Declared<Kind>>, partition: kind };
+}
+
+function electDeclared(
+  claims: readonly DeclaredClaim[],
+  lastKnownGood: LastKnownGood | undefined,
   read: Reader,
   { sources, fileProofs, doubts }: DeclarationInputs,
-): Declared<Value> | undefined {
+): Omit<Declared, 'kind'> | undefined {
   const election = elect(
     claims,
-    lastRead?.origin,
+    lastKnownGood?.origin,
     (source) => read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
     (origin) => provesAbsence(proofOf(read, fileProofs, doubts, origin.source)),
   );
@@ -85,23 +106,18 @@ function electDeclared<Value>(
       return undefined;
     case 'won': {
       const { winner, losers } = election;
-      const losing = losers.map(refOfClaim);
-      return {
-        value: winner.value,
-        origin: winner.origin,
-        identity: winner.identity,
-        asLastRead: false,
-        losers: losing,
-      };
+      const { origin, identity, value } = winner;
+      return { ...value, origin, identity, isLastKnownGood: false, losers: losers.map(refOfClaim) };
     }
     case 'held': {
-      if (lastRead === undefined) return undefined;
-      const losing = election.claims.map(refOfClaim);
-      return { value: lastRead.value, origin: lastRead.origin, identity: '', asLastRead: true, losers: losing };
+      if (lastKnownGood === undefined) return undefined;
+      const { namespace, name, value, origin } = lastKnownGood;
+      const losers = election.claims.map(refOfClaim);
+      return { namespace, name, value, origin, identity: '', isLastKnownGood: true, losers };
     }
   }
 }
 
-function refOfClaim({ origin, identity }: Claim<unknown>): DocumentRef {
+function refOfClaim({ origin, identity }: DeclaredClaim): DocumentRef {
   return { ...origin, identity };
 }

@@ -1,10 +1,10 @@
 import type { KindState } from '../../model/agent.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
+import { discoveredKinds } from '../../model/engine-kinds.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import { boundPolicy } from '../../model/policy-bounds.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import type { AgentValue, FleetSettings, SnapshotValue } from '../inputs.ts';
-import { MIRRORED_KINDS } from '../services/live-services.ts';
 import type { ClusterValue } from './clusters.ts';
 import type { PolicyValue } from './policy.ts';
 
@@ -69,7 +69,7 @@ export function deriveSafeMode(
         read.get(snapshots, '', cluster) !== undefined,
         value.value.skipWarming,
       );
-      const unknownKinds = Object.values(MIRRORED_KINDS)
+      const unknownKinds = discoveredKinds
         .flatMap((kind) => read.get(kinds, cluster, kind) ?? [])
         .filter(({ state }) => state !== 'complete');
       if (snapshot !== 'here' || unknownKinds.length > 0) emit('', cluster, { snapshot, unknownKinds });

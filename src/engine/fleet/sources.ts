@@ -76,19 +76,19 @@ export function deriveFileProofs(
 }
 
 /**
- * What each source proves, counting also documents whose computation failed: what they would have given is unknown. A
- * failed Placement may have been any source's.
+ * What each source proves, counting also documents whose computation failed: what they would have given is unknown.
+ * `failuresAnywhere`: of declarations and of what is computed from them, which may concern any source.
  */
 export function deriveSourceProofs(
   graph: Graph,
   fileProofs: Collection<SourceProof>,
   documentFailures: readonly Collection<unknown>[],
-  placementFailures: readonly Collection<unknown>[],
+  failuresAnywhere: readonly Collection<unknown>[],
 ): Derived<SourceProof> {
   const bySource = documentFailures.map((failures) =>
     graph.index(`${failures.name}BySource`, failures, ({ partition }) => [partition]),
   );
-  const anywhere = placementFailures.map((failures) => graph.index(`${failures.name}Anywhere`, failures, () => ['']));
+  const anywhere = failuresAnywhere.map((failures) => graph.index(`${failures.name}Anywhere`, failures, () => ['']));
   return graph.derive<SourceProof, SourceProof>({
     name: 'sourceProofs',
     from: fileProofs,

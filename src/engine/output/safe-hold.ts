@@ -68,7 +68,7 @@ function whyUnread(read: Reader, sight: Sight, { key, type, scope, entry }: Chan
       if (entry !== undefined && anyDoubt(read, sight.doubts)) return clusterInDoubt(cluster);
       continue;
     }
-    if (isRemoval && declared.asLastRead) return clusterInDoubt(cluster);
+    if (isRemoval && declared.isLastKnownGood) return clusterInDoubt(cluster);
     const [unknown] = read.get(sight.safeMode.unseen, '', cluster)?.unknownKinds ?? [];
     if (unknown !== undefined) return kindUnknown(cluster, unknown.kind, unknown.message);
     const isHere = read.get(sight.snapshots, '', cluster) !== undefined;

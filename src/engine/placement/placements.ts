@@ -1,14 +1,12 @@
-import type { Placement } from '../../model/desired.ts';
 import { compileGlob, type Glob } from '../../model/glob.ts';
-import type { LastReadPlacement } from '../../model/ledger.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
-import { type DeclarationInputs, type Declared, deriveDeclared } from '../fleet/declared.ts';
+import { type Declarations, type Declared, declaredOf } from '../fleet/declared.ts';
 import { chooseClusters } from './selector.ts';
 
 /** A Placement with its clusters worked out. Partition empty, key its name. */
 export interface PlacementValue {
-  readonly declared: Declared<Placement>;
+  readonly declared: Declared<'Placement'>;
   readonly globs: readonly Glob[];
   /** Selected clusters that are registered, in canonical order. */
   readonly clusters: readonly string[];
@@ -19,21 +17,12 @@ export interface PlacementValue {
 /** The Placements and the clusters that each selects. */
 export function derivePlacements(
   graph: Graph,
-  inputs: DeclarationInputs,
-  lastReadPlacements: Collection<LastReadPlacement>,
+  declarations: Declarations,
   clusters: Index<ClusterValue>,
-): { readonly placements: Derived<PlacementValue>; readonly declared: Derived<Declared<Placement>> } {
-  const declared = deriveDeclared(
-    graph,
-    'placementDeclarations',
-    inputs,
-    (content) =>
-      content.type === 'placement' ? { name: content.placement.name, value: content.placement } : undefined,
-    lastReadPlacements,
-  );
-  const placements = graph.derive<Declared<Placement>, PlacementValue>({
+): Derived<PlacementValue> {
+  return graph.derive<Declared<'Placement'>, PlacementValue>({
     name: 'placements',
-    from: declared,
+    ...declaredOf(declarations, 'Placement'),
     reads: [clusters],
     equals: (a, b) =>
       a.declared === b.declared && sameTexts(a.clusters, b.clusters) && sameTexts(a.unknownClusters, b.unknownClusters),
@@ -49,7 +38,6 @@ export function derivePlacements(
       });
     },
   });
-  return { placements, declared };
 }
 
 /** Placements by the folders that their globs look into, so that a path finds its Placements without asking them all. */

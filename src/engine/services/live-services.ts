@@ -1,5 +1,6 @@
 import type { LiveObject } from '../../model/agent.ts';
 import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
+import type { engineKinds } from '../../model/engine-kinds.ts';
 import { objectOf, textOf } from '../../model/json-fields.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import { kindOf, objectRefOf } from '../../model/object-key.ts';
@@ -12,7 +13,10 @@ export const ownLabels = {
 } as const;
 
 /** The kinds of live objects that mirroring reads, by `group/Kind`. */
-export const MIRRORED_KINDS = { service: '/Service', slice: 'discovery.k8s.io/EndpointSlice' } as const;
+export const MIRRORED_KINDS = {
+  service: '/Service',
+  slice: 'discovery.k8s.io/EndpointSlice',
+} as const satisfies Readonly<Record<string, (typeof engineKinds)['ServiceMirror']['discovers'][number]>>;
 
 const EXPORT = 'fleetrelay.dev/service-export';
 

@@ -1,19 +1,17 @@
-import type { ServiceMirror } from '../../model/desired.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
-import type { LastReadMirror } from '../../model/ledger.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
+import type { Derived, Graph, Index } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
-import { type DeclarationInputs, type Declared, deriveDeclared } from '../fleet/declared.ts';
+import { type Declarations, type Declared, declaredOf } from '../fleet/declared.ts';
 import { documentKey } from '../fleet/sources.ts';
 import { chooseClusters } from '../placement/selector.ts';
 import { type LiveServices, selectServices } from './live-services.ts';
 
 /** A ServiceMirror with its clusters worked out. Partition empty, key its name. */
 export interface MirrorValue {
-  readonly declared: Declared<ServiceMirror>;
+  readonly declared: Declared<'ServiceMirror'>;
   /** Selected clusters that are registered, in canonical order. */
   readonly from: readonly ClusterName[];
   readonly to: readonly ClusterName[];
@@ -39,7 +37,6 @@ export interface ServiceExport extends Omit<Feed, 'selector'> {
 
 /** The mirrors, and the live services that they take. */
 export interface Mirrors {
-  readonly declared: Derived<Declared<ServiceMirror>>;
   readonly mirrors: Derived<MirrorValue>;
   readonly feeds: Derived<Feed>;
   readonly exports: Derived<ServiceExport>;
@@ -51,21 +48,13 @@ export interface Mirrors {
  */
 export function deriveMirrors(
   graph: Graph,
-  inputs: DeclarationInputs,
-  lastRead: Collection<LastReadMirror>,
+  declarations: Declarations,
   clusters: Index<ClusterValue>,
   live: LiveServices,
 ): Mirrors {
-  const declared = deriveDeclared(
-    graph,
-    'mirrorDeclarations',
-    inputs,
-    (content) => (content.type === 'mirror' ? { name: content.mirror.name, value: content.mirror } : undefined),
-    lastRead,
-  );
-  const mirrors = graph.derive<Declared<ServiceMirror>, MirrorValue>({
+  const mirrors = graph.derive<Declared<'ServiceMirror'>, MirrorValue>({
     name: 'mirrors',
-    from: declared,
+    ...declaredOf(declarations, 'ServiceMirror'),
     reads: [clusters],
     compute: ({ key, value: declaration }, read, emit) => {
       const from = chooseClusters(declaration.value.from, read, clusters);
@@ -98,5 +87,5 @@ export function deriveMirrors(
       }
     },
   });
-  return { declared, mirrors, feeds, exports };
+  return { mirrors, feeds, exports };
 }

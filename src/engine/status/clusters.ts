@@ -45,13 +45,13 @@ export function clusterStatus(engine: Engine, name: string): ClusterStatus | und
   const seen = isSeen(engine, name);
   const inSync = connected && seen && counts.applied + counts.held === counts.targeted;
   const worst = worstProgress(engine, name);
-  const asLastRead: ConditionValue[] = cluster.asLastRead
+  const declared: ConditionValue[] = cluster.isLastKnownGood
     ? [
         {
           type: 'Declared',
           status: 'Unknown',
-          reason: 'AsLastRead',
-          message: `${cluster.origin.path} cannot be read: it holds as last read`,
+          reason: 'LastKnownGood',
+          message: `${cluster.origin.path} cannot be read: it holds as last known good`,
         },
       ]
     : [];
@@ -71,7 +71,7 @@ export function clusterStatus(engine: Engine, name: string): ClusterStatus | und
       ...safeModeConditions(engine, name),
       ...healthyCondition(engine, name, connected && seen),
       ...summarise(counts, worst, countHealth(engine, name)),
-      ...asLastRead,
+      ...declared,
     ],
   };
 }

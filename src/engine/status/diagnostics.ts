@@ -1,3 +1,4 @@
+import { type EngineKind, engineKindIds } from '../../model/engine-kinds.ts';
 import { compareText } from '../../model/json.ts';
 import type { ApprovalVerdict } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
@@ -24,7 +25,7 @@ export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
     ...contested(engine),
     ...declaredTwice(engine),
     ...unknownClusters(engine),
-    ...asLastRead(engine),
+    ...heldAsLastKnownGood(engine),
     ...cutPolicy(engine),
     ...judgedApprovals(engine),
     ...failures(engine),
@@ -94,18 +95,12 @@ function contested(engine: Engine): readonly EngineDiagnostic[] {
 }
 
 function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
-  return declaredKinds(engine).flatMap(({ kind, entries }) =>
-    entries
-      .filter(({ value }) => value.losers.length > 0)
-      .map(
-        ({ key, value }): EngineDiagnostic => ({
-          severity: 'error',
-          reason: 'DeclaredTwice',
-          message: `${titleOf(kind, key)} is declared ${value.losers.length + 1} times: the first one named here counts`,
-          at: [{ ...value.origin, identity: value.identity }, ...value.losers],
-        }),
-      ),
-  );
+  return declarationsWhere(engine, ({ losers }) => losers.length > 0).map(({ key, value }) => ({
+    severity: 'error',
+    reason: 'DeclaredTwice',
+    message: `${titleOf(value.kind, key)} is declared ${value.losers.length + 1} times: the first one named here counts`,
+    at: [{ ...value.origin, identity: value.identity }, ...value.losers],
+  }));
 }
 
 function unknownClusters(engine: Engine): readonly EngineDiagnostic[] {
@@ -123,35 +118,21 @@ function unknownClusters(engine: Engine): readonly EngineDiagnostic[] {
     }));
 }
 
-function asLastRead(engine: Engine): readonly EngineDiagnostic[] {
-  return declaredKinds(engine).flatMap(({ kind, entries }) =>
-    entries
-      .filter(({ value }) => value.asLastRead)
-      .map(
-        ({ key, value }): EngineDiagnostic => ({
-          severity: 'warning',
-          reason: 'AsLastRead',
-          message: `${titleOf(kind, key)} cannot be read and holds as last read`,
-          at: [{ ...value.origin, identity: '' }],
-        }),
-      ),
-  );
+function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
+  return declarationsWhere(engine, ({ isLastKnownGood }) => isLastKnownGood).map(({ key, value }) => ({
+    severity: 'warning',
+    reason: 'LastKnownGood',
+    message: `${titleOf(value.kind, key)} cannot be read and holds as last known good`,
+    at: [{ ...value.origin, identity: '' }],
+  }));
 }
 
-/** Everything that is declared once, by kind. */
-function declaredKinds(
-  engine: Engine,
-): readonly { readonly kind: string; readonly entries: readonly Entry<Declared<unknown>>[] }[] {
-  return [
-    { kind: 'KubernetesCluster', entries: [...engine.clusters.entries('')] },
-    { kind: 'Placement', entries: [...engine.placementDeclarations.entries('')] },
-    { kind: 'ServiceMirror', entries: [...engine.mirrorDeclarations.entries('')] },
-    { kind: 'FleetPolicy', entries: [...engine.policy.entries('')] },
-  ];
+function declarationsWhere(engine: Engine, test: (value: Declared) => boolean): readonly Entry<Declared>[] {
+  return engineKindIds.flatMap((kind) => [...engine.declarations.entries(kind)].filter(({ value }) => test(value)));
 }
 
-function titleOf(kind: string, name: string): string {
-  return name === '' ? `the ${kind}` : `${kind} ${name}`;
+function titleOf(kind: EngineKind, key: string): string {
+  return key === '' ? `the ${kind}` : `${kind} ${key}`;
 }
 
 /** A policy that asks for more than the server's own file allows. */
@@ -170,17 +151,11 @@ function cutPolicy(engine: Engine): readonly EngineDiagnostic[] {
 
 /** RemovalApprovals that have been judged: none of them does anything any more. */
 function judgedApprovals(engine: Engine): readonly EngineDiagnostic[] {
-  return [...engine.removalApprovals.entries('')].flatMap(({ key: name, value }) => {
+  return [...engine.declarations.entries('RemovalApproval')].flatMap(({ key: name, value }) => {
     const verdict = engine.inputs.approvalVerdicts.get('', name);
-    const at = value.map(({ from }) => documentRefOf(from));
-    const twice: EngineDiagnostic = {
-      severity: 'error',
-      reason: 'DeclaredTwice',
-      message: `RemovalApproval ${name} is declared ${value.length} times: the first one named here counts`,
-      at,
-    };
-    const judged = verdict === undefined ? [] : [{ ...SAID[verdict.outcome](name), severity: 'warning', at } as const];
-    return [...(value.length > 1 ? [twice] : []), ...judged];
+    if (verdict === undefined) return [];
+    const at = [{ ...value.origin, identity: value.identity }, ...value.losers];
+    return [{ ...SAID[verdict.outcome](name), severity: 'warning', at }];
   });
 }
 

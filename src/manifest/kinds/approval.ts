@@ -2,7 +2,7 @@ import { validate } from '../../../generated/removal-approval.js';
 import { parseDigest } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
-import { check, type DocumentReading } from './reading.ts';
+import { check, type DocumentReading, declare, identityOf } from './reading.ts';
 
 /** RFC 3339 with seconds and a zone; a date alone, or a time without a zone, would mean another moment elsewhere. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
@@ -13,7 +13,7 @@ export function readApproval(document: JsonObject): DocumentReading {
   if (!checked.ok) return { problems: checked.problems };
   const { metadata, spec } = checked.value;
   const problems: FieldProblem[] = [];
-  const identity = `fleetrelay.dev/RemovalApproval/${metadata.namespace ?? ''}/${metadata.name}`;
+  const identity = identityOf('RemovalApproval', metadata);
   const digest = parseDigest(spec.digest);
   if (!digest.ok) problems.push(fieldError('BadDigest', ['spec', 'digest'], digest.problem));
   const { expires } = spec;
@@ -28,5 +28,5 @@ export function readApproval(document: JsonObject): DocumentReading {
     digest: digest.value,
     ...(expires === undefined ? {} : { expiresAt }),
   };
-  return { identity, problems, content: { type: 'approval', approval } };
+  return { identity, problems, content: declare('RemovalApproval', metadata, approval) };
 }

@@ -3,7 +3,7 @@ import { parseClusterName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { checkLabels } from '../labels.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
-import { check, type DocumentReading, isReadable } from './reading.ts';
+import { check, type DocumentReading, declare, identityOf, isReadable } from './reading.ts';
 
 /** Reads an `admin.gloo.solo.io/v2 KubernetesCluster`. */
 export function readCluster(document: JsonObject): DocumentReading {
@@ -14,7 +14,7 @@ export function readCluster(document: JsonObject): DocumentReading {
   const problems: FieldProblem[] = checkLabels(labels, ['metadata', 'labels']);
   const name = parseClusterName(metadata.name);
   if (!name.ok) problems.push(fieldError('BadName', ['metadata', 'name'], name.problem));
-  const identity = `admin.gloo.solo.io/KubernetesCluster/${metadata.namespace ?? ''}/${metadata.name}`;
+  const identity = identityOf('KubernetesCluster', metadata);
   if (!name.ok || !isReadable(problems)) return { identity, problems };
   const cluster = {
     name: name.value,
@@ -22,5 +22,5 @@ export function readCluster(document: JsonObject): DocumentReading {
     clusterDomain: spec?.clusterDomain ?? 'cluster.local',
     skipWarming: spec?.skipWarming ?? false,
   };
-  return { identity, problems, content: { type: 'cluster', cluster } };
+  return { identity, problems, content: declare('KubernetesCluster', metadata, cluster) };
 }

@@ -1,7 +1,7 @@
 import { type Dataplane, validate } from '../../../generated/dataplane.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
-import { check, type DocumentReading, isReadable, withUnknownFieldsIgnored } from './reading.ts';
+import { check, type DocumentReading, declare, identityOf, isReadable, withUnknownFieldsIgnored } from './reading.ts';
 
 /** Members whose keys are the user's own, not field names of a message. */
 const FREE_KEYS = new Set(['tags', 'labels', 'annotations', 'metadata', 'conf', 'status']);
@@ -15,17 +15,11 @@ export function readDataplane(document: JsonObject): DocumentReading {
   const { problems, value } = withUnknownFieldsIgnored(camelCase, (candidate) => check(candidate, validate));
   if (value === undefined) return { problems };
   const all: FieldProblem[] = [...problems, ...checkInterfaces(value)];
-  const identity = `kuma.io/Dataplane/${namespaceOf(value)}/${nameOf(value)}@${value.mesh ?? 'default'}`;
+  const { mesh = 'default' } = value;
+  const metadata = 'type' in value ? { name: value.name, mesh } : value.metadata;
+  const identity = `${identityOf('Dataplane', metadata)}@${mesh}`;
   if (!isReadable(all)) return { identity, problems: all };
-  return { identity, problems: all, content: { type: 'declaration', kind: 'Dataplane', value: camelCase } };
-}
-
-function nameOf(value: Dataplane): string {
-  return 'type' in value ? value.name : value.metadata.name;
-}
-
-function namespaceOf(value: Dataplane): string {
-  return 'type' in value ? '' : (value.metadata.namespace ?? '');
+  return { identity, problems: all, content: declare('Dataplane', metadata, camelCase) };
 }
 
 /** What Kuma refuses and no schema can say. */

@@ -2,7 +2,7 @@ import { validate } from '../../../generated/service-mirror.js';
 import type { JsonObject } from '../../model/json.ts';
 import type { FieldProblem } from '../problem.ts';
 import { readClusterChoice } from './cluster-choice.ts';
-import { check, type DocumentReading, isReadable } from './reading.ts';
+import { check, type DocumentReading, declare, identityOf, isReadable } from './reading.ts';
 import { readSelector } from './selector.ts';
 
 /** What selects the services of a mirror that names no selector. */
@@ -20,7 +20,7 @@ export function readMirror(document: JsonObject): DocumentReading {
     to: readClusterChoice(spec.to, ['spec', 'to'], problems),
     serviceSelector: readSelector(spec.serviceSelector ?? EXPORTED, ['spec', 'serviceSelector'], problems),
   };
-  const identity = `fleetrelay.dev/ServiceMirror/${metadata.namespace ?? ''}/${metadata.name}`;
+  const identity = identityOf('ServiceMirror', metadata);
   if (!isReadable(problems)) return { identity, problems };
-  return { identity, problems, content: { type: 'mirror', mirror } };
+  return { identity, problems, content: declare('ServiceMirror', metadata, mirror) };
 }

@@ -3,7 +3,7 @@ import { compareText, type JsonObject } from '../../model/json.ts';
 import { globProblem } from '../globs.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
 import { readClusterChoice } from './cluster-choice.ts';
-import { check, type DocumentReading, isReadable } from './reading.ts';
+import { check, type DocumentReading, declare, identityOf, isReadable } from './reading.ts';
 
 /** Reads a `fleetrelay.dev/v1alpha1 Placement`. */
 export function readPlacement(document: JsonObject): DocumentReading {
@@ -16,7 +16,7 @@ export function readPlacement(document: JsonObject): DocumentReading {
     if (bad !== undefined) problems.push(fieldError('BadPath', ['spec', 'paths', index], bad));
   }
   const { names, selector } = readClusterChoice(spec.clusters, ['spec', 'clusters'], problems);
-  const identity = `fleetrelay.dev/Placement/${metadata.namespace ?? ''}/${metadata.name}`;
+  const identity = identityOf('Placement', metadata);
   if (!isReadable(problems)) return { identity, problems };
   const placement = {
     name: metadata.name,
@@ -24,5 +24,5 @@ export function readPlacement(document: JsonObject): DocumentReading {
     clusterNames: names,
     ...(selector === undefined ? {} : { clusterSelector: selector }),
   };
-  return { identity, problems, content: { type: 'placement', placement } };
+  return { identity, problems, content: declare('Placement', metadata, placement) };
 }

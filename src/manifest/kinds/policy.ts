@@ -6,7 +6,7 @@ import { compareText, type JsonObject } from '../../model/json.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
 import { MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/settings-text.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
-import { check, type DocumentReading, isReadable } from './reading.ts';
+import { check, type DocumentReading, declare, identityOf, isReadable } from './reading.ts';
 import { readSelector } from './selector.ts';
 
 /** Reads a `fleetrelay.dev/v1alpha1 FleetPolicy`; what it leaves out has its default. */
@@ -32,9 +32,9 @@ export function readPolicy(document: JsonObject): DocumentReading {
     const message = `what it says to agents has ${bytes} bytes, at most ${MOST_SETTINGS_BYTES} are allowed; shorten the lists`;
     problems.push(fieldError('PolicyTooLarge', ['spec'], message));
   }
-  const identity = `fleetrelay.dev/FleetPolicy/${metadata.namespace ?? ''}/${metadata.name}`;
+  const identity = identityOf('FleetPolicy', metadata);
   if (!isReadable(problems)) return { identity, problems };
-  return { identity, problems, content: { type: 'policy', name: metadata.name, policy } };
+  return { identity, problems, content: declare('FleetPolicy', metadata, policy) };
 }
 
 function readDiscovery({ discovery = {} }: FleetPolicySpec, problems: FieldProblem[]): FleetPolicy['discovery'] {

@@ -1,4 +1,5 @@
-import type { DocumentContent } from '../../model/desired.ts';
+import type { Declaration, DeclarationValues, DocumentContent } from '../../model/desired.ts';
+import { type DeclaredName, declarationKey, type EngineKind, engineKinds } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { FieldProblem } from '../problem.ts';
 import { schemaProblems } from '../schema-problems.ts';
@@ -10,6 +11,26 @@ export interface DocumentReading {
   /** Identity without the repetition mark; absent as long as the document does not state one. */
   readonly identity?: string;
   readonly problems: readonly FieldProblem[];
+}
+
+/** What a document's metadata says, as Kubernetes writes it. */
+interface Metadata extends Omit<DeclaredName, 'namespace'> {
+  readonly namespace?: string;
+}
+
+/** The identity of a declaration in its file. */
+export function identityOf(kind: EngineKind, { namespace = '', name }: Metadata): string {
+  return `${engineKinds[kind].group}/${engineKinds[kind].kind}/${namespace}/${name}`;
+}
+
+/** The content of a document that declares `value`. */
+export function declare<Kind extends EngineKind>(
+  kind: Kind,
+  { namespace = '', name, mesh }: Metadata,
+  value: DeclarationValues[Kind],
+): Declaration<Kind> {
+  const declared = mesh === undefined ? { namespace, name } : { namespace, name, mesh };
+  return { type: 'declaration', kind, key: declarationKey(kind, declared), namespace, name, value };
 }
 
 /** A value checked by a generated validator. */

@@ -9,12 +9,7 @@ import type { Journal } from '../stored/journal.ts';
 import type { RecordWriter, WriteGuard } from '../stored/write-group.ts';
 import { type ClusterReadings, clusterMapName, countsOf, stageClusterReadings } from './cluster-maps.ts';
 import { type ClusterState, createClusterState } from './cluster-state.ts';
-import {
-  type ClusterWriters,
-  type ClusterWriterTable,
-  createClusterWriters,
-  createWriters,
-} from './cluster-writers.ts';
+import { type ClusterWriters, createClusterWriters, createWriters } from './cluster-writers.ts';
 import { type LedgerRecords, recordKey } from './records.ts';
 import { createRegistrations, type Registrations } from './registrations.ts';
 import type { Revocation } from './revocation.ts';
@@ -98,7 +93,6 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
     if (records.epoch === undefined) journal.put(recordKey.epoch, { epoch });
     else journal.noted(recordKey.epoch, { epoch });
     for (const cluster of knownClusters(records)) own(cluster, records.readings.get(cluster) ?? {});
-    convertEarlier(deps, writers);
   }
   dropStaleHolds(deps);
 
@@ -210,11 +204,9 @@ export const unseenAgent: AgentValue = {
 
 /** What is in the store already is remembered: it is written again if the store loses it. */
 function noteRecords({ fleet, records }: LedgerDeps): void {
-  if (records.policy !== undefined) fleet.noted(recordKey.policy, records.policy);
   for (const [name, record] of records.sources) fleet.noted(recordKey.source(name), record);
-  for (const [name, record] of records.clusters) fleet.noted(recordKey.cluster(name), record);
-  for (const [name, record] of records.placements) fleet.noted(recordKey.placement(name), record);
-  for (const [name, record] of records.mirrors) fleet.noted(recordKey.mirror(name), record);
+  for (const { kind, key, lastKnownGood } of records.declared)
+    fleet.noted(recordKey.declared(kind, key), lastKnownGood);
   for (const [cluster, rivals] of records.rivals) {
     for (const [key, record] of rivals) fleet.noted(recordKey.rivals(cluster, key), record);
   }
@@ -228,36 +220,14 @@ function stageRecords({ engine, records, clock }: LedgerDeps): void {
     // Who was connected when the server ended has been out of reach since this start, for all that is known.
     inputs.agents.set('', cluster, { ...unseenAgent, since: connected ? clock.now() : since, warm });
   }
-  if (records.policy !== undefined) inputs.lastReadPolicy.set('', '', records.policy);
-  for (const each of [records.earlier.placements, records.placements]) {
-    for (const [name, lastRead] of each) inputs.lastReadPlacements.set('', name, lastRead);
-  }
+  for (const { kind, key, lastKnownGood } of records.declared) inputs.lastKnownGood.set(kind, key, lastKnownGood);
   for (const [name, verdict] of records.approvalVerdicts) inputs.approvalVerdicts.set('', name, verdict);
-  for (const [name, lastRead] of records.mirrors) inputs.lastReadMirrors.set('', name, lastRead);
   for (const [cluster, rivals] of records.rivals) {
     for (const [key, record] of rivals) inputs.rivals.set(cluster, key, record);
-  }
-  for (const each of [records.earlier.clusters, records.clusters]) {
-    for (const [cluster, lastRead] of each) inputs.lastReadClusters.set('', cluster, lastRead);
   }
   for (const [cluster, readings] of records.readings) {
     stageClusterReadings(engine, cluster, readings, records.registrations.has(cluster));
   }
-  for (const [cluster, entries] of earlierEntries(records)) {
-    for (const [key, entry] of entries) inputs.ledger.set(cluster, key, entry);
-  }
-}
-
-/** Writes what an earlier format has in this one, and takes it away when that is durable. */
-function convertEarlier({ journal, fleet, records }: LedgerDeps, writers: ClusterWriterTable): void {
-  const { earlier } = records;
-  if (earlier.keys.length === 0) return;
-  for (const [name, lastRead] of earlier.clusters) fleet.put(recordKey.cluster(name), lastRead);
-  for (const [name, lastRead] of earlier.placements) fleet.put(recordKey.placement(name), lastRead);
-  for (const [cluster, entries] of earlierEntries(records)) writers.of(cluster)?.entries.replaceAll(entries);
-  void journal.flush(WRITE_ONCE_MS).then((isDurable) => {
-    if (isDurable) for (const key of earlier.keys) journal.put(key, null);
-  });
 }
 
 /** What does not count here must not come back from the store either. */
@@ -269,29 +239,21 @@ function dropUncounted(written: ClusterWriters, readings: ClusterReadings, isReg
   written.kinds.drop();
 }
 
-/** Those of clusters whose entries are not there in this format. */
-function earlierEntries({ earlier, readings }: LedgerRecords): LedgerRecords['earlier']['entries'] {
-  return new Map([...earlier.entries].filter(([cluster]) => readings.get(cluster)?.entries?.type !== 'whole'));
-}
-
 /** Clusters whose entries were read whole. */
-function wholeClusters(records: LedgerRecords): readonly string[] {
-  const read = [...records.readings].filter(([, { entries }]) => entries?.type === 'whole');
-  return [...read.map(([cluster]) => cluster), ...earlierEntries(records).keys()];
+function wholeClusters({ readings }: LedgerRecords): readonly string[] {
+  return [...readings].filter(([, { entries }]) => entries?.type === 'whole').map(([cluster]) => cluster);
 }
 
-function knownClusters({ registrations, readings, earlier }: LedgerRecords): ReadonlySet<string> {
-  return new Set([...registrations.keys(), ...readings.keys(), ...earlier.entries.keys()]);
+function knownClusters({ registrations, readings }: LedgerRecords): ReadonlySet<string> {
+  return new Set([...registrations.keys(), ...readings.keys()]);
 }
 
 /** A hold without a ledger entry has nothing left to hold. */
 function dropStaleHolds({ engine, records, fleet }: LedgerDeps): void {
-  const earlier = earlierEntries(records);
   for (const [cluster, held] of records.held) {
     const entries = records.readings.get(cluster)?.entries;
     for (const [key, message] of held) {
-      const isOwned = entries?.type === 'whole' ? entries.map.values.has(key) : earlier.get(cluster)?.has(key);
-      if (isOwned === true) {
+      if (entries?.type === 'whole' && entries.map.values.has(key)) {
         engine.inputs.heldRemovals.set(cluster, key as ObjectKey, message);
         fleet.noted(recordKey.held(cluster, key), message);
       } else fleet.put(recordKey.held(cluster, key), null);

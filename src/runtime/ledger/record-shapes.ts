@@ -1,3 +1,4 @@
+import { isEngineKind } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import { objectOf } from '../../model/json-fields.ts';
 
@@ -10,17 +11,17 @@ const isTime = (json: JsonValue | undefined): boolean => typeof json === 'number
 /** What the start of a server relies on in each kind of record. */
 export const recordShape = {
   any: () => true,
-  /** A text alone: as an earlier version wrote why. */
-  held: (json) => isText(json) || (isText(objectOf(json).reason) && isText(objectOf(json).message)),
+  held: (json) => isText(objectOf(json).reason) && isText(objectOf(json).message),
   registration: (json) => {
     const { cluster, id, warm, position, since } = objectOf(json);
     return isText(cluster) && isText(id) && typeof warm === 'boolean' && isTime(since) && isPosition(position);
   },
   source: (json) => isText(objectOf(json).revision),
-  lastRead: (json) => {
-    const { value, origin } = objectOf(json);
+  lastKnownGood: (json) => {
+    const { kind, namespace, name, value, origin } = objectOf(json);
     const { source, path } = objectOf(origin);
-    return isJsonObject(value) && isText(source) && isText(path);
+    const isKnown = typeof kind === 'string' && isEngineKind(kind);
+    return isKnown && [namespace, name, source, path].every(isText) && isJsonObject(value);
   },
   meta: (json) => {
     const { origins, scope } = objectOf(json);
@@ -44,7 +45,6 @@ export const recordShape = {
       return isTime(at) && isTime(removed) && Array.isArray(open) && open.every(isText);
     }),
   approvalVerdict: (json) => isText(objectOf(json).digest) && isText(objectOf(json).outcome),
-  entry: (json) => isText(objectOf(json).digest),
 } satisfies Readonly<Record<string, Shape>>;
 
 function isPosition(json: JsonValue | undefined): boolean {

@@ -1,15 +1,7 @@
 import type { Hold } from '../../engine/output/decision.ts';
+import type { EngineKind } from '../../model/engine-kinds.ts';
 import { parseJsonBytes } from '../../model/json.ts';
-import type {
-  ApprovalVerdict,
-  LastReadCluster,
-  LastReadMirror,
-  LastReadPlacement,
-  LastReadPolicy,
-  LedgerEntry,
-  Registration,
-  Rivals,
-} from '../../model/ledger.ts';
+import type { ApprovalVerdict, LastKnownGood, Registration, Rivals } from '../../model/ledger.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
 import { decodeMap, listMaps, type RawMap, readMap } from '../stored/read-map.ts';
@@ -26,18 +18,15 @@ import { recordShape, type Shape } from './record-shapes.ts';
 import type { Revocation } from './revocation.ts';
 
 /** What is in the store is written like this; a newer one is refused (`../replica/store-format.ts`). */
-export const STORE_FORMAT = 2;
+export const STORE_FORMAT = 1;
 
 /** The ledger's records in the store, by key prefix. Their values are JSON. Beside them are the clusters' maps. */
 export const recordKey = {
   format: 'format',
   epoch: 'epoch',
-  policy: 'policy',
   registration: (cluster: string) => `registrations/${cluster}`,
   source: (source: string) => `sources/${source}`,
-  cluster: (cluster: string) => `declared/clusters/${cluster}`,
-  placement: (name: string) => `declared/placements/${name}`,
-  mirror: (name: string) => `declared/mirrors/${name}`,
+  declared: (kind: EngineKind, key: string) => `declared/${kind}/${key}`,
   rivals: (cluster: string, key: string) => `rivals/${cluster}/${key}`,
   presumption: 'presumption',
   presumed: (cluster: string) => `presumed/${cluster}`,
@@ -82,12 +71,10 @@ export interface PresumptionRecord {
 export interface LedgerRecords {
   /** Undefined: the store is new or was lost. */
   readonly epoch: number | undefined;
-  readonly policy: LastReadPolicy | undefined;
   readonly registrations: ReadonlyMap<string, Registration>;
   readonly sources: ReadonlyMap<string, { readonly revision: string }>;
-  readonly clusters: ReadonlyMap<string, LastReadCluster>;
-  readonly placements: ReadonlyMap<string, LastReadPlacement>;
-  readonly mirrors: ReadonlyMap<string, LastReadMirror>;
+  /** Declarations as last known good. */
+  readonly declared: readonly DeclaredRecord[];
   readonly rivals: ReadonlyMap<string, ReadonlyMap<string, Rivals>>;
   readonly presumption: PresumptionRecord | undefined;
   /** Clusters that were warm before the store was lost, as far as is known. */
@@ -105,17 +92,13 @@ export interface LedgerRecords {
   readonly approvalVerdicts: ReadonlyMap<string, ApprovalVerdict>;
   /** The clusters' maps. */
   readonly readings: ReadonlyMap<string, ClusterReadings>;
-  /** What an earlier format has; it is written anew in this one. */
-  readonly earlier: EarlierRecords;
 }
 
-/** Records of format 1: one per ledger entry, and declarations under other names. */
-export interface EarlierRecords {
-  readonly entries: ReadonlyMap<string, ReadonlyMap<string, LedgerEntry>>;
-  readonly clusters: ReadonlyMap<string, LastReadCluster>;
-  readonly placements: ReadonlyMap<string, LastReadPlacement>;
-  /** All of their keys. */
-  readonly keys: readonly string[];
+/** A declaration as last known good, under its key among those of its kind. */
+export interface DeclaredRecord {
+  readonly kind: EngineKind;
+  readonly key: string;
+  readonly lastKnownGood: LastKnownGood;
 }
 
 /**
@@ -124,29 +107,25 @@ export interface EarlierRecords {
  */
 export async function readRecords(store: SnapshotStore, log: Log): Promise<LedgerRecords> {
   const read = createReader(store, log);
-  const maps = await readClusterMaps(store, log);
+  const readings = await readClusterMaps(store, log);
   const registrations = await read.flat<Registration>(recordKey.registration(''), recordShape.registration);
   const isUnregistered = ([cluster, { live }]: [string, ClusterReadings]): boolean =>
     live !== undefined && live.type !== 'missing' && !registrations.has(cluster);
   return {
     epoch: (await read.one<{ epoch: number }>(recordKey.epoch, recordShape.presumption))?.epoch,
-    policy: await read.one<LastReadPolicy>(recordKey.policy, recordShape.lastRead),
     registrations,
-    unregistered: new Set([...maps.readings].filter(isUnregistered).map(([cluster]) => cluster)),
+    unregistered: new Set([...readings].filter(isUnregistered).map(([cluster]) => cluster)),
     sources: await read.flat<{ revision: string }>(recordKey.source(''), recordShape.source),
-    clusters: await read.flat<LastReadCluster>(recordKey.cluster(''), recordShape.lastRead),
-    placements: await read.flat<LastReadPlacement>(recordKey.placement(''), recordShape.lastRead),
-    mirrors: await read.flat<LastReadMirror>(recordKey.mirror(''), recordShape.lastRead),
+    declared: await readDeclarations(store, log),
     rivals: await read.nested<Rivals>('rivals/', recordShape.meta),
     presumption: await read.one<PresumptionRecord>(recordKey.presumption, recordShape.presumption),
     presumed: await read.flat<unknown>(recordKey.presumed(''), recordShape.any),
     revocations: await read.flat<Revocation>(recordKey.revocation(''), recordShape.revocation),
-    held: await readHeld(read),
+    held: await read.nested<Hold>('held/', recordShape.held),
     approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
     windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
     approvalVerdicts: await read.flat<ApprovalVerdict>(recordKey.approvalVerdict(''), recordShape.approvalVerdict),
-    readings: maps.readings,
-    earlier: await readEarlier(read, maps.earlierClusters),
+    readings,
   };
 }
 
@@ -158,70 +137,32 @@ export async function readJudgements(
   const read = createReader(store, log);
   return {
     rivals: await read.nested<Rivals>('rivals/', recordShape.meta),
-    held: await readHeld(read),
+    held: await read.nested<Hold>('held/', recordShape.held),
     approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
     windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
     approvalVerdicts: await read.flat<ApprovalVerdict>(recordKey.approvalVerdict(''), recordShape.approvalVerdict),
   };
 }
 
-/** The declarations as they were last read. Rejects when the store cannot be asked. */
-export async function readDeclarations(
-  store: SnapshotStore,
-  log: Log,
-): Promise<Pick<LedgerRecords, 'policy' | 'clusters' | 'placements' | 'mirrors'>> {
-  const read = createReader(store, log);
-  return {
-    policy: await read.one<LastReadPolicy>(recordKey.policy, recordShape.lastRead),
-    clusters: await read.flat<LastReadCluster>(recordKey.cluster(''), recordShape.lastRead),
-    placements: await read.flat<LastReadPlacement>(recordKey.placement(''), recordShape.lastRead),
-    mirrors: await read.flat<LastReadMirror>(recordKey.mirror(''), recordShape.lastRead),
-  };
-}
-
-/** An earlier version wrote the message alone. */
-async function readHeld(read: ReturnType<typeof createReader>): Promise<LedgerRecords['held']> {
-  const written = await read.nested<Hold | string>('held/', recordShape.held);
-  const holdOf = (hold: Hold | string): Hold =>
-    typeof hold === 'string' ? { reason: 'TooManyRemovals', message: hold } : hold;
-  return new Map(
-    [...written].map(([cluster, held]) => [cluster, new Map([...held].map(([key, hold]) => [key, holdOf(hold)]))]),
+/** The declarations as last known good. Rejects when the store cannot be asked. */
+export async function readDeclarations(store: SnapshotStore, log: Log): Promise<readonly DeclaredRecord[]> {
+  const records = await createReader(store, log).nested<LastKnownGood>('declared/', recordShape.lastKnownGood);
+  return [...records.values()].flatMap((ofKind) =>
+    [...ofKind].map(([key, lastKnownGood]) => ({ kind: lastKnownGood.kind, key, lastKnownGood })),
   );
 }
 
-async function readEarlier(
-  read: ReturnType<typeof createReader>,
-  records: readonly StoredRecord[],
-): Promise<EarlierRecords> {
-  const keys = records.map(({ key }) => key);
-  const entries = await read.nested<LedgerEntry>('entries/', recordShape.entry, keys);
-  const placements = await read.flat<LastReadPlacement>('placements/', recordShape.lastRead, keys);
-  const clusters = new Map<string, LastReadCluster>();
-  for (const record of records) {
-    const value = read.parse<LastReadCluster>(record, recordShape.lastRead);
-    if (value !== undefined) clusters.set(record.key.slice('clusters/'.length), value);
-  }
-  return { entries, clusters, placements, keys };
-}
-
-/** The clusters' maps from one listing; and what lies among them from an earlier format, where they were declarations. */
-async function readClusterMaps(
-  store: SnapshotStore,
-  log: Log,
-): Promise<{ readings: ReadonlyMap<string, ClusterReadings>; earlierClusters: readonly StoredRecord[] }> {
+/** The clusters' maps, from one listing. */
+async function readClusterMaps(store: SnapshotStore, log: Log): Promise<ReadonlyMap<string, ClusterReadings>> {
   const readings = new Map<string, ClusterReadings>();
-  const earlierClusters: StoredRecord[] = [];
   for await (const raw of listMaps(store, 'clusters/')) {
     const owner = clusterMapOf(raw.name);
-    if (owner !== undefined) {
-      const { cluster, kind } = owner;
-      const reading = await readClusterMap(store, cluster, kind, raw, log);
-      readings.set(cluster, { ...readings.get(cluster), [kind]: reading });
-    } else if (raw.manifest !== undefined) {
-      earlierClusters.push(raw.manifest);
-    }
+    if (owner === undefined) continue;
+    const { cluster, kind } = owner;
+    const reading = await readClusterMap(store, cluster, kind, raw, log);
+    readings.set(cluster, { ...readings.get(cluster), [kind]: reading });
   }
-  return { readings, earlierClusters };
+  return readings;
 }
 
 /** Reads one map of a cluster, of which this was listed; says so if it is damaged. Rejects when the store cannot be asked. */
@@ -250,34 +191,28 @@ function createReader(store: SnapshotStore, log: Log) {
     log.warn('a record of the store is damaged and counts as missing', { record: key });
     return undefined;
   };
-  const flat = async <Value>(prefix: string, shape: Shape, keys: string[] = []): Promise<Map<string, Value>> => {
+  const flat = async <Value>(prefix: string, shape: Shape): Promise<Map<string, Value>> => {
     const result = new Map<string, Value>();
     for await (const record of store.list(prefix)) {
-      keys.push(record.key);
       const value = parse<Value>(record, shape);
       if (value !== undefined) result.set(record.key.slice(prefix.length), value);
     }
     return result;
   };
   return {
-    parse,
     flat,
     one: async <Value>(key: string, shape: Shape): Promise<Value | undefined> => {
       const record = await store.get(key);
       return record === undefined ? undefined : parse<Value>(record, shape);
     },
-    nested: async <Value>(
-      prefix: string,
-      shape: Shape,
-      keys: string[] = [],
-    ): Promise<Map<string, Map<string, Value>>> => {
+    nested: async <Value>(prefix: string, shape: Shape): Promise<Map<string, Map<string, Value>>> => {
       const result = new Map<string, Map<string, Value>>();
-      for (const [path, value] of await flat<Value>(prefix, shape, keys)) {
+      for (const [path, value] of await flat<Value>(prefix, shape)) {
         const slash = path.indexOf('/');
-        const cluster = path.slice(0, slash);
-        const ofCluster = result.get(cluster) ?? new Map<string, Value>();
-        ofCluster.set(path.slice(slash + 1), value);
-        result.set(cluster, ofCluster);
+        const first = path.slice(0, slash);
+        const under = result.get(first) ?? new Map<string, Value>();
+        under.set(path.slice(slash + 1), value);
+        result.set(first, under);
       }
       return result;
     },

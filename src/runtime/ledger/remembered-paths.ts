@@ -1,22 +1,11 @@
-import type { LastRead } from '../../model/ledger.ts';
 import type { LedgerRecords } from './records.ts';
 
 /** Paths of the declarations that the ledger remembers, by source. */
-export function rememberedPaths({
-  policy,
-  clusters,
-  placements,
-  mirrors,
-  earlier,
-}: LedgerRecords): (source: string) => readonly string[] {
-  const all: readonly Iterable<LastRead<unknown>>[] = [
-    ...[earlier.clusters, earlier.placements, clusters, placements, mirrors].map((lastRead) => lastRead.values()),
-    policy === undefined ? [] : [policy],
-  ];
+export function rememberedPaths({ declared }: LedgerRecords): (source: string) => readonly string[] {
   const paths = new Map<string, Set<string>>();
-  for (const lastRead of all) {
-    for (const { origin } of lastRead)
-      paths.set(origin.source, (paths.get(origin.source) ?? new Set()).add(origin.path));
+  for (const { lastKnownGood } of declared) {
+    const { source, path } = lastKnownGood.origin;
+    paths.set(source, (paths.get(source) ?? new Set()).add(path));
   }
   return (source) => [...(paths.get(source) ?? [])];
 }

@@ -6,13 +6,14 @@ import type { LedgerRecords } from './records.ts';
  * source was read, and that ends their registrations. A person who has only mistyped a name can still turn back.
  */
 export function warnOfVanishedSources(
-  { records, log }: { readonly records: Pick<LedgerRecords, 'clusters'>; readonly log: Log },
+  { records, log }: { readonly records: Pick<LedgerRecords, 'declared'>; readonly log: Log },
   configured: readonly string[],
 ): void {
   const vanished = new Map<string, string[]>();
-  for (const [cluster, { origin }] of records.clusters) {
-    if (configured.includes(origin.source)) continue;
-    vanished.set(origin.source, [...(vanished.get(origin.source) ?? []), cluster]);
+  for (const { kind, key: cluster, lastKnownGood } of records.declared) {
+    const { source } = lastKnownGood.origin;
+    if (kind !== 'KubernetesCluster' || configured.includes(source)) continue;
+    vanished.set(source, [...(vanished.get(source) ?? []), cluster]);
   }
   for (const [source, clusters] of vanished) {
     log.warn(

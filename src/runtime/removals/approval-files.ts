@@ -39,19 +39,15 @@ export function createApprovalFiles(deps: {
   return () => {
     if (fleet.get('', '')?.role !== 'judge') return false;
     let staged = false;
-    for (const {
-      key: name,
-      value: [first],
-    } of [...engine.removalApprovals.entries('')]) {
-      if (first === undefined) continue;
-      const { approval, origin } = first.value;
+    for (const { key: name, value } of [...engine.declarations.entries('RemovalApproval')]) {
+      const { value: approval, origin } = value;
       if (approvalVerdicts.get('', name)?.digest === approval.digest) continue;
       note(name, { digest: approval.digest, outcome: judge(approval, origin) });
       staged = true;
     }
     for (const { key: name } of [...approvalVerdicts.entries('')]) {
       // A file that cannot be read just now would come back as a new one.
-      if (engine.removalApprovals.get('', name) !== undefined || !allAreWhole(engine)) continue;
+      if (engine.declarations.get('RemovalApproval', name) !== undefined || !allAreWhole(engine)) continue;
       note(name, null);
       staged = true;
     }

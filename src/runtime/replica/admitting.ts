@@ -23,7 +23,7 @@ export interface TurnDeps {
   /** Notes what other replicas and their agents have seen. */
   readonly hearOthers: () => void;
   /**
-   * Reads the declarations as they were last read; the result stages them with another admission, and that nothing may be
+   * Reads the declarations as last known good; the result stages them with another admission, and that nothing may be
    * removed in it yet: leave was given for the one before. Rejects if the store cannot be asked.
    */
   readonly readDeclarations: () => Promise<() => void>;

@@ -84,7 +84,7 @@ export interface Judgement {
   load(): Promise<() => void>;
   /** Stages that nothing of it is known. */
   unload(): void;
-  /** Reads the declarations as they were last read; the result stages them. */
+  /** Reads the declarations as last known good; the result stages them. */
   declarations(): Promise<() => void>;
   /** Objects have left a cluster at another replica: they count in the guards' window. */
   left(cluster: string, keys: readonly ObjectKey[]): void;

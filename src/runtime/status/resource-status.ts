@@ -5,6 +5,7 @@ import type { ConditionValue } from '../../engine/status/conditions.ts';
 import { mirrorStatus } from '../../engine/status/mirrors.ts';
 import type { PlacementStatus } from '../../engine/status/placements.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
+import { engineKindOf, engineKinds } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
@@ -26,11 +27,12 @@ export interface RenderedStatus {
   readonly fields: JsonObject;
 }
 
-/** The types of conditions that are said of any custom resource: one of them that is said no more goes. */
-export const saidConditions: ReadonlySet<string> = new Set([
-  ...['Accepted', 'Ready', 'Reconciling', 'Stalled', 'ClustersSelected'],
-  ...['ClusterWarm', 'Connected', 'InSync', 'Discovered', 'Healthy', 'Declared', 'SafeMode'],
-]);
+/** The types of conditions in the status of a custom resource that are ours. */
+export function ownConditionsOf(key: ObjectKey): readonly string[] {
+  const { group, kind } = objectRefOf(key);
+  const id = engineKindOf(group, kind);
+  return id === undefined ? [] : engineKinds[id].ownConditions;
+}
 
 /** The status of a custom resource that has entered, by what the engine knows. */
 export function renderResourceStatus(
@@ -40,11 +42,15 @@ export function renderResourceStatus(
 ): RenderedStatus {
   const rendered = render(engine, subject, placements);
   // What Kuma and Gardener define has fields of their own, which their controllers write.
-  if (!OWN_STATUS.has(objectRefOf(subject.key).kind)) return rendered;
+  if (isForeign(subject.key)) return rendered;
   return { ...rendered, fields: { observedGeneration: subject.generation, ...rendered.fields } };
 }
 
-const OWN_STATUS: ReadonlySet<string> = new Set(['KubernetesCluster', 'Placement', 'ServiceMirror', 'FleetPolicy']);
+function isForeign(key: ObjectKey): boolean {
+  const { group, kind } = objectRefOf(key);
+  const id = engineKindOf(group, kind);
+  return id === undefined || engineKinds[id].isForeign;
+}
 
 function render(
   engine: Engine,
@@ -60,7 +66,7 @@ function render(
     case 'Placement': {
       const status = placements(name);
       const fields = status && { selectedClusters: status.selectedClusters };
-      const declared = engine.placementDeclarations.get('', name);
+      const declared = engine.declarations.get('Placement', name);
       return declaredStatus(engine, subject, declared, status && withCounts(status, fields));
     }
     case 'ServiceMirror': {
@@ -69,7 +75,7 @@ function render(
         selectedClusters: status.selectedClusters,
         mirroredServices: status.mirroredServices,
       };
-      const declared = engine.mirrorDeclarations.get('', name);
+      const declared = engine.declarations.get('ServiceMirror', name);
       return declaredStatus(engine, subject, declared, status && withCounts(status, fields));
     }
     case 'FleetPolicy':
@@ -91,7 +97,7 @@ function withCounts(
 function declaredStatus(
   engine: Engine,
   subject: ResourceSubject,
-  declared: Declared<unknown> | undefined,
+  declared: Declared | undefined,
   status: RenderedStatus | undefined,
 ): RenderedStatus {
   const accepted = acceptedCondition(engine, subject);

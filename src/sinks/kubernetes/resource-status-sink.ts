@@ -30,8 +30,8 @@ interface SinkDeps {
   readonly status: ResourceStatus;
   /** Worked out anew at each call; undefined: there is nothing that could be said just now. */
   readonly subjects: () => Iterable<StatusSubject> | undefined;
-  /** Types of conditions that are ours wherever they stand. */
-  readonly saidTypes: ReadonlySet<string>;
+  /** Types of the conditions that are ours in the status of an object. */
+  readonly ownConditions: (key: ObjectKey) => readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -155,7 +155,7 @@ function writeOf(state: State, { resource, generation, content }: StatusSubject)
   // A status that was not taken has begun when it was first offered.
   const since = isSame && last.outcome !== 'written' ? last.status : before;
   const status = statusOf(content, since, generation, deps.clock.now());
-  if (saysAlready(before, status, deps.saidTypes)) {
+  if (saysAlready(before, status, deps.ownConditions(key))) {
     if (!isAhead) tried.delete(key);
     return undefined;
   }

@@ -29,18 +29,18 @@ export function statusOf(
   };
 }
 
-/** Does the object say all of this already, and nothing that we said before and say no more? */
+/** Does the status of the object have all of this already, and no condition of our own types beside it? */
 export function saysAlready(
   before: JsonObject | undefined,
   status: JsonObject,
-  saidTypes: ReadonlySet<string>,
+  ownConditions: readonly string[],
 ): boolean {
   const { conditions, ...fields } = status;
   if (!Object.entries(fields).every(([name, value]) => jsonEquals(before?.[name], value))) return false;
   const wanted = byType(conditions);
   const there = byType(before?.conditions);
   for (const [type, condition] of wanted) if (!jsonEquals(there.get(type), condition)) return false;
-  return [...there.keys()].every((type) => wanted.has(type) || !saidTypes.has(type));
+  return [...there.keys()].every((type) => wanted.has(type) || !ownConditions.includes(type));
 }
 
 /** The conditions in a status as an object has it; what is none is passed over. */

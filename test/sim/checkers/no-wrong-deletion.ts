@@ -25,7 +25,7 @@ export const noWrongDeletion: MakeChecker = (world, fail) => {
     }
     const wanted = wantedBy(vector);
     const here = wanted.clusters.get(cluster.name);
-    // Gone from a source that is not known as a whole, its declaration holds as last read.
+    // Gone from a source that is not known as a whole, its declaration holds as last known good.
     const isDeclared = here !== undefined || wanted.doubtful.size > 0;
     if (removals.length > 0 && !isDeclared) fail(`${cluster.name} is not declared, and something is removed there`);
     for (const key of removals) {

@@ -91,7 +91,12 @@ describe('what is wrong is named with a way out:', () => {
       'ClusterUnreadable',
       /log/,
     ],
-    ['a declaration as last read', east({ conditions: [condition('Declared', 'AsLastRead')] }), 'AsLastRead', /mend/],
+    [
+      'a declaration as last known good',
+      east({ conditions: [condition('Declared', 'LastKnownGood')] }),
+      'LastKnownGood',
+      /mend/,
+    ],
     ['an agent of another version', east({ agentVersion: '0.9.0' }), 'VersionSkew', /upgrade/],
     [
       'a status branch that fails',

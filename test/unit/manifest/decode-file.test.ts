@@ -127,13 +127,13 @@ describe('engine kinds', () => {
     const text =
       'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata: {name: east, labels: {env: prod}}\n';
     expect(contentOf(text)).toEqual({
-      type: 'cluster',
-      cluster: { name: 'east', labels: { env: 'prod' }, clusterDomain: 'cluster.local', skipWarming: false },
+      ...{ type: 'declaration', kind: 'KubernetesCluster', key: 'east', namespace: '', name: 'east' },
+      value: { name: 'east', labels: { env: 'prod' }, clusterDomain: 'cluster.local', skipWarming: false },
     });
     expect(contentOf(`${text}spec: {clusterDomain: east.local, skipWarming: true}\n`)).toMatchObject({
-      cluster: { clusterDomain: 'east.local', skipWarming: true },
+      value: { clusterDomain: 'east.local', skipWarming: true },
     });
-    expect(contentOf(`${text}spec:\nstatus:\n`)).toMatchObject({ type: 'cluster' });
+    expect(contentOf(`${text}spec:\nstatus:\n`)).toMatchObject({ kind: 'KubernetesCluster' });
   });
 
   it('a Placement, in canonical order', () => {
@@ -151,8 +151,8 @@ spec:
       - {key: gpu, operator: DoesNotExist}
 `;
     expect(contentOf(text)).toEqual({
-      type: 'placement',
-      placement: {
+      ...{ type: 'declaration', kind: 'Placement', key: 'web', namespace: '', name: 'web' },
+      value: {
         name: 'web',
         paths: ['a/*.yaml', 'b/**'],
         clusterNames: ['east', 'west'],
@@ -171,20 +171,23 @@ spec:
     const text =
       'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: a}\nspec: {paths: [a], clusters: CLUSTERS}\n';
     expect(contentOf(text.replace('CLUSTERS', '{selector: {}}'))).toMatchObject({
-      placement: { clusterNames: [], clusterSelector: { matchLabels: {}, matchExpressions: [] } },
+      value: { clusterNames: [], clusterSelector: { matchLabels: {}, matchExpressions: [] } },
     });
     const named = contentOf(text.replace('CLUSTERS', '{names: [east]}'));
-    expect(named.type === 'placement' && 'clusterSelector' in named.placement).toBe(false);
+    expect(named.type === 'declaration' && 'clusterSelector' in named.value).toBe(false);
     expect(complaints(text.replace('CLUSTERS', '{}'))).toEqual(['a.yaml:4:30: error: spec.clusters must not be empty']);
   });
 
   it('a FleetPolicy: what is left out has its default', () => {
     const text = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: fleet}\n';
-    expect(contentOf(text)).toEqual({ type: 'policy', name: 'fleet', policy: defaultFleetPolicy });
+    expect(contentOf(text)).toEqual({
+      ...{ type: 'declaration', kind: 'FleetPolicy', key: '', namespace: '', name: 'fleet' },
+      value: defaultFleetPolicy,
+    });
     const spec =
       'spec: {guards: {maxRemovalsPerCluster: 0}, safeMode: {mode: off}, discovery: {excludedKinds: [Pod, Event]}}\n';
     expect(contentOf(text + spec.replace('off', '"off"'))).toMatchObject({
-      policy: {
+      value: {
         guards: { ...defaultFleetPolicy.guards, maxRemovalsPerCluster: 0 },
         safeMode: { mode: 'off', safeStartWindowSeconds: 180 },
         discovery: { excludedNamespaces: [], excludedKinds: ['Event', 'Pod'] },

@@ -53,7 +53,7 @@ describe('absence is not deletion', () => {
     expect(last?.upserts).toEqual([]);
   });
 
-  it('goes on with a broken Placement as it was last read', async () => {
+  it('goes on with a broken Placement as last known good', async () => {
     const world = await startedWorld();
     world.source.push({
       'fleet/placement.yaml':
@@ -73,7 +73,7 @@ describe('absence is not deletion', () => {
     expect(world.server.api.status().summary).toContain('held');
   });
 
-  it('keeps a cluster whose KubernetesCluster is broken, as last read', async () => {
+  it('keeps a cluster whose KubernetesCluster is broken, as last known good', async () => {
     const world = await startedWorld();
     world.source.push({ 'clusters/east/cluster.yaml': typo, 'apps/c.yaml': configMapYaml('c', '2') });
     await world.settle();

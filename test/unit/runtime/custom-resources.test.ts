@@ -90,7 +90,7 @@ describe('custom resources beside a repository', () => {
     expect(fake.get(east)?.status).not.toHaveProperty('counts');
   });
 
-  it('that cannot be read say what is wrong, hold as last read, and nothing is removed', async () => {
+  it('that cannot be read say what is wrong, hold as last known good, and nothing is removed', async () => {
     const fake = clusterAndPlacement();
     const world = await start(fake);
     world.agent('east').connect();

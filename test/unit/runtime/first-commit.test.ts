@@ -35,13 +35,13 @@ describe('the first commit of a server that starts again', () => {
     expect(again.agent('east').connect().type).toBe('admitted');
   });
 
-  it('forgets what went while no server was there: it does not hold as last read again', async () => {
+  it('forgets what went while no server was there: it does not hold as last known good again', async () => {
     const again = await restart(await startedWorld());
     again.source.push({ ...base, 'fleet/placement.yaml': null });
     for (const cluster of ['east', 'west']) again.agent(cluster).connect();
     await again.settle();
     expect(names(again, 'east')).toEqual([]);
-    expect([...again.server.engine.inputs.lastReadPlacements.entries('')]).toEqual([]);
+    expect([...again.server.engine.inputs.lastKnownGood.entries('Placement')]).toEqual([]);
     again.source.push({ 'fleet/typo.yaml': typo, 'apps/d.yaml': configMapYaml('d', '1') });
     await again.settle();
     expect(names(again, 'east')).toEqual([]);
@@ -68,6 +68,6 @@ describe('the first commit of a server that starts again', () => {
     const again = await starting;
     again.source.push({ ...base, 'apps/a.yaml': null, 'fleet/placement.yaml': null });
     await again.settle();
-    expect([...again.server.engine.inputs.lastReadPlacements.entries('')]).toEqual([]);
+    expect([...again.server.engine.inputs.lastKnownGood.entries('Placement')]).toEqual([]);
   });
 });

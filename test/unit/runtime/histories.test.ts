@@ -146,7 +146,7 @@ async function createPlayer() {
   const unread = new Set<SourceId>();
   /** A cluster stays registered until a whole revision of its source no longer declares it. */
   const registered = new Set<string>();
-  /** The Placement as last read holds until a whole revision of its source no longer declares it. */
+  /** The Placement as last known good holds until a whole revision of its source no longer declares it. */
   let placement: string | undefined;
   const effective = (): DesiredFiles => {
     const all = new Map(inSources(files));

@@ -105,7 +105,7 @@ describe('mirroring', () => {
     ]);
   });
 
-  it('holds as last read while its file cannot be read, also over a restart', async () => {
+  it('holds as last known good while its file cannot be read, also over a restart', async () => {
     const first = await mirrored();
     first.source.push({ 'mirror.yaml': typo });
     await first.settle();

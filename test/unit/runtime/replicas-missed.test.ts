@@ -53,7 +53,7 @@ it('a replica that has missed a declaration, and leads next, does not write an o
   const [leader, [follower]] = [world.leader(), world.followers()];
   if (follower === undefined) throw new Error('nobody follows');
   const remembered = async (): Promise<unknown> =>
-    parseJsonBytes((await follower.store.get(recordKey.policy))?.value ?? new Uint8Array());
+    parseJsonBytes((await follower.store.get(recordKey.declared('FleetPolicy', '')))?.value ?? new Uint8Array());
   const limits = (most: number) => ({ value: { guards: { maxRemovalsPerCluster: most } } });
   expect(await remembered()).toMatchObject(limits(100));
   follower.deafen();

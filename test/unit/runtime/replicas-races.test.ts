@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../../src/ports/lease.ts';
-import { recordKey } from '../../../src/runtime/ledger/records.ts';
 import { createCandidacy } from '../../../src/runtime/replica/candidacy.ts';
 import { withFence } from '../../../src/runtime/replica/fenced-lease.ts';
 import { createProbes } from '../../../src/runtime/replica/probes.ts';
@@ -253,7 +252,7 @@ describe('a replica that has just begun', () => {
         let lists = 0;
         store.list = async function* (prefix) {
           // The first time it is read with everything that the ledger remembers.
-          if (prefix === recordKey.placement('') && lists++ > 0) await declarations.promise;
+          if (prefix === 'declared/' && lists++ > 0) await declarations.promise;
           yield* list(prefix);
         };
       },

@@ -28,10 +28,11 @@ describe('a record of a single key', () => {
     await first.settle();
     await first.server.stop();
     first.agent('east').release('lost');
-    await put(first.store, 'held/west//ConfigMap/web/c', '"held"');
-    const kinds = ['approvals', 'declared', 'held', 'policy', 'registrations', 'sources', 'windows'];
+    await put(first.store, 'held/west//ConfigMap/web/c', '{"reason":"TooManyRemovals","message":"held"}');
+    const kinds = ['approvals', 'declared', 'held', 'registrations', 'sources', 'windows'];
     const keys = await keysOf(first.store);
     for (const kind of kinds) expect(keys.some((key) => key.startsWith(kind))).toBe(true);
+    expect(keys).toContain('declared/FleetPolicy/');
     for (const key of keys.filter((each) => !each.startsWith('clusters/'))) {
       for (const text of ['null', '"x"', '5', '[]', '{}', '[1]', '{"value":5,"origin":3}', '{"at":{}}']) {
         const store = await copyOf(first.store);

@@ -33,7 +33,7 @@ function begin(fake: FakeCustomResources = createFakeCustomResources()) {
       const { objects } = fake.resources.state();
       return [...objects.values()].map((resource) => ({ resource, generation: resource.generation, content: said }));
     },
-    saidTypes: new Set(['Ready', 'Stalled', 'Accepted', 'Connected']),
+    ownConditions: () => ['Ready', 'Stalled', 'Accepted', 'Connected'],
     clock,
     random: { next: () => 1, id: () => '0' },
     log: silentLog,

@@ -1,4 +1,6 @@
-/** Kinds whose objects are discovered, by group; `*`: all kinds of the group that can be watched. */
+import { engineKindOf } from '../../../../model/engine-kinds.ts';
+
+/** Kinds whose objects are discovered beside the engine kinds, by group; `*`: all kinds of the group that can be watched. */
 const DISCOVERED: Readonly<Record<string, readonly string[]>> = {
   '': ['Namespace', 'Node', 'Pod', 'Service', 'ServiceAccount'],
   apps: ['DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet'],
@@ -10,10 +12,6 @@ const DISCOVERED: Readonly<Record<string, readonly string[]>> = {
   'security.istio.io': ['*'],
   'telemetry.istio.io': ['*'],
   'cilium.io': ['CiliumClusterwideNetworkPolicy', 'CiliumNetworkPolicy'],
-  'admin.gloo.solo.io': ['KubernetesCluster'],
-  'core.gardener.cloud': ['Shoot'],
-  'kuma.io': ['Dataplane'],
-  'fleetrelay.dev': ['*'],
 };
 
 export const AUTOSCALER = 'autoscaling/HorizontalPodAutoscaler';
@@ -21,5 +19,5 @@ export const AUTOSCALER = 'autoscaling/HorizontalPodAutoscaler';
 /** Are the objects of this kind discovered, where the kind is there? */
 export function isDiscovered(group: string, kind: string): boolean {
   const kinds = DISCOVERED[group] ?? [];
-  return kinds.includes('*') || kinds.includes(kind);
+  return kinds.includes('*') || kinds.includes(kind) || engineKindOf(group, kind) !== undefined;
 }
