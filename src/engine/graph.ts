@@ -1,8 +1,10 @@
 import type { GuardLimits } from '../model/desired.ts';
 import type { LedgerEntry } from '../model/ledger.ts';
 import type { CommitReport, Contribution, Derived, Graph, Index } from './collections/types.ts';
+import type { Domain, DomainParts } from './domain.ts';
 import { type ClusterValue, deriveClusters, indexClusters } from './fleet/clusters.ts';
 import { type Declarations, deriveDeclarations } from './fleet/declared.ts';
+import { joinLiveReads } from './fleet/live-reads.ts';
 import { deriveGuardLimits, derivePolicy, type PolicyValue } from './fleet/policy.ts';
 import { deriveSafeMode, type SafeMode } from './fleet/safe-mode.ts';
 import {
@@ -15,18 +17,30 @@ import {
   type SourceProof,
 } from './fleet/sources.ts';
 import { declareInputs, type EngineInputs } from './inputs.ts';
+import type { CollisionsByDomain } from './output/collisions.ts';
 import type { Decision } from './output/decision.ts';
 import { deriveDecisions } from './output/decisions.ts';
 import { deriveGuards } from './output/guards.ts';
 import { deriveOutputs, type Output } from './output/outputs.ts';
 import { derivePending, type PendingChange } from './output/pending.ts';
 import { type Assignment, deriveAssignments } from './placement/assignments.ts';
-import { type Candidate, deriveCandidates, deriveWants } from './placement/candidates.ts';
+import { type Candidate, deriveCandidates } from './placement/candidates.ts';
+import { deriveDocumentWants } from './placement/document-wants.ts';
 import { deriveKindScopes } from './placement/kind-scopes.ts';
 import { derivePlacements, indexPlacements, type PlacementValue } from './placement/placements.ts';
-import { indexLiveServices } from './services/live-services.ts';
-import { deriveMirrors, type MirrorValue, type ServiceExport } from './services/mirrors.ts';
-import { deriveProgress, healthGroup, type Progress, progressStates } from './status/progress.ts';
+import type { Want } from './placement/want.ts';
+import { services } from './services/services.ts';
+import type { DeclaredStatus } from './status/declared-status.ts';
+import { derivedGroup, deriveProgress, healthGroup, type Progress, progressStates } from './status/progress.ts';
+
+/** What the engine does beside placing documents: each reads what the earlier ones derive. */
+const domains: readonly Domain[] = [services];
+
+/** A domain in a graph. */
+interface WiredDomain {
+  readonly domain: Domain;
+  readonly parts: DomainParts;
+}
 
 /** The engine: inputs to stage, a commit, and everything that follows from them. outputs = f(inputs, ledger), pure. */
 export interface Engine {
@@ -41,14 +55,16 @@ export interface Engine {
   readonly placements: Derived<PlacementValue>;
   readonly placementsByFolder: Index<PlacementValue>;
   readonly assignments: Derived<Assignment>;
-  readonly mirrors: Derived<MirrorValue>;
-  readonly exports: Derived<ServiceExport>;
+  readonly domains: readonly WiredDomain[];
+  readonly collisions: CollisionsByDomain;
   readonly candidates: Derived<readonly Contribution<Candidate>[]>;
   readonly safeMode: SafeMode;
   readonly decisions: Derived<Decision>;
   readonly outputs: Derived<Output>;
   readonly pending: Derived<PendingChange>;
   readonly progress: Derived<Progress>;
+  /** Partition: the kind. Key: as of the declaration. */
+  readonly statuses: Derived<DeclaredStatus>;
   readonly indexes: EngineIndexes;
   /** Everything derived, in the order of the graph; for diagnostics of failed functions. */
   readonly derived: readonly Derived<unknown>[];
@@ -80,100 +96,137 @@ export function progressGroup(cluster: string, state: string, source = ''): stri
   return `${source}/${cluster}/${state}`;
 }
 
-/** Wires the whole graph: reading this function and the two that it calls is reading the system. */
+/** Wires the whole graph: reading this function and those that it calls is reading the system. */
 export function createEngine(graph: Graph): Engine {
   const inputs = declareInputs(graph);
   const desired = wireDesired(graph, inputs);
-  const held = wireOutputs(graph, inputs, desired);
-  const { mirroring, ...wanted } = desired;
+  const wired = wireDomains(graph, inputs, desired);
+  const wanted = wireWants(graph, inputs, desired, wired);
+  const held = wireOutputs(graph, inputs, desired, wired, wanted);
+  const { clusters, declarations, documents, policy, placements, placementsByFolder, assignments } = desired;
+  const { decisions, outputs, pending, proofs, limits, safeMode, collisions } = held;
 
   // How far it got.
-  const progress = deriveProgress(graph, held.outputs, inputs.results, inputs.agents, inputs.ledger);
+  const progress = deriveProgress(graph, outputs, inputs.results, inputs.agents, inputs.ledger);
+  const derivedProgress = graph.index('derivedProgress', progress, ({ value }) => derivedGroupsOf(value));
+  const statusParts = wired.flatMap(({ parts }) => parts.statuses?.({ progress, derivedProgress }) ?? []);
+  const statuses = graph.derive<DeclaredStatus, DeclaredStatus>({
+    name: 'statuses',
+    from: statusParts,
+    seesAll: true,
+    compute: ({ partition, key, value }, _read, emit) => emit(partition, key, value),
+  });
 
   const collections = {
-    documents: wanted.documents,
-    declarations: wanted.declarations,
-    clusters: wanted.clusters,
-    policy: wanted.policy,
-    placements: wanted.placements,
-    assignments: wanted.assignments,
-    mirrors: mirroring.mirrors,
-    exports: mirroring.exports,
-    candidates: wanted.candidates,
-    decisions: held.decisions,
-    outputs: held.outputs,
-    pending: held.pending,
-    progress,
+    ...{ documents, declarations, clusters, policy, placements, assignments },
+    ...{ candidates: wanted.candidates, decisions, outputs, pending, progress, statuses },
   };
-  const { safeMode, proofs, limits } = held;
   return {
-    graph,
-    inputs,
-    ...collections,
-    sourceProofs: proofs,
-    limits,
-    safeMode,
-    placementsByFolder: wanted.placementsByFolder,
+    ...{ graph, inputs, ...collections, sourceProofs: proofs, limits, safeMode, placementsByFolder },
+    domains: wired,
+    collisions,
     indexes: declareIndexes(graph, inputs, collections),
     derived: [
       ...Object.values(collections),
-      ...[mirroring.feeds, wanted.wants, safeMode.mode, safeMode.unseen, proofs, limits],
+      ...wired.flatMap(({ parts }) => [...parts.collections.bySource, ...parts.collections.anywhere]),
+      ...[...statusParts, wanted.documentWants, safeMode.mode, safeMode.unseen, proofs, limits],
     ],
     commit: () => graph.commit(),
   };
 }
 
-/** From files and live state to what each cluster is wanted to hold. */
+/** What the sources declare, and which documents go where. */
 function wireDesired(graph: Graph, inputs: EngineInputs) {
-  const { files, sources, agents, ledger, live, lastKnownGood } = inputs;
-
-  // What the sources declare.
+  const { files, sources, lastKnownGood } = inputs;
   const documents = deriveDocuments(graph, files);
   const fileProofs = deriveFileProofs(graph, sources, files);
   const doubts = indexDoubts(graph, fileProofs);
   const declarations = deriveDeclarations(graph, { documents, sources, fileProofs, doubts, lastKnownGood });
   const clusters = deriveClusters(graph, declarations);
   const policy = derivePolicy(graph, declarations);
-
-  // Who gets what.
   const clustersByPosting = indexClusters(graph, clusters);
   const placements = derivePlacements(graph, declarations, clustersByPosting);
   const placementsByFolder = indexPlacements(graph, placements);
   const assignments = deriveAssignments(graph, documents, placementsByFolder, clustersByPosting);
-  const kindScopes = deriveKindScopes(graph, { documents, kinds: inputs.kinds, ledger });
+  return {
+    ...{ documents, fileProofs, doubts, declarations, clusters, clustersByPosting, policy },
+    ...{ placements, placementsByFolder, assignments },
+  };
+}
 
-  // What is known of one cluster in others: scoped by desired state alone.
-  const liveServices = indexLiveServices(graph, live);
-  const mirroring = deriveMirrors(graph, declarations, clustersByPosting, liveServices);
+/** The domains, in their order: what they derive from live state is scoped by desired state alone. */
+function wireDomains(graph: Graph, inputs: EngineInputs, desired: ReturnType<typeof wireDesired>) {
+  const { declarations, clusters, clustersByPosting } = desired;
+  const earlier = new Map<string, DomainParts>();
+  return domains.map((domain): WiredDomain => {
+    const parts = domain.derive(graph, {
+      inputs,
+      declarations,
+      clusters,
+      clustersByPosting,
+      earlier: new Map(earlier),
+    });
+    earlier.set(domain.name, parts);
+    return { domain, parts };
+  });
+}
 
-  const wants = deriveWants(graph, assignments, mirroring.exports);
-  const candidates = deriveCandidates(graph, { documents, doubts, wants, kindScopes, agents, live, liveServices });
-  const placing = { placements, placementsByFolder, assignments };
-  return { documents, fileProofs, declarations, clusters, policy, ...placing, mirroring, wants, candidates };
+/** What documents and domains want in each cluster. */
+function wireWants(
+  graph: Graph,
+  inputs: EngineInputs,
+  { documents, assignments, doubts }: ReturnType<typeof wireDesired>,
+  wired: readonly WiredDomain[],
+) {
+  const { agents, kinds, ledger } = inputs;
+  const kindScopes = deriveKindScopes(graph, { documents, kinds, ledger });
+  const documentWants = deriveDocumentWants(graph, { assignments, documents, kindScopes, agents, doubts });
+  const wants: readonly Derived<Want>[] = [documentWants, ...wired.flatMap(({ parts }) => parts.wants ?? [])];
+  return { documentWants, candidates: deriveCandidates(graph, wants) };
 }
 
 /** From what is wanted and what is held to what is sent: removal needs proof and sight, and passes the guards. */
-function wireOutputs(graph: Graph, inputs: EngineInputs, desired: ReturnType<typeof wireDesired>) {
+function wireOutputs(
+  graph: Graph,
+  inputs: EngineInputs,
+  desired: ReturnType<typeof wireDesired>,
+  wired: readonly WiredDomain[],
+  { documentWants, candidates }: ReturnType<typeof wireWants>,
+) {
   const { fleet, ledger } = inputs;
-  const { documents, declarations, clusters, policy, placements, assignments, mirroring, wants, candidates } = desired;
+  const { documents, declarations, clusters, policy, placements, assignments } = desired;
+  const bySource = wired.flatMap(({ parts }) => parts.collections.bySource);
+  const anywhere = wired.flatMap(({ parts }) => parts.collections.anywhere);
   const proofs = deriveSourceProofs(
     graph,
     desired.fileProofs,
-    [documents, assignments, mirroring.feeds, mirroring.exports, wants, candidates].map(({ failures }) => failures),
-    [declarations, placements, mirroring.mirrors].map(({ failures }) => failures),
+    [documents, assignments, documentWants, ...bySource, candidates].map(({ failures }) => failures),
+    [declarations, placements, ...anywhere].map(({ failures }) => failures),
   );
-  const safeMode = deriveSafeMode(graph, { ...inputs, policy, clusters });
+  const liveReads = joinLiveReads(wired.map(({ domain }) => domain.readsLive));
+  const collisions = new Map(wired.flatMap(({ domain: { name }, parts }) => pairOf(name, parts.collisions)));
+  const safeMode = deriveSafeMode(graph, { ...inputs, policy, clusters, liveReads });
   const doubts = indexDoubts(graph, proofs);
   const documentsByFile = indexDocumentsByFile(graph, documents);
   const decisions = deriveDecisions(graph, {
     ...inputs,
-    ...{ candidates, clusters, proofs, doubts, documentsByFile, safeMode },
+    ...{ candidates, clusters, proofs, doubts, documentsByFile, safeMode, liveReads, collisions },
   });
   const limits = deriveGuardLimits(graph, fleet, policy, inputs.lastKnownGood);
   const guards = deriveGuards(graph, { ...inputs, decisions, clusters, limits });
   const outputs = deriveOutputs(graph, { ...inputs, decisions, guards });
   const pending = derivePending(graph, outputs, ledger);
-  return { proofs, safeMode, decisions, limits, outputs, pending };
+  return { proofs, safeMode, decisions, limits, outputs, pending, collisions };
+}
+
+function pairOf<Key, Value>(key: Key, value: Value | undefined): readonly (readonly [Key, Value])[] {
+  return value === undefined ? [] : [[key, value]];
+}
+
+function derivedGroupsOf({ isDerived, origins, state, health }: Progress): readonly string[] {
+  if (isDerived !== true) return [];
+  const states = health === undefined ? [state] : [state, health.state];
+  return origins.flatMap((origin) => states.map((each) => derivedGroup(origin, each)));
 }
 
 function declareIndexes(

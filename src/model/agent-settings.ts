@@ -12,6 +12,8 @@ export interface DiscoverySettings {
   readonly excludedNamespaces: readonly string[];
   /** `group/Kind` as in object keys: `/Service`, `apps/Deployment`. */
   readonly excludedKinds: readonly string[];
+  /** Kinds that are reported beside those that every agent reports; `group/Kind`. Exclusions come first; absent: none. */
+  readonly additionalKinds?: readonly string[];
   /** Only what lies in Namespaces with these labels (and what lies in none); absent: all. */
   readonly namespaceSelector?: LabelSelector;
   /** Only objects with these labels; absent: all. */

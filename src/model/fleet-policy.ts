@@ -18,10 +18,16 @@ export const defaultFleetPolicy: FleetPolicy = {
   drift: { ignoredFields: [] },
 };
 
-/** What a policy says to agents. */
-export function settingsOfPolicy({ discovery, drift }: FleetPolicy): AgentSettings {
+/** What a policy says to agents; `additionalKinds`: what domains need of this cluster beside that. */
+export function settingsOfPolicy(
+  { discovery, drift }: FleetPolicy,
+  additionalKinds: readonly string[] = [],
+): AgentSettings {
   const excludedKinds = discovery.excludedKinds.map(kindAsInKeys).sort(compareText);
-  return { discovery: { ...discovery, excludedKinds }, ignoredFields: drift?.ignoredFields ?? [] };
+  return {
+    discovery: { ...discovery, excludedKinds, ...(additionalKinds.length === 0 ? {} : { additionalKinds }) },
+    ignoredFields: drift?.ignoredFields ?? [],
+  };
 }
 
 /** `Kind` or `Kind.group` as `group/Kind`. */

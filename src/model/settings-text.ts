@@ -39,14 +39,16 @@ function readSettings(value: JsonValue): AgentSettings {
   const said = members(discovery, 'discovery', [
     'excludedNamespaces',
     'excludedKinds',
+    'additionalKinds',
     'namespaceSelector',
     'objectSelector',
   ]);
-  const { namespaceSelector, objectSelector } = said;
+  const { additionalKinds, namespaceSelector, objectSelector } = said;
   return {
     discovery: {
       excludedNamespaces: texts(said.excludedNamespaces, 'excludedNamespaces', NAMESPACE),
       excludedKinds: texts(said.excludedKinds, 'excludedKinds', KIND),
+      ...(additionalKinds === undefined ? {} : { additionalKinds: texts(additionalKinds, 'additionalKinds', KIND) }),
       ...(namespaceSelector === undefined ? {} : { namespaceSelector: selector(namespaceSelector) }),
       ...(objectSelector === undefined ? {} : { objectSelector: selector(objectSelector) }),
     },

@@ -68,12 +68,13 @@ export function declareDerived<Source, Result, Value>(
   kind: 'derived' | 'gathered',
   { name, from, partition, reads = [], scope, compute, equals, seesAll }: Derivation<Source, Result>,
 ): Derived<Value> {
+  const visited: readonly Collection<Source>[] = 'name' in from ? [from] : from;
   return declareNode<Value>(registry, {
     kind,
     name,
-    primaries: [storeOf(registry, from)],
+    primaries: visited.map((collection) => storeOf(registry, collection)),
     partition,
-    reads: [from, ...reads],
+    reads: [...visited, ...reads],
     seesAll: seesAll === true,
     scope: scope as NodeFunctions['scope'],
     compute: compute as NodeFunctions['compute'],
@@ -105,7 +106,8 @@ export function declareJoin<Left, Right, Result>(
 interface Declaration extends Pick<NodeFunctions, 'scope' | 'compute'> {
   readonly kind: DerivedNode['kind'];
   readonly name: string;
-  readonly primaries: readonly [Store] | readonly [Store, Store];
+  /** Of a join: its two sides. */
+  readonly primaries: readonly Store[];
   /** The only one whose entries are primaries; undefined: all. */
   readonly partition: string | undefined;
   readonly reads: readonly object[];
@@ -118,9 +120,9 @@ function declareNode<Value>(registry: Registry, declaration: Declaration): Deriv
   takeName(registry, name);
   const node = createNode(registry, declaration);
   registry.nodes.push(node);
-  const [from, other] = primaries;
-  if (other === undefined) followPrimaries(node, from, declaration.partition);
-  else followAddresses(node, from, other);
+  const [left, right] = primaries;
+  if (declaration.kind === 'joined' && left !== undefined && right !== undefined) followAddresses(node, left, right);
+  else for (const from of primaries) followPrimaries(node, from, declaration.partition);
   const failures = publish<Failure, object>(registry, node.failures, {});
   return publish<Value, Pick<Derived<Value>, 'failures'>>(registry, node.store, { failures });
 }

@@ -76,7 +76,7 @@ export function* presentCells(store: Store, partitionName: string): Iterable<Cel
 
 /** Orders cells of one store by (partition, key). */
 export function compareCells(a: Cell, b: Cell): number {
-  const within = a.partition === b.partition;
+  const within = a.partition === b.partition || a.partition.name === b.partition.name;
   const left = within ? a.key : a.partition.name;
   const right = within ? b.key : b.partition.name;
   return left < right ? -1 : left > right ? 1 : 0;

@@ -87,7 +87,8 @@ export type Emit<Value> = (partition: string, key: string, value: Value) => void
 /** What a derived collection is made of. */
 export interface Derivation<Source, Result> {
   readonly name: string;
-  readonly from: Collection<Source>;
+  /** Several collections are visited as one; their addresses must be disjoint. */
+  readonly from: Collection<Source> | readonly Collection<Source>[];
   /** Computes only for the entries of this partition of `from`; for all if left out. Limits no reads. */
   readonly partition?: string;
   /** Everything that `compute` and `scope` may read besides `from`; reading anything else throws. */

@@ -1,11 +1,11 @@
 import type { KindState } from '../../model/agent.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
-import { discoveredKinds } from '../../model/engine-kinds.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import { boundPolicy } from '../../model/policy-bounds.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import type { AgentValue, FleetSettings, SnapshotValue } from '../inputs.ts';
 import type { ClusterValue } from './clusters.ts';
+import type { LiveReads } from './live-reads.ts';
 import type { PolicyValue } from './policy.ts';
 
 /** What is done while the snapshot of a cluster is missing. One entry, key and partition empty. */
@@ -47,9 +47,10 @@ export function deriveSafeMode(
     readonly agents: Collection<AgentValue>;
     readonly snapshots: Collection<SnapshotValue>;
     readonly kinds: Collection<KindState>;
+    readonly liveReads: LiveReads;
   },
 ): SafeMode {
-  const { fleet, policy, clusters, agents, snapshots, kinds } = inputs;
+  const { fleet, policy, clusters, agents, snapshots, kinds, liveReads } = inputs;
   const mode = graph.derive<FleetSettings, SafeModeValue>({
     name: 'safeMode',
     from: fleet,
@@ -69,7 +70,7 @@ export function deriveSafeMode(
         read.get(snapshots, '', cluster) !== undefined,
         value.value.skipWarming,
       );
-      const unknownKinds = discoveredKinds
+      const unknownKinds = liveReads.kinds
         .flatMap((kind) => read.get(kinds, cluster, kind) ?? [])
         .filter(({ state }) => state !== 'complete');
       if (snapshot !== 'here' || unknownKinds.length > 0) emit('', cluster, { snapshot, unknownKinds });

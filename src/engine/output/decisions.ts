@@ -6,12 +6,14 @@ import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
+import type { LiveReads } from '../fleet/live-reads.ts';
 import type { SafeMode } from '../fleet/safe-mode.ts';
 import { anyDoubt, type DocumentValue, fileGroup, proofOf, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { SnapshotValue, SourceValue } from '../inputs.ts';
 import type { Candidate } from '../placement/candidates.ts';
+import type { Collisions, CollisionsByDomain } from './collisions.ts';
 import type { Decision, Hold, KeepDecision } from './decision.ts';
-import { claimsOf, contested, electCandidate, hasNameOfItsService, unclearName } from './rivals.ts';
+import { claimsOf, electCandidate, meetsRequirement } from './rivals.ts';
 import { whyUnseen } from './safe-hold.ts';
 import { sameMeta } from './same-meta.ts';
 
@@ -28,6 +30,8 @@ interface DecisionInputs {
   readonly snapshots: Collection<SnapshotValue>;
   readonly kinds: Collection<KindState>;
   readonly live: Collection<LiveObject>;
+  readonly liveReads: LiveReads;
+  readonly collisions: CollisionsByDomain;
 }
 
 /**
@@ -52,11 +56,11 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
         if (entry !== undefined) emit(cluster, key, { type: 'left', ...metaOf(entry) });
         return;
       }
-      const wanting = left.filter(({ value }) => hasNameOfItsService(read, inputs, cluster, value) !== 'no');
+      const wanting = left.filter(({ value }) => meetsRequirement(read, inputs, cluster, value) !== 'no');
       const decision = decide({ cluster, key: key as ObjectKey }, wanting, entry, read, inputs);
       if (decision === undefined) return;
-      const held = left.flatMap(({ value: { addressesOf } }) =>
-        addressesOf === undefined ? [] : (read.get(ledger, cluster, addressesOf.key)?.scope ?? []),
+      const held = left.flatMap(({ value: { derived } }) =>
+        derived?.requires === undefined ? [] : (read.get(ledger, cluster, derived.requires.key)?.scope ?? []),
       );
       emit(cluster, key, whileSeen(key as ObjectKey, decision, { entry, besides: held }, read, inputs));
     },
@@ -76,15 +80,34 @@ function decide(
   const standing = electCandidate(read, inputs, contributions, entry);
   if (standing.type === 'won') {
     const { value } = standing.winner;
-    if (hasNameOfItsService(read, inputs, cluster, value) === 'yes') {
+    if (meetsRequirement(read, inputs, cluster, value) === 'yes') {
       return wanted(value, entry, claimsOf(value, contributions, entry, proves));
     }
-    return entry === undefined ? { type: 'absent', origins: [value.origin], ...unclearName } : keep(entry, unclearName);
+    const { requirementUnclear } = collisionsOf(inputs, [value]);
+    if (entry !== undefined) return keep(entry, requirementUnclear);
+    return { type: 'absent', origins: [value.origin], ...requirementUnclear };
   }
   if (entry === undefined) return undefined;
-  if (standing.type === 'contested') return keep(entry, contested);
+  if (standing.type === 'contested') {
+    return keep(
+      entry,
+      collisionsOf(
+        inputs,
+        contributions.map(({ value }) => value),
+      ).contested,
+    );
+  }
   return unwanted({ cluster, key }, entry, proves, read, inputs);
 }
+
+/** What the domain says that the first derived candidate comes from. */
+function collisionsOf({ collisions }: DecisionInputs, candidates: readonly Candidate[]): Collisions {
+  const domain = candidates.find(({ derived }) => derived !== undefined)?.derived?.domain;
+  return collisions.get(domain ?? '') ?? nameCollision;
+}
+
+const unclear: Hold = { reason: 'NameCollision', message: 'several objects have this name here' };
+const nameCollision: Collisions = { contested: unclear, requirementUnclear: unclear, advice: 'so rename the other' };
 
 /** Lets a change pass only while all that it could have been computed from is seen. */
 function whileSeen(

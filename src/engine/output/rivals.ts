@@ -7,7 +7,7 @@ import { type Claim, type Election, elect } from '../fleet/elect.ts';
 import { proofOf, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { SourceValue } from '../inputs.ts';
 import type { Candidate } from '../placement/candidates.ts';
-import type { Hold } from './decision.ts';
+import { sameLive } from '../placement/want.ts';
 
 /** A candidate for a key that others may want as well. */
 type Rival = Claim<Candidate>;
@@ -72,24 +72,24 @@ export function claimsOf(
 }
 
 /**
- * Whether the name under which addresses would be known is that of their own service. Two services can have one name where
- * they are mirrored, while their slices have several: those of the other one must not be taken for its own.
+ * Whether the object that a candidate requires is the right one. Two live objects can get one name in another cluster: an
+ * EndpointSlice of the one must not be taken for an address of the other one's Service.
  */
-export function hasNameOfItsService(
+export function meetsRequirement(
   read: Reader,
   electorate: Electorate,
   cluster: string,
-  { addressesOf, scope }: Candidate,
+  { derived }: Candidate,
 ): 'yes' | 'no' | 'unclear' {
-  if (addressesOf === undefined) return 'yes';
+  const requires = derived?.requires;
+  if (requires === undefined) return 'yes';
   const { candidates, ledger, live } = electorate;
-  // Somebody else has a Service of that name there: whoever calls it would be led here.
-  if (read.get(live, cluster, addressesOf.key) !== undefined) return 'no';
-  const wanted = read.get(candidates, cluster, addressesOf.key) ?? [];
-  const standing = electCandidate(read, electorate, wanted, read.get(ledger, cluster, addressesOf.key));
+  // Another owner has an object of that name in the cluster: its clients would be led here.
+  if (read.get(live, cluster, requires.key) !== undefined) return 'no';
+  const wanted = read.get(candidates, cluster, requires.key) ?? [];
+  const standing = electCandidate(read, electorate, wanted, read.get(ledger, cluster, requires.key));
   if (standing.type !== 'won') return 'unclear';
-  const { mirrors, scope: theirs } = standing.winner.value;
-  return mirrors === addressesOf.of && sameTexts(theirs, scope) ? 'yes' : 'no';
+  return sameLive(standing.winner.value.derived?.standsFor, requires.standsFor) ? 'yes' : 'no';
 }
 
 /**
@@ -109,7 +109,9 @@ function incumbentFirst(
   return {
     claims: [first, ...claims.filter((claim) => claim !== first)],
     // Several mirrors may take one service: they want the same.
-    isOpen: same === undefined && near.some(({ value }) => value.mirrors !== first.value.mirrors),
+    isOpen:
+      same === undefined &&
+      near.some(({ value }) => !sameLive(value.derived?.standsFor, first.value.derived?.standsFor)),
   };
 }
 
@@ -121,16 +123,3 @@ function isFrom({ origin }: Rival, { origins: [incumbent] }: LedgerEntry): boole
 function sameTexts(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, index) => text === b[index]);
 }
-
-/** Said of what is there and {@link electCandidate} cannot tell. */
-export const contested: Hold = {
-  reason: 'NameCollision',
-  message:
-    'several services of one cluster have this name when they are mirrored, and it cannot be told which one it is',
-};
-
-/** Said of addresses whose service may not be the one of that name. */
-export const unclearName: Hold = {
-  reason: 'NameCollision',
-  message: 'the Service of this name may stand for another one, and its addresses are not mixed with those of others',
-};

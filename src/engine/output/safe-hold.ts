@@ -3,10 +3,10 @@ import type { LedgerEntry } from '../../model/ledger.ts';
 import { kindOf, type ObjectKey } from '../../model/object-key.ts';
 import type { Collection, Index, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
+import type { LiveReads } from '../fleet/live-reads.ts';
 import type { SafeMode } from '../fleet/safe-mode.ts';
 import { anyDoubt, type SourceProof } from '../fleet/sources.ts';
 import type { SnapshotValue } from '../inputs.ts';
-import { MIRRORED_KINDS } from '../services/live-services.ts';
 import type { Hold } from './decision.ts';
 
 /** What says how much of the fleet can be seen. */
@@ -15,6 +15,7 @@ export interface Sight {
   readonly clusters: Collection<ClusterValue>;
   readonly snapshots: Collection<SnapshotValue>;
   readonly kinds: Collection<KindState>;
+  readonly liveReads: LiveReads;
   readonly doubts: Index<SourceProof>;
 }
 
@@ -79,10 +80,8 @@ function whyUnread(read: Reader, sight: Sight, { key, type, scope, entry }: Chan
 }
 
 /** A removal needs that what it is concluded from was listed: a kind of which nothing is said proves nothing. */
-function unlistedKind(read: Reader, { kinds }: Sight, cluster: string, key: ObjectKey): string | undefined {
-  const { service, slice } = MIRRORED_KINDS;
-  const needed = kindOf(key) === service ? [service] : [service, slice];
-  return needed.find((kind) => read.get(kinds, cluster, kind)?.state !== 'complete');
+function unlistedKind(read: Reader, { kinds, liveReads }: Sight, cluster: string, key: ObjectKey): string | undefined {
+  return liveReads.neededFor(kindOf(key)).find((kind) => read.get(kinds, cluster, kind)?.state !== 'complete');
 }
 
 function kindUnknown(cluster: string, kind: string, message: string): Hold {

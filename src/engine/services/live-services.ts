@@ -13,7 +13,7 @@ export const ownLabels = {
 } as const;
 
 /** The kinds of live objects that mirroring reads, by `group/Kind`. */
-export const MIRRORED_KINDS = {
+export const liveKinds = {
   service: '/Service',
   slice: 'discovery.k8s.io/EndpointSlice',
 } as const satisfies Readonly<Record<string, (typeof engineKinds)['ServiceMirror']['discovers'][number]>>;
@@ -30,12 +30,12 @@ export interface LiveServices {
 export function indexLiveServices(graph: Graph, live: Collection<LiveObject>): LiveServices {
   return {
     services: graph.index('liveServices', live, ({ partition, value }) => {
-      if (kindOf(value.key) !== MIRRORED_KINDS.service) return [];
+      if (kindOf(value.key) !== liveKinds.service) return [];
       const isMarked = labelsOf(value)[EXPORT] === 'true';
       return [allServices(partition), ...(isMarked ? [markedServices(partition)] : [])];
     }),
     slices: graph.index('liveSlices', live, ({ partition, value }) => {
-      if (kindOf(value.key) !== MIRRORED_KINDS.slice) return [];
+      if (kindOf(value.key) !== liveKinds.slice) return [];
       const { [SERVICE_NAME_LABEL]: named, [ownLabels.backend]: backend } = labelsOf(value);
       const service = textOf(named);
       // A mirrored slice can bear the name of a service that lives here: it is not of its addresses.

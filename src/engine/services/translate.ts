@@ -15,14 +15,8 @@ export interface MirroredObject {
   readonly digest: Digest;
   /** The live object that it stands for. */
   readonly of: ObjectKey;
-  /** Of a slice: the Service that its addresses belong to, over there, and the live one that this stands for. */
-  readonly addressesOf?: ServiceStandIn;
-}
-
-/** A Service that stands for a live one of another cluster. */
-export interface ServiceStandIn {
-  readonly key: ObjectKey;
-  readonly of: ObjectKey;
+  /** Of a slice: the mirrored Service that its addresses belong to. */
+  readonly requires?: ObjectKey;
 }
 
 /** What belongs to the cluster that it was written in, or to whoever wrote it there. */
@@ -57,12 +51,11 @@ export function mirrorOf(
     },
   };
   const standIn = mirrored(made, service.key);
-  const addressesOf = { key: standIn.key, of: service.key };
   return [
     standIn,
     ...slices.map((slice) => ({
       ...mirrored(sliceOf(cluster, slice, serviceName, labels), slice.key),
-      addressesOf,
+      requires: standIn.key,
     })),
   ];
 }

@@ -2,9 +2,9 @@ import type { ClusterName } from '../../model/ids.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { countProgress, type Engine, progressGroup } from '../graph.ts';
-import { type ConditionValue, countOutcomes, summarise } from './conditions.ts';
+import { type ConditionValue, countOutcomes, summarise, worstFirst } from './conditions.ts';
 import { countHealth, healthyCondition } from './health.ts';
-import type { Progress, ProgressState } from './progress.ts';
+import type { Progress } from './progress.ts';
 import { safeModeConditions } from './safe-mode.ts';
 import { discoveredConditions } from './unknown-kinds.ts';
 
@@ -21,18 +21,6 @@ export interface ClusterStatus {
   readonly trouble: string;
   readonly conditions: readonly ConditionValue[];
 }
-
-/** What deserves to be said first, worst first. */
-const BY_URGENCY: readonly ProgressState[] = [
-  'failed',
-  'conflict',
-  'held',
-  'paused',
-  'kept',
-  'unreachable',
-  'removing',
-  'pending',
-];
 
 /** The status of a registered cluster; undefined if there is none of that name. */
 export function clusterStatus(engine: Engine, name: string): ClusterStatus | undefined {
@@ -78,7 +66,7 @@ export function clusterStatus(engine: Engine, name: string): ClusterStatus | und
 
 /** The progress in a cluster that a person should hear of first; undefined if everything is applied. */
 export function worstProgress(engine: Engine, cluster: string, source?: string): Progress | undefined {
-  for (const state of BY_URGENCY) {
+  for (const state of worstFirst) {
     const group = progressGroup(cluster, state, source);
     if (engine.indexes.progress.count(group) > 0) return engine.indexes.progress.members(group)[0]?.value;
   }
@@ -87,7 +75,7 @@ export function worstProgress(engine: Engine, cluster: string, source?: string):
 
 /** The worst of several, by the same order. */
 export function worstOf(all: readonly Progress[]): Progress | undefined {
-  for (const state of BY_URGENCY) {
+  for (const state of worstFirst) {
     const found = all.find((progress) => progress.state === state);
     if (found !== undefined) return found;
   }

@@ -18,6 +18,18 @@ export interface Condition extends ConditionValue {
   readonly lastTransitionTime: string;
 }
 
+/** The states of progress that are trouble or under way: a person should hear of the first ones first. */
+export const worstFirst: readonly ProgressState[] = [
+  'failed',
+  'conflict',
+  'held',
+  'paused',
+  'kept',
+  'unreachable',
+  'removing',
+  'pending',
+];
+
 /** Sorts the nine states of progress into the five that a person counts. */
 export function countOutcomes(of: Readonly<Record<ProgressState, number>>): OutcomeCounts {
   const failed = of.failed + of.conflict;

@@ -8,15 +8,7 @@ import type { Entry } from '../collections/types.ts';
 import type { Declared } from '../fleet/declared.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-
-/** Something that the engine has to say about what is declared. */
-export interface EngineDiagnostic {
-  readonly severity: 'error' | 'warning';
-  readonly reason: string;
-  readonly message: string;
-  /** Where it stands: the document that it is about first. */
-  readonly at: readonly DocumentRef[];
-}
+import type { EngineDiagnostic } from './diagnostic.ts';
 
 /** Everything that the engine has to say, in canonical order. Cost follows the number of problems. */
 export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
@@ -28,6 +20,7 @@ export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
     ...heldAsLastKnownGood(engine),
     ...cutPolicy(engine),
     ...judgedApprovals(engine),
+    ...engine.domains.flatMap(({ parts }) => parts.diagnostics?.() ?? []),
     ...failures(engine),
   ].sort((a, b) => compareText(sortKey(a), sortKey(b)));
 }
@@ -60,8 +53,10 @@ function contested(engine: Engine): readonly EngineDiagnostic[] {
       readonly at: readonly DocumentRef[];
       readonly clusters: string[];
       readonly meanings: readonly string[];
-      /** How many of those who want it are ServiceMirrors. */
-      readonly mirrored: number;
+      /** How many of those who want it derive it from live state. */
+      readonly derived: number;
+      /** What a person can do. */
+      readonly advice: string;
     }
   >();
   for (const { partition: cluster, key, value } of engine.indexes.contested.members('all')) {
@@ -69,26 +64,27 @@ function contested(engine: Engine): readonly EngineDiagnostic[] {
     const at = value
       .map((contribution) => documentRefOf(contribution.from))
       .sort((a, b) => Number(isAt(b, stays)) - Number(isAt(a, stays)));
-    const mirrored = value.flatMap(({ value: { mirrors, scope } }) =>
-      mirrors === undefined ? [] : [`${displayKey(mirrors)} of cluster ${scope.join(', ')}`],
-    );
-    const meanings = [...new Set(mirrored)];
-    // Several ServiceMirrors may take one service, as several Placements may select one document.
-    if (meanings.length === 1 && mirrored.length === value.length) continue;
+    const derived = value.flatMap((contribution) => contribution.value.derived ?? []);
+    const meanings = [
+      ...new Set(derived.map(({ standsFor }) => `${displayKey(standsFor.key)} of cluster ${standsFor.cluster}`)),
+    ];
+    // Two documents of one domain may want the same object, as several Placements may select one document.
+    if (meanings.length === 1 && derived.length === value.length) continue;
     const id = JSON.stringify([key, at, meanings]);
-    const quarrel = quarrels.get(id) ?? { key, at, clusters: [], meanings, mirrored: mirrored.length };
+    const advice = engine.collisions.get(derived[0]?.domain ?? '')?.advice ?? '';
+    const quarrel = quarrels.get(id) ?? { key, at, clusters: [], meanings, derived: derived.length, advice };
     quarrel.clusters.push(cluster);
     quarrels.set(id, quarrel);
   }
-  return [...quarrels.values()].map(({ key, at, clusters, meanings, mirrored }) => {
+  return [...quarrels.values()].map(({ key, at, clusters, meanings, derived, advice }) => {
     const object = displayKey(key as ObjectKey);
     const where = clusters.join(', ');
     if (meanings.length === 0) {
       const message = `${object} is declared ${at.length} times for ${where}: the first one named here counts`;
       return { severity: 'error', reason: 'DeclaredTwice', message, at };
     }
-    const declared = mirrored < at.length ? ', and is declared as well' : '';
-    const message = `${object} of ${where} would stand for ${meanings.join(' and for ')}${declared}: the first one stays, so rename the other, or leave it out of the ServiceMirror`;
+    const declared = derived < at.length ? ', and is declared as well' : '';
+    const message = `${object} of ${where} would stand for ${meanings.join(' and for ')}${declared}: the first one stays, ${advice}`;
     const places = new Map(at.map((ref) => [JSON.stringify(ref), ref]));
     return { severity: 'error', reason: 'NameCollision', message, at: [...places.values()] };
   });
@@ -104,16 +100,12 @@ function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
 }
 
 function unknownClusters(engine: Engine): readonly EngineDiagnostic[] {
-  const selecting = [
-    ...[...engine.placements.entries('')].map(({ key, value }) => ({ title: `Placement ${key}`, value })),
-    ...[...engine.mirrors.entries('')].map(({ key, value }) => ({ title: `ServiceMirror ${key}`, value })),
-  ];
-  return selecting
+  return [...engine.placements.entries('')]
     .filter(({ value }) => value.unknownClusters.length > 0)
-    .map(({ title, value }) => ({
+    .map(({ key, value }) => ({
       severity: 'warning',
       reason: 'UnknownCluster',
-      message: `${title} names clusters that no KubernetesCluster declares: ${value.unknownClusters.join(', ')}`,
+      message: `Placement ${key} names clusters that no KubernetesCluster declares: ${value.unknownClusters.join(', ')}`,
       at: [{ ...value.declared.origin, identity: value.declared.identity }],
     }));
 }

@@ -32,11 +32,18 @@ export interface Progress {
   /** Of what is applied, as last seen; absent: not known. */
   readonly health?: ObjectHealth;
   readonly origins: readonly Origin[];
+  /** It was computed from live state, now or when it was accepted; absent: it was not. */
+  readonly isDerived?: true;
 }
 
 /** Group of all objects of one health in one cluster; with a source, of what came from it. */
 export function healthGroup(cluster: string, state: ObjectHealth['state'], source = ''): string {
   return `${source}/${cluster}/${state}`;
+}
+
+/** Group of the derived objects of one document in one state, over all clusters. */
+export function derivedGroup({ source, path }: Origin, state: ProgressState | ObjectHealth['state']): string {
+  return `${source}\u0000${path}\u0000${state}`;
 }
 
 /** Joins what should be with what the agents reported. */
@@ -58,7 +65,9 @@ export function deriveProgress(
       // A result speaks of what the cluster has accepted, and of nothing that it has lost or not yet been sent.
       const held = read.get(ledger, cluster, key);
       const isHeld = output.type !== 'object' || (held?.digest === output.digest && held.phase === 'accepted');
-      emit(cluster, key, progressOf(output, isHeld ? result : undefined, connected));
+      const progress = progressOf(output, isHeld ? result : undefined, connected);
+      const isDerived = output.type !== 'absent' && output.scope.length > 0;
+      emit(cluster, key, isDerived ? { ...progress, isDerived } : progress);
     },
   });
 }

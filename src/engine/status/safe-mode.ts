@@ -65,8 +65,12 @@ function causeOf(
     const message = `it was known before the store was lost, and no input snapshot of it is here: what clusters hold already stays as it is. ${waysOut(cluster)}`;
     return { cluster, reason: 'PresumedWarm', message };
   }
-  if (unknownKinds.length === 0 || !(isRead || isMirrored(engine, cluster))) return undefined;
-  const message = `${unknownKinds.map(kindText).join('; ')}: what is computed from it stays as it is. Let its agent list the kind, or leave the cluster out of the ServiceMirrors that read it`;
+  const readers = engine.domains.flatMap(({ parts: { reading } }) => reading ?? []);
+  const reading = readers.filter(({ clusters }) => clusters.count(cluster) > 0);
+  if (unknownKinds.length === 0 || !(isRead || reading.length > 0)) return undefined;
+  // What it holds was read once; no domain reads it now.
+  const leaveOut = (reading.length > 0 ? reading : readers).map(({ wayOut }) => wayOut).join(', or ');
+  const message = `${unknownKinds.map(kindText).join('; ')}: what is computed from it stays as it is. Let its agent list the kind, or ${leaveOut}`;
   return { cluster, reason: 'KindsUnknown', message };
 }
 
@@ -84,11 +88,4 @@ function kindText({ kind, state, message }: KindState): string {
   const name = kind.slice(kind.indexOf('/') + 1);
   if (state === 'offered') return `${name} of it is left out of discovery`;
   return `${name} of it cannot be listed${message === '' ? '' : ` (${message})`}`;
-}
-
-function isMirrored(engine: Engine, cluster: string): boolean {
-  return [...engine.mirrors.entries('')].some(({ value: { from, to } }) => {
-    const isFrom = from.some((name) => name === cluster);
-    return isFrom && to.some((name) => name !== cluster);
-  });
 }

@@ -1,5 +1,6 @@
-import { explainObject, type Reason } from '../../engine/explain/explain-object.ts';
+import { explainObject } from '../../engine/explain/explain-object.ts';
 import { findObject } from '../../engine/explain/object-name.ts';
+import type { Reason } from '../../engine/explain/reason.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { displayLocation } from '../../model/diagnostic.ts';
 import { displayKey, type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
@@ -59,24 +60,12 @@ async function step(deps: ExplainDeps, reason: Reason): Promise<ExplanationStep>
         at: '',
         note: `what lies under it goes to cluster ${reason.cluster}`,
       };
-    case 'placement': {
-      const at = await place(deps, reason.at);
-      return { kind: 'Placement', name: reason.name, at, note: 'selects the file and the cluster' };
-    }
-    case 'live': {
-      const note = reason.counts ? 'lives there, and is mirrored' : 'would have the same name, and does not count';
-      return { kind: 'live object', name: displayKey(reason.key), at: `cluster ${reason.cluster}`, note };
-    }
+    case 'rule':
+      return { kind: reason.kind, name: reason.name, at: await place(deps, reason.at), note: reason.part };
+    case 'live':
+      return { kind: 'live object', name: displayKey(reason.key), at: `cluster ${reason.cluster}`, note: reason.part };
     case 'scope':
       return { kind: 'cluster', name: reason.cluster, at: '', note: 'it was computed from what lived there' };
-    case 'mirror': {
-      const at = await place(deps, reason.at);
-      return { kind: 'ServiceMirror', name: reason.name, at, note: 'selects the service and both clusters' };
-    }
-    case 'cluster': {
-      const at = await place(deps, reason.at);
-      return { kind: 'KubernetesCluster', name: reason.name, at, note: 'declares the cluster' };
-    }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
-import { type EngineDiagnostic, engineDiagnostics } from '../../engine/status/diagnostics.ts';
+import type { EngineDiagnostic } from '../../engine/status/diagnostic.ts';
+import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
 import { type Diagnostic, displayLocation } from '../../model/diagnostic.ts';
 import type { Locator } from './locator.ts';
 

@@ -2,7 +2,6 @@ import type { Declared } from '../../engine/fleet/declared.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { clusterStatus } from '../../engine/status/clusters.ts';
 import type { ConditionValue } from '../../engine/status/conditions.ts';
-import { mirrorStatus } from '../../engine/status/mirrors.ts';
 import type { PlacementStatus } from '../../engine/status/placements.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { engineKindOf, engineKinds } from '../../model/engine-kinds.ts';
@@ -70,13 +69,8 @@ function render(
       return declaredStatus(engine, subject, declared, status && withCounts(status, fields));
     }
     case 'ServiceMirror': {
-      const status = mirrorStatus(engine, name);
-      const fields = status && {
-        selectedClusters: status.selectedClusters,
-        mirroredServices: status.mirroredServices,
-      };
       const declared = engine.declarations.get('ServiceMirror', name);
-      return declaredStatus(engine, subject, declared, status && withCounts(status, fields));
+      return declaredStatus(engine, subject, declared, engine.statuses.get('ServiceMirror', name));
     }
     case 'FleetPolicy':
       return declaredStatus(engine, subject, engine.policy.get('', ''), { conditions: [], fields: {} });

@@ -137,7 +137,7 @@ function trackDirty(engine: Engine, sources: SourceTable) {
   const kinds = engine.graph.watch(engine.inputs.kinds);
   const unseen = engine.graph.watch(engine.safeMode.unseen);
   const safeMode = engine.graph.watch(engine.safeMode.mode);
-  const mirrors = engine.graph.watch(engine.mirrors);
+  const statuses = engine.graph.watch(engine.statuses);
   const objects = new Set<string>();
   const clusters = new Set<string>();
   let revisions = '';
@@ -161,7 +161,7 @@ function trackDirty(engine: Engine, sources: SourceTable) {
       }
       const changed: readonly Change<unknown>[] = [...agents.take(), ...declared.take(), ...unseen.take()];
       // What is held on account of a cluster depends on the mode, and on who reads it.
-      const saidAnew = safeMode.take().length + mirrors.take().length > 0;
+      const saidAnew = safeMode.take().length + statuses.take().length > 0;
       if (saidAnew) for (const { key } of engine.safeMode.unseen.entries('')) clusters.add(key);
       for (const { key } of changed) clusters.add(key);
       const discovered: readonly Change<unknown>[] = kinds.take();

@@ -2,10 +2,11 @@ import type { Engine } from '../../engine/graph.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
+import { compareText } from '../../model/json.ts';
 import { settingsText } from '../../model/settings-text.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 
-/** Tells agents what the fleet's policy says to them: at each connect, and whenever it changes. */
+/** Sends agents their settings: at each connect, and whenever the settings of their cluster change. */
 export interface SettingsSender {
   connected(cluster: string): void;
   /** Runs after each commit. */
@@ -14,7 +15,7 @@ export interface SettingsSender {
 
 /**
  * `knowsAll`: every source has been read and is whole. Before that a policy that is not there may only not be readable,
- * and agents go on with what they were told last.
+ * and agents go on with the settings that they have.
  */
 export function createSettingsSender(deps: {
   readonly engine: Engine;
@@ -24,28 +25,35 @@ export function createSettingsSender(deps: {
   readonly isSuspended: (cluster: string) => boolean;
 }): SettingsSender {
   const { engine, sessions, knowsAll, isSuspended } = deps;
-  /** Suspended clusters that have to be told yet. */
-  const untold = new Set<string>();
+  const needs = engine.domains.flatMap(({ parts: { discovers } }) => discovers ?? []);
+  const changes = needs.map((discovers) => engine.graph.watch(discovers));
+  /** Clusters whose settings are to be sent once they are not suspended any more. */
+  const unsent = new Set<string>();
   let policy: FleetPolicy | undefined;
-  let settings: AgentSettings | undefined;
+  /** What every cluster is told; `undefined`: no policy is known yet. */
+  let common: string | undefined;
 
+  const settingsOf = (cluster: string, inForce: FleetPolicy): AgentSettings => {
+    const kinds = new Set(needs.flatMap((discovers) => discovers.get('', cluster) ?? []));
+    return settingsOfPolicy(inForce, [...kinds].sort(compareText));
+  };
+  /** Takes the policy in force; answers whether what it says to agents has changed. */
   const refresh = (): boolean => {
     const inForce = engine.policy.get('', '')?.value ?? (knowsAll() ? defaultFleetPolicy : undefined);
     if (inForce === undefined || inForce === policy) return false;
     policy = inForce;
-    const before = settings;
-    settings = settingsOfPolicy(inForce);
-    return before === undefined || settingsText(before) !== settingsText(settings);
+    const before = common;
+    common = settingsText(settingsOfPolicy(inForce));
+    return before !== common;
   };
-
   const tell = (cluster: string): void => {
-    if (settings === undefined) return;
+    if (policy === undefined) return;
     if (isSuspended(cluster)) {
-      untold.add(cluster);
+      unsent.add(cluster);
       return;
     }
-    untold.delete(cluster);
-    sessions.get(cluster)?.session.settings(settings);
+    unsent.delete(cluster);
+    sessions.get(cluster)?.session.settings(settingsOf(cluster, policy));
   };
 
   return {
@@ -54,7 +62,9 @@ export function createSettingsSender(deps: {
       tell(cluster);
     },
     run: () => {
-      for (const cluster of refresh() ? sessions.keys() : [...untold]) tell(cluster);
+      const moved = changes.flatMap((watch) => watch.take().map(({ key }) => key));
+      const due = refresh() ? sessions.keys() : new Set([...unsent, ...moved]);
+      for (const cluster of due) tell(cluster);
     },
   };
 }

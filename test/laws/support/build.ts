@@ -154,28 +154,34 @@ function declareDerived(
   const fromNode = pickCollection(nodes, spec.from);
   const from = spec.fromFailures ? (fromNode.failures ?? fromNode.collection) : fromNode.collection;
   const rightNode = pickCollection(nodes, spec.right);
-  const joins = spec.kind === 'join' && rightNode.collection !== from;
+  const isPair = rightNode.collection !== from;
+  const joins = spec.kind === 'join' && isPair;
+  const unites = (spec.kind === 'gather' || (spec.kind === 'derive' && spec.right % 3 === 0)) && isPair;
+  const isRightPrimary = joins || unites;
   const reads = builtReads(spec, nodes);
-  const scopedPrimary = fromNode.scoped || (joins && rightNode.scoped);
+  const scopedPrimary = fromNode.scoped || (isRightPrimary && rightNode.scoped);
   const declaresScope = !spec.seesAll && (spec.scoped || (!scopedPrimary && reads.some((read) => read.scoped)));
-  const fromLive = fromNode.fromLive || (joins && rightNode.fromLive) || reads.some((read) => read.fromLive);
+  const livePrimary = fromNode.fromLive || (isRightPrimary && rightNode.fromLive);
+  const fromLive = livePrimary || reads.some((read) => read.fromLive);
   const declaration = {
     name,
     reads: reads.map(({ target }) => target),
-    ...(declaresScope ? { scope: scopeFunction(spec, reads, fromNode.fromLive || (joins && rightNode.fromLive)) } : {}),
+    ...(declaresScope ? { scope: scopeFunction(spec, reads, livePrimary) } : {}),
     ...(spec.seesAll ? { seesAll: true as const } : {}),
     compute: computeFunction(spec, name, reads, silent),
     ...(spec.equals === 'default' ? {} : { equals: spec.equals === 'text' ? sameText : throwing }),
   };
+  const visited = unites ? [from, rekeyed(graph, name, rightNode.collection)] : from;
   const collection: Derived<unknown> = joins
     ? graph.join<unknown, unknown, unknown>({ ...declaration, left: from, right: rightNode.collection })
     : spec.kind === 'gather'
-      ? graph.gather<unknown, unknown>({ ...declaration, from })
-      : graph.derive<unknown, unknown>({ ...declaration, from });
+      ? graph.gather<unknown, unknown>({ ...declaration, from: visited })
+      : graph.derive<unknown, unknown>({ ...declaration, from: visited });
   const closedPrimary =
     fromNode.closed &&
     (from !== fromNode.failures || fromNode.closed) &&
-    (!joins || (rightNode.closed && isOwnScope(fromNode) && isOwnScope(rightNode)));
+    (!isRightPrimary || rightNode.closed) &&
+    (!joins || (isOwnScope(fromNode) && isOwnScope(rightNode)));
   const pure = closedPrimary && reads.every((read) => read.readable);
   const alone = spec.emission === 'own' || spec.emission === 'seldom' || spec.emission === 'spread';
   return {
@@ -188,6 +194,15 @@ function declareDerived(
     closed: pure && alone && spec.kind !== 'gather' && !(spec.seesAll && fromLive),
     readable: pure && !(spec.seesAll && fromLive),
   };
+}
+
+/** The entries of a collection under other keys: collections that are gathered together must have disjoint addresses. */
+function rekeyed(graph: Buildable, name: string, from: Collection<unknown>): Collection<unknown> {
+  return graph.derive<unknown, unknown>({
+    name: `${name}Rekeyed`,
+    from,
+    compute: ({ partition, key, value }, _read, emit) => emit(partition, `${name} ${key}`, value),
+  });
 }
 
 /** The address alone tells the scope of an entry, there or not: a live input's, and what never has one. */

@@ -183,10 +183,13 @@ export function createOracle(): Oracle {
       scope,
     }));
 
-  const deriveAs = <Source, Result>(kind: 'one' | 'list', derivation: Derivation<Source, Result>): Derived<never> => {
-    const from = tableOf(derivation.from);
-    const { name, scope, compute, seesAll } = derivation;
-    return node(name, kind, () => rowsAsPrimaries(from), scope as never, compute as never, seesAll === true);
+  const deriveAs = <Source, Result>(
+    kind: 'one' | 'list',
+    { name, from, scope, compute, seesAll }: Derivation<Source, Result>,
+  ): Derived<never> => {
+    const visited = 'name' in from ? [from] : from;
+    const primaries = () => visited.flatMap((collection) => rowsAsPrimaries(tableOf(collection)));
+    return node(name, kind, primaries, scope as never, compute as never, seesAll === true);
   };
 
   return {

@@ -149,7 +149,9 @@ function extentOf(following: Following, resource: ApiResource): Extent | undefin
 function isShown({ settings }: Following, resource: ApiResource): boolean {
   const { group, kind } = resource;
   if (nameOfKind(resource) === NAMESPACE) return true;
-  return isDiscovered(group, kind) && !settings.discovery.excludedKinds.includes(nameOfKind(resource));
+  const { additionalKinds = [], excludedKinds } = settings.discovery;
+  const name = nameOfKind(resource);
+  return (isDiscovered(group, kind) || additionalKinds.includes(name)) && !excludedKinds.includes(name);
 }
 
 function begin(following: Following, resource: ApiResource, extent: Extent): void {

@@ -1,0 +1,75 @@
+import type { Contribution, Derived, Graph, Index } from './collections/types.ts';
+import type { Reason } from './explain/reason.ts';
+import type { ClusterValue } from './fleet/clusters.ts';
+import type { Declarations } from './fleet/declared.ts';
+import type { LiveKinds } from './fleet/live-reads.ts';
+import type { EngineInputs } from './inputs.ts';
+import type { Collisions } from './output/collisions.ts';
+import type { Output } from './output/outputs.ts';
+import type { Candidate } from './placement/candidates.ts';
+import type { Want } from './placement/want.ts';
+import type { DeclaredStatus } from './status/declared-status.ts';
+import type { EngineDiagnostic } from './status/diagnostic.ts';
+import type { Progress } from './status/progress.ts';
+
+/**
+ * One concern of the fleet: what it derives, what it wants in clusters, and the status that it writes. The core knows
+ * no domain by name; `graph.ts` lists them.
+ */
+export interface Domain {
+  readonly name: string;
+  /**
+   * The live kinds (`group/Kind`) that each kind of object it wants is computed from. While one of them cannot be read in
+   * a cluster, what could have been computed from that cluster stays as it is. Empty: it reads no live state.
+   */
+  readonly readsLive: LiveKinds;
+  /** Declares the domain's collections. Runs once, before placement. */
+  readonly derive: (graph: Graph, core: DomainCore) => DomainParts;
+}
+
+/** What a domain may read. */
+export interface DomainCore {
+  readonly inputs: EngineInputs;
+  readonly declarations: Declarations;
+  readonly clusters: Derived<ClusterValue>;
+  readonly clustersByPosting: Index<ClusterValue>;
+  /** Domains that are listed earlier, by name. */
+  readonly earlier: ReadonlyMap<string, DomainParts>;
+}
+
+/** What a domain adds to the graph. What is absent it does not do. */
+export interface DomainParts {
+  /**
+   * Collections whose failures make a source partial: `bySource` are partitioned by the source, a failure in `anywhere`
+   * may have been any source's.
+   */
+  readonly collections: {
+    readonly bySource: readonly Derived<unknown>[];
+    readonly anywhere: readonly Derived<unknown>[];
+  };
+  /** Finished objects for clusters. */
+  readonly wants?: Derived<Want>;
+  /** Who reads which clusters, and how a cluster that cannot be read is left out. Required with `readsLive`. */
+  readonly reading?: {
+    /** Grouped by the cluster that is read. */
+    readonly clusters: Index<unknown>;
+    /** "Leave the cluster out of ..." */
+    readonly wayOut: string;
+  };
+  /** Kinds (`group/Kind`) that agents report for the domain beside the usual ones. Partition empty, key the cluster. */
+  readonly discovers?: Derived<readonly string[]>;
+  /** What people read where two wants of the domain have one key. */
+  readonly collisions?: Collisions;
+  /** Status of the domain's kinds. Runs after progress. */
+  readonly statuses?: (after: AfterProgress) => Derived<DeclaredStatus>;
+  readonly diagnostics?: () => readonly EngineDiagnostic[];
+  /** Why an object is as it is; `claims` are the candidates that come from this domain. */
+  readonly explains?: (claims: readonly Contribution<Candidate>[], output: Output | undefined) => readonly Reason[];
+}
+
+/** What statuses are derived from, beside the domain's own collections. */
+export interface AfterProgress {
+  readonly progress: Derived<Progress>;
+  /** Derived objects by origin, state and health: groups are {@link derivedGroup}. */
+  readonly derivedProgress: Index<Progress>;
+}

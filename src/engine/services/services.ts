@@ -1,0 +1,53 @@
+import type { Domain } from '../domain.ts';
+import { explainMirrored } from './explain.ts';
+import { indexLiveServices, liveKinds } from './live-services.ts';
+import { deriveMirrors } from './mirrors.ts';
+import { deriveMirrorStatuses } from './status.ts';
+import { deriveServiceWants, SERVICES } from './wants.ts';
+
+/** Mirroring: live services of some clusters are made known in others, as ServiceMirrors say. */
+export const services: Domain = {
+  name: SERVICES,
+  readsLive: {
+    [liveKinds.service]: [liveKinds.service],
+    [liveKinds.slice]: [liveKinds.service, liveKinds.slice],
+  },
+  derive: (graph, { inputs, declarations, clustersByPosting }) => {
+    const liveServices = indexLiveServices(graph, inputs.live);
+    const { mirrors, feeds, exports } = deriveMirrors(graph, declarations, clustersByPosting, liveServices);
+    const wants = deriveServiceWants(graph, exports, inputs.live, liveServices);
+    const exportsByMirror = graph.index('exportsByMirror', exports, ({ value }) => [value.mirror]);
+    return {
+      collections: { bySource: [feeds, exports, wants], anywhere: [mirrors] },
+      wants,
+      reading: {
+        clusters: graph.index('mirrorFeedsByCluster', feeds, ({ value }) => [value.from]),
+        wayOut: 'leave the cluster out of the ServiceMirrors that read it',
+      },
+      collisions: {
+        contested: {
+          reason: 'NameCollision',
+          message:
+            'several services of one cluster have this name when they are mirrored, and it cannot be told which one it is',
+        },
+        requirementUnclear: {
+          reason: 'NameCollision',
+          message:
+            'the Service of this name may stand for another one, and its addresses are not mixed with those of others',
+        },
+        advice: 'so rename the other, or leave it out of the ServiceMirror',
+      },
+      statuses: (after) => deriveMirrorStatuses(graph, mirrors, exportsByMirror, after),
+      diagnostics: () =>
+        [...mirrors.entries('')]
+          .filter(({ value }) => value.unknownClusters.length > 0)
+          .map(({ key, value: { declared: at, unknownClusters } }) => ({
+            severity: 'warning',
+            reason: 'UnknownCluster',
+            message: `ServiceMirror ${key} names clusters that no KubernetesCluster declares: ${unknownClusters.join(', ')}`,
+            at: [{ ...at.origin, identity: at.identity }],
+          })),
+      explains: explainMirrored,
+    };
+  },
+};
