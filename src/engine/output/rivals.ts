@@ -19,7 +19,7 @@ export interface Electorate {
   readonly sources: Collection<SourceValue>;
   readonly proofs: Collection<SourceProof>;
   readonly doubts: Index<SourceProof>;
-  /** What is ours because it was mirrored is not in it. */
+  /** Derived objects of ours are not in it. */
   readonly live: Collection<LiveObject>;
 }
 
@@ -93,9 +93,9 @@ export function meetsRequirement(
 }
 
 /**
- * Of several that one document wants under one key, as a ServiceMirror can of services whose names join to the same, the
- * one that the cluster holds comes first: it was computed from the same clusters, and has the same content. `isOpen`: that
- * cannot be told, because the content has changed as well.
+ * One declaration can derive several objects with the same key, if the names of two live objects are translated to one. The
+ * one that the cluster holds comes first: it was computed from the same clusters and has the same content. `isOpen`: which
+ * one it is cannot be told, because the content has changed as well.
  */
 function incumbentFirst(
   claims: readonly Rival[],
@@ -108,7 +108,7 @@ function incumbentFirst(
   if (first === undefined) return { claims, isOpen: false };
   return {
     claims: [first, ...claims.filter((claim) => claim !== first)],
-    // Several mirrors may take one service: they want the same.
+    // Several declarations may derive the same object: then they want the same.
     isOpen:
       same === undefined &&
       near.some(({ value }) => !sameLive(value.derived?.standsFor, first.value.derived?.standsFor)),
