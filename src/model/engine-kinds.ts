@@ -181,11 +181,6 @@ export const engineGroups: readonly string[] = [
   ...new Set(engineKindIds.map((id): string => engineKinds[id].group)),
 ].sort();
 
-/** The kinds (`group/Kind`) of live objects that the engine reads for any of its kinds. */
-export const discoveredKinds: readonly string[] = [
-  ...new Set(engineKindIds.flatMap((id): readonly string[] => engineKinds[id].discovers)),
-];
-
 /** The row of a kind, with the types that all rows share. */
 export function engineKindRow(id: EngineKind): EngineKindRow {
   return engineKinds[id];
