@@ -63,6 +63,12 @@ function linked(times: number): Promise<true> {
   return until(`the agent has connected ${times} times`, () => links() >= times || undefined, 60_000);
 }
 
+/** The agent has written down what the server has issued to it for a token. */
+function saved(times: number): Promise<true> {
+  const enrolled = (): number => lines(east().logs, 'relay: enrolled').length;
+  return until(`the agent has saved ${times} certificates`, () => enrolled() >= times || undefined);
+}
+
 function said(reason: string, logs = east().logs): Promise<unknown> {
   return until(`${reason} is said`, () => logs.find((line) => line.reason === reason));
 }
@@ -323,8 +329,10 @@ describe('what the server is', () => {
     expect(issued('token'), 'the certificate from before is good').toBe(0);
     await enrolsAnew(tokens.older);
     await until('it has enrolled by the older one', () => issued('token') === 1 || undefined);
+    await saved(2);
     await enrolsAnew(tokens.newer);
     await until('it has enrolled by the newer one', () => issued('token') === 2 || undefined);
+    await saved(3);
     secrets(newer);
     await restarted('three');
     expect(issued('token'), 'as it is without the older one').toBe(0);
