@@ -26,12 +26,18 @@ export interface TokenGenerationDeps {
   readonly log: Log;
 }
 
+/** Generations that are kept up to date until they are stopped. */
+export interface OpenedTokenGenerations extends TokenGenerations {
+  /** Follows the store no more. Resolves when what was under way has ended, files included. */
+  stop(): Promise<void>;
+}
+
 /**
  * Reads the generations of tokens from a folder, and from the store that replicas share. What anybody knows
  * counts, and the later one of two: so a store that has lost them, or fell back to an older copy, gets them back from any
  * replica's memory or folder. Rejects with a text for people if they cannot be read: an earlier token must not count again.
  */
-export async function openTokenGenerations(deps: TokenGenerationDeps): Promise<TokenGenerations & { stop(): void }> {
+export async function openTokenGenerations(deps: TokenGenerationDeps): Promise<OpenedTokenGenerations> {
   const { folder, store, clock, log } = deps;
   let known: Generations = await readTokenGenerations(folder);
   const listeners = new Set<(cluster: string) => void>();
@@ -100,9 +106,10 @@ export async function openTokenGenerations(deps: TokenGenerationDeps): Promise<T
       listeners.add(changed);
       return () => listeners.delete(changed);
     },
-    stop() {
+    async stop() {
       cancel();
       unwatch?.();
+      await inTurn(async () => undefined);
     },
   };
 }

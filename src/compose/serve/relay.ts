@@ -87,7 +87,7 @@ export async function openRelay(
       storeSecrets: [],
       close: async () => {
         unmark();
-        generations.stop();
+        await generations.stop();
       },
     };
   }
@@ -105,7 +105,7 @@ export async function openRelay(
     storeSecrets: store.shared ? tokens : [],
     close: async () => {
       unmark();
-      generations.stop();
+      await generations.stop();
       stop();
     },
   };

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sealStore } from '../../../src/adapters/stores/sealed.ts';
 import {
   GENERATIONS_KEY,
+  type OpenedTokenGenerations,
   openTokenGenerations,
   readTokenGenerations,
 } from '../../../src/adapters/tls/token-generations.ts';
@@ -19,6 +20,7 @@ const SECONDS = NOW / 1000;
 let root: string;
 let memory: SharedMemory;
 let clock: VirtualClock;
+const opened: OpenedTokenGenerations[] = [];
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'generations-'));
@@ -26,15 +28,20 @@ beforeEach(async () => {
   clock = createVirtualClock(NOW);
 });
 
-afterEach(() => rm(root, { recursive: true }));
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map(({ stop }) => stop()));
+  await rm(root, { recursive: true });
+});
 
 const folder = (name: string): string => join(root, name, 'trust');
 
-function open(name: string, store?: SnapshotStore) {
-  return openTokenGenerations({
+async function open(name: string, store?: SnapshotStore) {
+  const generations = await openTokenGenerations({
     ...{ folder: folder(name), clock, log: silentLog },
     ...(store === undefined ? {} : { store }),
   });
+  opened.push(generations);
+  return generations;
 }
 
 /** Lets what was set off come to its end, files included. */
@@ -69,7 +76,7 @@ describe('of one server', () => {
 
   test('nothing has changed when it cannot be made durable', async () => {
     await writeFile(join(root, 'a'), 'no folder');
-    const generations = await openTokenGenerations({ folder: join(root, 'b', 'trust'), clock, log: silentLog });
+    const generations = await open('b');
     await writeFile(join(root, 'b'), 'no folder');
     await expect(generations.renew('east')).rejects.toThrow();
     expect(generations.current('east')).toBe(0);
@@ -96,6 +103,13 @@ describe('of one server', () => {
     unwatch();
     await generations.renew('east');
     expect(changed).toEqual(['east']);
+  });
+
+  test('stop waits until a generation that was shown is on disk', async () => {
+    const generations = await open('a');
+    generations.shown('east', 7);
+    await generations.stop();
+    expect(await onDisk('a')).toBe(7);
   });
 });
 
