@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { JsonObject } from '../model/json.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type {
   ApprovalView,
@@ -30,6 +31,8 @@ export interface ApiClient {
   sources(): Promise<readonly SourceView[]>;
   removals(): Promise<readonly HeldRemovalsView[]>;
   diagnostics(): Promise<readonly Diagnostic[]>;
+  /** Rows of a view of the server. */
+  view(name: string): Promise<readonly JsonObject[]>;
   explain(cluster: string, object: string): Promise<Explanation>;
   approve(digest: string, by: string): Promise<ApprovalView>;
   accept(source: string, revision: string, by: string): Promise<SourceView>;
@@ -165,6 +168,7 @@ function createApiClient(server: Server): ApiClient {
     sources: () => list('sources'),
     removals: () => list('removals'),
     diagnostics: () => list('diagnostics'),
+    view: (name) => list(`views/${encodeURIComponent(name)}`),
     explain: (name, object) => get('explain', { cluster: name, object }),
     approve: (digest, by) => post('approvals', { digest, by }),
     accept: (name, revision, by) => post(source(name, 'accept'), { revision, by }),

@@ -37,7 +37,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'get',
-    summary: 'list clusters, outputs, sources, held removals or diagnostics',
+    summary: 'list clusters, outputs, sources, held removals, diagnostics or mirrored services',
     load: async () => (await import('./commands/get.ts')).getCommand,
   },
   {

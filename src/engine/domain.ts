@@ -1,4 +1,6 @@
-import type { Contribution, Derived, Graph, Index } from './collections/types.ts';
+import type { FleetPolicy } from '../model/desired.ts';
+import type { JsonObject, JsonValue } from '../model/json.ts';
+import type { Collection, Contribution, Derived, Graph, Index } from './collections/types.ts';
 import type { Reason } from './explain/reason.ts';
 import type { ClusterValue } from './fleet/clusters.ts';
 import type { Declarations } from './fleet/declared.ts';
@@ -23,6 +25,8 @@ export interface Domain {
    * a cluster, what could have been computed from that cluster stays as it is. Empty: it reads no live state.
    */
   readonly readsLive: LiveKinds;
+  /** The part of the policy that the domain reads; other changes of the policy do not wake it. */
+  readonly settings?: (policy: FleetPolicy) => JsonValue;
   /** Declares the domain's collections. Runs once, before placement. */
   readonly derive: (graph: Graph, core: DomainCore) => DomainParts;
 }
@@ -33,6 +37,8 @@ export interface DomainCore {
   readonly declarations: Declarations;
   readonly clusters: Derived<ClusterValue>;
   readonly clustersByPosting: Index<ClusterValue>;
+  /** What {@link Domain.settings} takes from the policy in force, or from the default one. One entry, key and partition empty. */
+  readonly settings: Derived<JsonValue>;
   /** Domains that are listed earlier, by name. */
   readonly earlier: ReadonlyMap<string, DomainParts>;
 }
@@ -47,6 +53,8 @@ export interface DomainParts {
     readonly bySource: readonly Derived<unknown>[];
     readonly anywhere: readonly Derived<unknown>[];
   };
+  /** What comes from elsewhere than sources and agents; the shell stages it. */
+  readonly inputs?: Readonly<Record<string, Collection<unknown>>>;
   /** Finished objects for clusters. */
   readonly wants?: Derived<Want>;
   /** Who reads which clusters, and how a cluster that cannot be read is left out. Required with `readsLive`. */
@@ -62,6 +70,8 @@ export interface DomainParts {
   readonly collisions?: Collisions;
   /** Status of the domain's kinds. Runs after progress. */
   readonly statuses?: (after: AfterProgress) => Derived<DeclaredStatus>;
+  /** Rows for people, by the name of the view: `fleetrelay get NAME`. The keys of a row are the titles of the columns. */
+  readonly views?: Readonly<Record<string, () => readonly JsonObject[]>>;
   readonly diagnostics?: () => readonly EngineDiagnostic[];
   /** Why an object is as it is; `claims` are the candidates that come from this domain. */
   readonly explains?: (claims: readonly Contribution<Candidate>[], output: Output | undefined) => readonly Reason[];

@@ -1,4 +1,6 @@
 import type { GuardLimits } from '../model/desired.ts';
+import { defaultFleetPolicy } from '../model/fleet-policy.ts';
+import type { JsonValue } from '../model/json.ts';
 import type { LedgerEntry } from '../model/ledger.ts';
 import type { CommitReport, Contribution, Derived, Graph, Index } from './collections/types.ts';
 import type { Domain, DomainParts } from './domain.ts';
@@ -16,7 +18,7 @@ import {
   indexDoubts,
   type SourceProof,
 } from './fleet/sources.ts';
-import { declareInputs, type EngineInputs } from './inputs.ts';
+import { declareInputs, type EngineInputs, type FleetSettings } from './inputs.ts';
 import type { CollisionsByDomain } from './output/collisions.ts';
 import type { Decision } from './output/decision.ts';
 import { deriveDecisions } from './output/decisions.ts';
@@ -97,10 +99,10 @@ export function progressGroup(cluster: string, state: string, source = ''): stri
 }
 
 /** Wires the whole graph: reading this function and those that it calls is reading the system. */
-export function createEngine(graph: Graph): Engine {
+export function createEngine(graph: Graph, among: readonly Domain[] = domains): Engine {
   const inputs = declareInputs(graph);
   const desired = wireDesired(graph, inputs);
-  const wired = wireDomains(graph, inputs, desired);
+  const wired = wireDomains(graph, inputs, desired, among);
   const wanted = wireWants(graph, inputs, desired, wired);
   const held = wireOutputs(graph, inputs, desired, wired, wanted);
   const { clusters, declarations, documents, policy, placements, placementsByFolder, assignments } = desired;
@@ -155,19 +157,39 @@ function wireDesired(graph: Graph, inputs: EngineInputs) {
 }
 
 /** The domains, in their order: what they derive from live state is scoped by desired state alone. */
-function wireDomains(graph: Graph, inputs: EngineInputs, desired: ReturnType<typeof wireDesired>) {
-  const { declarations, clusters, clustersByPosting } = desired;
+function wireDomains(
+  graph: Graph,
+  inputs: EngineInputs,
+  { declarations, clusters, clustersByPosting, policy }: ReturnType<typeof wireDesired>,
+  among: readonly Domain[],
+) {
   const earlier = new Map<string, DomainParts>();
-  return domains.map((domain): WiredDomain => {
+  return among.map((domain): WiredDomain => {
+    const settings = deriveSettings(graph, inputs, policy, domain);
     const parts = domain.derive(graph, {
       inputs,
       declarations,
       clusters,
       clustersByPosting,
+      settings,
       earlier: new Map(earlier),
     });
     earlier.set(domain.name, parts);
     return { domain, parts };
+  });
+}
+
+function deriveSettings(
+  graph: Graph,
+  { fleet }: EngineInputs,
+  policy: Derived<PolicyValue>,
+  { name, settings = () => null }: Domain,
+): Derived<JsonValue> {
+  return graph.derive<FleetSettings, JsonValue>({
+    name: `${name}Settings`,
+    from: fleet,
+    reads: [policy],
+    compute: (_entry, read, emit) => emit('', '', settings(read.get(policy, '', '')?.value ?? defaultFleetPolicy)),
   });
 }
 

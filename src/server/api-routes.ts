@@ -75,6 +75,10 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
     return elsewhere === undefined ? context.json({ items: api.removals() }) : reply(context, elsewhere);
   });
   routes.get('/diagnostics', (context) => context.json({ items: api.diagnostics() }));
+  routes.get('/views/:name', (context) => {
+    const answer = api.view(context.req.param('name'));
+    return answer.ok ? context.json({ items: answer.value }) : reply(context, answer);
+  });
   routes.get('/outputs', (context) => {
     const cluster = context.req.query('cluster');
     const items = api.outputs(cluster);

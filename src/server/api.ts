@@ -17,6 +17,8 @@ export interface ServerApi {
   /** Removals that a guard holds; the leader alone judges them. */
   removals(): readonly HeldRemovalsView[];
   diagnostics(): readonly Diagnostic[];
+  /** Rows of a view; `notFound` names those that there are. */
+  view(name: string): Answer<readonly JsonObject[]>;
   explain(cluster: string, object: string): Promise<Answer<Explanation>>;
   approve(digest: string, by: string): Promise<Answer<ApprovalView>>;
   accept(source: string, revision: string, by: string): Promise<Answer<SourceView>>;

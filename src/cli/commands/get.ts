@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
-import { unreachable } from '../../model/result.ts';
+import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { clusterName } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
 import { type ApiClient, type ApiOptions, connect, withApiOptions } from '../client.ts';
@@ -16,7 +16,7 @@ import {
   SOURCE_COLUMNS,
 } from '../views.ts';
 
-type What = 'clusters' | 'outputs' | 'sources' | 'removals' | 'diagnostics';
+const WELL_KNOWN = ['clusters', 'outputs', 'sources', 'removals', 'diagnostics'];
 
 interface Flags extends ApiOptions {
   readonly output: OutputFormat;
@@ -27,21 +27,28 @@ const EXAMPLES = examples([
   ['fleetrelay get clusters', 'every cluster, whether it is connected and in sync'],
   ['fleetrelay get outputs --cluster east', 'every object that "east" should hold, and what became of it'],
   ['fleetrelay get removals -o yaml', 'what a guard holds back'],
+  [
+    'fleetrelay get mirrored-services',
+    'every Service that a ServiceMirror makes known elsewhere: a view of the server',
+  ],
 ]);
 
 /** `fleetrelay get WHAT`: lists one kind of thing that the server knows. */
 export function getCommand(context: CliContext): Command {
   return withApiOptions(newCommand('get', context))
-    .summary('list clusters, outputs, sources, held removals or diagnostics')
-    .description('Lists what the server knows.')
+    .summary('list clusters, outputs, sources, held removals, diagnostics or mirrored services')
+    .description(
+      `Lists what the server knows: ${WELL_KNOWN.join(', ')}, or a view that the server has. The server names its views if it has none of the name.`,
+    )
     .addArgument(
-      new Argument('<what>', 'what to list').choices(['clusters', 'outputs', 'sources', 'removals', 'diagnostics']),
+      // The words are for completion; the server knows which views there are.
+      new Argument('<what>', 'what to list').choices(WELL_KNOWN).argParser((what) => what),
     )
     .option('--cluster <name>', 'only what belongs to this cluster (clusters, outputs, removals)', clusterName)
     .addOption(outputOption())
     .addHelpText('after', EXAMPLES)
-    .action(async (what: What, { output, cluster, ...api }: Flags) => {
-      if (cluster !== undefined && (what === 'sources' || what === 'diagnostics')) {
+    .action(async (what: string, { output, cluster, ...api }: Flags) => {
+      if (cluster !== undefined && !['clusters', 'outputs', 'removals'].includes(what)) {
         throw new CliError(EXIT.usage, `--cluster says nothing about ${what}`);
       }
       await list(context, await connect(context, api), what, output, cluster);
@@ -51,7 +58,7 @@ export function getCommand(context: CliContext): Command {
 async function list(
   context: CliContext,
   client: ApiClient,
-  what: What,
+  what: string,
   output: OutputFormat,
   cluster: string | undefined,
 ): Promise<void> {
@@ -81,9 +88,21 @@ async function list(
     }
     case 'diagnostics':
       return show(DIAGNOSTIC_COLUMNS, await client.diagnostics());
-    default:
-      return unreachable(what);
+    default: {
+      const rows = await client.view(what);
+      return show(columnsOf(rows), rows);
+    }
   }
+}
+
+/** One column for each member of the rows, in the order in which the rows have them. */
+function columnsOf(rows: readonly JsonObject[]): readonly Column<JsonObject>[] {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  return names.map((name) => ({ title: name.toUpperCase(), text: (row) => cellOf(row[name]) }));
+}
+
+function cellOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
 }
 
 function isOf(cluster: string | undefined, name: string): boolean {

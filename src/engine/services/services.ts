@@ -1,3 +1,5 @@
+import { compareText } from '../../model/json.ts';
+import { displayKey } from '../../model/object-key.ts';
 import type { Domain } from '../domain.ts';
 import { explainMirrored } from './explain.ts';
 import { indexLiveServices, liveKinds } from './live-services.ts';
@@ -38,6 +40,18 @@ export const services: Domain = {
         advice: 'so rename the other, or leave it out of the ServiceMirror',
       },
       statuses: (after) => deriveMirrorStatuses(graph, mirrors, exportsByMirror, after),
+      views: {
+        'mirrored-services': () =>
+          [...exports.partitions()]
+            .flatMap((source) => [...exports.entries(source)])
+            .map(({ value: { service, from, to, mirror } }) => ({
+              service: displayKey(service),
+              from,
+              to: to.join(', '),
+              mirror,
+            }))
+            .sort((a, b) => compareText(`${a.service} ${a.from} ${a.mirror}`, `${b.service} ${b.from} ${b.mirror}`)),
+      },
       diagnostics: () =>
         [...mirrors.entries('')]
           .filter(({ value }) => value.unknownClusters.length > 0)

@@ -15,7 +15,7 @@ import type { SourceState, SourceTable } from '../source-table.ts';
 import { type Suspension, type SuspensionKind, type Suspensions, suspensionBy } from '../suspensions.ts';
 import { explain } from './explain.ts';
 import type { Locator } from './locator.ts';
-import { clusterView, clusterViews, desiredViews, heldView, outputViews, sourceView } from './views.ts';
+import { clusterView, clusterViews, desiredViews, heldView, outputViews, sourceView, viewRows } from './views.ts';
 
 interface ServerApiDeps {
   readonly engine: Engine;
@@ -81,6 +81,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     elsewhere: () => notLeader(deps),
     removals: settled(held),
     diagnostics,
+    view: (name) => settled(() => viewRows(engine, name))(),
     explain: (cluster, object) => {
       deps.loop.settle();
       return explain(deps, cluster, object);

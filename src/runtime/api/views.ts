@@ -1,10 +1,12 @@
 import type { Engine } from '../../engine/graph.ts';
 import { type ClusterStatus, clusterStatus } from '../../engine/status/clusters.ts';
 import type { Progress } from '../../engine/status/progress.ts';
-import { compareText } from '../../model/json.ts';
+import { quote } from '../../model/ids.ts';
+import { compareText, type JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type {
+  Answer,
   ClusterView,
   DesiredView,
   HeldRemovalsView,
@@ -136,4 +138,13 @@ export function heldView(set: HeldSet | undefined): readonly HeldRemovalsView[] 
   if (set === undefined) return [];
   const removals = set.removals.map(({ cluster, key }) => ({ cluster, object: displayKey(key as ObjectKey) }));
   return [{ digest: set.digest, reason: set.reason, message: set.message, removals }];
+}
+
+/** The rows of a view of some domain. */
+export function viewRows({ domains }: Engine, name: string): Answer<readonly JsonObject[]> {
+  const views = new Map(domains.flatMap(({ parts: { views: ofDomain = {} } }) => Object.entries(ofDomain)));
+  const rows = views.get(name);
+  if (rows !== undefined) return { ok: true, value: rows() };
+  const message = `there is no view ${quote(name)}; there are ${[...views.keys()].sort(compareText).join(', ')}`;
+  return { ok: false, kind: 'notFound', message };
 }

@@ -112,6 +112,28 @@ describe('get', () => {
     expect(Array.isArray(JSON.parse((await ask(`get ${what} -o json`)).out))).toBe(true);
   });
 
+  test('a view of the server has a column for each member of its rows', async () => {
+    const { ask } = await server();
+    const { out } = await ask('get mirrored-services');
+    expect(
+      out
+        .split('\n')
+        .slice(0, 2)
+        .map((line) => line.trim().split(/ {2,}/)),
+    ).toEqual([
+      ['SERVICE', 'FROM', 'TO', 'MIRROR'],
+      ['Service/web/shop', 'east', 'west', 'shared'],
+    ]);
+  });
+
+  test('a view that the server does not have: the answer names the ones it has', async () => {
+    const { ask } = await server();
+    expect(await ask('get mirored-services')).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('there are mirrored-services'),
+    });
+  });
+
   test('only what belongs to a cluster', async () => {
     const { ask } = await server();
     expect((await ask('get clusters --cluster west')).out).not.toContain('east');

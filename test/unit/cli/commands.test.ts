@@ -19,7 +19,6 @@ describe('a wrong command line exits with 2 and', () => {
     [['status', 'extra'], 'too many arguments'],
     [['source', 'acept', 'main', 'abc'], 'Did you mean accept?'],
     [['source'], 'Usage: fleetrelay source'],
-    [['get', 'clustrs'], 'Allowed choices are clusters, outputs'],
     [['get', 'sources', '--cluster', 'east'], '--cluster says nothing about sources'],
     [['serve'], 'serve needs something to follow'],
     [['serve', '--repo', 'https://example.com/x', '--watch', '.'], 'cannot be used with'],
