@@ -82,10 +82,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     removals: settled(held),
     diagnostics,
     view: (name) => settled(() => viewRows(engine, name))(),
-    explain: (cluster, object) => {
-      deps.loop.settle();
-      return explain(deps, cluster, object);
-    },
+    explain: (cluster, object) => settled(() => explain(deps, cluster, object))(),
     ...suspending(deps, viewOf),
     approve: async (digest, by) => {
       const elsewhere = notLeader(deps);
