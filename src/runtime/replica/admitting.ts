@@ -115,6 +115,7 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
     wake: () => {
       // Whoever leads no more does not wait for a store that may not answer.
       if (isOver()) end();
+      else publisher.reconsider();
       chore.wake();
     },
     group: () => publisher.group(),

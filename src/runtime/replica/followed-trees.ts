@@ -4,7 +4,7 @@ import { readMap } from '../stored/read-map.ts';
 import type { MapReading, StoredMap, ValueCodec } from '../stored/stored-map.ts';
 import { type AdmissionRecord, isSameAdmission, parseAdmissionRecord } from './admission-record.ts';
 import { ADMISSION_KEY, readAdmission, readJson } from './records.ts';
-import type { FileChanges, StagedSources } from './staged-sources.ts';
+import { type FileChanges, isSameReading, type StagedSources } from './staged-sources.ts';
 
 /** A source's files as the leader has read them. */
 export const treeName = (source: string): string => `trees/${source}`;
@@ -12,7 +12,7 @@ export const treeName = (source: string): string => `trees/${source}`;
 export const fileCodec: ValueCodec<FileReading> = {
   encode: (file) => file as never,
   decode: (json) => json as unknown as FileReading,
-  equals: (a, b) => a.blob === b.blob && a.readable === b.readable,
+  equals: isSameReading,
 };
 
 /** An admission as read from the store, with what leads to it from what is staged. */

@@ -25,6 +25,8 @@ export interface OwnSources extends Intake {
   end(): void;
   /** These changes are being admitted: what is read from now on comes after them. `whole`: every file is among them. */
   take(source: string, whole: boolean): FileChanges;
+  /** What was taken of it last is not admitted: it is to be admitted with what was read since. */
+  putBack(source: string): void;
   /** Everything that was read of it. */
   files(source: string): ReadonlyMap<string, FileReading>;
   /** How a source is has changed. */
@@ -55,6 +57,9 @@ export function createOwnSources(deps: {
   );
   let turn: object | undefined;
 
+  const compare = (state: State): void => {
+    state.changes = new Map(staged.difference(state.source.name, state.files));
+  };
   const lookAnew = async (state: State): Promise<void> => {
     const begun = turn;
     await state.source.look?.();
@@ -77,7 +82,7 @@ export function createOwnSources(deps: {
     begin: () => {
       turn = {};
       for (const state of states.values()) {
-        state.changes = new Map(staged.difference(state.source.name, state.files));
+        compare(state);
         state.isFresh = false;
         void lookAnew(state);
       }
@@ -91,6 +96,10 @@ export function createOwnSources(deps: {
       const taken = new Map([...(state?.changes ?? []), ...(whole ? (state?.files ?? []) : [])]);
       if (state !== undefined) state.changes = new Map();
       return taken;
+    },
+    putBack: (name) => {
+      const state = states.get(name);
+      if (state !== undefined) compare(state);
     },
     files: (name) => states.get(name)?.files ?? new Map(),
     conditionChanged: (name) => {

@@ -27,6 +27,8 @@ export interface Publisher {
   group(): WriteGroup | undefined;
   /** The store may be older than what this replica has admitted: all of it is admitted anew, above. */
   lost(): void;
+  /** A source may be suspended now: what was proposed of it and is not admitted yet is taken back at once. */
+  reconsider(): void;
   /** Admits what there is to admit. True: not all of it could be, it is to be tried again. */
   run(): Promise<boolean>;
 }
@@ -59,6 +61,8 @@ export interface PublisherOptions {
 interface Proposal {
   readonly record: AdmissionRecord;
   readonly changes: ReadonlyMap<string, FileChanges>;
+  /** Sources of which it admits another revision. */
+  readonly news: readonly string[];
 }
 
 interface Turn {
@@ -105,6 +109,11 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions):
       turn.isForced = true;
       turn.wasLost = true;
     },
+    reconsider: () => {
+      if (turn?.proposal?.news.some(deps.isSuspended) !== true) return;
+      withdraw(deps, turn, turn.proposal);
+      turn.proposal = propose(deps, options, turn);
+    },
     run: async () => {
       const of = turn;
       while (of !== undefined) {
@@ -117,6 +126,8 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions):
         });
         // The turn may have ended meanwhile: then the one who leads now says what is admitted.
         if (turn !== of || !deps.leads()) return false;
+        // It was taken back meanwhile.
+        if (of.proposal !== proposal) continue;
         if (!written && options.needsStore) return true;
         enter(of, proposal);
       }
@@ -132,10 +143,9 @@ function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Pr
   const all = own.all();
   const isOthers = (name: string): boolean => staged.source(name)?.engine !== options.engine;
   const news = all.filter(
-    (state) =>
-      (!deps.isSuspended(state.source.name) && isNews(state, staged, isOthers(state.source.name))) ||
-      isLacking(state, deps, turn),
+    (state) => !deps.isSuspended(state.source.name) && isNews(state, staged, isOthers(state.source.name)),
   );
+  const written = all.filter((state) => news.includes(state) || isLacking(state, deps, turn));
   const raises = counter.isBehind() && all.every(({ isFresh, reading }) => isFresh && reading !== undefined);
   const sources: readonly string[] = all.map(({ source }) => source.name);
   const gone = (before?.sources ?? []).filter(({ name }) => !sources.includes(name));
@@ -147,9 +157,9 @@ function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Pr
     before.open === open &&
     JSON.stringify(before.sources.map(({ name }) => name)) ===
       JSON.stringify([...sources, ...kept.map(({ name }) => name)]);
-  if (news.length === 0 && !raises && isSame && !turn.isForced) return undefined;
+  if (written.length === 0 && !raises && isSame && !turn.isForced) return undefined;
   // Before every source has spoken once, and nothing was ever admitted, there is nothing that anybody could use.
-  if (before === undefined && news.length === 0 && !open) return undefined;
+  if (before === undefined && written.length === 0 && !open) return undefined;
   const position = counter.next();
   const record: AdmissionRecord = {
     position,
@@ -158,16 +168,34 @@ function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Pr
     // What another replica has still stays until all agree that it is gone.
     sources: [
       ...all.map((state) =>
-        news.includes(state) ? admittedAnew(state, options, position) : admittedBefore(state, staged),
+        written.includes(state) ? admittedAnew(state, options, position) : admittedBefore(state, staged),
       ),
       ...kept,
     ],
   };
   turn.isForced = false;
   counter.seen(position);
-  const changes = new Map(news.map(({ source: { name } }) => [name, own.take(name, isOthers(name))]));
+  const changes = new Map(written.map(({ source: { name } }) => [name, own.take(name, isOthers(name))]));
   write(deps, turn, record, changes, isOthers);
-  return { record, changes };
+  return { record, changes, news: news.map(({ source: { name } }) => name) };
+}
+
+/**
+ * Takes a proposal back: the store is to have the files that are admitted. It may have the proposal by now, and so the next
+ * one is made in any case, above it.
+ */
+function withdraw({ own, staged }: PublisherDeps, turn: Turn, { changes }: Proposal): void {
+  turn.isForced = true;
+  for (const name of changes.keys()) {
+    own.putBack(name);
+    const writer = turn.writers.get(name);
+    const at = staged.source(name)?.at;
+    if (at === undefined) writer?.drop();
+    else {
+      writer?.replaceAll(staged.files(name));
+      writer?.setMeta(positionJson(at));
+    }
+  }
 }
 
 /** It was read since the turn began, and is not what is admitted. */

@@ -13,6 +13,8 @@ export interface StagedSources {
   /** Undefined: nothing yet. */
   record(): AdmissionRecord | undefined;
   source(name: string): AdmittedSource | undefined;
+  /** What is staged of a source, by path. */
+  files(name: string): ReadonlyMap<string, FileReading>;
   /** What leads from what is staged of a source to these files. */
   difference(name: string, files: ReadonlyMap<string, FileReading>): FileChanges;
   /** Stages an admission with the changed files of its sources; `also` stages what belongs to the same moment. Commits. */
@@ -25,17 +27,17 @@ export function createStagedSources(deps: {
   readonly counter: AdmissionCounter;
 }): StagedSources {
   const { engine, loop, counter } = deps;
-  /** By source and path, which reading it is. */
-  const staged = new Map<string, Map<string, string>>();
+  /** By source and path. */
+  const staged = new Map<string, Map<string, FileReading>>();
   let current: AdmissionRecord | undefined;
 
   const stage = (name: string, changes: FileChanges): void => {
-    const files = staged.get(name) ?? new Map<string, string>();
+    const files = staged.get(name) ?? new Map<string, FileReading>();
     staged.set(name, files);
     for (const [path, file] of changes) {
       stageFile(engine, name, path, file);
       if (file === null) files.delete(path);
-      else files.set(path, identityOf(file));
+      else files.set(path, file);
     }
   };
   const forget = (name: string): void => {
@@ -47,11 +49,15 @@ export function createStagedSources(deps: {
   return {
     record: () => current,
     source: (wanted) => current?.sources.find(({ name }) => name === wanted),
+    files: (name) => staged.get(name) ?? new Map(),
     difference: (name, files) => {
       const before = staged.get(name);
       const changes = new Map<string, FileReading | null>();
       for (const path of before?.keys() ?? []) if (!files.has(path)) changes.set(path, null);
-      for (const [path, file] of files) if (before?.get(path) !== identityOf(file)) changes.set(path, file);
+      for (const [path, file] of files) {
+        const known = before?.get(path);
+        if (known === undefined || !isSameReading(known, file)) changes.set(path, file);
+      }
       return changes;
     },
     enter: (record, changes, also) => {
@@ -72,7 +78,7 @@ export function createStagedSources(deps: {
   };
 }
 
-/** Two readings of one path with the same identity say the same. */
-function identityOf({ readable, blob }: FileReading): string {
-  return readable ? blob : `unreadable ${blob}`;
+/** Do two readings of one path say the same? */
+export function isSameReading(a: FileReading, b: FileReading): boolean {
+  return a.blob === b.blob && a.readable === b.readable;
 }
