@@ -8,8 +8,8 @@ export type MetricsPlace =
   | { readonly type: 'outOfReach'; readonly why: string };
 
 /**
- * `bound`: URL of the listener, as the server says; undefined: an older server, which does not. `api`: address at which
- * the server was asked. A listener on all addresses is asked where the API is; one on the loopback of another machine
+ * `bound`: URL of the listener, as the server says; undefined: it is not open yet. `api`: address at which the server was
+ * asked. A listener on all addresses is asked where the API is; one on the loopback of another machine
  * cannot be asked: the same port here would be somebody else's.
  */
 export function placeOfMetrics(bound: string | undefined, api: string): MetricsPlace {

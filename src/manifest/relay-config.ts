@@ -9,7 +9,6 @@ import { defaultDecodeLimits } from './limits.ts';
 import { type FieldPath, type FieldProblem, fieldError } from './problem.ts';
 import { type Finding, inOrder, isClean, readFile } from './read-file.ts';
 import { readHttp, readRelay } from './relay-listen.ts';
-import { withRenamed } from './relay-renames.ts';
 import { readCredentials, readSecret } from './relay-secrets.ts';
 import { readReplicas, readStore } from './relay-store.ts';
 import { repositoryProblem, subFolderProblem } from './repository-address.ts';
@@ -47,7 +46,7 @@ export function decodeRelayConfig(path: string, bytes: Uint8Array): DecodedRelay
 function readConfig(value: Parameters<typeof check>[0], problems: FieldProblem[]): RelayConfig | undefined {
   const checked = check(value, validate);
   if (!checked.ok) {
-    problems.push(...withRenamed(value, checked.problems));
+    problems.push(...checked.problems);
     return undefined;
   }
   const document = checked.value;

@@ -24,7 +24,7 @@ interface EngineKindRow {
   readonly ownConditions: readonly string[];
   /** Kinds (`group/Kind`) of live objects that the engine reads for it: agents must be able to list them. */
   readonly discovers: readonly string[];
-  /** Path of its file on the status branch, with NAMESPACE and NAME; the form of {@link statusPathOf} if left out. */
+  /** Path of its file on the status branch, with NAME for the name; `declared/KIND/NAMESPACE/NAME.yaml` if left out. */
   readonly statusPath?: string;
   /** For the table in the README. */
   readonly purpose: string;

@@ -26,7 +26,7 @@ export function settingsOfPolicy(
   const excludedKinds = discovery.excludedKinds.map(kindAsInKeys).sort(compareText);
   return {
     discovery: { ...discovery, excludedKinds, ...(additionalKinds.length === 0 ? {} : { additionalKinds }) },
-    ignoredFields: drift?.ignoredFields ?? [],
+    ignoredFields: drift.ignoredFields ?? [],
   };
 }
 

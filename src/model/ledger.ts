@@ -27,8 +27,8 @@ export type Rivals = ObjectMeta;
 export interface Registration {
   readonly cluster: ClusterName;
   readonly id: ClusterId;
-  /** Registrations of this name that were over when it began. Absent: an earlier version has written this. */
-  readonly predecessors?: number;
+  /** Registrations of this name that were over when it began. */
+  readonly predecessors: number;
   /** The first complete input snapshot has been received; final. */
   readonly warm: boolean;
   /** The highest position ever sent to this cluster. */

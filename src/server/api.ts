@@ -64,7 +64,7 @@ export interface FleetView {
   readonly ready: boolean;
   /** Why it is not ready; absent: it is, or the server does not say. */
   readonly notReady?: readonly string[];
-  /** URL of this server's listener for health and metrics, as it is bound; absent: not open yet, or the server does not say. */
+  /** URL of this server's listener for health and metrics, as it is bound; absent: not open yet. */
   readonly metricsAddress?: string;
   /** One line: "applied by 2 of 3 clusters; waiting for west: disconnected since 10:42:07Z". */
   readonly summary: string;
@@ -131,8 +131,8 @@ export interface ClusterView {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly id: string | null;
-  /** A person has released the name: another cluster takes it next, and `id` is refused. Absent: an older server. */
-  readonly released?: boolean;
+  /** A person has released the name: another cluster takes it next, and `id` is refused. */
+  readonly released: boolean;
   readonly connected: boolean;
   /** RFC 3339; null: never. */
   readonly connectionSince: string | null;

@@ -4,6 +4,7 @@ import { isBroken, type Law } from './support/check.ts';
 import {
   blindScope,
   droppedDependency,
+  everyPartition,
   firstWriteWins,
   flawless,
   hiddenHistory,
@@ -25,6 +26,7 @@ const enough = 2000;
 
 const planted: readonly { name: string; law: Law; fault: string; create: () => Graph }[] = [
   { name: 'incremental', law: incremental, fault: 'a dropped dependency', create: droppedDependency },
+  { name: 'incremental', law: incremental, fault: 'a partition that is not left out', create: everyPartition },
   { name: 'batches', law: batches, fault: 'the first write winning', create: firstWriteWins },
   { name: 'emptiness', law: emptiness, fault: 'a skipped delete', create: skippedDelete },
   { name: 'order', law: order, fault: 'members in order of arrival', create: orderOfArrival },

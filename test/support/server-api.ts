@@ -8,6 +8,7 @@ export function clusterView(name: string, over: Partial<ClusterView> = {}): Clus
     name,
     labels: { region: 'eu' },
     id: `${name}-id`,
+    released: false,
     connected: true,
     connectionSince: '2026-01-02T03:04:05Z',
     warm: true,

@@ -43,7 +43,7 @@ export function replaceCommand(parent: Command, context: CliContext): void {
       if (dryRun === true) {
         if (before === undefined) throw new CliError(EXIT.notFound, `there is no cluster ${name}`);
         return print(context, output, before, (out) => {
-          writeMeaning(out, before, before.released !== true);
+          writeMeaning(out, before, !before.released);
           out.write('nothing was changed (--dry-run)\n');
         });
       }
@@ -53,7 +53,7 @@ export function replaceCommand(parent: Command, context: CliContext): void {
       }
       const cluster = await client.replaceCluster(name, callerName(context, as));
       await print(context, output, cluster, (out) => {
-        writeMeaning(out, cluster, cluster.released !== false);
+        writeMeaning(out, cluster, cluster.released);
         out.write('\n');
         writeTable(out, CLUSTER_COLUMNS, [cluster]);
       });

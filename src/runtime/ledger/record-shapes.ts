@@ -13,8 +13,9 @@ export const recordShape = {
   any: () => true,
   held: (json) => isText(objectOf(json).reason) && isText(objectOf(json).message),
   registration: (json) => {
-    const { cluster, id, warm, position, since } = objectOf(json);
-    return isText(cluster) && isText(id) && typeof warm === 'boolean' && isTime(since) && isPosition(position);
+    const { cluster, id, predecessors, warm, position, since } = objectOf(json);
+    const isNumbered = [predecessors, since].every(isTime);
+    return isText(cluster) && isText(id) && typeof warm === 'boolean' && isNumbered && isPosition(position);
   },
   source: (json) => isText(objectOf(json).revision),
   lastKnownGood: (json) => {
@@ -32,7 +33,7 @@ export const recordShape = {
   presumption: (json) => isTime(objectOf(json).epoch),
   revocation: (json) => {
     const { notBefore, ended } = objectOf(json);
-    return isTime(notBefore) && (ended === undefined || isTime(ended));
+    return isTime(notBefore) && isTime(ended);
   },
   approval: (json) => {
     const { digest, expiresAt } = objectOf(json);
@@ -41,7 +42,7 @@ export const recordShape = {
   window: (json) =>
     Array.isArray(json) &&
     json.every((step) => {
-      const { at, removed, open = [] } = objectOf(step);
+      const { at, removed, open } = objectOf(step);
       return isTime(at) && isTime(removed) && Array.isArray(open) && open.every(isText);
     }),
   approvalVerdict: (json) => isText(objectOf(json).digest) && isText(objectOf(json).outcome),

@@ -56,7 +56,7 @@ export interface ApprovalRecord {
 export type WindowRecord = readonly {
   readonly at: number;
   readonly removed: number;
-  readonly open?: readonly string[];
+  readonly open: readonly string[];
 }[];
 
 /** What is known of clusters that were warm before the store was lost. */

@@ -71,7 +71,7 @@ export function createRegistrations(deps: {
     end: (cluster) => {
       const ended = revocations.get(cluster)?.ended ?? 0;
       // Every replica sees the end for itself, and may have heard of it before: it is counted once.
-      const { predecessors = ended } = known.get(cluster) ?? {};
+      const predecessors = known.get(cluster)?.predecessors ?? ended;
       const revocation = { notBefore: clock.now(), ended: Math.max(ended, predecessors + 1) };
       setRegistration(cluster, null);
       revocations.set(cluster, revocation);

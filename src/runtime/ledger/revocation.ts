@@ -4,9 +4,9 @@ import type { AgentCertificate } from '../../relay/session.ts';
 export interface Revocation {
   /**
    * How many registrations of the name are over. A certificate says how many were when it was issued, so whose clock says
-   * what is of no importance. Absent: an earlier version has written this.
+   * what is of no importance.
    */
-  readonly ended?: number;
+  readonly ended: number;
   /** When the last one ended (milliseconds since 1970, by the clock of the replica that has noted it). */
   readonly notBefore: number;
 }
@@ -14,19 +14,17 @@ export interface Revocation {
 /** Does the one tell of a later end than the other? */
 export function isLater(one: Revocation, other: Revocation | undefined): boolean {
   if (other === undefined) return true;
-  if (one.ended !== undefined && other.ended !== undefined && one.ended !== other.ended) return one.ended > other.ended;
-  return one.notBefore > other.notBefore;
+  return one.ended === other.ended ? one.notBefore > other.notBefore : one.ended > other.ended;
 }
 
 /**
- * Was the certificate issued for a registration that is over? One that says nothing of registrations (an earlier version or
- * another authority has issued it), or of more of them than are known here (the store has lost some), is judged by its time.
+ * Was the certificate issued for a registration that is over? One that says nothing of registrations (another
+ * authority has issued it), or of more of them than are known here (the store has lost some), is judged by its time.
  */
 export function isVoid(certificate: AgentCertificate, revocation: Revocation | undefined): boolean {
   if (revocation === undefined) return false;
   const { registration } = certificate;
   const { ended, notBefore } = revocation;
-  if (registration === undefined || ended === undefined || registration > ended)
-    return certificate.issuedAt < notBefore;
+  if (registration === undefined || registration > ended) return certificate.issuedAt < notBefore;
   return registration < ended;
 }

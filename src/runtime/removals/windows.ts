@@ -3,7 +3,7 @@ import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { type LedgerRecords, recordKey, type WindowRecord } from '../ledger/records.ts';
+import { type LedgerRecords, recordKey } from '../ledger/records.ts';
 import type { Loop } from '../loop.ts';
 import type { Journal } from '../stored/journal.ts';
 import type { RecordWriter } from '../stored/write-group.ts';
@@ -69,7 +69,7 @@ export function createWindows(deps: WindowsDeps): Windows {
     timers.delete(cluster);
     if (recent.length === 0) steps.delete(cluster);
     else steps.set(cluster, recent);
-    journal.put(recordKey.window(cluster), recent.length === 0 ? null : recent.map(recordOf));
+    journal.put(recordKey.window(cluster), recent.length === 0 ? null : recent.map((step) => ({ ...step })));
     stage(cluster, recent);
     const [oldest] = recent;
     if (oldest === undefined) return;
@@ -93,7 +93,7 @@ export function createWindows(deps: WindowsDeps): Windows {
     countedWith = undefined;
     for (const [cluster, record] of known) {
       journal.noted(recordKey.window(cluster), record);
-      const loaded = record.map(stepOf);
+      const loaded = record.map((step) => ({ ...step }));
       steps.set(cluster, loaded);
       stage(cluster, loaded);
     }
@@ -170,15 +170,6 @@ function createStaging({ engine, loop }: WindowsDeps): (cluster: string, steps: 
       for (const key of open) departures.set(cluster, key, true);
     });
   };
-}
-
-/** `removed` has those that are open as well: so an earlier version counts them too. */
-function recordOf({ at, removed, open }: Step): WindowRecord[number] {
-  return { at, removed: removed + open.length, ...(open.length === 0 ? {} : { open }) };
-}
-
-function stepOf({ at, removed, open = [] }: WindowRecord[number]): Step {
-  return { at, removed: Math.max(0, removed - open.length), open };
 }
 
 /**

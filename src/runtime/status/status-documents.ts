@@ -4,6 +4,7 @@ import type { ObjectStatus } from '../../engine/status/objects.ts';
 import type { RevisionStatus } from '../../engine/status/revision.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { displayDiagnostic } from '../../model/diagnostic.ts';
+import { engineKinds } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
@@ -12,7 +13,7 @@ import type { AdmittedRevision } from '../replica/intake.ts';
 
 /** Paths of the files on the status branch. */
 export const statusPath = {
-  cluster: (name: string) => `clusters/${name}.yaml`,
+  cluster: (name: string) => engineKinds.KubernetesCluster.statusPath.replace('NAME', name),
   object: (key: string) => {
     const { group, kind, namespace, name } = objectRefOf(key as ObjectKey);
     return `objects/${group === '' ? kind : `${kind}.${group}`}/${namespace === '' ? '_cluster' : namespace}/${name}.yaml`;

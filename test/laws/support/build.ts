@@ -171,12 +171,16 @@ function declareDerived(
     compute: computeFunction(spec, name, reads, silent),
     ...(spec.equals === 'default' ? {} : { equals: spec.equals === 'text' ? sameText : throwing }),
   };
-  const visited = unites ? [from, rekeyed(graph, name, rightNode.collection)] : from;
+  const partition = spec.onlyPartition === undefined ? undefined : partitions[spec.onlyPartition];
+  const primaries = {
+    from: unites ? [from, rekeyed(graph, name, rightNode.collection)] : from,
+    ...(partition === undefined ? {} : { partition }),
+  };
   const collection: Derived<unknown> = joins
     ? graph.join<unknown, unknown, unknown>({ ...declaration, left: from, right: rightNode.collection })
     : spec.kind === 'gather'
-      ? graph.gather<unknown, unknown>({ ...declaration, from: visited })
-      : graph.derive<unknown, unknown>({ ...declaration, from: visited });
+      ? graph.gather<unknown, unknown>({ ...declaration, ...primaries })
+      : graph.derive<unknown, unknown>({ ...declaration, ...primaries });
   const closedPrimary =
     fromNode.closed &&
     (from !== fromNode.failures || fromNode.closed) &&

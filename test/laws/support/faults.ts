@@ -71,6 +71,17 @@ export function droppedDependency(): Graph {
   });
 }
 
+/** Computes for all partitions where one is asked for. */
+export function everyPartition(): Graph {
+  const graph = createGraph();
+  const flawless = faulty(graph, {});
+  return {
+    ...flawless,
+    derive: ({ partition: _ignored, ...derivation }) => flawless.derive(derivation),
+    gather: ({ partition: _ignored, ...derivation }) => flawless.gather(derivation),
+  };
+}
+
 /** Of several writes of one key in a batch the first one stays. */
 export function firstWriteWins(): Graph {
   const graph = createGraph();

@@ -185,10 +185,13 @@ export function createOracle(): Oracle {
 
   const deriveAs = <Source, Result>(
     kind: 'one' | 'list',
-    { name, from, scope, compute, seesAll }: Derivation<Source, Result>,
+    { name, from, partition, scope, compute, seesAll }: Derivation<Source, Result>,
   ): Derived<never> => {
     const visited = 'name' in from ? [from] : from;
-    const primaries = () => visited.flatMap((collection) => rowsAsPrimaries(tableOf(collection)));
+    const primaries = () =>
+      visited
+        .flatMap((collection) => rowsAsPrimaries(tableOf(collection)))
+        .filter(({ entry }) => partition === undefined || entry.partition === partition);
     return node(name, kind, primaries, scope as never, compute as never, seesAll === true);
   };
 

@@ -30,6 +30,8 @@ export type NodeSpec =
       readonly from: number;
       readonly right: number;
       readonly fromFailures: boolean;
+      /** Computes only for one partition, unless it is a join. */
+      readonly onlyPartition: number | undefined;
       readonly reads: readonly ReadSpec[];
       readonly scoped: boolean;
       /** Sees everything, and is where scopes end. */
@@ -85,6 +87,7 @@ export function graphSpecs({ throwing = true, readsFailures = true }: Limits = {
     from: pick,
     right: pick,
     fromFailures: seldom,
+    onlyPartition: fc.constantFrom(undefined, undefined, undefined, 0, 1),
     reads: fc.array(read, { maxLength: 3 }),
     scoped: fc.boolean(),
     seesAll: fc.constantFrom(false, false, false, true),

@@ -82,6 +82,7 @@ test('a cluster that is not well says why once', () => {
     name: 'east',
     labels: {},
     id: null,
+    released: false,
     connectionSince: null,
     connected: false,
     warm: false,

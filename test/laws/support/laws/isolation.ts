@@ -52,6 +52,7 @@ function withVictim(spec: GraphSpec): GraphSpec {
     from: 0,
     right: 0,
     fromFailures: false,
+    onlyPartition: undefined,
     reads: [],
     scoped: false,
     seesAll: false,
