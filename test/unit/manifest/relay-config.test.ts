@@ -302,17 +302,11 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
       ],
     ],
     [
-      `${MINIMAL}relay: {secretFile: a, tls: {mode: server}}\nhttp: {tokenFile: b, listn: {}}\n`,
+      `${MINIMAL}relay: {tls: {mode: none}}\nhttp: {listn: {}}\n`,
       [
-        'relay.yaml:5:9: error: relay.secretFile has another name now (write relay.secrets: [{secretFile: FILE}])',
-        'relay.yaml:5:36: error: the mode server has another name now (write tls; or leave it out: mtls is the default, in which agents have certificates, too)',
-        'relay.yaml:6:8: error: http.tokenFile has another name now (write http.people: [{name: NAME, role: operate, tokenFile: FILE}])',
-        'relay.yaml:6:22: error: http.listn is not a field that is known here (did you mean listen?)',
+        'relay.yaml:5:21: error: relay.tls.mode must be one of mtls, tls, insecure',
+        'relay.yaml:6:8: error: http.listn is not a field that is known here (did you mean listen?)',
       ],
-    ],
-    [
-      `${MINIMAL}relay: {tls: {mode: none}}\n`,
-      ['relay.yaml:5:21: error: the mode none has another name now (write insecure)'],
     ],
     [
       `${MINIMAL}relay: {tls: {certificate: {certFile: a}}}\n`,
