@@ -96,7 +96,10 @@ export interface EngineInputs {
   readonly clearances: Input<true>;
   /** Ledger: how many objects were removed from a cluster within the guards' window; by cluster in the empty partition. */
   readonly recentRemovals: Input<number>;
-  /** Ledger: removals that were sent, and of which it is not known whether they have arrived; by cluster and object key. */
+  /**
+   * Ledger: removals that were sent, or that another replica may have sent, and of which it is not known whether they have
+   * arrived; by cluster and object key.
+   */
   readonly departures: Input<true>;
 }
 

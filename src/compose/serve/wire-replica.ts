@@ -174,14 +174,9 @@ function createJudgement(
   changed: (leads: boolean) => void,
 ): Judgement {
   const { heldRemovals, approvalVerdicts, lastKnownGood, ledger } = engine.inputs;
-  /** At the word of an earlier leader, who may not have lived to see and count it: what it has counted, it has withdrawn. */
-  const mayHaveLeft = (key: string, cluster: string): boolean => {
-    const entry = ledger.get(cluster, key);
-    return entry === undefined || entry.phase === 'removing';
-  };
   return {
     changed,
-    left: windows.left,
+    mayLeave: windows.mayLeave,
     load: async () => {
       // What this replica has judged in its last turn may be missing from a store that was lost since.
       if (!(await journal.flush(FLUSH_MS))) throw new Error('the store cannot be written');
@@ -190,13 +185,8 @@ function createJudgement(
       return () => {
         approvals.load(records.approvals);
         windows.load(records.windows);
-        for (const [cluster, keys] of passed) {
-          const released = records.approvals.get(cluster);
-          windows.left(
-            cluster,
-            keys.filter((key) => released?.has(key) !== true && mayHaveLeft(key, cluster)),
-          );
-        }
+        // An earlier leader may not have lived to count what left at its word; what it has counted is not in its verdicts.
+        for (const [cluster, keys] of passed) windows.mayLeave(cluster, keys);
         joinRivals(engine, fleet, records.rivals);
         for (const [name, verdict] of records.approvalVerdicts) {
           fleet.noted(recordKey.approvalVerdict(name), verdict);

@@ -16,8 +16,12 @@ export interface Windows {
    * False: this process judges no more by then, and these may not leave at its word.
    */
   leaving(cluster: string, keys: readonly ObjectKey[]): Promise<boolean> | undefined;
-  /** Counts removals that have happened; where the cluster's entries are missing, they may have. */
-  left(cluster: string, keys: readonly string[]): void;
+  /**
+   * Another replica may send these removals from now on. Each counts from the commit in which the ledger says that it was
+   * sent, also if it is held again by then: the other replica may have sent it before it read that. What a person has
+   * approved does not count. Returns all such removals of the cluster of which the ledger does not say so yet.
+   */
+  mayLeave(cluster: string, keys: readonly string[]): readonly string[];
   /** What was on its way to a cluster has arrived. */
   arrived(cluster: string): void;
   /** The cluster's agent says that it holds these: what of them was on its way out has not left. */
@@ -54,13 +58,69 @@ const NOTE_MS = 1_000;
 const NOTE_TRIES = 5;
 
 export function createWindows(deps: WindowsDeps): Windows {
-  const { clock, journal, engine, ledger } = deps;
-  const steps = new Map<string, readonly Step[]>();
-  const timers = new Map<string, () => void>();
-  const stage = createStaging(deps);
+  const { engine, ledger } = deps;
+  const counts = createCounts(deps);
+  const { allowed, settle } = counts;
   let countedWith: number | undefined;
   let unloads = 0;
 
+  const load = (known: LedgerRecords['windows']): void => {
+    // How long the window is, is known after the first commit; until then everything on record counts.
+    countedWith = undefined;
+    counts.load(known);
+  };
+  const isSent = (cluster: string, key: string): boolean =>
+    engine.inputs.ledger.get(cluster, key)?.phase === 'removing' || ledger.omits(cluster, key);
+  load(deps.records.windows);
+
+  return {
+    load,
+    unload: () => {
+      unloads += 1;
+      counts.unload();
+    },
+    leaving: (cluster, keys) => {
+      if (keys.length === 0) return undefined;
+      counts.add(cluster, keys);
+      return untilNoted(deps.store, () => unloads);
+    },
+    mayLeave: (cluster, keys) => {
+      const isApproved = (key: string): boolean => engine.inputs.approvals.get(cluster, key) === true;
+      counts.allow(cluster, (key) => !isApproved(key), keys);
+      return [...(allowed.get(cluster) ?? [])];
+    },
+    arrived: (cluster) => settle(cluster, () => 'left'),
+    holds: (cluster, keys) => {
+      counts.allow(cluster, (key) => !keys.has(key));
+      settle(cluster, (key) => (keys.has(key) ? 'stayed' : 'left'));
+    },
+    recount: () => {
+      const windowSeconds = engine.limits.get('', '')?.windowSeconds;
+      if (windowSeconds === undefined) return;
+      for (const [cluster, keys] of [...allowed]) {
+        const sent = [...keys].filter((key) => isSent(cluster, key));
+        if (sent.length > 0) counts.add(cluster, sent);
+      }
+      for (const cluster of counts.clusters()) {
+        settle(cluster, (key) => (ledger.omits(cluster, key) ? 'left' : 'open'));
+        if (windowSeconds !== countedWith) counts.count(cluster);
+      }
+      countedWith = windowSeconds;
+    },
+  };
+}
+
+/** What counts of each cluster, staged and on record. */
+function createCounts(deps: WindowsDeps) {
+  const { clock, journal, engine } = deps;
+  const steps = new Map<string, readonly Step[]>();
+  /** By cluster: removals that another replica may send, or has sent without the ledger saying so yet. */
+  const allowed = new Map<string, ReadonlySet<string>>();
+  const timers = new Map<string, () => void>();
+  const stageCount = createStaging(deps);
+  const stage = (cluster: string): void => stageCount(cluster, steps.get(cluster) ?? [], allowed.get(cluster) ?? []);
+
+  /** Forgets steps that are older than the window. */
   const count = (cluster: string): void => {
     const windowMs = (engine.limits.get('', '') ?? defaultFleetPolicy.guards).windowSeconds * 1000;
     const isRecent = ({ at, removed, open }: Step): boolean => removed + open.length > 0 && at > clock.now() - windowMs;
@@ -70,7 +130,7 @@ export function createWindows(deps: WindowsDeps): Windows {
     if (recent.length === 0) steps.delete(cluster);
     else steps.set(cluster, recent);
     journal.put(recordKey.window(cluster), recent.length === 0 ? null : recent.map((step) => ({ ...step })));
-    stage(cluster, recent);
+    stage(cluster);
     const [oldest] = recent;
     if (oldest === undefined) return;
     timers.set(
@@ -78,62 +138,50 @@ export function createWindows(deps: WindowsDeps): Windows {
       clock.schedule(oldest.at + windowMs - clock.now() + 1, () => count(cluster)),
     );
   };
-  const add = (cluster: string, keys: readonly string[], open: readonly string[]): void => {
-    const counted = new Set(keys);
-    // What leaves now has not left before: it was there.
-    for (const earlier of steps.get(cluster) ?? []) earlier.open = earlier.open.filter((key) => !counted.has(key));
-    steps.set(cluster, [...(steps.get(cluster) ?? []), { at: clock.now(), removed: keys.length - open.length, open }]);
-    count(cluster);
+  /** Adds to what is allowed, and drops of all that what `isStill` denies. */
+  const allow = (cluster: string, isStill: (key: string) => boolean, added: readonly string[] = []): void => {
+    const keys = [...(allowed.get(cluster) ?? []), ...added].filter(isStill);
+    if (keys.length === 0) allowed.delete(cluster);
+    else allowed.set(cluster, new Set(keys));
+    stage(cluster);
   };
-  const settle = (cluster: string, fateOf: FateOf): void => {
-    if (settleSteps(steps.get(cluster) ?? [], fateOf)) count(cluster);
-  };
-  const load = (known: LedgerRecords['windows']): void => {
-    // How long the window is, is known after the first commit; until then everything on record counts.
-    countedWith = undefined;
-    for (const [cluster, record] of known) {
-      journal.noted(recordKey.window(cluster), record);
-      const loaded = record.map((step) => ({ ...step }));
-      steps.set(cluster, loaded);
-      stage(cluster, loaded);
-    }
-  };
-  load(deps.records.windows);
-
   return {
-    load,
-    unload: () => {
-      unloads += 1;
+    allowed,
+    count,
+    allow,
+    clusters: (): readonly string[] => [...steps.keys()],
+    /** These leave now. */
+    add: (cluster: string, keys: readonly string[]): void => {
+      const counted = new Set(keys);
+      const isOther = (key: string): boolean => !counted.has(key);
+      // What leaves now has not left before: it was there.
+      for (const earlier of steps.get(cluster) ?? []) earlier.open = earlier.open.filter(isOther);
+      steps.set(cluster, [...(steps.get(cluster) ?? []), { at: clock.now(), removed: 0, open: keys }]);
+      count(cluster);
+      allow(cluster, isOther);
+    },
+    settle: (cluster: string, fateOf: FateOf): void => {
+      if (settleSteps(steps.get(cluster) ?? [], fateOf)) count(cluster);
+    },
+    load: (known: LedgerRecords['windows']): void => {
+      for (const [cluster, record] of known) {
+        journal.noted(recordKey.window(cluster), record);
+        steps.set(
+          cluster,
+          record.map((step) => ({ ...step })),
+        );
+        stage(cluster);
+      }
+    },
+    unload: (): void => {
       for (const cancel of timers.values()) cancel();
       timers.clear();
-      for (const cluster of steps.keys()) stage(cluster, []);
+      const clusters = [...steps.keys(), ...allowed.keys()];
       steps.clear();
-    },
-    leaving: (cluster, keys) => {
-      if (keys.length === 0) return undefined;
-      add(cluster, keys, keys);
-      return untilNoted(deps.store, () => unloads);
-    },
-    left: (cluster, keys) => {
-      if (keys.length > 0) add(cluster, keys, keys.filter(isUnknownIn(deps, cluster)));
-    },
-    arrived: (cluster) => settle(cluster, () => 'left'),
-    holds: (cluster, keys) => settle(cluster, (key) => (keys.has(key) ? 'stayed' : 'left')),
-    recount: () => {
-      const windowSeconds = engine.limits.get('', '')?.windowSeconds;
-      if (windowSeconds === undefined) return;
-      for (const cluster of [...steps.keys()]) {
-        settle(cluster, (key) => (ledger.omits(cluster, key) ? 'left' : 'open'));
-        if (windowSeconds !== countedWith) count(cluster);
-      }
-      countedWith = windowSeconds;
+      allowed.clear();
+      for (const cluster of clusters) stage(cluster);
     },
   };
-}
-
-/** The ledger does not say whether the cluster holds the object: its entries are missing. */
-function isUnknownIn({ engine, ledger }: WindowsDeps, cluster: string): (key: string) => boolean {
-  return (key) => engine.inputs.ledger.get(cluster, key) === undefined && !ledger.omits(cluster, key);
 }
 
 /** What became of an open removal: it has left, it was lost on its way, or that is still not known. */
@@ -152,13 +200,13 @@ function settleSteps(steps: readonly Step[], fateOf: FateOf): boolean {
 }
 
 /** Stages what counts of a cluster, where it differs from what was staged last. */
-function createStaging({ engine, loop }: WindowsDeps): (cluster: string, steps: readonly Step[]) => void {
+function createStaging({ engine, loop }: WindowsDeps) {
   const { recentRemovals, departures } = engine.inputs;
   const staged = new Map<string, { readonly sum: number; readonly open: ReadonlySet<string> }>();
-  return (cluster, steps) => {
-    const before = staged.get(cluster) ?? { sum: 0, open: new Set() };
+  return (cluster: string, steps: readonly Step[], allowed: Iterable<string>): void => {
+    const before = staged.get(cluster) ?? { sum: 0, open: new Set<string>() };
     const sum = steps.reduce((total, { removed }) => total + removed, 0);
-    const open = new Set(steps.flatMap((step) => step.open));
+    const open = new Set([...steps.flatMap((step) => step.open), ...allowed]);
     const isSame = open.size === before.open.size && [...open].every((key) => before.open.has(key));
     if (sum === before.sum && isSame) return;
     if (sum === 0 && open.size === 0) staged.delete(cluster);

@@ -1,8 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
 import { isJsonObject } from '../../model/json.ts';
 import { objectOf, textOf } from '../../model/json-fields.ts';
-import type { LedgerEntry, Registration } from '../../model/ledger.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import type { Registration } from '../../model/ledger.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
@@ -54,8 +53,6 @@ export interface MirrorDeps {
   readonly isOwn: (cluster: string) => boolean;
   /** The cluster's agent is at another replica that lives. */
   readonly isConnected: (cluster: string) => boolean;
-  /** The cluster has let go of these, by what its replica says: `was` is what the ledger said before. */
-  readonly left: (cluster: string, keys: readonly ObjectKey[]) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -250,8 +247,6 @@ function stage(
   loop.transact(() => {
     ledger.mirrorRegistration(cluster, registration, revocation);
     stageAgent(deps, cluster, registration, presumed);
-    const left = leaving(engine, cluster, after);
-    if (left.length > 0) deps.left(cluster, left);
     if (isOther || registration === undefined) ledger.forgetSnapshot(cluster);
     for (const kind of clusterMapKinds) stageKind(engine, cluster, kind, last, now);
     if (now.entries?.type === 'whole') ledger.mirrorEntries(cluster);
@@ -305,20 +300,6 @@ function stageAgent(
   const { warm, since, kindsAsWritten = false } = registration;
   const connected = isConnected(cluster);
   agents.set('', cluster, { ...unseenAgent, connected, since, warm, presumedWarm, kindsAsWritten });
-}
-
-/** What the ledger had, and now has on its way out or no more, although nobody told it to stay. */
-function leaving(engine: Engine, cluster: string, { entries }: ClusterReadings): readonly ObjectKey[] {
-  if (entries?.type !== 'whole') return [];
-  const isOut = (entry: LedgerEntry | undefined): boolean => entry === undefined || entry.phase === 'removing';
-  return [...engine.outputs.entries(cluster)].flatMap(({ key, value }) =>
-    value.type === 'remove' &&
-    engine.inputs.approvals.get(cluster, key) !== true &&
-    !isOut(engine.inputs.ledger.get(cluster, key)) &&
-    isOut(entries.map.values.get(key))
-      ? [key as ObjectKey]
-      : [],
-  );
 }
 
 function asRevocation(value: unknown): Revocation | undefined {

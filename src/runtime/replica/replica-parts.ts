@@ -1,5 +1,4 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
@@ -7,6 +6,7 @@ import type { Source } from '../../ports/source.ts';
 import type { ClusterReadings } from '../ledger/cluster-maps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Loop } from '../loop.ts';
+import type { Windows } from '../removals/windows.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { Journal } from '../stored/journal.ts';
@@ -86,8 +86,7 @@ export interface Judgement {
   unload(): void;
   /** Reads the declarations as last known good; the result stages them. */
   declarations(): Promise<() => void>;
-  /** Objects have left a cluster at another replica: they count in the guards' window. */
-  left(cluster: string, keys: readonly ObjectKey[]): void;
+  readonly mayLeave: Windows['mayLeave'];
   /** It judges now, or no more. */
   changed(judges: boolean): void;
 }
@@ -147,10 +146,6 @@ export function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     ...deps,
     isOwn: claims.owns,
     isConnected: (cluster) => peers.isAlive(claims.others().get(cluster)?.replica ?? ''),
-    // Who does not judge counts nothing: whoever judges next has it from the store.
-    left: (cluster, keys) => {
-      if (parts().admitting.judges()) judgement.left(cluster, keys);
-    },
   });
   const followed = createFollowedTrees(deps.store, shared.staged);
   const publisher = createPublisher(
@@ -164,7 +159,12 @@ export function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     },
     options,
   );
-  const verdicts = createVerdicts({ ...deps, judges: () => parts().admitting.judges(), isOwn: claims.serves });
+  const verdicts = createVerdicts({
+    ...deps,
+    judges: () => parts().admitting.judges(),
+    isOwn: claims.serves,
+    mayLeave: judgement.mayLeave,
+  });
   const admitting = createAdmitting(
     {
       ...deps,

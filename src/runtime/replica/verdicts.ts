@@ -6,6 +6,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Loop } from '../loop.ts';
+import type { Windows } from '../removals/windows.ts';
 import type { RecordWriter } from '../stored/write-group.ts';
 import type { AdmissionCounter } from './admission-counter.ts';
 import { isSameAdmission, positionJson } from './admission-record.ts';
@@ -33,11 +34,15 @@ const PREFIX = 'verdicts/';
 export const judgedCluster = (key: string): string | undefined =>
   key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
 
-/** What was let pass, by cluster, as it is in the store. Rejects if the store cannot be asked. */
+/**
+ * Removals that other replicas may have sent at the word of a leader, by cluster, as they are in the store. Rejects if the
+ * store cannot be asked.
+ */
 export async function readVerdicts(store: SnapshotStore): Promise<ReadonlyMap<string, readonly string[]>> {
   const verdicts = new Map<string, readonly string[]>();
   for await (const { key, value } of store.list(PREFIX)) {
-    verdicts.set(key.slice(PREFIX.length), textsOf(objectOf(parseJsonBytes(value)).removals));
+    const { removals, withdrawn } = objectOf(parseJsonBytes(value));
+    verdicts.set(key.slice(PREFIX.length), [...textsOf(removals), ...textsOf(withdrawn)]);
   }
   return verdicts;
 }
@@ -50,6 +55,7 @@ export function createVerdicts(deps: {
   readonly judges: () => boolean;
   /** This replica serves the cluster itself. */
   readonly isOwn: (cluster: string) => boolean;
+  readonly mayLeave: Windows['mayLeave'];
   readonly clock: Clock;
   readonly log: Log;
 }): Verdicts {
@@ -94,8 +100,10 @@ export function createVerdicts(deps: {
     write: (writer) => {
       for (const cluster of new Set([...passed.keys(), ...written.keys()])) {
         const removals = deps.isOwn(cluster) ? [] : [...(passed.get(cluster) ?? [])].sort(compareText);
-        const verdict: JsonValue =
-          removals.length === 0 ? null : { admission: positionJson(counter.current()), removals };
+        const isRemoval = (key: string): boolean => engine.outputs.get(cluster, key)?.type === 'remove';
+        const named = new Set(removals);
+        const withdrawn = deps.mayLeave(cluster, removals.filter(isRemoval)).filter((key) => !named.has(key));
+        const verdict = verdictOf(positionJson(counter.current()), removals, withdrawn);
         const text = JSON.stringify(verdict);
         if (written.get(cluster) === text) continue;
         if (verdict === null) written.delete(cluster);
@@ -117,6 +125,16 @@ export function createVerdicts(deps: {
     },
     stop: chore.stop,
   };
+}
+
+/**
+ * `withdrawn`: what was let pass and is not any more, as long as it is not known to be gone. The replica that serves the
+ * cluster may have sent it before it read that, and whoever leads next must count it then.
+ */
+function verdictOf(admission: JsonValue, removals: readonly string[], withdrawn: readonly string[]): JsonValue {
+  const earlier = withdrawn.length === 0 ? {} : { withdrawn: [...withdrawn].sort(compareText) };
+  if (removals.length > 0) return { admission, removals: [...removals], ...earlier };
+  return withdrawn.length === 0 ? null : earlier;
 }
 
 function stageClearances(engine: Engine, loop: Loop, cluster: string, removals: readonly string[]): void {

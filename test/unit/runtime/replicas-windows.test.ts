@@ -4,6 +4,8 @@ import { createReplicaWorld, type FakeReplica, heldAt, type ReplicaWorld } from 
 import { abc, base } from '../../support/started-world.ts';
 
 const TAKEOVER_MS = 30_000;
+/** Until a replica looks at all of the store anew. */
+const SWEEP_MS = 120_000;
 
 /** Three replicas; the guard lets two objects of a cluster go within its window. */
 async function threeReplicas(): Promise<ReplicaWorld> {
@@ -23,6 +25,29 @@ function heldIn(replica: FakeReplica, cluster: string): readonly string[] {
 function holdWrites({ store }: FakeReplica, isHeld: (key: string) => boolean): void {
   const { write } = store;
   store.write = (batch) => (batch.some(({ key }) => isHeld(key)) ? new Promise(() => undefined) : write(batch));
+}
+
+/**
+ * A follower has sent two removals at the word of the leader. Before the leader reads that, tighter guards make it hold them.
+ */
+async function withdrawn(world: ReplicaWorld): Promise<{ readonly leader: FakeReplica; readonly server: FakeReplica }> {
+  const leader = world.leader();
+  const [server] = world.followers();
+  if (server === undefined) throw new Error('nobody follows');
+  server.agent('west').connect({ instance: 'west' });
+  await world.pass();
+  leader.deafen();
+  world.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
+  await world.pass(1_000);
+  expect(heldAt(server, 'west')).toEqual(abc.slice(2));
+  world.push({ 'fleet/policy.yaml': policyYaml(1) });
+  await world.pass(1_000);
+  expect(heldIn(leader, 'west')).toEqual(['ConfigMap/web/a', 'ConfigMap/web/b']);
+  return { leader, server };
+}
+
+async function approveAll({ world }: FakeReplica): Promise<void> {
+  for (const { digest } of world.server.api.removals()) await world.server.api.approve(digest, 'a person');
 }
 
 describe('the window of the guards, while leaders come and go', () => {
@@ -142,6 +167,88 @@ describe('the window of the guards, while leaders come and go', () => {
     server?.agent('west').connect({ instance: 'west' });
     await world.pass();
     expect([recentRemovals.get('', 'west'), departures.size('west')]).toEqual([1, 0]);
+  });
+
+  it('counts what another replica has sent before it read that the leader holds it by now', async () => {
+    const world = await threeReplicas();
+    const { leader, server } = await withdrawn(world);
+    // The leader looks at the store anew.
+    await world.pass(SWEEP_MS);
+    expect(leader.world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(2);
+    world.push({ 'fleet/policy.yaml': policyYaml(2), 'apps/c.yaml': null });
+    await world.pass();
+    expect(heldIn(leader, 'west')).toEqual(['ConfigMap/web/c']);
+    expect(heldAt(server, 'west')).toEqual(abc.slice(2));
+  });
+
+  it('counts it also if the leader that holds it has died since', async () => {
+    const world = await threeReplicas();
+    const { leader } = await withdrawn(world);
+    leader.kill();
+    await world.pass(TAKEOVER_MS);
+    expect(world.leader().world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(2);
+  });
+
+  it('counts what another replica has sent of which only the agent tells, which has come to the leader', async () => {
+    const world = await threeReplicas();
+    const leader = world.leader();
+    const [server] = world.followers();
+    if (server === undefined) throw new Error('nobody follows');
+    server.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    holdWrites(server, (key) => key.startsWith('clusters/west'));
+    world.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
+    await world.pass(1_000);
+    expect(heldAt(server, 'west')).toEqual(abc.slice(2));
+    server.kill();
+    await world.pass(TAKEOVER_MS);
+    expect(leader.world.server.engine.inputs.recentRemovals.get('', 'west')).toBeUndefined();
+    leader.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    expect(leader.world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(2);
+  });
+
+  it('does not count what was held again before another replica could send it', async () => {
+    const world = await threeReplicas();
+    const leader = world.leader();
+    const [server] = world.followers();
+    if (server === undefined) throw new Error('nobody follows');
+    const west = server.agent('west');
+    west.connect({ instance: 'west' });
+    await world.pass();
+    west.disconnect();
+    world.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
+    await world.pass(1_000);
+    world.push({ 'fleet/policy.yaml': policyYaml(1) });
+    await world.pass(1_000);
+    west.connect({ instance: 'west' });
+    await world.pass();
+    expect(heldAt(server, 'west')).toEqual(abc);
+    expect(leader.world.server.engine.inputs.recentRemovals.get('', 'west')).toBeUndefined();
+    await approveAll(leader);
+    await world.pass();
+    expect(heldAt(server, 'west')).toEqual(abc.slice(2));
+    // A person has approved them.
+    expect(leader.world.server.engine.inputs.recentRemovals.get('', 'west')).toBeUndefined();
+  });
+
+  it('forgets what it let pass and holds again, once the agent has come to the leader and has it still', async () => {
+    const world = await threeReplicas();
+    const leader = world.leader();
+    const west = world.followers()[0]?.agent('west');
+    west?.connect({ instance: 'west' });
+    await world.pass();
+    west?.disconnect();
+    world.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
+    await world.pass(1_000);
+    world.push({ 'fleet/policy.yaml': policyYaml(1) });
+    await world.pass(1_000);
+    const { departures } = leader.world.server.engine.inputs;
+    expect([departures.size('west'), world.memory.keys().includes('verdicts/west')]).toEqual([2, true]);
+    leader.agent('west').connect({ instance: 'west' });
+    await world.pass();
+    expect([departures.size('west'), world.memory.keys().includes('verdicts/west')]).toEqual([0, false]);
+    expect(heldAt(leader, 'west')).toEqual(abc);
   });
 
   it('counts once what a leader has seen leave before it died', async () => {
