@@ -152,12 +152,12 @@ function isUnsettled(world: World): boolean {
   return behind || suspendedIn(world).length > 0 || isAnybodyAway(world) || differences(world).length > 0;
 }
 
-/** Is there an agent of a declared cluster that no server has? */
+/** Is there an agent of a declared cluster that no server has, or that has ended without its server noticing yet? */
 export function isAnybodyAway({ servers, agents }: World): boolean {
   const views = servers.flatMap(({ life }) => life()?.server?.api.clusters() ?? []);
-  return agents.some(({ cluster }) => {
+  return agents.some(({ cluster, life }) => {
     const here = views.filter(({ name }) => name === cluster.name);
-    return here.length > 0 && !here.some(({ connected }) => connected);
+    return here.length > 0 && (life() === undefined || !here.some(({ connected }) => connected));
   });
 }
 

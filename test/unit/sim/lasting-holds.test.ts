@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Source } from '../../../src/ports/source.ts';
-import type { Doc, FileModel } from '../desired.ts';
-import { createWorld, type SimEvent } from '../world.ts';
-import { lastingHolds } from './lasting-holds.ts';
+import { lastingHolds } from '../../sim/checkers/lasting-holds.ts';
+import type { Doc, FileModel } from '../../sim/desired.ts';
+import { createWorld, type SimEvent } from '../../sim/world.ts';
 
 /** One server, one repository. */
 const SEED = 9;
