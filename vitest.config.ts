@@ -1,37 +1,45 @@
 import { defineConfig } from 'vitest/config';
+import { isLong } from './test/support/long.ts';
 
-export default defineConfig({
-  test: {
-    projects: [
-      {
-        test: {
-          name: 'unit',
-          include: ['test/{unit,laws,golden}/**/*.test.ts'],
-          isolate: false,
-          setupFiles: ['test/support/generated-cases.ts'],
-          // Bounds of what never ends, not of what is slow.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          expect: { poll: { timeout: 30_000 } },
-          // The groups run one after the other: the processes of the second need the machine for themselves.
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        test: {
-          name: 'integration',
-          include: ['test/{contract,e2e,sim,static}/**/*.test.ts'],
-          pool: 'forks',
-          globalSetup: ['test/support/installed-bundle.ts'],
-          setupFiles: ['test/support/generated-cases.ts'],
-          sequence: { groupOrder: 1 },
-          // Above what `until` waits for, so that a test says what did not happen.
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          expect: { poll: { timeout: 60_000 } },
-          maxWorkers: 2,
-        },
-      },
-    ],
-  },
-});
+const setupFiles = ['test/support/generated-cases.ts'];
+
+/** Computation alone: a worker for each of two processors. */
+const unit = {
+  name: 'unit',
+  include: isLong ? ['test/unit/agent/histories.test.ts'] : ['test/{unit,laws,golden}/**/*.test.ts'],
+  isolate: false,
+  maxWorkers: 2,
+  setupFiles,
+  // Bounds of what never ends, not of what is slow.
+  testTimeout: isLong ? 1_800_000 : 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 30_000 } },
+  // The groups run one after the other: the processes of the second need the machine for themselves.
+  sequence: { groupOrder: 0 },
+};
+
+const sim = {
+  ...unit,
+  name: 'sim',
+  include: isLong ? ['test/sim/long/*.test.ts'] : ['test/sim/*.test.ts'],
+  testTimeout: isLong ? 1_800_000 : 300_000,
+};
+
+/** Tests that start processes, and mostly wait for them: more workers than processors. */
+const integration = {
+  name: 'integration',
+  include: isLong
+    ? ['test/e2e/relay/{0[1-46-9],1[1-35]}-*.test.ts', 'test/e2e/survival.test.ts']
+    : ['test/{contract,e2e,static}/**/*.test.ts'],
+  pool: 'forks' as const,
+  globalSetup: ['test/support/installed-bundle.ts'],
+  setupFiles,
+  // Above what `until` waits for, so that a test says what did not happen.
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 60_000 } },
+  maxWorkers: 4,
+  sequence: { groupOrder: 1 },
+};
+
+export default defineConfig({ test: { projects: [unit, sim, integration].map((test) => ({ test })) } });

@@ -1,6 +1,7 @@
 /**
- * `npm test`: runs every test and ends with one line that says how it went. Arguments are passed on to vitest:
- * `npm test -- test/unit/cli`, `npm test -- --project unit -t approve`.
+ * `npm test`: runs the tests and ends with one line that says how it went. Arguments are passed on to vitest:
+ * `npm test -- test/unit/cli`, `npm test -- --project unit -t approve`. `npm run test:long` (`--long`) runs those that take
+ * too long for every change, and only those (`test/support/long.ts`).
  *
  * Files of integration tests that fail are run once more, alone, after all others. What passes then counts as passed and is
  * named as unstable: a defect, but not of this change. `--no-rerun` turns that off.
@@ -28,6 +29,8 @@ import { REPORT_FILE } from './test-reporter.ts';
 
 const NO_RERUN = '--no-rerun';
 const DURATIONS = '--durations';
+const LONG = '--long';
+const OWN_OPTIONS: readonly string[] = [NO_RERUN, DURATIONS, LONG];
 /** More than 1, with which vitest says that tests have failed. */
 const KILLED = 128;
 const ENDING = ['SIGINT', 'SIGTERM'] as const;
@@ -167,7 +170,8 @@ function judgeSkipped(need: Need, seen: TestRun): number {
 }
 
 async function main(all: readonly string[]): Promise<number> {
-  const args = all.filter((arg) => arg !== NO_RERUN && arg !== DURATIONS);
+  const args = all.filter((arg) => !OWN_OPTIONS.includes(arg));
+  if (all.includes(LONG)) process.env.FLEETRELAY_TESTS = 'long';
   const first = await run(args);
   const last = all.includes(NO_RERUN) ? first : await runFailedAgain(first, args);
   const totals = countTests(last);

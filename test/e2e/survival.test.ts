@@ -6,7 +6,7 @@ import type { JsonValue } from '../../src/model/json.ts';
 import { objectOf, objectsOf } from '../../src/model/json-fields.ts';
 import { type Fleet, STATUS_BRANCH, startFleet, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
-import { describeOnClusters } from '../support/on-clusters.ts';
+import { describeOnDirectories } from '../support/on-clusters.ts';
 
 const typo = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n';
 const live = (name: string): string => `ConfigMap/web/${name}`;
@@ -22,13 +22,13 @@ const files = {
   'apps/b.yaml': configMapYaml('b', 'one'),
 };
 
-describeOnClusters('what a fleet survives', (clusters, { capabilities }) => {
+describeOnDirectories('what a fleet survives', (clusters, { capabilities }) => {
   let fleet: Fleet;
   afterEach(async () => fleet.stop());
 
   const start = async (): Promise<void> => {
     fleet = await startFleet(files, { clusters });
-    await fleet.agent('east').start({ args: ['--health-port', '127.0.0.1:0'] });
+    await fleet.agent('east').start();
     await fleet.agent('west').start();
     await summary(/^applied by 2 of 2 clusters$/);
   };
@@ -82,38 +82,6 @@ describeOnClusters('what a fleet survives', (clusters, { capabilities }) => {
     await fleet.agent('west').start();
     await holds('west', 'a', 'two');
     await statusSays(/^applied by 2 of 2 clusters$/);
-  });
-
-  it('drift: an edited and a removed file are put back, with the server and without it', async () => {
-    await start();
-    const east = await fleet.cluster('east');
-    await east.edit(live('a'), 'one', 'drifted');
-    await holds('east', 'a', 'one');
-    await fleet.server.kill('SIGKILL');
-    await east.remove(live('b'));
-    await holds('east', 'b', 'one');
-    await fleet.agent('east').kill('SIGKILL');
-    await east.edit(live('a'), 'one', 'drifted again');
-    await fleet.agent('east').start();
-    await holds('east', 'a', 'value: one');
-  });
-
-  it('the stop button: nothing is written while it is there', async () => {
-    await start();
-    const east = await fleet.cluster('east');
-    await east.pause(true);
-    const up = fleet.agent('east').logs.find(({ message }) => message === 'the agent is up');
-    await until('the agent has seen it', async () =>
-      (await (await fetch(`${String(up?.health)}/metrics`)).text()).includes(
-        'fleetrelay_agent_paused{cluster="east"} 1',
-      ),
-    );
-    fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
-    await holds('west', 'a', 'two');
-    await summary(/paused|held/);
-    expect(await fleet.live('east', live('a'))).toContain('one');
-    await east.pause(false);
-    await holds('east', 'a', 'two');
   });
 
   it('a cluster that cannot be looked at: it is not called in sync, and nothing counts as removed', async () => {

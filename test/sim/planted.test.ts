@@ -10,12 +10,13 @@ import type { Tampering, World } from './world.ts';
 const SEEDS = 30;
 
 /**
- * Which checkers say something about a world with a fault built in; plays seeds until one does, or the one that is asked
- * for: a fault may show in several ways.
+ * Which checkers report a world with a fault built in. Plays seeds until one does, or until `by` does: a fault may show in
+ * several ways. `from` is the seed that was seen to show it; a change of the simulation may make it a later one.
  */
-async function caught(tampering: Tampering, by?: string): Promise<readonly string[]> {
+async function caught(tampering: Tampering, from = 1, by?: string): Promise<readonly string[]> {
   const found = new Set<string>();
-  for (let seed = 1; seed <= SEEDS && !(by === undefined ? found.size > 0 : found.has(by)); seed += 1) {
+  const isOver = (): boolean => (by === undefined ? found.size > 0 : found.has(by));
+  for (let seed = from; seed < from + SEEDS && !isOver(); seed += 1) {
     for (const { checker } of (await playSeed(seed, { tampering })).violations) found.add(checker);
   }
   return [...found];
@@ -107,7 +108,7 @@ describe('a planted fault is caught', () => {
         listener.observe({ ...said, state: 'whole', changes });
       },
     }));
-    expect(await caught({ source })).toContain('no wrong deletion');
+    expect(await caught({ source }, 2)).toContain('no wrong deletion');
   });
 
   test('no wrong deletion: an agent removes what no delta named', async () => {
@@ -138,7 +139,7 @@ describe('a planted fault is caught', () => {
     const source = nagging(({ inputs }) => {
       for (const { key } of [...inputs.recentRemovals.entries('')]) inputs.recentRemovals.delete('', key);
     });
-    expect(await caught({ source })).toContain('guards');
+    expect(await caught({ source }, 10)).toContain('guards');
   });
 
   test('lasting holds: what a push loosens counts before it is judged what the push removes', async () => {
@@ -153,7 +154,7 @@ describe('a planted fault is caught', () => {
           world.time.in(20, () => listener.observe({ ...said, changes: rest }));
         },
       }))(world, own);
-    expect(await caught({ source }, 'lasting holds')).toContain('lasting holds');
+    expect(await caught({ source }, 25, 'lasting holds')).toContain('lasting holds');
   });
 
   test('approvals: a file that has let something go lets go what is held next', async () => {
@@ -172,10 +173,13 @@ describe('a planted fault is caught', () => {
       });
       return own;
     };
-    expect(await caught({ source }, 'approvals')).toContain('approvals');
+    expect(await caught({ source }, 18, 'approvals')).toContain('approvals');
   });
 
-  test.each(['cluster', 'source'] as const)('suspensions: a %s is resumed by nobody', async (kind) => {
+  test.each([
+    { kind: 'cluster', from: 13 },
+    { kind: 'source', from: 2 },
+  ] as const)('suspensions: a $kind is resumed by nobody', async ({ kind, from }) => {
     const source: Tampering['source'] = (world, own) => {
       world.listen((event) => {
         if (event.type !== 'suspended' || event.what !== kind) return;
@@ -186,7 +190,7 @@ describe('a planted fault is caught', () => {
       });
       return own;
     };
-    expect(await caught({ source }, 'suspensions')).toContain('suspensions');
+    expect(await caught({ source }, from, 'suspensions')).toContain('suspensions');
   });
 
   test('no foreign write: an agent writes over what a person has made', async () => {
@@ -199,7 +203,7 @@ describe('a planted fault is caught', () => {
         return api.apply(request);
       },
     });
-    expect(await caught({ cluster })).toContain('no foreign write');
+    expect(await caught({ cluster }, 8)).toContain('no foreign write');
   });
 
   test('monotone revisions: an inventory comes back as it was before', async () => {
@@ -272,7 +276,7 @@ describe('a planted fault is caught', () => {
         return { ...holding, entries: holding.entries.map((entry) => ({ ...entry, origins: [] })) };
       },
     }));
-    expect(await caught({ client }, 'total loss')).toContain('total loss');
+    expect(await caught({ client }, 4, 'total loss')).toContain('total loss');
   });
 
   test('memory bounded: something is noted of every revision for ever', async () => {
@@ -298,4 +302,4 @@ describe('a planted fault is caught', () => {
     });
     expect(await caught({ sink })).toContain('no defect');
   });
-}, 120_000);
+});

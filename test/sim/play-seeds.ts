@@ -1,3 +1,4 @@
+import { playMirrors } from './mirrors/play.ts';
 import { type PlayOptions, playSeed } from './play.ts';
 
 /** Plays these seeds; what failed, with how to repeat it. */
@@ -7,6 +8,16 @@ export async function failuresOf(from: number, seeds: number, how: PlayOptions =
     const { violations } = await playSeed(seed, how);
     const [first] = violations;
     if (first !== undefined) failed.push(`npm run sim -- --seed ${seed}: ${first.checker}: ${first.message}`);
+  }
+  return failed;
+}
+
+/** The same of a fleet whose clusters mirror each other's services. */
+export async function mirrorFailuresOf(from: number, seeds: number): Promise<readonly string[]> {
+  const failed: string[] = [];
+  for (let seed = from; seed < from + seeds; seed += 1) {
+    const [first] = await playMirrors(seed);
+    if (first !== undefined) failed.push(`${seed}: ${first.checker}: ${first.message}`);
   }
   return failed;
 }

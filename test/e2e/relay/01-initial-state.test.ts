@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import { exportService, mirrored, sceneContents, sceneFiles, setScene } from '../../support/relay-scene.ts';
 
 const names = ['east', 'west'];
 
-describeOnClusters('the initial state', (clusters) => {
+describeOnDirectories('the initial state', (clusters) => {
   let fleet: RelayFleet;
   beforeAll(async () => {
     fleet = await startRelayFleet({ clusters, names, files: sceneFiles(names) });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
 import { configMapYaml } from '../../support/manifests.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
   changed,
@@ -15,7 +15,7 @@ import {
 
 const names = ['east', 'west', 'north'];
 
-describeOnClusters('Redis becomes unavailable', (clusters) => {
+describeOnDirectories('Redis becomes unavailable', (clusters) => {
   let fleet: RelayFleet;
   afterEach(() => fleet?.stop());
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
 import { configMapYaml } from '../../support/manifests.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type Contents, type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import { changed, exportService, mirrored, sceneContents, sceneFiles, setScene } from '../../support/relay-scene.ts';
 
 const names = ['east', 'west'];
 
-describeOnClusters('an agent disconnects', (clusters) => {
+describeOnDirectories('an agent disconnects', (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   beforeAll(async () => {

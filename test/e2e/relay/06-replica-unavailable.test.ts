@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
 import { configMapYaml } from '../../support/manifests.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type Contents, type RelayFleet, type Replica, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
   changed,
@@ -17,7 +17,7 @@ import {
 
 const names = ['east', 'west'];
 
-describeOnClusters('a replica becomes unavailable', (clusters) => {
+describeOnDirectories('a replica becomes unavailable', (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   let round = 1;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
 import { configMapYaml } from '../../support/manifests.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type Contents, type RelayFleet, type Replica, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
   changed,
@@ -15,7 +15,7 @@ import {
 
 const names = ['east', 'west'];
 
-describeOnClusters('a replica is back', (clusters) => {
+describeOnDirectories('a replica is back', (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   let first: Replica;

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import { changed, policySpec, restartAll, sceneContents, sceneFiles, setScene } from '../../support/relay-scene.ts';
 
 const names = ['east', 'west'];
 const GONE = { 'Service/web/west-shop': null, 'EndpointSlice.discovery.k8s.io/web/west-shop-1': null };
 
-describeOnClusters(
+describeOnDirectories(
   'Redis and servers restart without safe mode and without a window, one agent is late',
   (clusters) => {
     let fleet: RelayFleet;

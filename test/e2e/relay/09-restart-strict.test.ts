@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { configMapYaml } from '../../support/manifests.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type Contents, type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
   changed,
@@ -18,7 +18,7 @@ import {
 
 const names = ['east', 'west'];
 
-describeOnClusters('Redis and servers restart in strict safe mode, one agent is late', (clusters) => {
+describeOnDirectories('Redis and servers restart in strict safe mode, one agent is late', (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   beforeAll(async () => {

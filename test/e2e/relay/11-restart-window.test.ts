@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
 import { configMapYaml } from '../../support/manifests.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
   changed,
@@ -18,7 +18,7 @@ const names = ['east', 'west'];
 const LONG_S = 3_600;
 const GONE = { 'Service/web/west-shop': null, 'EndpointSlice.discovery.k8s.io/web/west-shop-1': null };
 
-describeOnClusters('Redis and servers restart with a safe start window, one agent is late', (clusters) => {
+describeOnDirectories('Redis and servers restart with a safe start window, one agent is late', (clusters) => {
   let fleet: RelayFleet;
   let restarted = 0;
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clusterYaml, configMapYaml } from '../../support/manifests.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type Contents, type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
   changed,
@@ -18,7 +18,7 @@ const names = ['east', 'west'];
 const EXCLUDED = `${clusterYaml('west')}  skipWarming: true\n`;
 const GONE = { 'Service/web/west-shop': null, 'EndpointSlice.discovery.k8s.io/web/west-shop-1': null };
 
-describeOnClusters('a cluster is excluded from safe mode with skipWarming', (clusters) => {
+describeOnDirectories('a cluster is excluded from safe mode with skipWarming', (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clusterYaml, configMapYaml } from '../../support/manifests.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
   everywhere,
@@ -14,7 +14,7 @@ import {
 
 const names = ['east', 'west'];
 
-describeOnClusters('a cluster whose agent never connected', (clusters) => {
+describeOnDirectories('a cluster whose agent never connected', (clusters) => {
   let fleet: RelayFleet;
   beforeAll(async () => {
     const files = { ...sceneFiles(names, policySpec('strict')), 'clusters/north/cluster.yaml': clusterYaml('north') };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../../support/fleet-processes.ts';
 import { configMapYaml } from '../../support/manifests.ts';
-import { describeOnClusters } from '../../support/on-clusters.ts';
+import { describeOnDirectories } from '../../support/on-clusters.ts';
 import { type Contents, type RelayFleet, startRelayFleet } from '../../support/relay-fleet.ts';
 import {
   addressOf,
@@ -20,7 +20,7 @@ import {
 const names = ['east', 'west'];
 const typo = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n';
 
-describeOnClusters("the agent's last word", (clusters) => {
+describeOnDirectories("the agent's last word", (clusters) => {
   let fleet: RelayFleet;
   let expected: Contents = sceneContents(names);
   beforeAll(async () => {

@@ -2,6 +2,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Happening, NAMES, type PersonDoes, playHistory } from '../../support/agent-history.ts';
 import { createDirectoryHome, createMemoryHome } from '../../support/agent-history-homes.ts';
+import { isLong } from '../../support/long.ts';
+
+/** Histories of one run; FLEETRELAY_HISTORIES plays more of them. */
+const RUNS = Number(process.env.FLEETRELAY_HISTORIES ?? (isLong ? 3_000 : 300));
+/** A real folder is ten times as slow. */
+const FOLDER_RUNS = isLong ? 200 : 30;
 
 const name = fc.constantFrom(...NAMES);
 const what = fc.constantFrom<PersonDoes>('edits', 'takes over', 'creates', 'removes', 'renames', 'copies');
@@ -30,14 +36,14 @@ const histories = fc.array(happening, { minLength: 5, maxLength: 40 }).map((rest
 test('random histories of an agent in memory: it does what it must, and nothing that it must not', async () => {
   await fc.assert(
     fc.asyncProperty(histories, (history) => playHistory(createMemoryHome(), history)),
-    { numRuns: 3000 },
+    { numRuns: RUNS },
   );
 });
 
 test('random histories of an agent whose looks say what changed', async () => {
   await fc.assert(
     fc.asyncProperty(histories, (history) => playHistory(createMemoryHome({ view: true }), history)),
-    { numRuns: 3000 },
+    { numRuns: RUNS },
   );
 });
 
@@ -53,7 +59,7 @@ test('random histories of an agent on a real folder', async () => {
         home.remove();
       }
     }),
-    { numRuns: 200 },
+    { numRuns: FOLDER_RUNS },
   );
 });
 
