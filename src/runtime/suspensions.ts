@@ -3,6 +3,7 @@ import type { SnapshotStore, StoreEvent } from '../ports/snapshot-store.ts';
 import type { RevisionObservation } from '../ports/source.ts';
 import type { Loop } from './loop.ts';
 import type { Intake } from './replica/intake.ts';
+import { jsonWrite } from './replica/records.ts';
 import type { Replica } from './replica/replica.ts';
 import type { RecordWriter } from './stored/write-group.ts';
 
@@ -24,7 +25,7 @@ export interface Suspensions {
   set(kind: SuspensionKind, name: string, suspension: Suspension | null): void;
   /** Is told after each change. */
   onChange(listener: () => void): void;
-  /** Of several replicas, those that do not lead hear what the leader notes. */
+  /** Of several replicas, each takes over what the others have written to the store; the returned function ends it. */
   follow(leads: () => boolean): () => void;
 }
 
@@ -40,8 +41,8 @@ export async function createSuspensions(deps: {
   const { store, journal, loop } = deps;
   const all = new Map<string, Suspension>();
   const listeners: (() => void)[] = [];
-  /** What a person has told this process, and the store is not known to have yet. */
-  const told = new Set<string>();
+  /** By key, what a person has told this process and the store is not known to have yet: what it had before. */
+  const told = new Map<string, Suspension | undefined>();
   const changed = (): void => {
     for (const listener of listeners) listener();
     loop.transact(() => undefined);
@@ -53,12 +54,25 @@ export async function createSuspensions(deps: {
     told.delete(key);
     journal.noted(key, suspension ?? null);
   };
-  const confirm = async (): Promise<void> => {
-    for (const key of told) {
-      const value = (await store.get(key))?.value;
-      const there = value === undefined ? undefined : readSuspension(value);
-      if (there?.at === all.get(key)?.at && there?.by === all.get(key)?.by) told.delete(key);
+  /**
+   * Looks whether the store has what this process was told. If the process leads no more, its journal cannot write that:
+   * it is written here, unless a later leader has been told something else.
+   */
+  const confirm = async (leads: () => boolean): Promise<void> => {
+    for (const [key, before] of told) {
+      const record = await store.get(key);
+      const there = record === undefined ? undefined : readSuspension(record.value);
+      const own = all.get(key);
+      const isTheirs = !isSame(there, before) && !leads();
+      if (isSame(there, own) || isTheirs) note(key, record?.value);
+      else if (!leads()) {
+        await store.write([jsonWrite(key, own === undefined ? null : { ...own }, record?.version ?? null)]);
+      }
     }
+  };
+  /** What a person has told this process is later than what the store has. */
+  const noteUnlessTold = (key: string, value: Uint8Array | undefined): void => {
+    if (!told.has(key)) note(key, value);
   };
   const read = async (): Promise<Map<string, Uint8Array>> => {
     const records = new Map<string, Uint8Array>();
@@ -71,28 +85,25 @@ export async function createSuspensions(deps: {
     get: (kind, name) => all.get(keyOf(kind, name)),
     set: (kind, name, suspension) => {
       const key = keyOf(kind, name);
+      if (!told.has(key)) told.set(key, all.get(key));
       if (suspension === null) all.delete(key);
       else all.set(key, suspension);
-      told.add(key);
       journal.put(key, suspension);
       changed();
     },
     onChange: (listener) => void listeners.push(listener),
     follow: (leads) => {
       const hear = async (event: StoreEvent): Promise<void> => {
-        if (event.type !== 'down') await confirm();
-        if (leads()) return;
+        if (event.type !== 'down') await confirm(leads);
         if (event.type === 'changed') {
           const keys = event.keys.filter((key) => key.startsWith(PREFIX));
           if (keys.length === 0) return;
-          for (const key of keys) note(key, (await store.get(key))?.value);
-        } else if (event.type === 'up') {
+          for (const key of keys) noteUnlessTold(key, (await store.get(key))?.value);
+        } else if (event.type === 'up' && !leads()) {
           // A store that was emptied says nothing of what was resumed.
           if ((await store.get(EPOCH)) === undefined) return;
           const records = await read();
-          // A leader that was told while the store was away may have lost its turn: the store is behind it.
-          const keys = new Set([...all.keys(), ...records.keys()].filter((key) => !told.has(key)));
-          for (const key of keys) note(key, records.get(key));
+          for (const key of new Set([...all.keys(), ...records.keys()])) noteUnlessTold(key, records.get(key));
         } else return;
         changed();
       };
@@ -143,6 +154,10 @@ export function withSuspensions(replica: Replica, suspensions: Suspensions): Rep
 
 function keyOf(kind: SuspensionKind, name: string): string {
   return `${PREFIX}${kind}/${name}`;
+}
+
+function isSame(a: Suspension | undefined, b: Suspension | undefined): boolean {
+  return a?.at === b?.at && a?.by === b?.by && a?.reason === b?.reason;
 }
 
 function readSuspension(bytes: Uint8Array): Suspension | undefined {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { ManagementServer } from '../../../src/compose/serve/management-server.ts';
 import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
-import { startedReplicas } from '../../support/replica-world.ts';
+import { type ReplicaWorld, startedReplicas } from '../../support/replica-world.ts';
 import { createSharedMemory } from '../../support/shared-memory-store.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
@@ -132,6 +133,38 @@ describe('a suspended source', () => {
   });
 });
 
+/**
+ * The leader is told something while the store does not answer, and loses its turn. With `others` the store answers the
+ * other replicas, and the next leader is told that before the store answers the last one again.
+ */
+async function tellWithoutStore(
+  world: ReplicaWorld,
+  tell: (leader: ManagementServer) => Promise<{ readonly ok: boolean }>,
+  others?: (leader: ManagementServer) => Promise<void>,
+) {
+  const [told, next] = [world.leader(), world.followers()[0]];
+  if (next === undefined) throw new Error('nobody follows');
+  if (others === undefined) world.memory.down();
+  else told.store.cut();
+  expect((await tell(told.world.server)).ok).toBe(true);
+  // It does not lead again, and what needs its lease is not written.
+  const { write } = told.store;
+  told.store.write = async (batch) => {
+    if (batch.some(({ key }) => key === 'leader')) throw new Error('the answer of the store was lost');
+    return write(batch);
+  };
+  await world.pass(12_000);
+  expect(told.leads()).toBe(false);
+  if (others === undefined) world.memory.up();
+  await world.pass(20_000);
+  expect(next.leads()).toBe(true);
+  await others?.(next.world.server);
+  await world.pass();
+  told.store.mend();
+  await world.pass();
+  return { told, next };
+}
+
 describe('of several servers', () => {
   it('the leader is told, all obey, and the next leader knows', async () => {
     const world = await startedReplicas();
@@ -184,6 +217,53 @@ describe('of several servers', () => {
     await world.pass();
     expect(names(told.world, 'east')).toEqual(abcd);
     expect(clusterOf(next.world, 'east')?.suspended).toBeNull();
+  });
+
+  it.each(['cluster', 'source'] as const)(
+    'the next leader knows of a suspended %s that the last one was told of while the store was away',
+    async (kind) => {
+      const world = await startedReplicas();
+      const { told, next } = await tellWithoutStore(world, async ({ api }) =>
+        kind === 'cluster' ? api.suspendCluster('east', 'ann', '') : api.suspendSource('main', 'ann', ''),
+      );
+      told.agent('west').connect();
+      next.agent('east').connect();
+      world.push(more);
+      await world.pass(20_000);
+      expect(names(next.world, 'east')).toEqual(kind === 'cluster' ? [] : abc);
+      expect(names(told.world, 'west')).toEqual(kind === 'cluster' ? abcd : abc);
+      const { api } = next.world.server;
+      const resumed =
+        kind === 'cluster' ? await api.resumeCluster('east', 'bob') : await api.resumeSource('main', 'bob');
+      expect(resumed.ok).toBe(true);
+      await world.pass();
+      expect(names(next.world, 'east')).toEqual(abcd);
+      expect(names(told.world, 'west')).toEqual(abcd);
+      expect(clusterOf(told.world, 'east')?.suspended).toBeNull();
+      expect(told.world.server.api.sources()).toMatchObject([{ suspended: null }]);
+    },
+  );
+
+  it('the next leader knows what the last one was told to resume without the store, unless it was itself told to suspend it again', async () => {
+    const world = await startedReplicas();
+    for (const name of ['east', 'west']) await world.leader().world.server.api.suspendCluster(name, 'ann', '');
+    await world.pass();
+    const { told, next } = await tellWithoutStore(
+      world,
+      async ({ api }) => {
+        await api.suspendCluster('west', 'bob', 'another reason');
+        await api.resumeCluster('west', 'bob');
+        return api.resumeCluster('east', 'bob');
+      },
+      async ({ api }) => {
+        await api.resumeCluster('east', 'cleo');
+        await api.suspendCluster('east', 'cleo', '');
+      },
+    );
+    for (const replica of [told, next]) {
+      expect(clusterOf(replica.world, 'east')?.suspended).toMatchObject({ by: 'cleo' });
+      expect(clusterOf(replica.world, 'west')?.suspended).toBeNull();
+    }
   });
 
   it('a suspended source admits nothing, and nothing older at a leader that has read less of it', async () => {
