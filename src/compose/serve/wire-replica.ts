@@ -145,9 +145,7 @@ export function createReplicaParts(
   const isSuspended = (source: string): boolean => suspensions.get('source', source) !== undefined;
   const deps = { ...foundation, candidacy, isSuspended };
   const shared = createSharedSources(deps, sources, table);
-  suspensions.onChange(() => {
-    for (const { name } of sources) shared.own.conditionChanged(name);
-  });
+  suspensions.onChange(shared.changed);
   return {
     intake: shared.own,
     create: (made, sessions, changed) =>

@@ -55,7 +55,9 @@ export interface SharedOptions {
 export interface SharedSources {
   readonly staged: StagedSources;
   readonly own: OwnSources;
-  /** Who is told when there may be something to admit. */
+  /** There may be something to admit, or not any more. */
+  changed(): void;
+  /** Who is told of that. */
   onChange(listener: () => void): void;
 }
 
@@ -67,15 +69,12 @@ export function createSharedSources(
 ): SharedSources {
   const staged = createStagedSources(deps);
   const listeners: (() => void)[] = [];
-  const own = createOwnSources({
-    sources,
-    staged,
-    hasSynced: (name) => table().get(name)?.condition.state === 'synced',
-    changed: () => {
-      for (const listener of listeners) listener();
-    },
-  });
-  return { staged, own, onChange: (listener) => void listeners.push(listener) };
+  const changed = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const hasSynced = (name: string): boolean => table().get(name)?.condition.state === 'synced';
+  const own = createOwnSources({ sources, staged, hasSynced, changed });
+  return { staged, own, changed, onChange: (listener) => void listeners.push(listener) };
 }
 
 /** What the rest of the server does when this replica becomes the one that judges, or is so no more. */

@@ -289,6 +289,26 @@ describe('of several servers', () => {
     expect(names(follower.world, 'east')).toEqual(abcd.slice(1));
   });
 
+  it('a new leader that is told to suspend something goes on looking at its sources before it admits what it has read', async () => {
+    const world = await startedReplicas();
+    const [follower] = world.followers();
+    if (follower === undefined) throw new Error('nobody follows');
+    follower.agent('east').connect();
+    // Only the leader has read this.
+    world.leader().world.source.push(more);
+    await world.pass();
+    expect(names(follower.world, 'east')).toEqual(abcd);
+    const look = Promise.withResolvers<void>();
+    follower.world.source.onLook = () => look.promise;
+    world.leader().kill();
+    await world.pass(20_000);
+    expect(world.leader()).toBe(follower);
+    expect((await follower.world.server.api.suspendCluster('west', 'ann', '')).ok).toBe(true);
+    await world.pass();
+    expect(names(follower.world, 'east')).toEqual(abcd);
+    expect(follower.world.server.api.sources()).toMatchObject([{ revision: 'r2' }]);
+  });
+
   it('a shared memory that is lost does not resume anything', async () => {
     const world = await startedReplicas();
     const [follower] = world.followers();
