@@ -208,7 +208,7 @@ function createJudgement(
     declarations: async () => {
       const declared = await readDeclarations(store, log);
       return () => {
-        // What this replica had noted of the same is older, or is noted anew when that is found out.
+        // The record is newer than what this replica had noted; if it is not, the recorder writes it again.
         for (const { kind, key, lastKnownGood: record } of declared) {
           fleet.noted(recordKey.declared(kind, key), record);
           lastKnownGood.set(kind, key, record);

@@ -7,7 +7,7 @@ const hex = (text: string): Uint8Array => Buffer.from(text, 'hex');
 const text = (opened: ReturnType<typeof unseal>): string | undefined =>
   opened === undefined ? undefined : Buffer.from(opened.bytes).toString();
 
-test('what earlier versions have sealed opens', () => {
+test('bytes that were sealed once open: the format does not change', () => {
   const sealed = hex('01cd5db8362122dcdfff66d1bfacb31d4e7b100d74adf240809e9b29453c7dba9b2e39e5dba3d20f3b');
   expect(text(unseal([SECRET], 'trust/ca', sealed))).toBe('an authority');
   expect(unseal([OTHER, SECRET], 'trust/ca', sealed)?.secret).toBe(1);
@@ -15,7 +15,7 @@ test('what earlier versions have sealed opens', () => {
   expect(text(unseal([SECRET], 'trust/ca', empty))).toBe('');
 });
 
-test('what is sealed has the form of before: one byte, the nonce, as many bytes as there are, the tag', () => {
+test('a sealed value is one byte for the format, the nonce, as many bytes as the value has, and the tag', () => {
   const sealed = seal(SECRET, 'trust/ca', Buffer.from('an authority'));
   expect(sealed[0]).toBe(1);
   expect(sealed.length).toBe(1 + 12 + 'an authority'.length + 16);

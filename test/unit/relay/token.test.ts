@@ -40,7 +40,7 @@ test('a renewed token says its generation, and proves it', () => {
   expect(tokenGeneration([OLD], 'east', renewed.replace(/^frt2_\d+_/, 'frt1_'))).toBe(undefined);
 });
 
-test('tokens of earlier versions are what they were', () => {
+test('a token is derived from the secret and the name of the cluster alone', () => {
   expect(clusterToken(OLD, 'east')).toBe('frt1_5iDItsnmXixvc_7p-GStooujqAcnxMPXkg5sXNQ0Ik8');
 });
 
