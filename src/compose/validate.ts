@@ -75,7 +75,10 @@ async function orServerConfig(candidate: Candidate): Promise<DecodedFile> {
   const { decodeRelayConfig } = await import('../manifest/relay-config.ts');
   const { diagnostics, config } = decodeRelayConfig(candidate.name, bytes);
   const readable = config !== undefined;
-  return { reading: readable ? { readable, blob: '', documents: [] } : { readable, blob: '' }, diagnostics };
+  return {
+    reading: { blob: '', findings: [], ...(readable ? { readable, documents: [] } : { readable }) },
+    diagnostics,
+  };
 }
 
 async function readManifest(candidate: Candidate): Promise<DecodedFile> {
@@ -92,7 +95,7 @@ async function readStdin(request: ValidationRequest): Promise<DecodedFile> {
 }
 
 function failed(diagnostic: Diagnostic): DecodedFile {
-  return { reading: { readable: false, blob: '' }, diagnostics: [diagnostic] };
+  return { reading: { readable: false, blob: '', findings: [] }, diagnostics: [diagnostic] };
 }
 
 function unreadable(path: string, why: string): Diagnostic {

@@ -10,7 +10,7 @@ import type { Collisions } from './output/collisions.ts';
 import type { Output } from './output/outputs.ts';
 import type { Candidate } from './placement/candidates.ts';
 import type { Want } from './placement/want.ts';
-import type { DeclaredStatus } from './status/declared-status.ts';
+import type { StatusPart } from './status/declared-status.ts';
 import type { EngineDiagnostic } from './status/diagnostic.ts';
 import type { Progress } from './status/progress.ts';
 
@@ -68,8 +68,8 @@ export interface DomainParts {
   readonly discovers?: Derived<readonly string[]>;
   /** What people read where two wants of the domain have one key. */
   readonly collisions?: Collisions;
-  /** Status of the domain's kinds. Runs after progress. */
-  readonly statuses?: (after: AfterProgress) => Derived<DeclaredStatus>;
+  /** What is known of objects of the domain's kinds, by kind and key. Runs after progress. */
+  readonly statuses?: (after: AfterProgress) => Derived<StatusPart>;
   /** Rows for people, by the name of the view: `fleetrelay get NAME`. The keys of a row are the titles of the columns. */
   readonly views?: Readonly<Record<string, () => readonly JsonObject[]>>;
   readonly diagnostics?: () => readonly EngineDiagnostic[];

@@ -32,8 +32,21 @@ import { deriveKindScopes } from './placement/kind-scopes.ts';
 import { derivePlacements, indexPlacements, type PlacementValue } from './placement/placements.ts';
 import type { Want } from './placement/want.ts';
 import { services } from './services/services.ts';
-import type { DeclaredStatus } from './status/declared-status.ts';
-import { derivedGroup, deriveProgress, healthGroup, type Progress, progressStates } from './status/progress.ts';
+import { deriveClusterStatuses } from './status/clusters.ts';
+import { type DeclaredStatus, deriveStatuses } from './status/declared-status.ts';
+import { tally } from './status/lookups.ts';
+import { derivePlacementStatuses } from './status/placements.ts';
+import {
+  derivedGroup,
+  deriveProgress,
+  healthGroup,
+  type Progress,
+  type ProgressState,
+  progressGroup,
+  progressStates,
+} from './status/progress.ts';
+import { readersOf } from './status/safe-mode-cause.ts';
+import { createTallies, type Tally } from './status/tallies.ts';
 
 /** What the engine does beside placing documents: each reads what the earlier ones derive. */
 const domains: readonly Domain[] = [services];
@@ -65,7 +78,7 @@ export interface Engine {
   readonly outputs: Derived<Output>;
   readonly pending: Derived<PendingChange>;
   readonly progress: Derived<Progress>;
-  /** Partition: the kind. Key: as of the declaration. */
+  /** Of every object of an engine kind. Partition: the id of its kind. Key: as of its declaration. */
   readonly statuses: Derived<DeclaredStatus>;
   readonly indexes: EngineIndexes;
   /** Everything derived, in the order of the graph; for diagnostics of failed functions. */
@@ -93,11 +106,6 @@ export interface EngineIndexes {
   readonly progressByObject: Index<Progress>;
 }
 
-/** Group of all progress of one state in one cluster; with a source, of what came from it. */
-export function progressGroup(cluster: string, state: string, source = ''): string {
-  return `${source}/${cluster}/${state}`;
-}
-
 /** Wires the whole graph: reading this function and those that it calls is reading the system. */
 export function createEngine(graph: Graph, among: readonly Domain[] = domains): Engine {
   const inputs = declareInputs(graph);
@@ -111,29 +119,40 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains): 
   // How far it got.
   const progress = deriveProgress(graph, outputs, inputs.results, inputs.agents, inputs.ledger);
   const derivedProgress = graph.index('derivedProgress', progress, ({ value }) => derivedGroupsOf(value));
-  const statusParts = wired.flatMap(({ parts }) => parts.statuses?.({ progress, derivedProgress }) ?? []);
-  const statuses = graph.derive<DeclaredStatus, DeclaredStatus>({
-    name: 'statuses',
-    from: statusParts,
-    seesAll: true,
-    compute: ({ partition, key, value }, _read, emit) => emit(partition, key, value),
-  });
-
   const collections = {
     ...{ documents, declarations, clusters, policy, placements, assignments },
-    ...{ candidates: wanted.candidates, decisions, outputs, pending, progress, statuses },
+    ...{ candidates: wanted.candidates, decisions, outputs, pending, progress },
   };
+  const indexes = declareIndexes(graph, inputs, collections);
+  const tallies = graph.input<Tally>('tallies');
+  const statusParts = [
+    deriveClusterStatuses(graph, {
+      ...{ clusters, ...inputs, ...indexes, ...safeMode },
+      ...{ progressByState: indexes.progress, readers: readersOf(wired) },
+    }),
+    derivePlacementStatuses(graph, placements, tallies),
+    ...wired.flatMap(({ parts }) => parts.statuses?.({ progress, derivedProgress }) ?? []),
+  ];
+  const statuses = deriveStatuses(graph, declarations, inputs.files, statusParts);
+  const progressByState = indexes.progress;
+  const talliesOf = createTallies(graph, { placements, placementsByFolder, progress, progressByState, tallies });
+
   return {
-    ...{ graph, inputs, ...collections, sourceProofs: proofs, limits, safeMode, placementsByFolder },
+    ...{ graph, inputs, ...collections, statuses, sourceProofs: proofs, limits, safeMode, placementsByFolder },
     domains: wired,
     collisions,
-    indexes: declareIndexes(graph, inputs, collections),
+    indexes,
     derived: [
-      ...Object.values(collections),
+      ...[...Object.values(collections), statuses],
       ...wired.flatMap(({ parts }) => [...parts.collections.bySource, ...parts.collections.anywhere]),
       ...[...statusParts, wanted.documentWants, safeMode.mode, safeMode.unseen, proofs, limits],
     ],
-    commit: () => graph.commit(),
+    commit: () => {
+      const report = graph.commit();
+      if (!talliesOf.stage()) return report;
+      const { revision, computed } = graph.commit();
+      return { revision, computed: report.computed + computed };
+    },
   };
 }
 
@@ -286,10 +305,6 @@ export function countProgress(
   engine: Engine,
   cluster: string,
   source?: string,
-): Readonly<Record<(typeof progressStates)[number], number>> {
-  const counts = progressStates.map((state) => [
-    state,
-    engine.indexes.progress.count(progressGroup(cluster, state, source)),
-  ]);
-  return Object.fromEntries(counts) as Record<(typeof progressStates)[number], number>;
+): Readonly<Record<ProgressState, number>> {
+  return tally(progressStates, (state) => engine.indexes.progress.count(progressGroup(cluster, state, source)));
 }

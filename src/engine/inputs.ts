@@ -6,12 +6,16 @@ import type { Graph, Input } from './collections/types.ts';
 import type { Hold } from './output/decision.ts';
 
 /** A file without what is provenance only (its blob, the documents' places in it). */
-export type FileValue =
+export type FileValue = {
+  /** What a person should know about it, as sentences. */
+  readonly findings: readonly string[];
+} & (
   | {
       readonly readable: true;
       readonly documents: readonly { readonly identity: string; readonly content: DocumentContent }[];
     }
-  | { readonly readable: false };
+  | { readonly readable: false }
+);
 
 /** What is staged beside a {@link FileValue}, for whoever asks where something stands. */
 export interface FileProvenance {

@@ -1,4 +1,5 @@
 import type { DecodedFile, SourceDocument } from '../model/desired.ts';
+import { sentenceOf } from '../model/diagnostic.ts';
 import type { DocumentReading } from './kinds/reading.ts';
 import { type DecodeLimits, defaultDecodeLimits } from './limits.ts';
 import { flattenLists } from './lists.ts';
@@ -23,8 +24,9 @@ export function decodeFile(
   const findings = [...file.findings];
   const documents = decodeDocuments(file, limits, findings);
   const diagnostics = inOrder(findings);
-  if (!isClean(findings)) return { reading: { readable: false, blob }, diagnostics };
-  return { reading: { readable: true, blob, documents }, diagnostics };
+  const found = { blob, findings: diagnostics.map(sentenceOf) };
+  if (!isClean(findings)) return { reading: { readable: false, ...found }, diagnostics };
+  return { reading: { readable: true, ...found, documents }, diagnostics };
 }
 
 function decodeDocuments(file: FileDocuments, limits: DecodeLimits, findings: Finding[]): readonly SourceDocument[] {

@@ -129,9 +129,11 @@ export interface SourceDocument {
 }
 
 /** One file of a source as the engine sees it. */
-export type FileReading =
-  | { readonly readable: true; readonly blob: string; readonly documents: readonly SourceDocument[] }
-  | { readonly readable: false; readonly blob: string };
+export type FileReading = {
+  readonly blob: string;
+  /** What a person should know about the file, as sentences without positions; never empty if it is not readable. */
+  readonly findings: readonly string[];
+} & ({ readonly readable: true; readonly documents: readonly SourceDocument[] } | { readonly readable: false });
 
 /** Reads one file: the reading, and everything to be said about it (errors exactly when it is not readable). */
 export interface DecodedFile {

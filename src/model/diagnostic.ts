@@ -17,6 +17,11 @@ export interface Diagnostic {
   readonly at?: Location;
 }
 
+/** What it says, without where: `message (hint)`. */
+export function sentenceOf({ message, hint }: Diagnostic): string {
+  return hint === undefined ? message : `${message} (${hint})`;
+}
+
 /** `path:line:column`, as editors and terminals understand it. */
 export function displayLocation(at: Location): string {
   return [at.path, ...(at.line === undefined ? [] : [at.line, ...(at.column === undefined ? [] : [at.column])])].join(
@@ -27,6 +32,5 @@ export function displayLocation(at: Location): string {
 /** One line: `path:line:column: error: message (hint)`. */
 export function displayDiagnostic(diagnostic: Diagnostic): string {
   const where = diagnostic.at === undefined ? '' : `${displayLocation(diagnostic.at)}: `;
-  const hint = diagnostic.hint === undefined ? '' : ` (${diagnostic.hint})`;
-  return `${where}${diagnostic.severity}: ${diagnostic.message}${hint}`;
+  return `${where}${diagnostic.severity}: ${sentenceOf(diagnostic)}`;
 }

@@ -24,8 +24,10 @@ interface EngineKindRow {
   readonly ownConditions: readonly string[];
   /** Kinds (`group/Kind`) of live objects that the engine reads for it: agents must be able to list them. */
   readonly discovers: readonly string[];
-  /** Path of its file on the status branch, with NAME for the name; `declared/KIND/NAMESPACE/NAME.yaml` if left out. */
+  /** Path of its file on the status branch with KIND, NAMESPACE and NAME; `declared/KIND/NAMESPACE/NAME.yaml` if left out. */
   readonly statusPath?: string;
+  /** Its file on the status branch has the condition `Accepted` only while that is not True: that there is a file says it. */
+  readonly isAcceptedByListing?: true;
   /** For the table in the README. */
   readonly purpose: string;
 }
@@ -53,6 +55,7 @@ export const engineKinds = {
     ownConditions: [...SUMMARY, 'ClusterWarm', 'Connected', 'InSync', 'Discovered', 'Healthy', 'Declared', 'SafeMode'],
     discovers: [],
     statusPath: 'clusters/NAME.yaml',
+    isAcceptedByListing: true,
     purpose: 'registers a workload cluster; Placements select by its labels',
   },
   Placement: {

@@ -38,10 +38,10 @@ export function createTestDecoder(): { readonly decode: DecodeFile; readonly dec
   const decode = (path: string, bytes: Uint8Array, blob: string): DecodedFile => {
     decoded.push(path);
     const column = Buffer.from(bytes).toString().indexOf('bad') + 1;
-    if (column === 0) return { reading: { readable: true, blob, documents: [] }, diagnostics: [] };
+    if (column === 0) return { reading: { readable: true, blob, findings: [], documents: [] }, diagnostics: [] };
     const at = { path, line: 1, column };
     const diagnostic = { severity: 'error', reason: 'SyntaxError', message: 'it is bad', at } as const;
-    return { reading: { readable: false, blob }, diagnostics: [diagnostic] };
+    return { reading: { readable: false, blob, findings: [diagnostic.message] }, diagnostics: [diagnostic] };
   };
   return { decode, decoded };
 }

@@ -12,6 +12,7 @@ import { annotationOf } from '../../model/object-metadata.ts';
 import type { Origin } from '../../model/output.ts';
 import { must } from '../../model/result.ts';
 import { desiredViews } from '../../runtime/api/views.ts';
+import { stageFile } from '../../runtime/replica/intake.ts';
 import type { DesiredView } from '../../server/api.ts';
 import { type Kube, METADATA_ONLY, openKube, refusalOf, systemDeps } from '../kube.ts';
 import type { RunIo } from '../options.ts';
@@ -73,10 +74,7 @@ async function desiredItems(
     const scope = namespaced ? 'Namespaced' : 'Cluster';
     engine.inputs.kinds.set(cluster, name, { kind: name, state: 'offered', message: '', scope });
   }
-  for (const [path, { reading }] of checkout.files) {
-    const documents = reading.readable ? reading.documents.map(({ identity, content }) => ({ identity, content })) : [];
-    engine.inputs.files.set(SOURCE, path, reading.readable ? { readable: true, documents } : { readable: false });
-  }
+  for (const [path, { reading }] of checkout.files) stageFile(engine, SOURCE, path, reading);
   engine.commit();
   if (engine.clusters.get('', cluster) === undefined) {
     throw new Error(`${checkout.folder} declares no KubernetesCluster ${cluster}`);

@@ -1,22 +1,21 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
-import type { SourceName } from '../../model/ids.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { Origin } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CustomResources } from '../../ports/custom-resources.ts';
+import type { CustomResource, CustomResources } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { ResourceStatus } from '../../ports/resource-status.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
-import { createPlacementStatuses, type PlacementStatuses } from '../../runtime/status/placement-statuses.ts';
-import { ownConditionsOf, renderResourceStatus } from '../../runtime/status/resource-status.ts';
+import { ownConditionsOf, statusOfResource } from '../../runtime/status/resource-status.ts';
 import {
   createResourceStatusSink,
   type ResourceStatusSink,
   type StatusSubject,
 } from '../../sinks/kubernetes/resource-status-sink.ts';
 import type { KubernetesSource } from '../../sources/kubernetes/kubernetes-source.ts';
-import { resourcePath } from '../../sources/kubernetes/resource-path.ts';
+import { resourceOfPath, resourcePath } from '../../sources/kubernetes/resource-path.ts';
 
 /** A source of custom resources whose status is written. */
 export interface StatusOfCustomResources {
@@ -44,7 +43,7 @@ export interface CustomResourceStatus {
   stop(): Promise<void>;
 }
 
-/** Writes the status of custom resources after each commit that may have changed it, while this server leads. */
+/** Writes the status of custom resources after each commit that has changed it, while this server leads. */
 export function wireCustomResourceStatus(
   parts: StatusParts,
   custom: readonly StatusOfCustomResources[],
@@ -52,36 +51,28 @@ export function wireCustomResourceStatus(
   isSettled: () => boolean,
 ): CustomResourceStatus {
   if (custom.length === 0) return { lead: () => undefined, stop: async () => undefined };
-  const { engine, loop, clock, log } = parts;
-  const placements = createPlacementStatuses(engine);
+  const { engine, loop, clock } = parts;
   const settleBy = clock.monotonic() + SETTLE_MS;
   let settled = false;
   let leading = false;
-  const maySpeak = (): boolean => {
+  let wrote = false;
+  const mayWrite = (): boolean => {
     if (!leading) return false;
     settled ||= isSettled() || clock.monotonic() >= settleBy;
     return settled;
   };
-  const sinks: readonly ResourceStatusSink[] = custom.map(({ source, resources, status, random }) => {
-    const subjects = () => (maySpeak() ? subjectsOf(parts, placements, source, resources) : undefined);
-    const sink = createResourceStatusSink({
-      status,
-      subjects,
-      ownConditions: ownConditionsOf,
-      clock,
-      random,
-      log: log.child({ source: source.name }),
-    });
-    source.watch(sink.changed);
-    return sink;
-  });
+  const sinks = custom.map((one) => wireOne(parts, one, mayWrite));
+  const affected = watchDeclared(engine);
   const changed = (): void => {
-    for (const sink of sinks) sink.changed();
+    const files = affected();
+    const may = mayWrite();
+    for (const sink of sinks) {
+      if (may && !wrote) sink.allChanged();
+      else if (may) sink.filesChanged(files);
+    }
+    wrote = may;
   };
-  loop.addSink(() => {
-    placements.note();
-    changed();
-  });
+  loop.addSink(changed);
   const cancel = clock.schedule(SETTLE_MS, changed);
   return {
     lead: (leads) => {
@@ -90,37 +81,80 @@ export function wireCustomResourceStatus(
     },
     stop: async () => {
       cancel();
-      await Promise.all(sinks.map((sink) => sink.stop()));
+      await Promise.all(sinks.map(({ sink }) => sink.stop()));
     },
   };
 }
 
-function subjectsOf(
-  { engine, sources }: StatusParts,
-  placements: PlacementStatuses,
-  { name: source, entered }: KubernetesSource,
-  resources: CustomResources,
-): readonly StatusSubject[] {
-  const state = sources.get(source);
-  const said = diagnosticsByPath(state?.admitted?.diagnostics ?? []);
-  const isRefused = state?.condition.state === 'refused';
-  const inForce = entered();
-  const subjects: StatusSubject[] = [];
-  for (const resource of resources.state().objects.values()) {
-    const path = resourcePath(resource.key);
-    const generation = inForce.get(path)?.generation;
-    // What is only on its way in is told of when it is there.
-    if (generation === undefined && !isRefused) continue;
-    const subject = { source: source as SourceName, path, key: resource.key, generation: generation ?? 0 };
-    const content = renderResourceStatus(engine, { ...subject, diagnostics: said.get(path) ?? [] }, placements.get);
-    subjects.push({ resource, generation: generation ?? 0, content });
-  }
-  return subjects;
+/** The status of the custom resources of one source. */
+interface WiredSource {
+  readonly sink: ResourceStatusSink;
+  allChanged(): void;
+  /** What is said of these files may have changed; those of other sources are among them. */
+  filesChanged(files: readonly Origin[]): void;
 }
 
-function diagnosticsByPath(diagnostics: readonly Diagnostic[]): ReadonlyMap<string, readonly Diagnostic[]> {
-  return Map.groupBy(
-    diagnostics.filter(({ at }) => at !== undefined),
-    ({ at }) => at?.path ?? '',
-  );
+function wireOne(
+  { engine, sources, clock, log }: StatusParts,
+  { source, resources, status, random }: StatusOfCustomResources,
+  mayWrite: () => boolean,
+): WiredSource {
+  const isRefused = (): boolean => sources.get(source.name)?.condition.state === 'refused';
+  const subject = (key: ObjectKey): StatusSubject | undefined => {
+    const resource = resources.state().objects.get(key);
+    const path = resourcePath(key);
+    const generation = source.entered().get(path)?.generation;
+    // What is only on its way in has a status once it is there.
+    if (resource === undefined || (generation === undefined && !isRefused())) return undefined;
+    const entered = { source: source.name, path, key, generation: generation ?? 0 };
+    return { resource, generation: entered.generation, content: statusOfResource(engine, entered) };
+  };
+  const sink = createResourceStatusSink({
+    ...{ status, subject, mayWrite, clock, random, log: log.child({ source: source.name }) },
+    ownConditions: ownConditionsOf,
+  });
+  const looked = watchResources(source, resources);
+  let wasRefused = false;
+  source.watch(() => sink.changed(looked()));
+  const allChanged = (): void => sink.changed(resources.state().objects.keys());
+  return {
+    sink,
+    allChanged,
+    filesChanged: (files) => {
+      const refused = isRefused();
+      if (refused !== wasRefused) allChanged();
+      wasRefused = refused;
+      sink.changed(files.flatMap((file) => (file.source === source.name ? (resourceOfPath(file.path) ?? []) : [])));
+    },
+  };
+}
+
+/** Tells at each call which files have a status that may have changed since the last call. */
+function watchDeclared({ graph, statuses, declarations, inputs }: Engine): () => readonly Origin[] {
+  const changed = graph.watch(statuses);
+  const elected = graph.watch(declarations);
+  const files = graph.watch(inputs.files);
+  return () => [
+    ...changed.take().flatMap(({ before, after }) => [before?.origin ?? [], after?.origin ?? []].flat()),
+    // Who loses says who has won.
+    ...elected.take().flatMap(({ before, after }) => [...(before?.losers ?? []), ...(after?.losers ?? [])]),
+    ...files.take().map(({ partition, key }) => ({ source: partition as Origin['source'], path: key })),
+  ];
+}
+
+/** Tells at each call which custom resources have changed since the last call, as they are or as they have entered. */
+function watchResources(source: KubernetesSource, resources: CustomResources): () => readonly ObjectKey[] {
+  let objects: ReadonlyMap<ObjectKey, CustomResource> = new Map();
+  let entered: ReadonlyMap<string, CustomResource> = new Map();
+  return () => {
+    const [objectsBefore, enteredBefore] = [objects, entered];
+    objects = resources.state().objects;
+    entered = source.entered();
+    return [...objects.values(), ...objectsBefore.values()].flatMap((resource) => {
+      const { key } = resource;
+      const path = resourcePath(key);
+      const isSame = objects.get(key) === objectsBefore.get(key) && entered.get(path) === enteredBefore.get(path);
+      return isSame ? [] : [key];
+    });
+  };
 }

@@ -244,6 +244,7 @@ function wireStatus(
   const renderer = createStatusRenderer({
     engine,
     sources,
+    customSources: new Set(deps.customResources?.map(({ source }) => source.name)),
     diagnosticsOf: (source) => locatedDiagnostics(engine, locator, source),
   });
   const publisher = createStatusPublisher({

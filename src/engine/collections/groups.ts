@@ -42,6 +42,21 @@ export function membersOf(group: Group, scope?: Scope): readonly Entry<unknown>[
   return entries;
 }
 
+/** The first members in canonical order, without sorting the others; with a scope, of those whose own scope is inside it. */
+export function firstOf(group: Group, count: number, scope?: Scope): readonly Entry<unknown>[] {
+  const { from } = group.index;
+  const first: Cell[] = [];
+  for (const cell of itemsOf(group.members)) {
+    if (scope !== undefined && from.scoped && !isWithin(scopeOfCell(cell), scope)) continue;
+    const last = first[count - 1];
+    if (last !== undefined && compareCells(cell, last) > 0) continue;
+    const place = first.findIndex((other) => compareCells(cell, other) < 0);
+    first.splice(place < 0 ? first.length : place, 0, cell);
+    first.length = Math.min(first.length, count);
+  }
+  return sortedEntries(first);
+}
+
 function sortedEntries(cells: Cell[]): Entry<unknown>[] {
   return cells.sort(compareCells).map(({ partition, key, value }) => ({ partition: partition.name, key, value }));
 }

@@ -1,4 +1,4 @@
-import { countOf, membersOf } from './groups.ts';
+import { countOf, firstOf, membersOf } from './groups.ts';
 import { absent, type IndexNode, type Store } from './state.ts';
 import { findCell, presentCells, scopeOfCell } from './storage.ts';
 import type { Collection, Entry, Failure, Index } from './types.ts';
@@ -52,6 +52,11 @@ export function createIndex<Value>(node: IndexNode, failures: Collection<Failure
       guard();
       const group = node.groups.get(name);
       return group === undefined ? [] : (membersOf(group) as readonly Entry<Value>[]);
+    },
+    first: (name, count) => {
+      guard();
+      const group = node.groups.get(name);
+      return group === undefined ? [] : (firstOf(group, count) as readonly Entry<Value>[]);
     },
     count: (name) => {
       guard();

@@ -1,5 +1,5 @@
 import { noteRead } from './call.ts';
-import { countOf, membersOf, obtainCounter, obtainGroup } from './groups.ts';
+import { countOf, firstOf, membersOf, obtainCounter, obtainGroup } from './groups.ts';
 import { compareText } from './order.ts';
 import { emptyScope, isWithin, names, type Scope } from './scopes.ts';
 import { absent, type Call, type Cell, type DerivedOrigin, type Group, type IndexNode, type Store } from './state.ts';
@@ -50,6 +50,11 @@ export function createReader(owner: Store, call: Call, readable: Readable): Read
       const group = groupOf(index as Index<unknown>, name);
       noteRead(call, group);
       return membersOf(group, call.scope ?? emptyScope) as ReturnType<typeof index.members>;
+    },
+    first: <Value>(index: Index<Value>, name: string, count: number) => {
+      const group = groupOf(index as Index<unknown>, name);
+      noteRead(call, group);
+      return firstOf(group, count, call.scope ?? emptyScope) as ReturnType<typeof index.members>;
     },
     count: (index, name) => {
       const group = groupOf(index as Index<unknown>, name);

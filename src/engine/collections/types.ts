@@ -61,6 +61,8 @@ export interface Index<Value> {
   readonly name: string;
   /** Outside a computation; all members, whatever their scope. */
   members(group: string): readonly Entry<Value>[];
+  /** The first `count` members in canonical order, without sorting the others. */
+  first(group: string, count: number): readonly Entry<Value>[];
   count(group: string): number;
   groups(): Iterable<string>;
   /** Entries whose groups could not be told, because `groups` threw: they are in no group. */
@@ -78,6 +80,8 @@ export interface Reader {
   scopeOf(collection: Collection<unknown>, partition: string, key: string): readonly string[] | undefined;
   /** Members in canonical order of (partition, key). */
   members<Value>(index: Index<Value>, group: string): readonly Entry<Value>[];
+  /** The first `count` of {@link Reader.members}, without sorting the others; the same dependency. */
+  first<Value>(index: Index<Value>, group: string, count: number): readonly Entry<Value>[];
   /** Number of members; a dependency on the number alone. */
   count<Value>(index: Index<Value>, group: string): number;
 }

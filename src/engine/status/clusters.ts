@@ -1,93 +1,82 @@
-import type { ClusterName } from '../../model/ids.ts';
+import type { KindState } from '../../model/agent.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
 import { rfc3339 } from '../../model/time.ts';
-import { countProgress, type Engine, progressGroup } from '../graph.ts';
-import { type ConditionValue, countOutcomes, summarise, worstFirst } from './conditions.ts';
+import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
+import type { ClusterValue } from '../fleet/clusters.ts';
+import type { AgentValue } from '../inputs.ts';
+import { type ConditionValue, countOutcomes, countsField, summarise } from './conditions.ts';
+import type { StatusPart } from './declared-status.ts';
 import { countHealth, healthyCondition } from './health.ts';
-import type { Progress } from './progress.ts';
-import { safeModeConditions } from './safe-mode.ts';
-import { discoveredConditions } from './unknown-kinds.ts';
+import { tally, worstTrouble } from './lookups.ts';
+import { type Progress, progressGroup, progressStates } from './progress.ts';
+import { causeOf, type SafeModeReads } from './safe-mode-cause.ts';
+import { discoveredCondition } from './unknown-kinds.ts';
 
-/** How a cluster is doing. */
-export interface ClusterStatus {
-  readonly name: ClusterName;
-  readonly counts: OutcomeCounts;
-  readonly connected: boolean;
-  /** Since when it is connected or not, milliseconds since 1970; 0: never seen. */
-  readonly since: number;
-  readonly warm: boolean;
-  readonly inSync: boolean;
-  /** Why nothing moves; empty if there is nothing to say. */
-  readonly trouble: string;
-  readonly conditions: readonly ConditionValue[];
+/** What the status of clusters is derived from. */
+export interface ClusterStatusInputs extends SafeModeReads {
+  readonly clusters: Collection<ClusterValue>;
+  readonly agents: Collection<AgentValue>;
+  readonly kinds: Collection<KindState>;
+  /** Groups are {@link progressGroup}. */
+  readonly progressByState: Index<Progress>;
+  /** Groups are {@link healthGroup}. */
+  readonly health: Index<Progress>;
 }
 
-/** The status of a registered cluster; undefined if there is none of that name. */
-export function clusterStatus(engine: Engine, name: string): ClusterStatus | undefined {
-  const cluster = engine.clusters.get('', name);
-  if (cluster === undefined) return undefined;
-  const agent = engine.inputs.agents.get('', name);
-  const counts = countOutcomes(countProgress(engine, name));
-  const connected = agent?.connected === true;
-  const warm = agent?.warm === true;
-  const seen = isSeen(engine, name);
-  const inSync = connected && seen && counts.applied + counts.held === counts.targeted;
-  const worst = worstProgress(engine, name);
-  const declared: ConditionValue[] = cluster.isLastKnownGood
-    ? [
-        {
-          type: 'Declared',
-          status: 'Unknown',
-          reason: 'LastKnownGood',
-          message: `${cluster.origin.path} cannot be read: it holds as last known good`,
-        },
-      ]
-    : [];
-  return {
-    name: cluster.value.name,
-    counts,
-    connected,
-    since: agent?.since ?? 0,
-    warm,
-    inSync,
-    trouble: agent?.trouble ?? '',
-    conditions: [
-      warmCondition(warm),
-      connectedCondition(connected, agent?.since ?? 0, agent?.trouble ?? ''),
-      inSyncCondition(inSync, { connected, seen }, counts, agent?.trouble ?? ''),
-      ...discoveredConditions(engine, name),
-      ...safeModeConditions(engine, name),
-      ...healthyCondition(engine, name, connected && seen),
-      ...summarise(counts, worst, countHealth(engine, name)),
-      ...declared,
+/** The status of every registered cluster. */
+export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs): Derived<StatusPart> {
+  const { clusters, agents, kinds, progressByState, health, mode, unseen, ledgerByScope, readers } = inputs;
+  const kindsByState = graph.index('kindsByState', kinds, ({ partition, value }) => [
+    kindGroup(partition, value.state),
+  ]);
+  return graph.derive<ClusterValue, StatusPart>({
+    name: 'clusterStatuses',
+    from: clusters,
+    reads: [
+      ...[agents, kindsByState, progressByState, health, mode, unseen, ledgerByScope],
+      ...readers.map((reader) => reader.clusters),
     ],
-  };
+    seesAll: true,
+    compute: ({ key: name, value: cluster }, read, emit) => {
+      const group = (state: (typeof progressStates)[number]): string => progressGroup(name, state);
+      const counts = countOutcomes(tally(progressStates, (state) => read.count(progressByState, group(state))));
+      const { connected = false, warm = false, since = 0, trouble = '' } = read.get(agents, '', name) ?? {};
+      const ofKinds = (state: KindState['state']): number => read.count(kindsByState, kindGroup(name, state));
+      // If no kind at all can be listed, the agent answers and its cluster does not.
+      const seen = ofKinds('complete') > 0 || ofKinds('unknown') + ofKinds('offered') === 0;
+      const unknown = read.members(kindsByState, kindGroup(name, 'unknown')).map(({ value }) => value);
+      const byHealth = countHealth(read, health, name);
+      const safeMode = read.get(mode, '', '');
+      const hidden = read.get(unseen, '', name);
+      const cause = safeMode && hidden && causeOf(read, inputs, safeMode, name, hidden);
+      emit('KubernetesCluster', name, {
+        conditions: [
+          warmCondition(warm),
+          connectedCondition(connected, since, trouble),
+          inSyncCondition({ connected, seen }, counts, trouble),
+          ...discoveredCondition(unknown),
+          ...(cause === undefined
+            ? []
+            : [{ type: 'SafeMode', status: 'True', reason: cause.reason, message: cause.message } as const]),
+          ...healthyCondition(read, health, name, byHealth, connected && seen),
+          ...summarise(counts, worstTrouble(read, progressByState, group), byHealth),
+          ...lastKnownGood(cluster),
+        ],
+        fields: { counts: countsField(counts) },
+      });
+    },
+  });
 }
 
-/** The progress in a cluster that a person should hear of first; undefined if everything is applied. */
-export function worstProgress(engine: Engine, cluster: string, source?: string): Progress | undefined {
-  for (const state of worstFirst) {
-    const group = progressGroup(cluster, state, source);
-    if (engine.indexes.progress.count(group) > 0) return engine.indexes.progress.members(group)[0]?.value;
-  }
-  return undefined;
+function kindGroup(cluster: string, state: KindState['state']): string {
+  return `${cluster}/${state}`;
 }
 
-/** The worst of several, by the same order. */
-export function worstOf(all: readonly Progress[]): Progress | undefined {
-  for (const state of worstFirst) {
-    const found = all.find((progress) => progress.state === state);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+function lastKnownGood({ isLastKnownGood, origin }: ClusterValue): readonly ConditionValue[] {
+  if (!isLastKnownGood) return [];
+  const message = `${origin.path} cannot be read: it holds as last known good`;
+  return [{ type: 'Declared', status: 'Unknown', reason: 'LastKnownGood', message }];
 }
-
-/** False if no kind at all could be listed: then the agent answers, and its cluster does not. */
-function isSeen(engine: Engine, cluster: string): boolean {
-  const kinds = [...engine.inputs.kinds.entries(cluster)];
-  return kinds.length === 0 || kinds.some(({ value }) => value.state === 'complete');
-}
-
 function warmCondition(warm: boolean): ConditionValue {
   return warm
     ? {
@@ -119,9 +108,8 @@ function connectedCondition(connected: boolean, since: number, trouble: string):
 }
 
 function inSyncCondition(
-  inSync: boolean,
   { connected, seen }: { readonly connected: boolean; readonly seen: boolean },
-  { applied, targeted }: OutcomeCounts,
+  { applied, held, targeted }: OutcomeCounts,
   trouble: string,
 ): ConditionValue {
   const message = `${applied} of ${targeted} applied`;
@@ -130,7 +118,7 @@ function inSyncCondition(
   }
   if (!seen)
     return { type: 'InSync', status: 'Unknown', reason: 'ClusterUnreadable', message: `as last seen: ${message}` };
-  if (inSync) return { type: 'InSync', status: 'True', reason: 'InSync', message };
+  if (applied + held === targeted) return { type: 'InSync', status: 'True', reason: 'InSync', message };
   return trouble === ''
     ? { type: 'InSync', status: 'False', reason: 'OutOfSync', message }
     : {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../model/json.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { type HealthCounts, moving } from './health-counts.ts';
@@ -37,6 +38,11 @@ export function countOutcomes(of: Readonly<Record<ProgressState, number>>): Outc
   const pending = of.pending + of.removing;
   const targeted = of.applied + failed + held + pending + of.unreachable;
   return { targeted, applied: of.applied, failed, held, pending, unreachable: of.unreachable };
+}
+
+/** Counts as a field of a status. */
+export function countsField({ targeted, applied, failed, held, pending, unreachable }: OutcomeCounts): JsonObject {
+  return { targeted, applied, failed, held, pending, unreachable };
 }
 
 /**

@@ -1,12 +1,96 @@
+import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { Origin } from '../../model/output.ts';
+import type { Collection, Derived, Graph } from '../collections/types.ts';
+import type { Declarations, Declared } from '../fleet/declared.ts';
+import type { FileValue } from '../inputs.ts';
 import type { ConditionValue } from './conditions.ts';
 
-/** The status of a declared object of a kind that the engine reads. Partition: the kind. Key: as of its declaration. */
-export interface DeclaredStatus {
-  /** Where it is declared. */
-  readonly origin: Origin;
+/** What is known of an object of an engine kind. Partition: the id of its kind. Key: as of its declaration. */
+export interface StatusPart {
   readonly conditions: readonly ConditionValue[];
   /** Beside the conditions. */
   readonly fields: JsonObject;
+  /** Labels that the object should have. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Annotations that have been acted on, and are to be removed from the object. */
+  readonly removeAnnotations?: readonly string[];
+  /** Of an object that no source declares. Absent: the declaration of its address says what it is. */
+  readonly subject?: { readonly namespace: string; readonly name: string };
+}
+
+/** The status of an object of an engine kind, for the status branch and for custom resources. Same addresses. */
+export interface DeclaredStatus extends Omit<StatusPart, 'subject'> {
+  readonly kind: EngineKind;
+  /** Empty: it has none. */
+  readonly namespace: string;
+  readonly name: string;
+  /** Its file on the status branch. */
+  readonly path: string;
+  /** Where the declaration that is in force stands; absent: no source declares it. */
+  readonly origin?: Origin;
+}
+
+/** Stands for the namespace of what lies in none; no namespace can be called so. */
+const NO_NAMESPACE = '_cluster';
+
+/** Joins what is declared with what is known of it, and says whether the declaration is accepted. */
+export function deriveStatuses(
+  graph: Graph,
+  declarations: Declarations,
+  files: Collection<FileValue>,
+  parts: readonly Derived<StatusPart>[],
+): Derived<DeclaredStatus> {
+  const known = graph.derive<StatusPart, StatusPart>({
+    name: 'statusParts',
+    from: parts,
+    seesAll: true,
+    compute: ({ partition, key, value }, _read, emit) => emit(partition, key, value),
+  });
+  return graph.join<Declared, StatusPart, DeclaredStatus>({
+    name: 'statuses',
+    left: declarations,
+    right: known,
+    reads: [files],
+    seesAll: true,
+    compute: ({ partition: kind, key, left: declared, right: part }, read, emit) => {
+      if (!isEngineKind(kind)) throw new Error(`${kind} is no kind that the engine reads`);
+      const { subject, conditions = [], fields = {}, ...rest } = part ?? {};
+      const { namespace, name } = declared ?? subject ?? {};
+      if (namespace === undefined || name === undefined) return;
+      const identity = { kind, namespace, name, path: statusPathOf(kind, key, { namespace, name }) };
+      if (declared === undefined) {
+        emit(kind, key, { ...identity, conditions, fields, ...rest });
+        return;
+      }
+      const { origin } = declared;
+      const accepted = acceptedCondition(read.get(files, origin.source, origin.path));
+      emit(kind, key, { ...identity, origin, conditions: [accepted, ...conditions], fields, ...rest });
+    },
+  });
+}
+
+/** The file on the status branch of the object with this key among those of its kind. */
+export function statusPathOf(
+  kind: EngineKind,
+  key: string,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): string {
+  const { statusPath, keyedBy, kind: word } = engineKindRow(kind);
+  const mesh = keyedBy === 'namespaceAndName' && key.includes('@') ? key.slice(key.indexOf('@')) : '';
+  const values = { KIND: word, NAMESPACE: namespace === '' ? NO_NAMESPACE : namespace, NAME: `${name}${mesh}` };
+  return (statusPath ?? 'declared/KIND/NAMESPACE/NAME.yaml').replaceAll(
+    /KIND|NAMESPACE|NAME/g,
+    (word) => values[word as keyof typeof values],
+  );
+}
+
+/** Whether the declaration in a file is taken; undefined: the file is not there, as of a source that was not read yet. */
+export function acceptedCondition(file: FileValue | undefined): ConditionValue {
+  const type = 'Accepted';
+  if (file === undefined) return { type, status: 'Unknown', reason: 'NotEntered', message: 'it has not entered yet' };
+  const message = file.findings.join('; ');
+  if (!file.readable) return { type, status: 'False', reason: 'Invalid', message };
+  // What is only warned of takes effect all the same.
+  return { type, status: 'True', reason: message === '' ? 'Accepted' : 'AcceptedWithWarnings', message };
 }

@@ -1,27 +1,31 @@
 import type { ObjectHealth } from '../../model/object-health.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
-import type { Entry } from '../collections/types.ts';
-import type { Engine } from '../graph.ts';
+import type { Entry, Index } from '../collections/types.ts';
 import type { ConditionValue } from './conditions.ts';
 import { type HealthCounts, healthStates, moving } from './health-counts.ts';
+import { type Lookups, tally } from './lookups.ts';
 import { healthGroup, type Progress } from './progress.ts';
 
 /** How many objects a condition names before it only counts them. */
 const NAMED = 3;
 
-/** The health of what is applied in a cluster; of one source if given. */
-export function countHealth(engine: Engine, cluster: string, source?: string): HealthCounts {
-  const counts = healthStates.map((state) => [state, engine.indexes.health.count(healthGroup(cluster, state, source))]);
-  return Object.fromEntries(counts) as Record<ObjectHealth['state'], number>;
+/** The health of what is applied in a cluster; of one source if given. `index`: groups are {@link healthGroup}. */
+export function countHealth(look: Lookups, index: Index<Progress>, cluster: string, source?: string): HealthCounts {
+  return tally(healthStates, (state) => look.count(index, healthGroup(cluster, state, source)));
 }
 
 /** The condition `Healthy` of a cluster; none where nothing is known of any object's health. */
-export function healthyCondition(engine: Engine, cluster: string, connected: boolean): readonly ConditionValue[] {
-  const counts = countHealth(engine, cluster);
+export function healthyCondition(
+  look: Lookups,
+  index: Index<Progress>,
+  cluster: string,
+  counts: HealthCounts,
+  connected: boolean,
+): readonly ConditionValue[] {
   const all = healthStates.reduce((sum, state) => sum + counts[state], 0);
   if (all === 0) return [];
   const type = 'Healthy';
-  const message = sentence(engine, cluster, counts, all);
+  const message = sentence(look, index, cluster, counts, all);
   if (!connected)
     return [{ type, status: 'Unknown', reason: 'AgentDisconnected', message: `as last seen: ${message}` }];
   if (counts.failed > 0) return [{ type, status: 'False', reason: 'ObjectsFailed', message }];
@@ -30,15 +34,14 @@ export function healthyCondition(engine: Engine, cluster: string, connected: boo
   return [{ type, status: 'True', reason: 'Healthy', message }];
 }
 
-function sentence(engine: Engine, cluster: string, counts: HealthCounts, all: number): string {
+function sentence(look: Lookups, index: Index<Progress>, cluster: string, counts: HealthCounts, all: number): string {
   const head = `${counts.current} of ${all} healthy`;
   const others = all - counts.current;
   if (others === 0) return head;
   const named: string[] = [];
   for (const state of healthStates) {
     if (state === 'current' || named.length >= NAMED || counts[state] === 0) continue;
-    const members = engine.indexes.health.members(healthGroup(cluster, state));
-    named.push(...members.slice(0, NAMED - named.length).map(nameOf));
+    named.push(...look.first(index, healthGroup(cluster, state), NAMED - named.length).map(nameOf));
   }
   const rest = others - named.length;
   return `${head}; ${named.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`;

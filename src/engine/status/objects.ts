@@ -1,10 +1,10 @@
 import type { OutcomeCounts } from '../../model/outcome.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Engine } from '../graph.ts';
-import { worstOf } from './clusters.ts';
-import { type ConditionValue, countOutcomes, summarise } from './conditions.ts';
+import { type ConditionValue, countOutcomes, summarise, worstFirst } from './conditions.ts';
 import { countHealthOf } from './health-counts.ts';
-import { type Progress, type ProgressState, progressStates } from './progress.ts';
+import { tally } from './lookups.ts';
+import { type Progress, progressStates } from './progress.ts';
 
 /** How one object is doing across the clusters that it is meant for. */
 export interface ObjectStatus {
@@ -19,9 +19,7 @@ export function objectStatus(engine: Engine, key: string): ObjectStatus | undefi
   const members = engine.indexes.progressByObject.members(key);
   if (members.length === 0) return undefined;
   const all = members.map(({ value }) => value);
-  const byState = Object.fromEntries(progressStates.map((state) => [state, 0])) as Record<ProgressState, number>;
-  for (const { state } of all) byState[state]++;
-  const counts = countOutcomes(byState);
+  const counts = countOutcomes(tally(progressStates, (state) => all.filter((one) => one.state === state).length));
   const origins = new Map(
     all.flatMap((progress) => progress.origins).map((origin) => [`${origin.source}\u0000${origin.path}`, origin]),
   );
@@ -31,4 +29,13 @@ export function objectStatus(engine: Engine, key: string): ObjectStatus | undefi
     clusters: members.map(({ partition, value }) => ({ cluster: partition, progress: value })),
     conditions: summarise(counts, worstOf(all), countHealthOf(all)),
   };
+}
+
+/** The one that a person should hear of first; undefined if all are applied. */
+function worstOf(all: readonly Progress[]): Progress | undefined {
+  for (const state of worstFirst) {
+    const found = all.find((progress) => progress.state === state);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

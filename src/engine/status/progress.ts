@@ -36,6 +36,11 @@ export interface Progress {
   readonly isDerived?: true;
 }
 
+/** Group of all progress of one state in one cluster; with a source, of what came from it. */
+export function progressGroup(cluster: string, state: ProgressState, source = ''): string {
+  return `${source}/${cluster}/${state}`;
+}
+
 /** Group of all objects of one health in one cluster; with a source, of what came from it. */
 export function healthGroup(cluster: string, state: ObjectHealth['state'], source = ''): string {
   return `${source}/${cluster}/${state}`;
@@ -120,5 +125,11 @@ function removalProgress(result: ObjectResult | undefined, connected: boolean): 
   return { state: 'removing', reason: reported?.reason ?? '', message: reported?.message ?? '' };
 }
 
-const underWay: Judged = { state: 'pending', reason: '', message: '' };
-const outOfReach: Judged = { state: 'unreachable', reason: 'AgentDisconnected', message: 'the agent is not connected' };
+/** What every object says that is in one of these states. */
+export const constantTrouble = {
+  pending: { reason: '', message: '' },
+  unreachable: { reason: 'AgentDisconnected', message: 'the agent is not connected' },
+} as const satisfies { readonly [State in ProgressState]?: Pick<Progress, 'reason' | 'message'> };
+
+const underWay: Judged = { state: 'pending', ...constantTrouble.pending };
+const outOfReach: Judged = { state: 'unreachable', ...constantTrouble.unreachable };

@@ -2,10 +2,11 @@ import { compareText } from '../../model/json.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { countProgress, type Engine } from '../graph.ts';
-import { worstProgress } from './clusters.ts';
 import { type ConditionValue, countOutcomes, summarise } from './conditions.ts';
 import { countHealth } from './health.ts';
 import { addHealth, type HealthCounts } from './health-counts.ts';
+import { asCommitted, type Trouble, worstTrouble } from './lookups.ts';
+import { progressGroup } from './progress.ts';
 import { fleetSafeModeConditions } from './safe-mode.ts';
 
 /** How far a source's admitted revision has got in the fleet. */
@@ -36,7 +37,7 @@ export function revisionStatus(engine: Engine, source?: string): RevisionStatus 
     if (counts.targeted === 0) continue;
     targeted++;
     total = add(total, counts);
-    health = addHealth(health, countHealth(engine, cluster, source));
+    health = addHealth(health, countHealth(asCommitted, engine.indexes.health, cluster, source));
     if (counts.applied === counts.targeted) applied++;
     else waiting.push({ cluster, message: whyWaiting(engine, cluster, counts, source) });
   }
@@ -64,6 +65,10 @@ function whyWaiting(engine: Engine, cluster: string, counts: OutcomeCounts, sour
   }
   if (counts.held > 0) return `${counts.held} held${said}`;
   return `${counts.pending + counts.unreachable} pending`;
+}
+
+function worstProgress({ indexes }: Engine, cluster: string, source?: string): Trouble | undefined {
+  return worstTrouble(asCommitted, indexes.progress, (state) => progressGroup(cluster, state, source));
 }
 
 function summaryOf(

@@ -1,16 +1,12 @@
 import type { KindState } from '../../model/agent.ts';
 import { compareText } from '../../model/json.ts';
-import type { Engine } from '../graph.ts';
 import type { ConditionValue } from './conditions.ts';
 
 /** Kinds named for one reason; what a cluster offers may be hundreds, and all of them are unknown when it does not answer. */
 const NAMED = 4;
 
-/** Said of a cluster only while there is something to say: a kind that could not be listed is unknown, not empty. */
-export function discoveredConditions(engine: Engine, cluster: string): readonly ConditionValue[] {
-  const unknown = [...engine.inputs.kinds.entries(cluster)]
-    .map(({ value }) => value)
-    .filter(({ state }) => state === 'unknown');
+/** Only where there is something to say: a kind that could not be listed is unknown, not empty. */
+export function discoveredCondition(unknown: readonly KindState[]): readonly ConditionValue[] {
   if (unknown.length === 0) return [];
   return [{ type: 'Discovered', status: 'False', reason: 'KindsUnknown', message: unknownKindsText(unknown) }];
 }

@@ -1,5 +1,5 @@
-import type { Engine } from '../../engine/graph.ts';
-import { type ClusterStatus, clusterStatus } from '../../engine/status/clusters.ts';
+import { countProgress, type Engine } from '../../engine/graph.ts';
+import { type ConditionValue, countOutcomes } from '../../engine/status/conditions.ts';
 import type { Progress } from '../../engine/status/progress.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
@@ -33,31 +33,39 @@ export function clusterView(
   { engine, ledger, sessions, suspensions }: ClusterDeps,
   name: string,
 ): ClusterView | undefined {
-  const status = clusterStatus(engine, name);
   const declared = engine.clusters.get('', name);
-  if (status === undefined || declared === undefined) return undefined;
+  const status = engine.statuses.get('KubernetesCluster', name);
+  if (declared === undefined || status === undefined) return undefined;
+  const { connected = false, since = 0, warm = false, trouble = '' } = engine.inputs.agents.get('', name) ?? {};
   const registration = ledger.registration(name);
+  const suspension = suspensions.get('cluster', name);
+  // That it is accepted shows by its being listed.
+  const conditions = status.conditions.filter(({ type }) => type !== 'Accepted');
   return {
     name,
     labels: declared.value.labels,
     id: registration?.id ?? null,
     released: registration?.released ?? false,
-    connected: status.connected,
-    connectionSince: status.since === 0 ? null : rfc3339(status.since),
-    warm: status.warm,
-    inSync: status.inSync,
+    connected,
+    connectionSince: since === 0 ? null : rfc3339(since),
+    warm,
+    inSync: conditions.some(({ type, status: value }) => type === 'InSync' && value === 'True'),
     position: registration?.position ?? { epoch: 0, sequence: 0 },
-    counts: status.counts,
-    message: clusterMessage(status, suspensions.get('cluster', name)),
+    counts: countOutcomes(countProgress(engine, name)),
+    message: clusterMessage(conditions, trouble, suspension),
     agentVersion: sessions.get(name)?.session.hello.version ?? null,
-    trouble: status.trouble,
-    suspended: suspensionView(suspensions.get('cluster', name)),
-    conditions: [...status.conditions, ...suspendedCondition(suspensions.get('cluster', name))],
+    trouble,
+    suspended: suspensionView(suspension),
+    conditions: [...conditions, ...suspendedCondition(suspension)],
   };
 }
 
 /** What a person should hear of first: why nothing moves, then what is not known, then how far it is. */
-function clusterMessage({ trouble, conditions }: ClusterStatus, suspension: Suspension | undefined): string {
+function clusterMessage(
+  conditions: readonly ConditionValue[],
+  trouble: string,
+  suspension: Suspension | undefined,
+): string {
   const said = (type: string): string => conditions.find((condition) => condition.type === type)?.message ?? '';
   const stopped = suspension === undefined ? '' : displaySuspension(suspension);
   return [stopped, trouble, said('Discovered'), said('Ready')].filter((text) => text !== '').join('; ');

@@ -1,4 +1,5 @@
 import type { Engine } from '../../engine/graph.ts';
+import type { FileValue } from '../../engine/inputs.ts';
 import type { FileReading } from '../../model/desired.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
 
@@ -18,9 +19,11 @@ export interface Intake {
 /** Stages one file of a source; null: it is gone. */
 export function stageFile(engine: Engine, source: string, path: string, file: FileReading | null): void {
   if (file === null) engine.inputs.files.delete(source, path);
-  else if (!file.readable) engine.inputs.files.set(source, path, { readable: false }, { blob: file.blob });
   else {
-    const documents = file.documents.map(({ identity, content }) => ({ identity, content }));
-    engine.inputs.files.set(source, path, { readable: true, documents }, { blob: file.blob });
+    const { findings, blob } = file;
+    const value: FileValue = file.readable
+      ? { readable: true, findings, documents: file.documents.map(({ identity, content }) => ({ identity, content })) }
+      : { readable: false, findings };
+    engine.inputs.files.set(source, path, value, { blob });
   }
 }

@@ -1,19 +1,22 @@
-import type { ClusterStatus } from '../../engine/status/clusters.ts';
-import { type Condition, type ConditionValue, withTransitionTimes } from '../../engine/status/conditions.ts';
+import {
+  type Condition,
+  type ConditionValue,
+  countsField,
+  withTransitionTimes,
+} from '../../engine/status/conditions.ts';
+import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
 import type { ObjectStatus } from '../../engine/status/objects.ts';
 import type { RevisionStatus } from '../../engine/status/revision.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { displayDiagnostic } from '../../model/diagnostic.ts';
-import { engineKinds } from '../../model/engine-kinds.ts';
+import { engineKindRow } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import type { OutcomeCounts } from '../../model/outcome.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { AdmittedRevision } from '../replica/intake.ts';
 
-/** Paths of the files on the status branch. */
+/** Paths of the files on the status branch, beside those of declared objects. */
 export const statusPath = {
-  cluster: (name: string) => engineKinds.KubernetesCluster.statusPath.replace('NAME', name),
   object: (key: string) => {
     const { group, kind, namespace, name } = objectRefOf(key as ObjectKey);
     return `objects/${group === '' ? kind : `${kind}.${group}`}/${namespace === '' ? '_cluster' : namespace}/${name}.yaml`;
@@ -39,16 +42,26 @@ export function writtenBefore(value: JsonValue): WrittenBefore {
   return { conditions, admittedAt: typeof value.admittedAt === 'string' ? value.admittedAt : undefined };
 }
 
-/** The status of a KubernetesCluster. */
-export function clusterDocument(status: ClusterStatus, before: WrittenBefore, now: number): JsonObject {
+/** The status of a declared object. */
+export function declaredDocument(
+  { kind: id, namespace, name, conditions, fields, labels }: DeclaredStatus,
+  before: WrittenBefore,
+  now: number,
+): JsonObject {
+  const { group, versions, kind, statusPath, isAcceptedByListing } = engineKindRow(id);
+  const shown = conditions.filter(
+    ({ type, status }) => !(isAcceptedByListing === true && type === 'Accepted' && status === 'True'),
+  );
   return {
-    apiVersion: 'admin.gloo.solo.io/v2',
-    kind: 'KubernetesCluster',
-    metadata: { name: status.name },
-    status: {
-      counts: countsOf(status.counts),
-      conditions: conditionsOf(status.conditions, before, now),
+    apiVersion: `${group}/${versions[0]}`,
+    kind,
+    metadata: {
+      name,
+      // A path of its own says nothing of a namespace.
+      ...(namespace === '' || statusPath !== undefined ? {} : { namespace }),
+      ...(labels === undefined ? {} : { labels }),
     },
+    status: { ...fields, conditions: conditionsOf(shown, before, now) },
   };
 }
 
@@ -60,7 +73,7 @@ export function objectDocument(key: string, status: ObjectStatus, before: Writte
     object: displayKey(key as ObjectKey),
     declaredIn: status.origins.map(({ source, path }) => `${source}:${path}`),
     status: {
-      counts: countsOf(status.counts),
+      counts: countsField(status.counts),
       conditions: conditionsOf(status.conditions, before, now),
       clusters: status.clusters.map(({ cluster, progress: { state, reason, message, health } }) => ({
         cluster,
@@ -96,7 +109,7 @@ export function revisionDocument(
     status: {
       state,
       clusters: { targeted: status.targeted, applied: status.applied },
-      objects: countsOf(status.counts),
+      objects: countsField(status.counts),
       conditions: conditionsOf(status.conditions, before, now),
       ...(status.waiting.length === 0
         ? {}
@@ -104,10 +117,6 @@ export function revisionDocument(
       ...(said.length === 0 ? {} : { diagnostics: said }),
     },
   };
-}
-
-function countsOf({ targeted, applied, failed, held, pending, unreachable }: OutcomeCounts): JsonObject {
-  return { targeted, applied, failed, held, pending, unreachable };
 }
 
 function conditionsOf(values: readonly ConditionValue[], before: WrittenBefore, now: number): JsonValue {

@@ -1,6 +1,6 @@
-import type { Change } from '../../engine/collections/types.ts';
+import type { Change, EntryAddress } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
-import { clusterStatus } from '../../engine/status/clusters.ts';
+import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
 import { objectStatus } from '../../engine/status/objects.ts';
 import { revisionStatus } from '../../engine/status/revision.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
@@ -11,7 +11,7 @@ import { createCarriedFiles } from './carried-files.ts';
 import { createRevisionFiles } from './revision-files.ts';
 import { sourceDocument } from './source-document.ts';
 import {
-  clusterDocument,
+  declaredDocument,
   nothingWritten,
   objectDocument,
   revisionDocument,
@@ -40,11 +40,13 @@ export interface StatusRenderer {
 interface RendererDeps {
   readonly engine: Engine;
   readonly sources: SourceTable;
+  /** Sources of custom resources whose status is written there: what they declare has no file. */
+  readonly customSources: ReadonlySet<string>;
   /** What the engine has to say about a source, with lines. */
   readonly diagnosticsOf: (source: string) => Promise<readonly Diagnostic[]>;
 }
 
-export function createStatusRenderer({ engine, sources, diagnosticsOf }: RendererDeps): StatusRenderer {
+export function createStatusRenderer({ engine, sources, customSources, diagnosticsOf }: RendererDeps): StatusRenderer {
   const dirty = trackDirty(engine, sources);
   const before = new Map<string, WrittenBefore>();
   const carried = createCarriedFiles();
@@ -71,16 +73,17 @@ export function createStatusRenderer({ engine, sources, diagnosticsOf }: Rendere
       for (const [path, file] of revisions.put(source, revision, document)) put(changes, path, file);
     }
   };
-  const putNoted = (changes: Map<string, string | null>, { objects, clusters }: Noted, now: number): void => {
+  const isOnBranch = ({ origin }: DeclaredStatus): boolean => origin === undefined || !customSources.has(origin.source);
+  const putNoted = (changes: Map<string, string | null>, { objects, declared }: Noted, now: number): void => {
     for (const key of objects) {
       const status = objectStatus(engine, key);
       const path = statusPath.object(key);
       put(changes, path, status && objectDocument(key, status, beforeAt(path), now));
     }
-    for (const name of clusters) {
-      const status = clusterStatus(engine, name);
-      const path = statusPath.cluster(name);
-      put(changes, path, status && clusterDocument(status, beforeAt(path), now));
+    for (const [path, { partition, key }] of declared) {
+      const status = engine.statuses.get(partition, key);
+      const isThere = status?.path === path && isOnBranch(status);
+      put(changes, path, isThere ? declaredDocument(status, beforeAt(path), now) : null);
     }
   };
 
@@ -126,20 +129,16 @@ function parseOrNothing(text: string, parse: (text: string) => JsonValue): JsonV
 /** Whose status may have changed. */
 interface Noted {
   readonly objects: readonly string[];
-  readonly clusters: readonly string[];
+  /** Addresses in the engine's statuses by the path of the file. */
+  readonly declared: ReadonlyMap<string, EntryAddress>;
 }
 
 /** Collects, commit by commit, whose status may have changed. */
 function trackDirty(engine: Engine, sources: SourceTable) {
   const progress = engine.graph.watch(engine.progress);
-  const agents = engine.graph.watch(engine.inputs.agents);
-  const declared = engine.graph.watch(engine.clusters);
-  const kinds = engine.graph.watch(engine.inputs.kinds);
-  const unseen = engine.graph.watch(engine.safeMode.unseen);
-  const safeMode = engine.graph.watch(engine.safeMode.mode);
   const statuses = engine.graph.watch(engine.statuses);
   const objects = new Set<string>();
-  const clusters = new Set<string>();
+  const declared = new Map<string, EntryAddress>();
   let revisions = '';
   let anything = false;
   return {
@@ -150,37 +149,34 @@ function trackDirty(engine: Engine, sources: SourceTable) {
       for (const name of engine.progress.partitions()) {
         for (const { key } of engine.progress.entries(name)) objects.add(key);
       }
-      for (const { key } of engine.clusters.entries('')) clusters.add(key);
+      for (const kind of engine.statuses.partitions()) {
+        for (const { key, value } of engine.statuses.entries(kind)) declared.set(value.path, { partition: kind, key });
+      }
     },
     any: () => anything,
     note: () => {
       const moved: readonly Change<unknown>[] = progress.take();
-      for (const { partition, key } of moved) {
-        objects.add(key);
-        clusters.add(partition);
+      for (const { key } of moved) objects.add(key);
+      const changed = statuses.take();
+      for (const { partition, key, before, after } of changed) {
+        if (before !== undefined) declared.set(before.path, { partition, key });
+        if (after !== undefined) declared.set(after.path, { partition, key });
       }
-      const changed: readonly Change<unknown>[] = [...agents.take(), ...declared.take(), ...unseen.take()];
-      // What is held on account of a cluster depends on the mode, and on who reads it.
-      const saidAnew = safeMode.take().length + statuses.take().length > 0;
-      if (saidAnew) for (const { key } of engine.safeMode.unseen.entries('')) clusters.add(key);
-      for (const { key } of changed) clusters.add(key);
-      const discovered: readonly Change<unknown>[] = kinds.take();
-      for (const { partition } of discovered) clusters.add(partition);
       // A revision that changes no output is told of all the same, and so is trouble with a source.
       const entered = JSON.stringify(sources.all().map(({ condition, admitted }) => [condition, admitted?.revision]));
-      anything ||= moved.length + changed.length + discovered.length > 0 || entered !== revisions;
+      anything ||= moved.length + changed.length > 0 || entered !== revisions;
       revisions = entered;
     },
     drain: (): Noted => {
-      const drained = { objects: [...objects], clusters: [...clusters] };
+      const drained = { objects: [...objects], declared: new Map(declared) };
       objects.clear();
-      clusters.clear();
+      declared.clear();
       anything = false;
       return drained;
     },
     putBack: (noted: Noted) => {
       for (const key of noted.objects) objects.add(key);
-      for (const name of noted.clusters) clusters.add(name);
+      for (const [path, address] of noted.declared) if (!declared.has(path)) declared.set(path, address);
       anything = true;
     },
   };

@@ -1,3 +1,4 @@
+import { backOffMs } from '../../model/back-off.ts';
 import { canonicalJson, type JsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { unreachable } from '../../model/result.ts';
@@ -21,15 +22,17 @@ export interface StatusSubject {
 
 /** Keeps the status of custom resources as it should be. */
 export interface ResourceStatusSink {
-  /** Something may have changed: soon what differs is written. */
-  changed(): void;
+  /** These custom resources, or what is to be said of them, may have changed: soon what differs is written. */
+  changed(keys: Iterable<ObjectKey>): void;
   stop(): Promise<void>;
 }
 
 interface SinkDeps {
   readonly status: ResourceStatus;
-  /** Worked out anew at each call; undefined: there is nothing that could be said just now. */
-  readonly subjects: () => Iterable<StatusSubject> | undefined;
+  /** The custom resource with this key and what is to be said of it now; undefined: nothing. */
+  readonly subject: (key: ObjectKey) => StatusSubject | undefined;
+  /** False: nothing is written, and what has changed is forgotten; then {@link ResourceStatusSink.changed} names all anew. */
+  readonly mayWrite: () => boolean;
   /** Types of the conditions that are ours in the status of an object. */
   readonly ownConditions: (key: ObjectKey) => readonly string[];
   readonly clock: Clock;
@@ -45,8 +48,6 @@ interface Tried {
   readonly status: JsonObject;
   readonly outcome: 'written' | 'refused' | 'retry';
   readonly failures: number;
-  /** Monotonic milliseconds; of a retry. */
-  readonly notBefore: number;
 }
 
 interface State {
@@ -57,9 +58,10 @@ interface State {
   /** Monotonic milliseconds of what is scheduled. */
   due: number;
   running: Promise<void> | undefined;
-  again: boolean;
-  /** What there was at the last run. */
-  known: ReadonlySet<ObjectKey>;
+  /** What is to be looked at in the next run. */
+  readonly dirty: Set<ObjectKey>;
+  /** What is tried again, and when; monotonic milliseconds. */
+  readonly retries: Map<ObjectKey, number>;
   stopped: boolean;
 }
 
@@ -77,14 +79,14 @@ export function createResourceStatusSink(deps: SinkDeps): ResourceStatusSink {
     cancel: undefined,
     due: Number.POSITIVE_INFINITY,
     running: undefined,
-    again: false,
-    known: new Set(),
+    dirty: new Set(),
+    retries: new Map(),
     stopped: false,
   };
   return {
-    changed: () => {
-      state.again = true;
-      if (state.running === undefined) schedule(state, GATHER_MS);
+    changed: (keys) => {
+      for (const key of keys) state.dirty.add(key);
+      if (state.running === undefined && state.dirty.size > 0) schedule(state, GATHER_MS);
     },
     stop: async () => {
       state.stopped = true;
@@ -113,30 +115,29 @@ function schedule(state: State, milliseconds: number): void {
 }
 
 function scheduleNext(state: State): void {
-  if (state.again) schedule(state, GATHER_MS);
+  if (state.dirty.size > 0) schedule(state, GATHER_MS);
   const now = state.deps.clock.monotonic();
-  for (const { outcome, notBefore } of state.tried.values()) {
-    if (outcome === 'retry') schedule(state, Math.max(GATHER_MS, notBefore - now));
-  }
+  for (const notBefore of state.retries.values()) schedule(state, Math.max(GATHER_MS, notBefore - now));
 }
 
 async function run(state: State): Promise<void> {
-  state.again = false;
-  const subjects = state.deps.subjects();
-  if (subjects === undefined) return;
-  const seen = new Set<ObjectKey>();
-  const due: (() => Promise<void>)[] = [];
-  for (const subject of subjects) {
-    seen.add(subject.resource.key);
-    const write = writeOf(state, subject);
-    if (write !== undefined) due.push(write);
+  const { deps, dirty, retries } = state;
+  const now = deps.clock.monotonic();
+  for (const [key, notBefore] of retries) if (notBefore <= now) dirty.add(key);
+  const keys = [...dirty];
+  dirty.clear();
+  if (!deps.mayWrite()) {
+    retries.clear();
+    return;
   }
-  for (const key of state.known) {
-    if (seen.has(key)) continue;
+  const due = keys.flatMap((key) => {
+    const subject = deps.subject(key);
+    if (subject !== undefined) return writeOf(state, subject) ?? [];
+    retries.delete(key);
     state.tried.delete(key);
     state.reversals.forget(key);
-  }
-  state.known = seen;
+    return [];
+  });
   const workers = Array.from({ length: Math.min(AT_ONCE, due.length) }, async () => {
     for (let write = due.shift(); write !== undefined && !state.stopped; write = due.shift()) await write();
   });
@@ -145,7 +146,7 @@ async function run(state: State): Promise<void> {
 
 /** The write that a subject needs; undefined if it says already what it should, or may not be tried again yet. */
 function writeOf(state: State, { resource, generation, content }: StatusSubject): (() => Promise<void>) | undefined {
-  const { deps, tried } = state;
+  const { deps, tried, retries } = state;
   const { key, uid, resourceVersion } = resource;
   const last = tried.get(key);
   const isSame = last?.uid === uid;
@@ -156,16 +157,19 @@ function writeOf(state: State, { resource, generation, content }: StatusSubject)
   const since = isSame && last.outcome !== 'written' ? last.status : before;
   const status = statusOf(content, since, generation, deps.clock.now());
   if (saysAlready(before, status, deps.ownConditions(key))) {
+    retries.delete(key);
     if (!isAhead) tried.delete(key);
     return undefined;
   }
   if (isSame && last.outcome === 'refused' && canonicalJson(last.status) === canonicalJson(status)) return undefined;
-  if (isSame && last.outcome === 'retry' && deps.clock.monotonic() < last.notBefore) return undefined;
+  const notBefore = isSame ? retries.get(key) : undefined;
+  if (notBefore !== undefined && deps.clock.monotonic() < notBefore) return undefined;
+  retries.delete(key);
   const wait = isSame && last.outcome === 'retry' ? 0 : state.reversals.waitFor(key, uid, status);
   if (wait > 0) {
     deps.log.warn('a status is undone again and again; it waits', { object: key, seconds: wait / 1000 });
-    const notBefore = deps.clock.monotonic() + wait;
-    tried.set(key, { uid, resourceVersion, status, outcome: 'retry', failures: 0, notBefore });
+    tried.set(key, { uid, resourceVersion, status, outcome: 'retry', failures: 0 });
+    retries.set(key, deps.clock.monotonic() + wait);
     return undefined;
   }
   const { apiVersion } = resource.value;
@@ -174,7 +178,7 @@ function writeOf(state: State, { resource, generation, content }: StatusSubject)
 }
 
 async function writeOne(
-  { deps, tried, reversals }: State,
+  { deps, tried, retries, reversals }: State,
   target: StatusTarget,
   before: JsonObject | undefined,
   status: JsonObject,
@@ -186,24 +190,24 @@ async function writeOne(
   const same = { uid, resourceVersion, status };
   switch (writing.type) {
     case 'written':
-      tried.set(key, { ...same, outcome: 'written', failures: 0, notBefore: 0 });
+      tried.set(key, { ...same, outcome: 'written', failures: 0 });
       reversals.written(key, uid, status);
       for (const event of eventsBetween(before, status)) await deps.status.event(target, event);
       return;
     case 'gone':
       // The source will say so itself.
-      tried.set(key, { ...same, outcome: 'refused', failures: 0, notBefore: 0 });
+      tried.set(key, { ...same, outcome: 'refused', failures: 0 });
       return;
     case 'refused':
       log.warn('a status is not taken', { object: key, reason: writing.reason, detail: writing.message });
-      tried.set(key, { ...same, outcome: 'refused', failures: 0, notBefore: 0 });
+      tried.set(key, { ...same, outcome: 'refused', failures: 0 });
       return;
     case 'retry': {
-      const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 20));
-      const notBefore = clock.monotonic() + wait * (0.5 + 0.5 * random.next());
+      const wait = backOffMs(failures, FIRST_RETRY_MS, LONGEST_RETRY_MS) * (0.5 + 0.5 * random.next());
       const data = { object: key, reason: writing.reason, detail: writing.message };
       if (failures === 0) log.warn('a status cannot be written just now', data);
-      tried.set(key, { ...same, outcome: 'retry', failures: failures + 1, notBefore });
+      tried.set(key, { ...same, outcome: 'retry', failures: failures + 1 });
+      retries.set(key, clock.monotonic() + wait);
       return;
     }
     default:

@@ -1,3 +1,4 @@
+import { backOffMs } from '../../model/back-off.ts';
 import { canonicalJson, type JsonObject } from '../../model/json.ts';
 import { objectsOf } from '../../model/json-fields.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
@@ -40,7 +41,7 @@ export function createReversals(now: () => number): Reversals {
     waitFor: (key, uid, status) => {
       const before = same(key, uid, status);
       const excess = before === undefined ? 0 : lately(before).length - ALLOWED;
-      return excess < 0 || before === undefined ? 0 : Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** excess);
+      return excess < 0 || before === undefined ? 0 : backOffMs(excess, FIRST_WAIT_MS, LONGEST_WAIT_MS);
     },
     forget: (key) => void written.delete(key),
   };

@@ -1,5 +1,5 @@
 import type { DecodedFile } from '../../model/desired.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
+import { type Diagnostic, sentenceOf } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
 
 /** A file that is there and cannot be read. `what` goes on after the file's name. */
@@ -13,10 +13,8 @@ export function unreadableFile(
 ): DecodedFile {
   const message = `${quote(path)} ${what}`;
   const at = { path, ...(line === undefined ? {} : { line }) };
-  return {
-    reading: { readable: false, blob },
-    diagnostics: [{ severity: 'error', reason, message, at, ...(hint === undefined ? {} : { hint }) }],
-  };
+  const diagnostic: Diagnostic = { severity: 'error', reason, message, at, ...(hint === undefined ? {} : { hint }) };
+  return { reading: { readable: false, blob, findings: [sentenceOf(diagnostic)] }, diagnostics: [diagnostic] };
 }
 
 /** A warning about a file. `what` goes on after the file's name. */

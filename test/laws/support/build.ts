@@ -249,7 +249,8 @@ function isPoisoned(entry: EntryAddress, name: string): boolean {
 function readOne({ collection, index, address, count }: BuiltRead, entry: EntryAddress, number: number, read: Reader) {
   if (index !== undefined) {
     const group = address === 'fixed' ? 'all' : `g${(address === 'own' ? numberOf(entry.key) : number) % 3}`;
-    return count ? read.count(index, group) : read.members(index, group);
+    if (count) return read.count(index, group);
+    return number % 2 === 0 ? read.members(index, group) : read.first(index, group, 2);
   }
   if (collection === undefined) return undefined;
   const partition = address === 'computed' ? [...partitions, ...clusters][number % 6] : entry.partition;

@@ -107,6 +107,11 @@ export function createOracle(): Oracle {
       (groupings.get(index)?.groups.get(group) ?? [])
         .filter((row) => inside(row.scope, scope))
         .map(({ partition, key, value }) => ({ partition, key, value: value as never })),
+    first: (index, group, count) =>
+      (groupings.get(index)?.groups.get(group) ?? [])
+        .filter((row) => inside(row.scope, scope))
+        .slice(0, count)
+        .map(({ partition, key, value }) => ({ partition, key, value: value as never })),
     count: (index, group) =>
       (groupings.get(index)?.groups.get(group) ?? []).filter((row) => inside(row.scope, scope)).length,
   });
@@ -260,6 +265,8 @@ export function createOracle(): Oracle {
         name,
         failures,
         members: (group) => (grouping.groups.get(group) ?? []) as unknown as readonly Entry<Value>[],
+        first: (group, count) =>
+          (grouping.groups.get(group) ?? []).slice(0, count) as unknown as readonly Entry<Value>[],
         count: (group) => grouping.groups.get(group)?.length ?? 0,
         groups: () => grouping.groups.keys(),
       };

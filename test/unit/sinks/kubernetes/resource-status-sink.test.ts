@@ -27,26 +27,28 @@ function begin(fake: FakeCustomResources = createFakeCustomResources()) {
   let content: StatusContent | undefined = { conditions: [ready('True')], fields: { counts: { targeted: 1 } } };
   const sink = createResourceStatusSink({
     status: fake.status,
-    subjects: () => {
-      const said = content;
-      if (said === undefined) return undefined;
-      const { objects } = fake.resources.state();
-      return [...objects.values()].map((resource) => ({ resource, generation: resource.generation, content: said }));
+    subject: (key) => {
+      const resource = fake.resources.state().objects.get(key);
+      if (resource === undefined || content === undefined) return undefined;
+      return { resource, generation: resource.generation, content };
     },
+    mayWrite: () => content !== undefined,
     ownConditions: () => ['Ready', 'Stalled', 'Accepted', 'Connected'],
     clock,
     random: { next: () => 1, id: () => '0' },
     log: silentLog,
   });
+  const changed = (): void => sink.changed(fake.resources.state().objects.keys());
   // As the source does after each look.
-  fake.resources.start(() => sink.changed());
+  fake.resources.start(() => changed());
   return {
     fake,
     sink,
     clock,
+    changed,
     say: (next: StatusContent | undefined) => {
       content = next;
-      sink.changed();
+      changed();
     },
     later: () => clock.advance(2_000),
   };
@@ -54,14 +56,14 @@ function begin(fake: FakeCustomResources = createFakeCustomResources()) {
 
 describe('status of custom resources', () => {
   it('is written where it differs, and not again', async () => {
-    const { fake, sink, later } = begin();
+    const { fake, changed, later } = begin();
     fake.apply(placementResource('apps', ['apps/**']));
     await later();
     expect(fake.get(apps)?.status).toEqual({
       counts: { targeted: 1 },
       conditions: [{ ...ready('True'), lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 }],
     });
-    sink.changed();
+    changed();
     await later();
     expect(fake.writes.length).toBe(1);
   });
@@ -144,7 +146,7 @@ describe('status of custom resources', () => {
   });
 
   it('stops only at the object that cannot be written, and comes back to it later and later', async () => {
-    const { fake, clock, sink } = begin();
+    const { fake, clock, changed } = begin();
     fake.answers.set(apps, { type: 'retry', reason: 'Unreachable', message: 'it is gone' });
     let tries = 0;
     const { write } = fake.status;
@@ -155,7 +157,7 @@ describe('status of custom resources', () => {
     fake.apply(placementResource('apps', ['apps/**']));
     fake.apply(placementResource('web', ['web/**']));
     for (let second = 0; second < 60; second += 1) {
-      sink.changed();
+      changed();
       await clock.advance(1_000);
     }
     expect(fake.writes.map(({ key }) => shortName(key))).toEqual(['Placement/web']);
@@ -168,7 +170,7 @@ describe('status of custom resources', () => {
   });
 
   it('is not offered again after it was refused, until it is another one', async () => {
-    const { fake, say, clock, sink } = begin();
+    const { fake, say, clock, changed } = begin();
     let tries = 0;
     fake.status.write = async () => {
       tries += 1;
@@ -176,7 +178,7 @@ describe('status of custom resources', () => {
     };
     fake.apply(placementResource('apps', ['apps/**']));
     for (let minute = 0; minute < 5; minute += 1) {
-      sink.changed();
+      changed();
       await clock.advance(60_000);
     }
     expect(tries).toBe(1);
@@ -221,14 +223,14 @@ describe('status of custom resources', () => {
   });
 
   it('waits until there is something to say, and ends', async () => {
-    const { fake, say, sink, later, clock } = begin();
+    const { fake, say, sink, changed, later, clock } = begin();
     say(undefined);
     fake.apply(placementResource('apps', ['apps/**']));
     await later();
     expect(fake.writes).toEqual([]);
-    sink.changed();
+    changed();
     await sink.stop();
-    sink.changed();
+    changed();
     await later();
     expect(clock.waiting()).toBe(0);
   });
