@@ -1,0 +1,23 @@
+import { createGraph } from '../../src/engine/collections/graph.ts';
+import { createEngine, type Engine } from '../../src/engine/graph.ts';
+import { decodeFile } from '../../src/manifest/decode-file.ts';
+import { stageFile } from '../../src/runtime/replica/intake.ts';
+
+/** An engine with one source, `main`, that has been read and is empty. */
+export function createEngineWorld(): { readonly engine: Engine; file(path: string, text: string | null): void } {
+  const engine = createEngine(createGraph());
+  engine.inputs.fleet.set('', '', {
+    bounds: { guards: {}, safeModes: [] },
+    role: 'judge',
+    startWindowOver: true,
+  });
+  engine.inputs.sources.set('', 'main', { order: 0, read: true });
+  return {
+    engine,
+    /** Stages a file; null: it is gone. */
+    file: (path, text) => {
+      const reading = text === null ? null : decodeFile(path, new TextEncoder().encode(text), text).reading;
+      stageFile(engine, 'main', path, reading);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { engineKindIds } from '../../../src/model/engine-kinds.ts';
+import { createEngineWorld } from '../../support/engine-world.ts';
+import { clusterYaml, placementYaml, policyYaml } from '../../support/manifests.ts';
+
+const shoot = (name: string, purpose = 'testing'): string =>
+  `apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata:\n  name: ${name}\n  namespace: garden-dev\nspec:\n  purpose: ${purpose}\n`;
+const dataplane = (name: string, mesh: string, port = 80): string =>
+  `type: Dataplane\nmesh: ${mesh}\nname: ${name}\nnetworking:\n  address: 10.0.0.1\n  inbound:\n    - port: ${port}\n      tags:\n        kuma.io/service: web\n`;
+const broken = 'kind: [';
+
+function declared() {
+  const world = createEngineWorld();
+  world.file('east.yaml', clusterYaml('east'));
+  world.file('apps.yaml', placementYaml('apps', 'apps/**'));
+  world.file('policy.yaml', policyYaml(5));
+  world.file('shoot.yaml', shoot('one'));
+  world.file('web.yaml', `${dataplane('web', 'default')}---\n${dataplane('web', 'other')}`);
+  world.engine.commit();
+  return world;
+}
+
+describe('statuses of declared objects', () => {
+  it('are there for every declaration, each with a file of its own on the status branch', () => {
+    const { statuses } = declared().engine;
+    const paths = engineKindIds.flatMap((kind) => [...statuses.entries(kind)].map(({ value }) => value.path));
+    expect(paths.sort()).toEqual([
+      'clusters/east.yaml',
+      'declared/Dataplane/_cluster/web@default.yaml',
+      'declared/Dataplane/_cluster/web@other.yaml',
+      'declared/FleetPolicy/_cluster/fleet.yaml',
+      'declared/Placement/_cluster/apps.yaml',
+      'declared/Shoot/garden-dev/one.yaml',
+    ]);
+    expect(statuses.get('Shoot', 'garden-dev/one')).toEqual({
+      kind: 'Shoot',
+      namespace: 'garden-dev',
+      name: 'one',
+      path: 'declared/Shoot/garden-dev/one.yaml',
+      origin: { source: 'main', path: 'shoot.yaml' },
+      conditions: [{ type: 'Accepted', status: 'True', reason: 'Accepted', message: '' }],
+      fields: {},
+    });
+  });
+
+  it('say of a declaration that holds as last known good what is wrong with its file', () => {
+    const { engine, file } = declared();
+    const { namespace, name, value, origin } = engine.declarations.get('Shoot', 'garden-dev/one') ?? expect.fail();
+    engine.inputs.lastKnownGood.set('Shoot', 'garden-dev/one', { kind: 'Shoot', namespace, name, value, origin });
+    file('shoot.yaml', broken);
+    engine.commit();
+    expect(engine.statuses.get('Shoot', 'garden-dev/one')?.conditions).toEqual([
+      { type: 'Accepted', status: 'False', reason: 'Invalid', message: expect.stringContaining(']') },
+    ]);
+  });
+
+  it('are computed for what has changed alone', () => {
+    const { engine, file } = declared();
+    for (let at = 0; at < 200; at += 1) file(`shoots/${at}.yaml`, shoot(`s${at}`));
+    engine.commit();
+    const changed = engine.graph.watch(engine.statuses);
+    expect(engine.commit().computed).toBe(0);
+    file('shoots/7.yaml', broken);
+    const { namespace, name, value, origin } = engine.declarations.get('Shoot', 'garden-dev/s7') ?? expect.fail();
+    engine.inputs.lastKnownGood.set('Shoot', 'garden-dev/s7', { kind: 'Shoot', namespace, name, value, origin });
+    expect(engine.commit().computed).toBeLessThan(20);
+    expect(changed.take().map(({ key }) => key)).toEqual(['garden-dev/s7']);
+  });
+});
