@@ -74,6 +74,19 @@ describe('custom resources beside a repository', () => {
     expect(fake.writes.length).toBe(writes);
   });
 
+  it('have no file on the status branch, and what git declares has one', async () => {
+    const fake = clusterAndPlacement();
+    const world = await start(fake, { ...inGit, 'fleet/web.yaml': placementYaml('web', 'apps/a.yaml') });
+    const files = (): readonly string[] =>
+      [...world.statusFiles.keys()].filter((path) => /^(clusters|declared)\//.test(path));
+    expect(files()).toEqual(['declared/Placement/_cluster/web.yaml']);
+    expect(world.statusFiles.get('declared/Placement/_cluster/web.yaml')).toContain('selectedClusters: 1');
+    world.source.push({ 'fleet/web.yaml': null, 'fleet/apps.yaml': placementYaml('apps', 'apps/**') });
+    await settle(world);
+    expect(files()).toEqual(['declared/Placement/_cluster/apps.yaml']);
+    expect(condition(fake, apps, 'Accepted')).toMatchObject({ status: 'False', reason: 'Conflict' });
+  });
+
   it('lose against a repository, and say so', async () => {
     const fake = clusterAndPlacement();
     fake.apply(placementResource('web', ['web/**']));
