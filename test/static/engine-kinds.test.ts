@@ -13,7 +13,6 @@ const REGISTRY = 'src/model/engine-kinds.ts';
 const NAMED: Readonly<Record<string, string>> = {
   'scripts/crds/kinds.ts': 'the compiler demands a form for each custom kind of the registry',
   'src/model/desired.ts': 'the compiler demands a type of value for each kind of the registry',
-  'src/runtime/status/resource-status.ts': 'which function computes the status of a kind',
 };
 
 /** Ids and plurals that a text names as a literal or as a name of a property, comments left out. */
