@@ -121,7 +121,7 @@ describe('custom resources beside a repository', () => {
       observedGeneration: 2,
     });
     expect(condition(fake, apps, 'Accepted')?.message).toContain('must not hold');
-    // As last read, it goes on being counted.
+    // It holds as last known good, and goes on being counted.
     expect(fake.get(apps)?.status).toMatchObject({ counts: { targeted: 2, applied: 2 } });
     expect(fake.events.filter(({ reason }) => reason === 'Invalid').length).toBe(1);
   });
