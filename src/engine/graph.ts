@@ -5,7 +5,7 @@ import type { LedgerEntry } from '../model/ledger.ts';
 import type { CommitReport, Contribution, Derived, Graph, Index } from './collections/types.ts';
 import type { Domain, DomainParts } from './domain.ts';
 import { type ClusterValue, deriveClusters, indexClusters } from './fleet/clusters.ts';
-import { type Declarations, deriveDeclarations } from './fleet/declared.ts';
+import { type Declarations, type Declared, deriveDeclarations } from './fleet/declared.ts';
 import { joinLiveReads } from './fleet/live-reads.ts';
 import { deriveGuardLimits, derivePolicy, type PolicyValue } from './fleet/policy.ts';
 import { deriveSafeMode, type SafeMode } from './fleet/safe-mode.ts';
@@ -90,6 +90,8 @@ export interface Engine {
 export interface EngineIndexes {
   /** Documents that go nowhere; group `all`. */
   readonly unplaced: Index<Assignment>;
+  /** Declarations that a person should hear of: groups `declaredTwice` and `lastKnownGood`. */
+  readonly troubledDeclarations: Index<Declared>;
   /** Keys that several documents want; group `all`. */
   readonly contested: Index<readonly Contribution<Candidate>[]>;
   /** Keeps by cluster. */
@@ -273,10 +275,14 @@ function derivedGroupsOf({ isDerived, origins, state, health }: Progress): reado
 function declareIndexes(
   graph: Graph,
   inputs: EngineInputs,
-  from: Pick<Engine, 'assignments' | 'candidates' | 'outputs' | 'progress'>,
+  from: Pick<Engine, 'assignments' | 'declarations' | 'candidates' | 'outputs' | 'progress'>,
 ): EngineIndexes {
   return {
     unplaced: graph.index('unplaced', from.assignments, ({ value }) => (value.clusters.length === 0 ? ['all'] : [])),
+    troubledDeclarations: graph.index<Declared>('troubledDeclarations', from.declarations, ({ value }) => [
+      ...(value.losers.length > 0 ? ['declaredTwice'] : []),
+      ...(value.isLastKnownGood ? ['lastKnownGood'] : []),
+    ]),
     contested: graph.index('contested', from.candidates, ({ value }) => (value.length > 1 ? ['all'] : [])),
     keeps: graph.index('keeps', from.outputs, ({ partition, value }) =>
       value.type === 'keep' || value.type === 'held' ? [partition] : [],

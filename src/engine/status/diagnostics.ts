@@ -1,11 +1,9 @@
-import { type EngineKind, engineKindIds } from '../../model/engine-kinds.ts';
+import type { EngineKind } from '../../model/engine-kinds.ts';
 import { compareText } from '../../model/json.ts';
 import type { ApprovalVerdict } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { boundPolicy } from '../../model/policy-bounds.ts';
-import type { Entry } from '../collections/types.ts';
-import type { Declared } from '../fleet/declared.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import type { EngineDiagnostic } from './diagnostic.ts';
@@ -91,7 +89,7 @@ function contested(engine: Engine): readonly EngineDiagnostic[] {
 }
 
 function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
-  return declarationsWhere(engine, ({ losers }) => losers.length > 0).map(({ key, value }) => ({
+  return engine.indexes.troubledDeclarations.members('declaredTwice').map(({ key, value }) => ({
     severity: 'error',
     reason: 'DeclaredTwice',
     message: `${titleOf(value.kind, key)} is declared ${value.losers.length + 1} times: the first one named here counts`,
@@ -111,16 +109,12 @@ function unknownClusters(engine: Engine): readonly EngineDiagnostic[] {
 }
 
 function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
-  return declarationsWhere(engine, ({ isLastKnownGood }) => isLastKnownGood).map(({ key, value }) => ({
+  return engine.indexes.troubledDeclarations.members('lastKnownGood').map(({ key, value }) => ({
     severity: 'warning',
     reason: 'LastKnownGood',
     message: `${titleOf(value.kind, key)} cannot be read and holds as last known good`,
     at: [{ ...value.origin, identity: '' }],
   }));
-}
-
-function declarationsWhere(engine: Engine, test: (value: Declared) => boolean): readonly Entry<Declared>[] {
-  return engineKindIds.flatMap((kind) => [...engine.declarations.entries(kind)].filter(({ value }) => test(value)));
 }
 
 function titleOf(kind: EngineKind, key: string): string {
