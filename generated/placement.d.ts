@@ -93,7 +93,7 @@ managedFields?: {
  */
 export interface PlacementSpec {
 /**
- * Globs relative to the root of the source: *, **, ?, [abc] and {a,b}. A document in a file that one of them matches is selected.
+ * Folders, or globs relative to the root of the source: *, ?, [abc] and [!abc] within a name, ** for any number of whole folders (between slashes), {a,b} for either; at most 100 wildcards and alternatives in one. A document in a file that one of them matches is selected.
  * 
  * @minItems 1
  * @maxItems 1000

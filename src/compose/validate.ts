@@ -5,7 +5,13 @@ import { defaultDecodeLimits } from '../manifest/limits.ts';
 import type { DecodedFile } from '../model/desired.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { compareText } from '../model/json.ts';
-import type { Membership } from '../sources/tree/membership.ts';
+import {
+  followsAll,
+  IGNORE_FILE,
+  isManifestName,
+  type Membership,
+  parseIgnoreFile,
+} from '../sources/tree/membership.ts';
 
 /** What is to be validated. */
 export interface ValidationRequest {
@@ -117,7 +123,6 @@ async function read({ name, location }: Candidate): Promise<Uint8Array | Diagnos
 
 /** Manifests below a folder in canonical order. Links are not followed, as in a source; `.git` is never looked into. */
 async function* manifestsIn(path: string, root: string, troubles: Diagnostic[]): AsyncGenerator<Candidate> {
-  const { IGNORE_FILE, isManifestName } = await import('../sources/tree/membership.ts');
   const membership = await membershipOf(join(path, IGNORE_FILE), `${root}/${IGNORE_FILE}`, troubles);
   for await (const { relative, isLink } of filesIn(path, root, '', membership, troubles)) {
     const name = join(path, relative);
@@ -132,12 +137,11 @@ async function* manifestsIn(path: string, root: string, troubles: Diagnostic[]):
 
 /** By the ignore file of a folder; one that cannot be used is said, as a source would say it, and leaves nothing out. */
 async function membershipOf(name: string, location: string, troubles: Diagnostic[]): Promise<Membership> {
-  const { followsAll, parseIgnoreFile } = await import('../sources/tree/membership.ts');
   const bytes = await read({ name, location });
   if ('message' in bytes) return followsAll;
   const parsed = parseIgnoreFile(new TextDecoder().decode(bytes));
   if (parsed.ok) return parsed.membership;
-  const at = { path: name, ...(parsed.line === undefined ? {} : { line: parsed.line, column: 1 }) };
+  const at = { path: name, line: parsed.line, column: 1 };
   troubles.push({ severity: 'error', reason: 'IgnoreFile', message: `the ignore file ${parsed.problem}`, at });
   return followsAll;
 }

@@ -1,9 +1,11 @@
+import { readGlob } from '../model/glob-syntax.ts';
 import { quote } from '../model/ids.ts';
+import { countWildcards } from '../model/path-pattern.ts';
 
-/**
- * Why the text is no path glob of a Placement; undefined if it is one. Allowed are `*`, `**`, `?`, `[...]` and `{a,b}`:
- * the nested patterns of extended globs can take a matcher exponential time.
- */
+/** Each can be work for every character of every path. */
+const MAX_WILDCARDS = 100;
+
+/** Why the text is no path glob of a Placement; undefined if it is one. Allowed are `*`, `**`, `?`, `[...]` and `{a,b}`. */
 export function globProblem(glob: string): string | undefined {
   const shown = quote(glob);
   if (glob === '') return 'a path must not be empty';
@@ -20,27 +22,8 @@ export function globProblem(glob: string): string | undefined {
     return `the path ${shown} must not hold "." or ".." as a folder`;
   }
   if (segments.slice(0, -1).includes('')) return `the path ${shown} holds "//"`;
-  if (segments.some((segment) => (segment.match(/\*+/g)?.length ?? 0) > 5)) {
-    return `the path ${shown} holds more than five "*" in one folder or file name`;
-  }
-  return balanceProblem(glob, shown);
-}
-
-function balanceProblem(glob: string, shown: string): string | undefined {
-  let braces = 0;
-  let groups = 0;
-  let inBrackets = false;
-  for (const character of glob) {
-    if (inBrackets) {
-      if (character === ']') inBrackets = false;
-    } else if (character === '[') inBrackets = true;
-    else if (character === '{') {
-      braces += 1;
-      groups += 1;
-      if (braces > 1) return `the path ${shown} holds "{" inside "{"`;
-    } else if (character === '}') braces -= 1;
-    if (braces < 0) break;
-  }
-  if (groups > 5) return `the path ${shown} holds more than five "{...}"`;
-  return braces === 0 && !inBrackets ? undefined : `the path ${shown} has a bracket that is not closed`;
+  const reading = readGlob(glob);
+  if (!reading.ok) return `the path ${shown} ${reading.problem}`;
+  if (countWildcards(reading.pattern) <= MAX_WILDCARDS) return undefined;
+  return `the path ${shown} holds more than ${MAX_WILDCARDS} wildcards, alternatives in braces among them`;
 }

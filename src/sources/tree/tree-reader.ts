@@ -2,6 +2,7 @@ import type { DecodedFile } from '../../model/desired.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { errorText } from '../../model/error-text.ts';
 import { compareText } from '../../model/json.ts';
+import { pathProblem } from '../../model/path-limits.ts';
 import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFile } from './membership.ts';
 import { unreadableFile, warningAt } from './unreadable.ts';
 
@@ -132,8 +133,10 @@ async function prepare(
   for (const path of candidates) {
     const changed = changes.get(path);
     const entry = changed === undefined ? (state.entries.get(path) ?? null) : changed;
-    const followed = entry !== null && rules.membership.follows(path);
-    const member = followed && entry.kind !== 'submodule' && isManifestName(path);
+    const tooLong = pathProblem(path) !== undefined;
+    const followed = entry !== null && !tooLong && rules.membership.follows(path);
+    // Rules are not asked about a path that is too long: a manifest there is unreadable, not gone.
+    const member = entry !== null && (tooLong || followed) && entry.kind !== 'submodule' && isManifestName(path);
     if (member) toDecode.push([path, entry]);
     else if (state.files.has(path)) files.set(path, null);
     const remark = followed && !member ? remarkOn(path, entry) : undefined;
@@ -198,6 +201,11 @@ async function decodeOne(state: State, path: string, entry: TreeEntry, read: Rea
     const known = files.get(path);
     // A link and a file can have the same blob.
     if (known?.reading.blob === blob && entries.get(path)?.kind === kind) return known;
+  }
+  const problem = pathProblem(path);
+  if (problem !== undefined) {
+    const shown = path.length > 200 ? `${path.slice(0, 200)}...` : path;
+    return unreadableFile(shown, blob, 'PathTooLong', problem, 'give it a shorter one');
   }
   if (kind === 'symlink') {
     const hint = `put the file itself there, or list it in ${IGNORE_FILE}`;

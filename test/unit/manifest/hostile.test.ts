@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
 import { type DecodeLimits, defaultDecodeLimits } from '../../../src/manifest/limits.ts';
+import { compileGlob } from '../../../src/model/glob.ts';
 import { canonicalJson } from '../../../src/model/json.ts';
 import { bytesOf, complaints, contentOf } from '../../support/decoding.ts';
+import { placementYaml } from '../../support/manifests.ts';
 
 const limits = (changed: Partial<DecodeLimits>): DecodeLimits => ({ ...defaultDecodeLimits, ...changed });
 const nested = (open: string, depth: number, close: string) => open.repeat(depth) + close.repeat(depth);
@@ -94,6 +96,22 @@ describe('hostile manifests are refused with a reason', () => {
       value: { data: { constructor: 'x', toString: 'y', hasOwnProperty: 'z' } },
     });
     expect(complaints('apiVersion: constructor/v1\nkind: toString\nmetadata: {name: a}\n')).toEqual([]);
+  });
+
+  it.each([
+    ['many "**" in 40 folders', `${'**/a/'.repeat(20)}b`, `${'a/'.repeat(39)}a`],
+    ['more of them', `${'**/a/'.repeat(49)}b`, `${'a/'.repeat(2_047)}a`],
+    ['many stars in a name of 255', '*a*a*a*a*ab.yaml', 'a'.repeat(255)],
+    ['many braces with stars', `${'{a*,*a,aa}'.repeat(14)}b`, 'a'.repeat(255)],
+  ])('but globs that take a matcher that backtracks for ever are matched: %s', (_, glob, path) => {
+    expect(complaints(placementYaml('a', glob))).toEqual([]);
+    expect(compileGlob(glob).matches(path)).toBe(false);
+  });
+
+  it('globs with more wildcards than a person needs', () => {
+    expect(complaints(placementYaml('a', '**/a/'.repeat(101))).join()).toMatch(
+      /^a\.yaml:7:7: error: the path ".*" holds more than 100 wildcards, alternatives in braces among them$/,
+    );
   });
 
   it.each([

@@ -264,6 +264,40 @@ describe('partial', () => {
     });
   });
 
+  test('a manifest whose path is too long for a file system is unreadable, and no rule is asked about it', async () => {
+    const remote = createFakeGitRemote();
+    const name = `${'a'.repeat(251)}.yaml`;
+    const path = `${'b/'.repeat(2_046)}c.yaml`;
+    const fits = `${'b/'.repeat(2_045)}c.yaml`;
+    const bytes = `${'é'.repeat(126)}.yaml`;
+    remote.push({
+      '.fleetrelayignore': 'a*\nb/\n!b/\n',
+      [name]: 'a',
+      [path]: 'a',
+      [fits]: 'a',
+      [bytes]: 'a',
+      'c.yaml': 'c',
+    });
+    const deeper = 'b/'.repeat(2_050);
+    remote.push({ [`${deeper}README.md`]: 'no manifest', [`${deeper}link`]: 'link:x', link: 'link:x' });
+    const { told } = await follow({ remote });
+    expect(Object.fromEntries(told.files)).toEqual({
+      ...{ [name]: 'unreadable', [path]: 'unreadable', [bytes]: 'unreadable' },
+      ...{ [fits]: 'whole', 'c.yaml': 'whole' },
+    });
+    expect(told.observations[0]?.state).toBe('partial');
+    const [longName, longPath] = [
+      / has a name of more than 255 bytes in its path$/,
+      / has a path of more than 4096 bytes$/,
+    ];
+    expect(told.observations[0]?.diagnostics).toMatchObject([
+      { at: { path: `${name.slice(0, 200)}...` }, reason: 'PathTooLong', message: expect.stringMatching(longName) },
+      { at: { path: `${path.slice(0, 200)}...` }, reason: 'PathTooLong', message: expect.stringMatching(longPath) },
+      { at: { path: 'link' }, reason: 'SymbolicLinkIgnored' },
+      { at: { path: bytes }, reason: 'PathTooLong', message: expect.stringMatching(longName) },
+    ]);
+  });
+
   test('a decoder that throws costs its own file only', async () => {
     const remote = createFakeGitRemote();
     remote.push({ 'a.yaml': 'a' });

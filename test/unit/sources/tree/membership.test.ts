@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { matchEnds } from '../../../../src/model/path-pattern.ts';
+import { readIgnoreRule } from '../../../../src/sources/tree/ignore-rule.ts';
 import { isManifestName, parseIgnoreFile } from '../../../../src/sources/tree/membership.ts';
 
 function follows(rules: string, path: string): boolean {
@@ -29,11 +31,41 @@ describe('the ignore file', () => {
     expect(read('charts/a/b/chart.yaml')).toBe(true);
   });
 
-  test('that would take forever to match is not used, and the line is named', () => {
-    expect(parseIgnoreFile(`ok\n${'*a'.repeat(30)}\n`)).toMatchObject({ ok: false, line: 2 });
-    expect(parseIgnoreFile('**/a/**/a/**/a/**/a\n')).toMatchObject({ ok: false, line: 1 });
-    expect(parseIgnoreFile('x'.repeat(501))).toMatchObject({ ok: false, line: 1 });
-    expect(parseIgnoreFile('x\n'.repeat(1001))).toMatchObject({ ok: false });
+  test('says what is wrong with it, and where', () => {
+    expect(parseIgnoreFile(`ok\n${'x'.repeat(501)}`)).toMatchObject({
+      line: 2,
+      problem: 'has a rule longer than 500 characters',
+    });
+    expect(parseIgnoreFile('x\n'.repeat(1001))).toMatchObject({ line: 1001, problem: 'has more than 1000 rules' });
+    expect(parseIgnoreFile(`/${'?'.repeat(499)}\n`.repeat(11))).toMatchObject({
+      ...{ line: 11, problem: 'has more than 5000 wildcards in its rules' },
+    });
+    for (const rule of ['[a', 'a\\', '[[:no:]]', '/', '! ']) {
+      expect([rule, parseIgnoreFile(`\n# c\n${rule}`)]).toMatchObject([
+        rule,
+        { line: 3, problem: 'has a rule that is no pattern' },
+      ]);
+    }
+  });
+
+  test.each([
+    ['three stars and a name of 2,000', '*a*a*ab', 'a'.repeat(2_000)],
+    ['many stars', '*a'.repeat(249), 'b'.repeat(4_096)],
+    ['many "**"', `${'**/a/'.repeat(99)}b`, 'a/'.repeat(2_048)],
+    ['both', `**/${'*a'.repeat(200)}b`, `${'a'.repeat(254)}/`.repeat(16)],
+    ['many characters', `**/*${'?'.repeat(400)}b`, `${'a'.repeat(254)}/`.repeat(16)],
+  ])('work for a rule is bounded by its length and that of the path: %s', (_what, line, path) => {
+    let steps = 0;
+    matchEnds(readIgnoreRule(line)?.pattern ?? [], `/${path.replace(/\/$/, '')}`, (more) => {
+      steps += more;
+    });
+    expect(steps).toBeGreaterThan(0);
+    expect(steps).toBeLessThan(4 * (line.length + 4) * (path.length + 2));
+  });
+
+  test('a thousand such rules are answered', () => {
+    expect(follows('*a*a*ab\n'.repeat(1_000), 'a'.repeat(2_000))).toBe(true);
+    expect(follows(`${'*a'.repeat(200)}b\n`.repeat(20), 'a'.repeat(255))).toBe(true);
   });
 
   test('never throws, whatever is in it and whatever the path', () => {
