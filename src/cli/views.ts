@@ -140,6 +140,7 @@ export const DIAGNOSTIC_COLUMNS: readonly Column<Diagnostic>[] = [
     tone: ({ severity }) => (severity === 'error' ? 'bad' : 'warn'),
   },
   { title: 'WHERE', text: ({ at }) => (at === undefined ? '-' : displayLocation(at)) },
+  { title: 'CODE', text: ({ code }) => code },
   { title: 'REASON', text: ({ reason }) => reason },
   { title: 'MESSAGE', text: ({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`) },
 ];

@@ -46,7 +46,9 @@ export async function readCheckout(deps: { readonly log: Log }, folder: string):
     diagnostics: prepared.diagnostics,
     locate: async (path, identity) => {
       const content = await tree.read(path, maxBytes);
-      return (content.type === 'read' ? locate(path, content.bytes, identity) : undefined) ?? { path };
+      return (
+        (content.type === 'read' ? locate(path, content.bytes, { identity, part: 'value' }) : undefined) ?? { path }
+      );
     },
   };
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { decodeFile } from '../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../manifest/limits.ts';
 import type { DecodedFile } from '../model/desired.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf } from '../model/diagnostic.ts';
 import { compareText } from '../model/json.ts';
 import {
   followsAll,
@@ -105,7 +105,7 @@ function failed(diagnostic: Diagnostic): DecodedFile {
 }
 
 function unreadable(path: string, why: string): Diagnostic {
-  return { severity: 'error', reason: 'FileUnreadable', message: `cannot be read: ${why}`, at: { path } };
+  return diagnosticOf({ severity: 'error', reason: 'FileUnreadable', message: `cannot be read: ${why}`, at: { path } });
 }
 
 /** The bytes, or the diagnostic that says why there are none. Not a byte of a file that is too large is read. */
@@ -115,7 +115,7 @@ async function read({ name, location }: Candidate): Promise<Uint8Array | Diagnos
     const { size } = await file.stat();
     if (size <= defaultDecodeLimits.maxBytes) return await file.readFile();
     const message = `the file has ${size} bytes; at most ${defaultDecodeLimits.maxBytes} are read`;
-    return { severity: 'error', reason: 'FileTooLarge', message, at: { path: name } };
+    return diagnosticOf({ severity: 'error', reason: 'FileTooLarge', message, at: { path: name } });
   } catch (error) {
     return unreadable(name, reasonOf(error));
   }
@@ -130,7 +130,7 @@ async function* manifestsIn(path: string, root: string, troubles: Diagnostic[]):
     if (!isLink) yield { name, location: `${root}/${relative}` };
     else {
       const message = 'is a symbolic link, which is not followed';
-      troubles.push({ severity: 'error', reason: 'SymbolicLink', message, at: { path: name } });
+      troubles.push(diagnosticOf({ severity: 'error', reason: 'SymbolicLink', message, at: { path: name } }));
     }
   }
 }
@@ -142,7 +142,9 @@ async function membershipOf(name: string, location: string, troubles: Diagnostic
   const parsed = parseIgnoreFile(new TextDecoder().decode(bytes));
   if (parsed.ok) return parsed.membership;
   const at = { path: name, line: parsed.line, column: 1 };
-  troubles.push({ severity: 'error', reason: 'IgnoreFile', message: `the ignore file ${parsed.problem}`, at });
+  troubles.push(
+    diagnosticOf({ severity: 'error', reason: 'IgnoreFile', message: `the ignore file ${parsed.problem}`, at }),
+  );
   return followsAll;
 }
 

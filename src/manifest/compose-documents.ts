@@ -8,6 +8,7 @@ import {
   getScalarValue,
   SCALAR_STYLE_PLAIN,
 } from 'js-yaml';
+import type { FindingReason } from '../model/finding-codes.ts';
 import { quote } from '../model/ids.ts';
 import type { JsonValue } from '../model/json.ts';
 import type { DecodeLimits } from './limits.ts';
@@ -256,6 +257,6 @@ function mayQuote(walk: Walk): boolean {
   return walk.quotable;
 }
 
-function fail(walk: Walk, reason: string, offset: number, message: string, hint?: string): void {
+function fail(walk: Walk, reason: FindingReason, offset: number, message: string, hint?: string): void {
   walk.problems.push({ severity: 'error', reason, message, offset, ...(hint === undefined ? {} : { hint }) });
 }

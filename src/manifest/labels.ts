@@ -1,5 +1,6 @@
+import type { FieldPath } from '../model/field-path.ts';
 import { quote } from '../model/ids.ts';
-import type { FieldPath, FieldProblem } from './problem.ts';
+import type { FieldProblem } from './problem.ts';
 import { fieldError } from './problem.ts';
 
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;

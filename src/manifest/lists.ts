@@ -1,5 +1,5 @@
+import type { FieldPath } from '../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
-import type { FieldPath } from './problem.ts';
 
 /** One manifest inside a YAML document. */
 export interface Part {

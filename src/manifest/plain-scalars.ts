@@ -1,9 +1,10 @@
 import { boolCoreTag, floatCoreTag, intCoreTag, NOT_RESOLVED, nullCoreTag } from 'js-yaml';
+import type { FindingReason } from '../model/finding-codes.ts';
 
 /** What a plain (unquoted) scalar means, or why it means nothing that JSON can hold (to be said after the scalar itself). */
 export type PlainScalar =
   | { readonly ok: true; readonly value: null | boolean | number | string }
-  | { readonly ok: false; readonly reason: string; readonly message: string };
+  | { readonly ok: false; readonly reason: FindingReason; readonly message: string };
 
 /** Only these first characters can begin anything but text; the rest skips four resolvers. */
 const MAYBE_TYPED = /^(?:$|[-+.0-9~nNtTfF])/;

@@ -7,8 +7,8 @@ import {
   getScalarValue,
   SCALAR_STYLE_PLAIN,
 } from 'js-yaml';
+import type { FieldPath } from '../model/field-path.ts';
 import { resolvePlain } from './plain-scalars.ts';
-import type { FieldPath } from './problem.ts';
 import { offsetOf, type YamlDocument, type YamlEvents } from './yaml-events.ts';
 
 /** Where a field stands: the offset of its key (of the item for a list item) and of its value. */

@@ -1,4 +1,5 @@
-import type { Diagnostic } from '../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf, type Location } from '../model/diagnostic.ts';
+import type { FieldPath } from '../model/field-path.ts';
 import type { YamlReading } from './compose-documents.ts';
 import type { DecodeLimits } from './limits.ts';
 import { createLineIndex, type LineIndex } from './line-index.ts';
@@ -15,6 +16,8 @@ export interface FileDocuments {
   readonly documents: readonly YamlDocument[];
   readonly findings: readonly Finding[];
   place(document: YamlDocument, problem: FieldProblem): Finding;
+  /** Where a field stands, or its nearest parent if it is missing: its key, or its value. */
+  locate(document: YamlDocument, path: FieldPath, part: 'key' | 'value'): Location;
 }
 
 /** A diagnostic with its offset in the text, which orders the findings of a file. */
@@ -27,12 +30,12 @@ export interface Finding {
 export function readFile(path: string, bytes: Uint8Array, limits: DecodeLimits): FileDocuments {
   if (bytes.length > limits.maxBytes) {
     const message = `the file has ${bytes.length} bytes; at most ${limits.maxBytes} are read`;
-    return nothing({ severity: 'error', reason: 'FileTooLarge', message, at: { path } });
+    return nothing(diagnosticOf({ severity: 'error', reason: 'FileTooLarge', message, at: { path } }));
   }
   const reading = readText(bytes);
   if (!reading.ok) {
     const { reason, message, hint, line, column } = reading;
-    return nothing({ severity: 'error', reason, message, hint, at: { path, line, column } });
+    return nothing(diagnosticOf({ severity: 'error', reason, message, hint, at: { path, line, column } }));
   }
   const { text } = reading;
   const parsed = path.toLowerCase().endsWith('.json') ? readJson(text, limits) : readYaml(text, limits);
@@ -51,26 +54,31 @@ export function isClean(findings: readonly Finding[]): boolean {
 
 function nothing(diagnostic: Diagnostic): FileDocuments {
   const finding = { diagnostic, offset: 0 };
-  return { documents: [], findings: [finding], place: () => finding };
+  return { documents: [], findings: [finding], place: () => finding, locate: () => diagnostic.at ?? { path: '' } };
 }
 
 /** The index of lines is only built when there is something to say. */
 function withPlaces(path: string, text: string, parsed: YamlReading): FileDocuments {
   let lines: LineIndex | undefined;
-  function at(problem: TextProblem | FieldProblem, offset: number): Finding {
+  function locationOf(offset: number): Location {
     lines ??= createLineIndex(text);
+    return { path, ...lines.position(offset) };
+  }
+  function at(problem: TextProblem | FieldProblem, offset: number): Finding {
     const { severity, reason, message, hint } = problem;
-    const place = { path, ...lines.position(offset) };
-    return { offset, diagnostic: { severity, reason, message, ...(hint === undefined ? {} : { hint }), at: place } };
+    const said = { severity, reason, message, ...(hint === undefined ? {} : { hint }) };
+    return { offset, diagnostic: diagnosticOf({ ...said, at: locationOf(offset) }) };
+  }
+  function offsetIn(document: YamlDocument, field: FieldPath, part: 'key' | 'value'): number {
+    const found = findField(text, document, field);
+    return part === 'key' && found.depth === field.length ? found.key : found.value;
   }
   const findings = parsed.problems.map((problem) => at(problem, problem.offset));
   return {
     documents: parsed.documents,
     findings,
-    place(document, problem) {
-      const found = findField(text, document, problem.path);
-      const atKey = problem.atKey === true && found.depth === problem.path.length;
-      return at(problem, atKey ? found.key : found.value);
-    },
+    place: (document, problem) =>
+      at(problem, offsetIn(document, problem.path, problem.atKey === true ? 'key' : 'value')),
+    locate: (document, field, part) => locationOf(offsetIn(document, field, part)),
   };
 }

@@ -1,12 +1,13 @@
 import { type RelayConfig as ConfigDocument, type Source, validate } from '../../generated/relay-config.js';
-import type { Diagnostic } from '../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf } from '../model/diagnostic.ts';
 import { customKinds } from '../model/engine-kinds.ts';
+import type { FieldPath } from '../model/field-path.ts';
 import { parseFleetName, parseSourceName, type SourceName } from '../model/ids.ts';
 import { isJsonObject } from '../model/json.ts';
 import type { RelayConfig, SourceConfig, StatusTarget } from '../model/relay-config.ts';
 import { check } from './kinds/reading.ts';
 import { defaultDecodeLimits } from './limits.ts';
-import { type FieldPath, type FieldProblem, fieldError } from './problem.ts';
+import { type FieldProblem, fieldError } from './problem.ts';
 import { type Finding, inOrder, isClean, readFile } from './read-file.ts';
 import { readHttp, readRelay } from './relay-listen.ts';
 import { readCredentials, readSecret } from './relay-secrets.ts';
@@ -28,7 +29,7 @@ export function decodeRelayConfig(path: string, bytes: Uint8Array): DecodedRelay
   if (!isClean(findings)) return { diagnostics: inOrder(findings) };
   if (document === undefined) {
     const message = 'the file holds no RelayConfig';
-    return { diagnostics: [{ severity: 'error', reason: 'NoConfig', message, at: { path } }] };
+    return { diagnostics: [diagnosticOf({ severity: 'error', reason: 'NoConfig', message, at: { path } })] };
   }
   if (extra !== undefined) {
     findings.push(

@@ -1,4 +1,5 @@
 import type { RelayConfig as ConfigDocument, ServerCertificate } from '../../generated/relay-config.js';
+import type { FieldPath } from '../model/field-path.ts';
 import {
   type CertificateSource,
   CLIENT_CERTIFICATE_SECONDS,
@@ -8,7 +9,7 @@ import {
   type RelayListenConfig,
   type RelayTls,
 } from '../model/relay-config.ts';
-import { type FieldPath, type FieldProblem, fieldError } from './problem.ts';
+import { type FieldProblem, fieldError } from './problem.ts';
 import { readNeededSecret } from './relay-secrets.ts';
 
 /** What agents connect to. */

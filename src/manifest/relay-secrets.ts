@@ -1,6 +1,7 @@
 import type { Credentials } from '../../generated/relay-config.js';
+import type { FieldPath } from '../model/field-path.ts';
 import type { CredentialReferences, SecretReference } from '../model/relay-config.ts';
-import { type FieldPath, type FieldProblem, fieldError } from './problem.ts';
+import { type FieldProblem, fieldError } from './problem.ts';
 
 /** Where a secret is found: in the environment or in a file, not both; undefined if neither is said. */
 export function readSecret(

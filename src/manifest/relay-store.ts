@@ -1,4 +1,5 @@
 import type { RelayConfig as ConfigDocument, RedisStore } from '../../generated/relay-config.js';
+import type { FieldPath } from '../model/field-path.ts';
 import type {
   RedisNode,
   RedisStoreConfig,
@@ -7,7 +8,7 @@ import type {
   StoreConfig,
   UsernameReference,
 } from '../model/relay-config.ts';
-import { type FieldPath, type FieldProblem, fieldError } from './problem.ts';
+import { type FieldProblem, fieldError } from './problem.ts';
 import { readSecret } from './relay-secrets.ts';
 
 const REDIS_PORT = 6379;

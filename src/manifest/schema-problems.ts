@@ -1,5 +1,6 @@
+import { displayPath, type FieldPath } from '../model/field-path.ts';
 import { compareText, isJsonObject, type JsonValue } from '../model/json.ts';
-import { didYouMean, displayPath, type FieldPath, type FieldProblem, fieldError } from './problem.ts';
+import { didYouMean, type FieldProblem, fieldError } from './problem.ts';
 import type { SchemaError } from './schema-validator.ts';
 
 /** Turns what a validator says into problems with paths, one a place, without the noise of branches. */

@@ -9,6 +9,7 @@ import {
   SCALAR_STYLE_LITERAL_BLOCK,
   SCALAR_STYLE_SINGLE_QUOTED,
 } from 'js-yaml';
+import type { FindingReason } from '../model/finding-codes.ts';
 import type { JsonValue } from '../model/json.ts';
 
 /** The flat events of js-yaml's parser; they refer to the text by offsets. */
@@ -18,8 +19,7 @@ export type YamlEvent = YamlEvents[number];
 /** Something to say about a place of the text. */
 export interface TextProblem {
   readonly severity: 'error' | 'warning';
-  /** Constant UpperCamelCase word. */
-  readonly reason: string;
+  readonly reason: FindingReason;
   readonly message: string;
   readonly hint?: string;
   readonly offset: number;

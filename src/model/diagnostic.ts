@@ -1,3 +1,5 @@
+import { type FindingCode, type FindingReason, findings } from './finding-codes.ts';
+
 /** A place in a file; lines and columns count from 1. */
 export interface Location {
   readonly path: string;
@@ -6,15 +8,21 @@ export interface Location {
 }
 
 /**
- * Something a person should know about an input. `reason` is a constant UpperCamelCase word that programs can match;
- * `message` says what is wrong, `hint` what to do. Neither holds a secret.
+ * Something a person should know about an input. `code` and `reason` are constant and stand for each other; `message` says
+ * what is wrong, `hint` what to do. Neither holds a secret. Made by {@link diagnosticOf} only.
  */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning';
-  readonly reason: string;
+  readonly code: FindingCode;
+  readonly reason: FindingReason;
   readonly message: string;
   readonly hint?: string;
   readonly at?: Location;
+}
+
+/** The diagnostic, with the code of its reason. */
+export function diagnosticOf({ severity, reason, ...said }: Omit<Diagnostic, 'code'>): Diagnostic {
+  return { severity, code: findings[reason].code, reason, ...said };
 }
 
 /** What it says, without where: `message (hint)`. */
@@ -29,7 +37,7 @@ export function displayLocation(at: Location): string {
   );
 }
 
-/** One line: `path:line:column: error: message (hint)`. */
+/** One line: `path:line:column: error: message (hint)`. Without the code, which is for programs and for looking up. */
 export function displayDiagnostic(diagnostic: Diagnostic): string {
   const where = diagnostic.at === undefined ? '' : `${displayLocation(diagnostic.at)}: `;
   return `${where}${diagnostic.severity}: ${sentenceOf(diagnostic)}`;

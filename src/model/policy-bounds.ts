@@ -1,10 +1,18 @@
 import type { FleetPolicy, GuardLimits } from './desired.ts';
+import type { FieldPath } from './field-path.ts';
 import type { PolicyBounds } from './relay-config.ts';
 
-/** A policy inside its bounds, and one sentence for each setting that was cut. */
+/** One setting that was cut. */
+interface PolicyCut {
+  readonly field: FieldPath;
+  /** "guards.x is 5, the server allows 3". */
+  readonly message: string;
+}
+
+/** A policy inside its bounds, and the settings that were cut. */
 export interface BoundedPolicy {
   readonly policy: FleetPolicy;
-  readonly cuts: readonly string[];
+  readonly cuts: readonly PolicyCut[];
 }
 
 /**
@@ -12,7 +20,7 @@ export interface BoundedPolicy {
  * shorter one is.
  */
 export function boundPolicy(policy: FleetPolicy, bounds: PolicyBounds): BoundedPolicy {
-  const cuts: string[] = [];
+  const cuts: PolicyCut[] = [];
   const guards: Record<keyof GuardLimits, number> = { ...policy.guards };
   for (const name of Object.keys(guards) as (keyof GuardLimits)[]) {
     const bound = bounds.guards[name];
@@ -20,7 +28,10 @@ export function boundPolicy(policy: FleetPolicy, bounds: PolicyBounds): BoundedP
     const isLooser = bound !== undefined && (name === 'windowSeconds' ? wanted < bound : wanted > bound);
     if (!isLooser) continue;
     guards[name] = bound;
-    cuts.push(`guards.${name} is ${wanted}, the server allows ${bound}`);
+    cuts.push({
+      field: ['spec', 'guards', name],
+      message: `guards.${name} is ${wanted}, the server allows ${bound}`,
+    });
   }
   const { mode } = policy.safeMode;
   if (bounds.safeModes.length === 0 || bounds.safeModes.includes(mode)) {
@@ -28,6 +39,9 @@ export function boundPolicy(policy: FleetPolicy, bounds: PolicyBounds): BoundedP
   }
   const strictest = bounds.safeModes.includes('strict') ? 'strict' : (bounds.safeModes[0] ?? 'strict');
   const allowed = bounds.safeModes.includes('scoped') ? 'scoped' : strictest;
-  cuts.push(`safeMode.mode is ${mode}, the server allows ${bounds.safeModes.join(', ')}`);
+  cuts.push({
+    field: ['spec', 'safeMode', 'mode'],
+    message: `safeMode.mode is ${mode}, the server allows ${bounds.safeModes.join(', ')}`,
+  });
   return { policy: { ...policy, guards, safeMode: { ...policy.safeMode, mode: allowed } }, cuts };
 }

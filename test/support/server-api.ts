@@ -1,3 +1,4 @@
+import { diagnosticOf } from '../../src/model/diagnostic.ts';
 import type { Answer, ClusterView, FleetView, PeopleApi, SuspensionView } from '../../src/server/api.ts';
 
 const COUNTS = { targeted: 3, applied: 2, failed: 0, held: 1, pending: 0, unreachable: 0 };
@@ -61,12 +62,12 @@ export function fleetView(over: Partial<FleetView> = {}): FleetView {
       },
     ],
     diagnostics: [
-      {
+      diagnosticOf({
         severity: 'error',
         reason: 'YamlSyntax',
         message: 'bad indentation',
         at: { path: 'clusters/east/web.yaml', line: 3, column: 5 },
-      },
+      }),
     ],
     ...over,
   };

@@ -1,4 +1,5 @@
 import type { DecodedFile } from '../../src/model/desired.ts';
+import { diagnosticOf } from '../../src/model/diagnostic.ts';
 import type { RevisionObservation, SourceCondition, SourceListener } from '../../src/ports/source.ts';
 import type { DecodeFile } from '../../src/sources/tree/tree-reader.ts';
 
@@ -40,7 +41,7 @@ export function createTestDecoder(): { readonly decode: DecodeFile; readonly dec
     const column = Buffer.from(bytes).toString().indexOf('bad') + 1;
     if (column === 0) return { reading: { readable: true, blob, findings: [], documents: [] }, diagnostics: [] };
     const at = { path, line: 1, column };
-    const diagnostic = { severity: 'error', reason: 'SyntaxError', message: 'it is bad', at } as const;
+    const diagnostic = diagnosticOf({ severity: 'error', reason: 'YamlSyntax', message: 'it is bad', at });
     return { reading: { readable: false, blob, findings: [diagnostic.message] }, diagnostics: [diagnostic] };
   };
   return { decode, decoded };

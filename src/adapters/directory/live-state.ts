@@ -1,5 +1,5 @@
 import type { KindState } from '../../model/agent.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
 import { displayKey, kindOf, nameOfKind, type ObjectKey } from '../../model/object-key.ts';
 import type { LiveState, ObservedObject } from '../../ports/cluster-api.ts';
@@ -20,12 +20,16 @@ export function composeLiveState(files: LiveFiles, kinds: Map<string, string>, p
       if (rival === undefined || isAtHome(object)) objects.set(object.key, object);
     }
     if (file?.problem !== undefined) {
-      diagnostics.push({ severity: 'error', reason: 'UnreadableLiveFile', message: file.problem, at: { path } });
+      diagnostics.push(
+        diagnosticOf({ severity: 'error', reason: 'UnreadableLiveFile', message: file.problem, at: { path } }),
+      );
       markUnknown(unknown, kinds, path, file.objects);
     }
   }
   for (const { path, what } of files.skipped.values()) {
-    diagnostics.push({ severity: 'warning', reason: 'SkippedLiveFile', message: `passed over: ${what}`, at: { path } });
+    diagnostics.push(
+      diagnosticOf({ severity: 'warning', reason: 'SkippedLiveFile', message: `passed over: ${what}`, at: { path } }),
+    );
     markUnknown(unknown, kinds, path, files.files.get(path)?.objects ?? []);
   }
   return { objects, kinds: kindStates(kinds, unknown), diagnostics, paused };
@@ -36,13 +40,13 @@ function isAtHome(object: ObservedObject): boolean {
 }
 
 function duplicate(object: ObservedObject, rival: ObservedObject): Diagnostic {
-  return {
+  return diagnosticOf({
     severity: 'warning',
     reason: 'DuplicateLiveObject',
     message: `${displayKey(object.key)} is in ${rival.where} as well`,
     hint: 'delete one of the two',
     at: { path: object.where },
-  };
+  });
 }
 
 function rememberKind(kinds: Map<string, string>, key: ObjectKey): void {

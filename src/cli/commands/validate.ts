@@ -47,11 +47,11 @@ function count({ diagnostics }: ValidationReport, severity: Diagnostic['severity
 }
 
 function writeReport(out: TextOutput, report: ValidationReport): void {
-  for (const { severity, message, hint, at } of report.diagnostics) {
+  for (const { severity, code, message, hint, at } of report.diagnostics) {
     const where = at === undefined ? '' : `${styled(out, 'strong', printable(displayLocation(at)))}: `;
     const tone = severity === 'error' ? 'bad' : 'warn';
     const more = hint === undefined ? '' : styled(out, 'faint', ` (${printable(hint)})`);
-    out.write(`${where}${styled(out, tone, severity)}: ${printable(message)}${more}\n`);
+    out.write(`${where}${styled(out, tone, severity)} ${printable(code)}: ${printable(message)}${more}\n`);
   }
   const [errors, warnings] = [count(report, 'error'), count(report, 'warning')];
   const tone = errors > 0 ? 'bad' : warnings > 0 ? 'warn' : 'good';

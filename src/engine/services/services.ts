@@ -1,6 +1,8 @@
 import { compareText } from '../../model/json.ts';
 import { displayKey } from '../../model/object-key.ts';
 import type { Domain } from '../domain.ts';
+import type { Declared } from '../fleet/declared.ts';
+import type { ValueRef } from '../status/diagnostic.ts';
 import { explainMirrored } from './explain.ts';
 import { indexLiveServices, liveKinds } from './live-services.ts';
 import { deriveMirrors } from './mirrors.ts';
@@ -53,15 +55,22 @@ export const services: Domain = {
             .sort((a, b) => compareText(`${a.service} ${a.from} ${a.mirror}`, `${b.service} ${b.from} ${b.mirror}`)),
       },
       diagnostics: () =>
-        [...mirrors.entries('')]
-          .filter(({ value }) => value.unknownClusters.length > 0)
-          .map(({ key, value: { declared: at, unknownClusters } }) => ({
+        [...mirrors.entries('')].flatMap(({ key, value: { declared, unknownClusters } }) =>
+          unknownClusters.map((name) => ({
             severity: 'warning',
             reason: 'UnknownCluster',
-            message: `ServiceMirror ${key} names clusters that no KubernetesCluster declares: ${unknownClusters.join(', ')}`,
-            at: [{ ...at.origin, identity: at.identity }],
+            message: `ServiceMirror ${key} names clusters that no KubernetesCluster declares: ${name}`,
+            at: placesOf(declared, name),
           })),
+        ),
       explains: explainMirrored,
     };
   },
 };
+
+/** Where a ServiceMirror names a cluster: as one that it reads, as one that it writes to, or both. */
+function placesOf({ origin, identity, value }: Declared<'ServiceMirror'>, name: string): readonly ValueRef[] {
+  return (['from', 'to'] as const)
+    .filter((side) => value[side].names.some((each) => each === name))
+    .map((side) => ({ ...origin, identity, field: ['spec', side, 'names', { item: name }] }));
+}

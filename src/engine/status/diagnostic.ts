@@ -1,10 +1,18 @@
+import type { WrittenPath } from '../../model/field-path.ts';
+import type { FindingReason } from '../../model/finding-codes.ts';
 import type { DocumentRef } from '../fleet/sources.ts';
+
+/** A value of a document. */
+export interface ValueRef extends DocumentRef {
+  /** Absent: the document as a whole. */
+  readonly field?: WrittenPath;
+}
 
 /** A finding of the engine about what is declared. */
 export interface EngineDiagnostic {
   readonly severity: 'error' | 'warning';
-  readonly reason: string;
+  readonly reason: FindingReason;
   readonly message: string;
-  /** Where it stands: the document that it is about first. */
-  readonly at: readonly DocumentRef[];
+  /** The values at fault, the one that it is about first. Empty: it is about no document. */
+  readonly at: readonly ValueRef[];
 }

@@ -4,9 +4,10 @@ import type { ApprovalVerdict } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { boundPolicy } from '../../model/policy-bounds.ts';
+import type { Declared } from '../fleet/declared.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import type { EngineDiagnostic } from './diagnostic.ts';
+import type { EngineDiagnostic, ValueRef } from './diagnostic.ts';
 
 /** Everything that the engine has to say, in canonical order. Cost follows the number of problems. */
 export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
@@ -79,7 +80,7 @@ function contested(engine: Engine): readonly EngineDiagnostic[] {
     const where = clusters.join(', ');
     if (meanings.length === 0) {
       const message = `${object} is declared ${at.length} times for ${where}: the first one named here counts`;
-      return { severity: 'error', reason: 'DeclaredTwice', message, at };
+      return { severity: 'error', reason: 'DeclaredTwice', message, at: at.map(atName) };
     }
     const declared = derived < at.length ? ', and is declared as well' : '';
     const message = `${object} of ${where} would stand for ${meanings.join(' and for ')}${declared}: the first one stays, ${advice}`;
@@ -93,19 +94,19 @@ function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
     severity: 'error',
     reason: 'DeclaredTwice',
     message: `${titleOf(value.kind, key)} is declared ${value.losers.length + 1} times: the first one named here counts`,
-    at: [{ ...value.origin, identity: value.identity }, ...value.losers],
+    at: [refOfDeclared(value), ...value.losers].map(atName),
   }));
 }
 
 function unknownClusters(engine: Engine): readonly EngineDiagnostic[] {
-  return [...engine.placements.entries('')]
-    .filter(({ value }) => value.unknownClusters.length > 0)
-    .map(({ key, value }) => ({
+  return [...engine.placements.entries('')].flatMap(({ key, value: { declared, unknownClusters } }) =>
+    unknownClusters.map((name) => ({
       severity: 'warning',
       reason: 'UnknownCluster',
-      message: `Placement ${key} names clusters that no KubernetesCluster declares: ${value.unknownClusters.join(', ')}`,
-      at: [{ ...value.declared.origin, identity: value.declared.identity }],
-    }));
+      message: `Placement ${key} names clusters that no KubernetesCluster declares: ${name}`,
+      at: [{ ...refOfDeclared(declared), field: ['spec', 'clusters', 'names', { item: name }] }],
+    })),
+  );
 }
 
 function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
@@ -126,12 +127,11 @@ function cutPolicy(engine: Engine): readonly EngineDiagnostic[] {
   const declared = engine.policy.get('', '');
   const settings = engine.inputs.fleet.get('', '');
   if (declared === undefined || settings === undefined) return [];
-  const at = [{ ...declared.origin, identity: declared.identity }];
-  return boundPolicy(declared.value, settings.bounds).cuts.map((cut) => ({
+  return boundPolicy(declared.value, settings.bounds).cuts.map(({ field, message }) => ({
     severity: 'warning',
     reason: 'PolicyBounded',
-    message: `the FleetPolicy is looser than the server allows: ${cut}`,
-    at,
+    message: `the FleetPolicy is looser than the server allows: ${message}`,
+    at: [{ ...refOfDeclared(declared), field }],
   }));
 }
 
@@ -140,24 +140,30 @@ function judgedApprovals(engine: Engine): readonly EngineDiagnostic[] {
   return [...engine.declarations.entries('RemovalApproval')].flatMap(({ key: name, value }) => {
     const verdict = engine.inputs.approvalVerdicts.get('', name);
     if (verdict === undefined) return [];
-    const at = [{ ...value.origin, identity: value.identity }, ...value.losers];
-    return [{ ...SAID[verdict.outcome](name), severity: 'warning', at }];
+    const { field, ...said } = SAID[verdict.outcome](name);
+    return [{ ...said, severity: 'warning', at: [{ ...refOfDeclared(value), field }, ...value.losers] }];
   });
 }
 
 const SAID: Readonly<
-  Record<ApprovalVerdict['outcome'], (name: string) => Pick<EngineDiagnostic, 'reason' | 'message'>>
+  Record<
+    ApprovalVerdict['outcome'],
+    (name: string) => Pick<EngineDiagnostic, 'reason' | 'message'> & Required<Pick<ValueRef, 'field'>>
+  >
 > = {
   used: (name) => ({
     reason: 'ApprovalUsed',
+    field: NAME,
     message: `RemovalApproval ${name} was used and does nothing more: delete it`,
   }),
   stale: (name) => ({
     reason: 'ApprovalStale',
+    field: ['spec', 'digest'],
     message: `RemovalApproval ${name} releases nothing: no removals of its digest were held before it came. If they are held now, approve them with another RemovalApproval in a later commit`,
   }),
   expired: (name) => ({
     reason: 'ApprovalExpired',
+    field: ['spec', 'expires'],
     message: `RemovalApproval ${name} was void already when it was read: delete it`,
   }),
 };
@@ -176,6 +182,17 @@ function failures(engine: Engine): readonly EngineDiagnostic[] {
       ),
     ),
   );
+}
+
+/** Two documents of one name are at fault by their names. */
+const NAME = ['metadata', 'name'];
+
+function atName(ref: DocumentRef): ValueRef {
+  return { ...ref, field: NAME };
+}
+
+function refOfDeclared({ origin, identity }: Declared): DocumentRef {
+  return { ...origin, identity };
 }
 
 function isAt(ref: DocumentRef, origin: Origin | undefined): boolean {

@@ -1,7 +1,8 @@
 import type { ClusterChoice } from '../../model/desired.ts';
+import type { FieldPath } from '../../model/field-path.ts';
 import { type ClusterName, parseClusterName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
-import { type FieldPath, type FieldProblem, fieldError } from '../problem.ts';
+import { type FieldProblem, fieldError } from '../problem.ts';
 import { readSelector, type SelectorDocument } from './selector.ts';
 
 /** Clusters as the schemas of several kinds choose them. */

@@ -1,8 +1,9 @@
 import { objectDigest } from '../../model/digest.ts';
+import type { FieldPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { objectKey, parseApiVersion, refOfObject } from '../../model/object-key.ts';
 import { checkLabels, labelKeyProblem } from '../labels.ts';
-import { type FieldPath, type FieldProblem, fieldError, fieldWarning } from '../problem.ts';
+import { type FieldProblem, fieldError, fieldWarning } from '../problem.ts';
 import { typeWord } from '../schema-problems.ts';
 import { type DocumentReading, isReadable } from './reading.ts';
 

@@ -1,7 +1,8 @@
+import type { FieldPath } from '../../model/field-path.ts';
 import { compareText } from '../../model/json.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
 import { checkLabels, labelKeyProblem, labelValueProblem } from '../labels.ts';
-import { type FieldPath, type FieldProblem, fieldError } from '../problem.ts';
+import { type FieldProblem, fieldError } from '../problem.ts';
 
 /** A selector as the schemas of several kinds have it. */
 export interface SelectorDocument {

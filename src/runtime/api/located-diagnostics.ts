@@ -1,7 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { EngineDiagnostic } from '../../engine/status/diagnostic.ts';
 import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
-import { type Diagnostic, displayLocation } from '../../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf, displayLocation } from '../../model/diagnostic.ts';
 import type { Locator } from './locator.ts';
 
 /** What the engine has to say, with lines; about one source or all of them. Several places are named in the message. */
@@ -20,5 +20,5 @@ async function locateOne({ severity, reason, message, at }: EngineDiagnostic, lo
   const places = await Promise.all(at.map((ref) => locator.find(ref)));
   const [first] = places;
   const all = places.length < 2 ? message : `${message} (${places.map(displayLocation).join(' and ')})`;
-  return { severity, reason, message: all, ...(first === undefined ? {} : { at: first }) };
+  return diagnosticOf({ severity, reason, message: all, ...(first === undefined ? {} : { at: first }) });
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { diagnosticOf } from '../../../src/model/diagnostic.ts';
 import { objectDigest, snapshotDigest } from '../../../src/model/digest.ts';
 import { type ClusterName, parseFleetName } from '../../../src/model/ids.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
@@ -520,12 +521,12 @@ test('removals that end together are one write of the inventory', async () => {
 test('what is wrong in the cluster is logged once for each change, and counted', async () => {
   const { cluster, agent, log, settle } = await createConnectedWorld();
   const lines = () => log.lines.flatMap(({ data }) => (typeof data.trouble === 'string' ? [data.trouble] : []));
-  const broken = {
+  const broken = diagnosticOf({
     severity: 'error',
     reason: 'UnreadableLiveFile',
     message: 'no YAML',
     at: { path: 'x.yaml' },
-  } as const;
+  });
   cluster.diagnostics.push(broken);
   cluster.personPuts(keyA, a);
   await settle();

@@ -112,6 +112,16 @@ describe('get', () => {
     expect(Array.isArray(JSON.parse((await ask(`get ${what} -o json`)).out))).toBe(true);
   });
 
+  test('diagnostics have the stable code of their reason, in the table and as JSON', async () => {
+    const { ask } = await server();
+    const [titles = '', row = ''] = (await ask('get diagnostics')).out.split('\n');
+    expect([titles.trim().split(/ {2,}/), row.trim().split(/ {2,}/)]).toEqual([
+      ['SEVERITY', 'WHERE', 'CODE', 'REASON', 'MESSAGE'],
+      ['error', 'clusters/east/web.yaml:3:5', 'FR1010', 'YamlSyntax', 'bad indentation'],
+    ]);
+    expect(JSON.parse((await ask('get diagnostics -o json')).out)).toMatchObject([{ code: 'FR1010' }]);
+  });
+
   test('a view of the server has a column for each member of its rows', async () => {
     const { ask } = await server();
     const { out } = await ask('get mirrored-services');

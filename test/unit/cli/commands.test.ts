@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { EXIT_CODE_MEANINGS } from '../../../src/cli/exit-codes.ts';
 import { COMMANDS } from '../../../src/cli/registry.ts';
 import type { ValidationReport } from '../../../src/compose/validate.ts';
+import { diagnosticOf } from '../../../src/model/diagnostic.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 
 const AGENT = ['--cluster', 'east', '--server', 'a:1', '--insecure'];
@@ -248,19 +249,19 @@ describe('validate', () => {
     files: 2,
     documents: 3,
     diagnostics: [
-      {
+      diagnosticOf({
         severity: 'error',
         reason: 'YamlSyntax',
         message: 'bad indentation\u001b[2J',
         hint: 'two spaces',
         at: { path: 'a.yaml', line: 3, column: 5 },
-      },
-      {
+      }),
+      diagnosticOf({
         severity: 'warning',
-        reason: 'Yaml11',
+        reason: 'YamlVersionsDiffer',
         message: 'yes is text here',
         at: { path: 'b.yaml', line: 1, column: 2 },
-      },
+      }),
     ],
   };
   const answering = (diagnostics: ValidationReport['diagnostics']) =>
@@ -270,8 +271,8 @@ describe('validate', () => {
     const { code, out } = await runCli(['validate', 'x'], { roots: answering(report.diagnostics) });
     expect(code).toBe(1);
     expect(out).toBe(
-      'a.yaml:3:5: error: bad indentation\ufffd[2J (two spaces)\n' +
-        'b.yaml:1:2: warning: yes is text here\n' +
+      'a.yaml:3:5: error FR1010: bad indentation\ufffd[2J (two spaces)\n' +
+        'b.yaml:1:2: warning FR1013: yes is text here\n' +
         '1 error, 1 warning in 3 documents of 2 files\n',
     );
   });
@@ -281,7 +282,7 @@ describe('validate', () => {
     expect((await runCli(['validate'], { roots })).code).toBe(0);
     const strict = await runCli(['validate', '--strict'], { roots });
     expect(strict.code).toBe(1);
-    expect(strict.out).toContain('b.yaml:1:2: error:');
+    expect(strict.out).toContain('b.yaml:1:2: error FR1013:');
   });
 
   test('prints the same as JSON and YAML', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { locate } from '../../../src/manifest/locate.ts';
+import type { WrittenPath } from '../../../src/model/field-path.ts';
 import { bytesOf } from '../../support/decoding.ts';
 
 const TEXT = `# first
@@ -27,8 +28,8 @@ type: Dataplane
 name: web
 networking: {address: 10.0.0.1, inbound: [{port: 1}, {port: 2}]}
 `;
-const find = (identity: string, field?: readonly (string | number)[]) =>
-  locate('a.yaml', bytesOf(TEXT), identity, field);
+const find = (identity: string, field: WrittenPath = [], part: 'key' | 'value' = 'key') =>
+  locate('a.yaml', bytesOf(TEXT), { identity, field, part });
 
 describe('locate', () => {
   it('finds documents by identity, repetitions and items of lists too', () => {
@@ -52,6 +53,37 @@ describe('locate', () => {
   it('finds nothing where there is nothing', () => {
     expect(find('/ConfigMap//b')).toBeUndefined();
     expect(find('/ConfigMap//a#3')).toBeUndefined();
-    expect(locate('a.yaml', bytesOf('['), '/ConfigMap//a')).toBeUndefined();
+    expect(locate('a.yaml', bytesOf('['), { identity: '/ConfigMap//a', part: 'key' })).toBeUndefined();
+  });
+});
+
+describe('locate by value', () => {
+  const PLACEMENT = `apiVersion: fleetrelay.dev/v1alpha1
+kind: Placement
+metadata: {name: p}
+spec:
+  paths: [a/**]
+  clusters:
+    names:
+    - west
+    - nowhere
+    - east
+`;
+  const at = (field: WrittenPath) =>
+    locate('p.yaml', bytesOf(PLACEMENT), { identity: 'fleetrelay.dev/Placement//p', field, part: 'value' });
+
+  it('points at the value of a field', () => {
+    expect(at(['metadata', 'name'])).toEqual({ path: 'p.yaml', line: 3, column: 18 });
+  });
+  it('finds the item of a list by its text, wherever it stands', () => {
+    expect(at(['spec', 'clusters', 'names', { item: 'nowhere' }])).toEqual({ path: 'p.yaml', line: 9, column: 7 });
+    expect(at(['spec', 'clusters', 'names', { item: 'west' }])).toEqual({ path: 'p.yaml', line: 8, column: 7 });
+  });
+  it('points at the list if the item is not in it', () => {
+    expect(at(['spec', 'clusters', 'names', { item: 'south' }])).toEqual({ path: 'p.yaml', line: 8, column: 5 });
+  });
+  it('finds the name of a document that has its metadata at its root', () => {
+    const place = { identity: 'kuma.io/Dataplane//web@default', field: ['metadata', 'name'], part: 'value' } as const;
+    expect(locate('a.yaml', bytesOf(TEXT), place)).toEqual({ path: 'a.yaml', line: 23, column: 7 });
   });
 });

@@ -27,9 +27,12 @@ describe('boundPolicy', () => {
         safeMode: { mode: 'scoped', safeStartWindowSeconds: 5 },
       },
       cuts: [
-        'guards.maxRemovalsPerCluster is 100, the server allows 20',
-        'guards.windowSeconds is 10, the server allows 60',
-        'safeMode.mode is off, the server allows strict, scoped',
+        {
+          field: ['spec', 'guards', 'maxRemovalsPerCluster'],
+          message: 'guards.maxRemovalsPerCluster is 100, the server allows 20',
+        },
+        { field: ['spec', 'guards', 'windowSeconds'], message: 'guards.windowSeconds is 10, the server allows 60' },
+        { field: ['spec', 'safeMode', 'mode'], message: 'safeMode.mode is off, the server allows strict, scoped' },
       ],
     });
   });

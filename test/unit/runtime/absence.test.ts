@@ -227,7 +227,7 @@ describe('conflicts', () => {
     await world.settle();
     expect(world.agent('east').deltas).toHaveLength(1);
     const said = world.server.api.diagnostics().find(({ reason }) => reason === 'DeclaredTwice');
-    expect(said?.message).toContain('apps/a.yaml:1:1 and apps/0-first.yaml:2:1');
+    expect(said?.message).toContain('apps/a.yaml:4:9 and apps/0-first.yaml:5:9');
     world.source.push({ 'apps/a.yaml': null });
     await world.settle();
     expect(

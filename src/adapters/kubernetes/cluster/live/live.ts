@@ -1,6 +1,6 @@
 import type { KindState } from '../../../../model/agent.ts';
 import type { AgentSettings } from '../../../../model/agent-settings.ts';
-import type { Diagnostic } from '../../../../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf } from '../../../../model/diagnostic.ts';
 import { compareText } from '../../../../model/json.ts';
 import { nameOfKind, type ObjectKey } from '../../../../model/object-key.ts';
 import type { Clock } from '../../../../ports/clock.ts';
@@ -158,12 +158,12 @@ function kindStates(catalog: ApiCatalog, watches: KindWatches): Pick<LiveState, 
 }
 
 function notFollowed(kind: string, message: string): Diagnostic {
-  return {
+  return diagnosticOf({
     severity: 'warning',
     reason: 'KindNotFollowed',
     message: `what is applied of the kind ${kind} cannot be watched, so drift of it is not seen: ${message}`,
     hint: 'let the agent get, list and watch this kind',
-  };
+  });
 }
 
 function scopeOf({ namespaced }: ApiResource): 'Namespaced' | 'Cluster' {

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { createGraph } from '../../../src/engine/collections/graph.ts';
+import { createEngine } from '../../../src/engine/graph.ts';
+import { engineDiagnostics } from '../../../src/engine/status/diagnostics.ts';
+import { decodeFile } from '../../../src/manifest/decode-file.ts';
+import { locate } from '../../../src/manifest/locate.ts';
+import { displayLocation } from '../../../src/model/diagnostic.ts';
+import { parseSourceName } from '../../../src/model/ids.ts';
+import { must } from '../../../src/model/result.ts';
+import { bytesOf } from '../../support/decoding.ts';
+
+const SOURCE = must(parseSourceName('git'));
+
+/** What the engine finds in a repository, as `reason: places`. */
+function findingsOf(files: Readonly<Record<string, string>>): readonly string[] {
+  const engine = createEngine(createGraph());
+  const bounds = { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'] } as const;
+  engine.inputs.fleet.set('', '', { bounds, role: 'judge', startWindowOver: false });
+  engine.inputs.sources.set('', SOURCE, { order: 0, read: true });
+  for (const [path, text] of Object.entries(files)) {
+    engine.inputs.files.set(SOURCE, path, decodeFile(path, bytesOf(text), path).reading);
+  }
+  engine.commit();
+  return engineDiagnostics(engine).map(({ reason, at }) => {
+    const places = at.map(({ path, identity, field = [] }) =>
+      locate(path, bytesOf(files[path] ?? ''), { identity, field, part: 'value' }),
+    );
+    return `${reason}: ${places.map((place) => (place === undefined ? '?' : displayLocation(place))).join(', ')}`;
+  });
+}
+
+const cluster = 'apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata:\n  name: east\n';
+
+describe('a finding of the engine points at the value at fault', () => {
+  it('at each unknown cluster that a Placement names, wherever it stands in the list', () => {
+    const placement = `# first
+apiVersion: fleetrelay.dev/v1alpha1
+kind: Placement
+metadata: {name: p}
+spec:
+  paths: [a/**]
+  clusters:
+    names: [west, east,
+      "ahead"]
+`;
+    expect(findingsOf({ 'east.yaml': cluster, 'p.yaml': placement })).toEqual([
+      'UnknownCluster: p.yaml:9:7',
+      'UnknownCluster: p.yaml:8:13',
+    ]);
+  });
+
+  it('at each side of a ServiceMirror that names an unknown cluster', () => {
+    const mirror = `apiVersion: fleetrelay.dev/v1alpha1
+kind: ServiceMirror
+metadata: {name: m}
+spec:
+  from: {names: [west]}
+  to:
+    names: [east, west]
+`;
+    expect(findingsOf({ 'east.yaml': cluster, 'm.yaml': mirror })).toEqual([
+      'UnknownCluster: m.yaml:5:18, m.yaml:7:19',
+    ]);
+  });
+
+  it('at the names of two declarations of one thing', () => {
+    expect(findingsOf({ 'a.yaml': cluster, 'b.yaml': `---\n${cluster}` })).toEqual([
+      'DeclaredTwice: a.yaml:4:9, b.yaml:5:9',
+    ]);
+    const dataplane = 'type: Dataplane\nmesh: m\nname: web\nnetworking: {address: 10.0.0.1}\n';
+    expect(findingsOf({ 'a.yaml': dataplane, 'b.yaml': dataplane })).toEqual(['DeclaredTwice: a.yaml:3:7, b.yaml:3:7']);
+  });
+
+  it('at the settings of a FleetPolicy that are cut; at the nearest parent of one that is not written', () => {
+    const policy = (spec: string): string =>
+      `apiVersion: fleetrelay.dev/v1alpha1\nkind: FleetPolicy\nmetadata: {name: p}\nspec:\n${spec}`;
+    const written = '  safeMode:\n    mode: scoped\n  guards:\n    maxRemovalsPerCluster: 50\n';
+    expect(findingsOf({ 'p.yaml': policy(written) })).toEqual([
+      'PolicyBounded: p.yaml:8:28',
+      'PolicyBounded: p.yaml:6:11',
+    ]);
+    expect(findingsOf({ 'p.yaml': policy('  status: {}\n') })).toEqual([
+      'PolicyBounded: p.yaml:5:3',
+      'PolicyBounded: p.yaml:5:3',
+    ]);
+  });
+});
