@@ -1,6 +1,6 @@
 import type { KindState, LiveObject, ObjectResult } from '../model/agent.ts';
 import type { DocumentContent } from '../model/desired.ts';
-import type { ApprovalVerdict, LastKnownGood, LedgerEntry, Rivals } from '../model/ledger.ts';
+import type { ApprovalOutcome, Contenders, LastKnownGood, LedgerEntry } from '../model/ledger.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
 import type { Graph, Input } from './collections/types.ts';
 import type { Hold } from './output/decision.ts';
@@ -43,7 +43,7 @@ export interface AgentValue {
    * It may have been warm before the store was lost: an inventory of that time names it. What is in an inventory and could
    * have read it waits for its snapshot; anything else does not.
    */
-  readonly presumedWarm: boolean;
+  readonly assumedWarm: boolean;
   /** The cluster takes kinds as they are written (a directory): an object without namespace is cluster-scoped there. */
   readonly kindsAsWritten: boolean;
 }
@@ -87,7 +87,7 @@ export interface EngineInputs {
   /** Ledger: by cluster and object key. */
   readonly ledger: Input<LedgerEntry>;
   /** Ledger: by cluster and object key. */
-  readonly rivals: Input<Rivals>;
+  readonly contenders: Input<Contenders>;
   /** Ledger: declarations, by id of the kind and key. */
   readonly lastKnownGood: Input<LastKnownGood>;
   /** Ledger: removals that were held at the last commit, by cluster and object key, and why. */
@@ -95,7 +95,7 @@ export interface EngineInputs {
   /** Ledger: removals that a person has approved, by cluster and object key. */
   readonly approvals: Input<true>;
   /** Ledger: what became of RemovalApprovals, by name in the empty partition. */
-  readonly approvalVerdicts: Input<ApprovalVerdict>;
+  readonly approvalOutcomes: Input<ApprovalOutcome>;
   /** Removals that the replica that judges has let pass, by cluster and object key; counts for a clerk. */
   readonly clearances: Input<true>;
   /** Ledger: how many objects were removed from a cluster within the guards' window; by cluster in the empty partition. */
@@ -119,11 +119,11 @@ export function declareInputs(graph: Graph): EngineInputs {
     kinds: graph.input<KindState>('kinds'),
     results: graph.input<ObjectResult>('results'),
     ledger: graph.input<LedgerEntry>('ledger'),
-    rivals: graph.input<Rivals>('rivals'),
+    contenders: graph.input<Contenders>('contenders'),
     lastKnownGood: graph.input<LastKnownGood>('lastKnownGood'),
     heldRemovals: graph.input<Hold>('heldRemovals'),
     approvals: graph.input<true>('approvals'),
-    approvalVerdicts: graph.input<ApprovalVerdict>('approvalVerdicts'),
+    approvalOutcomes: graph.input<ApprovalOutcome>('approvalOutcomes'),
     clearances: graph.input<true>('clearances'),
     recentRemovals: graph.input<number>('recentRemovals'),
     departures: graph.input<true>('departures'),

@@ -21,7 +21,7 @@ export interface LedgerEntry extends ObjectMeta {
  * Who else wants a key, and what that could have been computed from, as far as its entry does not say so: its agent has not
  * been told yet, or has forgotten. Whoever is named has not been read without it since.
  */
-export type Rivals = ObjectMeta;
+export type Contenders = ObjectMeta;
 
 /** A cluster name and the cluster id that it belongs to. */
 export interface Registration {
@@ -57,7 +57,7 @@ export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
  * What became of a `RemovalApproval` when it was first read; it is not looked at again as long as it says the same.
  * `used`: it has released something. `stale`: nothing of that digest was held before it came. `expired`: it came too late.
  */
-export interface ApprovalVerdict {
+export interface ApprovalOutcome {
   readonly digest: Digest;
   readonly outcome: 'used' | 'stale' | 'expired';
 }

@@ -23,7 +23,7 @@ export async function contentOf(
   name: string,
 ): Promise<Readonly<Record<string, JsonValue>> | null> {
   const reading = await read(store, name);
-  return reading.type === 'whole' ? Object.fromEntries([...reading.map.values].sort()) : null;
+  return reading.type === 'complete' ? Object.fromEntries([...reading.map.values].sort()) : null;
 }
 
 export async function keysOf(store: SnapshotStore, prefix = ''): Promise<readonly string[]> {

@@ -14,11 +14,11 @@ import type { RelayServer } from '../../relay/session.ts';
 import { locatedDiagnostics } from '../../runtime/api/located-diagnostics.ts';
 import { createLocator, type Locator } from '../../runtime/api/locator.ts';
 import { createServerApi } from '../../runtime/api/server-api.ts';
+import { createAssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
+import { createContenderRecorder } from '../../runtime/ledger/contender-recorder.ts';
 import { createDeclarationRecorder } from '../../runtime/ledger/declaration-recorder.ts';
-import { createHoldKeeper } from '../../runtime/ledger/hold-keeper.ts';
-import { createPresumption } from '../../runtime/ledger/presumption.ts';
-import { createRegistrationKeeper } from '../../runtime/ledger/registration-keeper.ts';
-import { createRivalKeeper } from '../../runtime/ledger/rival-keeper.ts';
+import { createHoldRecorder } from '../../runtime/ledger/hold-recorder.ts';
+import { createRegistrationRecorder } from '../../runtime/ledger/registration-recorder.ts';
 import { createLoop } from '../../runtime/loop.ts';
 import { createApprovalFiles } from '../../runtime/removals/approval-files.ts';
 import { createHeldSets } from '../../runtime/removals/held-sets.ts';
@@ -174,15 +174,15 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   const { engine, loop, fleet: records, sources, sessions, replica, suspensions, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
   const { mayStart, knowsAll } = replica;
-  loop.addBookkeeper(createRivalKeeper(engine, records));
+  loop.addBookkeeper(createContenderRecorder(engine, records));
   const heldSets = createHeldSets(parts);
   loop.addBookkeeper(createApprovalFiles({ ...parts, journal: records, heldSets }));
-  loop.addBookkeeper(createHoldKeeper(engine, records, approvals));
+  loop.addBookkeeper(createHoldRecorder(engine, records, approvals));
   // After what is held: looser guards are on record only when all is that was held under those of before.
   loop.addBookkeeper(createDeclarationRecorder(engine, records));
-  const presumption = createPresumption({ ...parts, knowsAll });
-  loop.addBookkeeper(createRegistrationKeeper({ ...parts, presumption, approvals, knowsAll }));
-  loop.addBookkeeper(() => presumption.extend());
+  const recovery = createAssumedWarmRecovery({ ...parts, knowsAll });
+  loop.addBookkeeper(createRegistrationRecorder({ ...parts, recovery, approvals, knowsAll }));
+  loop.addBookkeeper(() => recovery.extend());
   const sender = createSender({ ...parts, windows, revisions: () => sources.revisions() });
   loop.addSink(() => parts.windows.recount());
   loop.addSink(createSafeStart({ ...parts, mayStart }));
@@ -200,7 +200,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
     ...parts,
     fleet,
     approvals,
-    presumption,
+    recovery,
     sessions,
     mayStart,
     knowsAll,

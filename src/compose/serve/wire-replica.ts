@@ -6,15 +6,15 @@ import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
 import { type ClusterReadings, countedReadings } from '../../runtime/ledger/cluster-maps.ts';
+import { joinContenders } from '../../runtime/ledger/contender-recorder.ts';
 import { createLedger, type Ledger } from '../../runtime/ledger/ledger.ts';
 import {
   type LedgerRecords,
   readDeclarations,
-  readJudgements,
+  readLeaderRecords,
   readRecords,
   recordKey,
 } from '../../runtime/ledger/records.ts';
-import { joinRivals } from '../../runtime/ledger/rival-keeper.ts';
 import { warnOfVanishedSources } from '../../runtime/ledger/vanished-sources.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import { type Approvals, createApprovals } from '../../runtime/removals/approvals.ts';
@@ -90,7 +90,7 @@ export async function layFoundation(
   if (setup !== undefined) await ensureEpoch(store, clock);
   const read = await readRecords(store, log);
   // Of several replicas only the one that judges removals knows what was held and approved.
-  const unjudged = { held: new Map(), approvals: new Map(), windows: new Map(), approvalVerdicts: new Map() };
+  const unjudged = { held: new Map(), approvals: new Map(), windows: new Map(), approvalOutcomes: new Map() };
   const records = setup === undefined ? read : { ...read, ...unjudged };
   const journal = createJournal(deps);
   const candidacy = setup === undefined ? undefined : createCandidacy({ ...deps, ...setup, journal }, setup.id);
@@ -171,24 +171,24 @@ function createJudgement(
   { engine, store, journal, fleet, approvals, windows, log }: Foundation,
   changed: (leads: boolean) => void,
 ): Judgement {
-  const { heldRemovals, approvalVerdicts, lastKnownGood, ledger } = engine.inputs;
+  const { heldRemovals, approvalOutcomes, lastKnownGood, ledger } = engine.inputs;
   return {
     changed,
     mayLeave: windows.mayLeave,
     load: async () => {
       // What this replica has judged in its last turn may be missing from a store that was lost since.
       if (!(await journal.flush(FLUSH_MS))) throw new Error('the store cannot be written');
-      const records = await readJudgements(store, log);
+      const records = await readLeaderRecords(store, log);
       const passed = await readVerdicts(store);
       return () => {
         approvals.load(records.approvals);
         windows.load(records.windows);
         // An earlier leader may not have lived to count what left at its word; what it has counted is not in its verdicts.
         for (const [cluster, keys] of passed) windows.mayLeave(cluster, keys);
-        joinRivals(engine, fleet, records.rivals);
-        for (const [name, verdict] of records.approvalVerdicts) {
-          fleet.noted(recordKey.approvalVerdict(name), verdict);
-          approvalVerdicts.set('', name, verdict);
+        joinContenders(engine, fleet, records.contenders);
+        for (const [name, verdict] of records.approvalOutcomes) {
+          fleet.noted(recordKey.approvalOutcome(name), verdict);
+          approvalOutcomes.set('', name, verdict);
         }
         for (const [cluster, held] of records.held) {
           for (const [key, message] of held) {
@@ -202,7 +202,7 @@ function createJudgement(
     unload: () => {
       approvals.unload();
       windows.unload();
-      approvalVerdicts.drop('');
+      approvalOutcomes.drop('');
       for (const cluster of [...heldRemovals.partitions()]) heldRemovals.drop(cluster);
     },
     declarations: async () => {

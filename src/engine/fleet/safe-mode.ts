@@ -18,10 +18,10 @@ export interface SafeModeValue {
 /** What cannot be seen of a registered cluster. Partition empty, key its name; a cluster that is seen has no entry. */
 export interface UnseenValue {
   /**
-   * `missing`: it had a snapshot once, and there is none. `presumed`: the store was lost, and an inventory of before names
+   * `missing`: it had a snapshot once, and there is none. `assumedWarm`: the store was lost, and an inventory of before names
    * the cluster. `here`: there is one; or none was ever awaited.
    */
-  readonly snapshot: 'here' | 'missing' | 'presumed';
+  readonly snapshot: 'here' | 'missing' | 'assumedWarm';
   /** Kinds that translations read, and that could not be listed whole. */
   readonly unknownKinds: readonly KindState[];
 }
@@ -81,5 +81,5 @@ export function deriveSafeMode(
 
 function snapshotOf(agent: AgentValue | undefined, isHere: boolean, skipWarming: boolean): UnseenValue['snapshot'] {
   if (isHere || skipWarming || agent === undefined) return 'here';
-  return agent.warm ? 'missing' : agent.presumedWarm ? 'presumed' : 'here';
+  return agent.warm ? 'missing' : agent.assumedWarm ? 'assumedWarm' : 'here';
 }

@@ -1,7 +1,7 @@
 import type { KindState, LiveObject } from '../../model/agent.ts';
 import type { Digest } from '../../model/ids.ts';
 import { compareText, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
-import type { LedgerEntry, Rivals } from '../../model/ledger.ts';
+import type { Contenders, LedgerEntry } from '../../model/ledger.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
@@ -20,7 +20,7 @@ import { sameMeta } from './same-meta.ts';
 interface DecisionInputs {
   readonly candidates: Collection<readonly Contribution<Candidate>[]>;
   readonly ledger: Collection<LedgerEntry>;
-  readonly rivals: Collection<Rivals>;
+  readonly contenders: Collection<Contenders>;
   readonly clusters: Collection<ClusterValue>;
   readonly sources: Collection<SourceValue>;
   readonly proofs: Collection<SourceProof>;
@@ -39,14 +39,14 @@ interface DecisionInputs {
  * what is decided here is judged as a whole; what a decision could have been computed from is its `scope`.
  */
 export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<Decision> {
-  const { candidates, ledger, rivals, clusters, sources, proofs, doubts, documentsByFile } = inputs;
+  const { candidates, ledger, contenders, clusters, sources, proofs, doubts, documentsByFile } = inputs;
   const { safeMode, snapshots, kinds, live } = inputs;
   return graph.join<readonly Contribution<Candidate>[], LedgerEntry, Decision>({
     name: 'decisions',
     left: candidates,
     right: ledger,
     reads: [
-      ...[rivals, clusters, sources, proofs, doubts, documentsByFile],
+      ...[contenders, clusters, sources, proofs, doubts, documentsByFile],
       ...[safeMode.mode, safeMode.unseen, safeMode.bySnapshot, snapshots, kinds, live],
     ],
     seesAll: true,
@@ -151,13 +151,13 @@ function unwanted(
   entry: LedgerEntry,
   proves: (origin: Origin) => SourceProof,
   read: Reader,
-  { doubts, documentsByFile, rivals }: DecisionInputs,
+  { doubts, documentsByFile, contenders }: DecisionInputs,
 ): Decision {
   if (entry.phase === 'removing') return { type: 'removing', ...metaOf(entry) };
   const isDoubtful = (origin: Origin): boolean => !provesAbsence(proves(origin));
-  // Rivals are read last: most keys that are kept need not ask for them.
+  // Contenders are read last: most keys that are kept need not ask for them.
   const own = entry.origins.find(isDoubtful);
-  const others = own === undefined ? read.get(rivals, cluster, key) : undefined;
+  const others = own === undefined ? read.get(contenders, cluster, key) : undefined;
   const doubtful = own ?? others?.origins.find(isDoubtful);
   if (doubtful !== undefined) return keep(entry, whyDoubtful(doubtful, proves(doubtful)));
   // Still declared, and yet nothing gives it: a rule that placed it is gone, and any source may have declared that.

@@ -44,13 +44,13 @@ function whyMissing(read: Reader, { safeMode }: Sight, { scope, entry }: Change)
   const inForce = read.get(safeMode.mode, '', '')?.inForce ?? 'scoped';
   if (inForce === 'none') return undefined;
   if (inForce === 'strict') {
-    const presumed = entry === undefined ? [] : read.members(safeMode.bySnapshot, 'presumed');
-    const missing = [...read.members(safeMode.bySnapshot, 'missing'), ...presumed].map(({ key }) => key);
+    const assumedWarm = entry === undefined ? [] : read.members(safeMode.bySnapshot, 'assumedWarm');
+    const missing = [...read.members(safeMode.bySnapshot, 'missing'), ...assumedWarm].map(({ key }) => key);
     return missing.length === 0 ? undefined : held(missing, 'nothing changes', 'safe mode is strict');
   }
   const missing = scope.filter((cluster) => {
     const snapshot = read.get(safeMode.unseen, '', cluster)?.snapshot;
-    return snapshot === 'missing' || (snapshot === 'presumed' && entry !== undefined);
+    return snapshot === 'missing' || (snapshot === 'assumedWarm' && entry !== undefined);
   });
   return missing.length === 0
     ? undefined

@@ -1,6 +1,6 @@
 import type { EngineKind } from '../../model/engine-kinds.ts';
 import { compareText } from '../../model/json.ts';
-import type { ApprovalVerdict } from '../../model/ledger.ts';
+import type { ApprovalOutcome } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { boundPolicy } from '../../model/policy-bounds.ts';
@@ -138,7 +138,7 @@ function cutPolicy(engine: Engine): readonly EngineDiagnostic[] {
 /** RemovalApprovals that have been judged: none of them does anything any more. */
 function judgedApprovals(engine: Engine): readonly EngineDiagnostic[] {
   return [...engine.declarations.entries('RemovalApproval')].flatMap(({ key: name, value }) => {
-    const verdict = engine.inputs.approvalVerdicts.get('', name);
+    const verdict = engine.inputs.approvalOutcomes.get('', name);
     if (verdict === undefined) return [];
     const { field, ...said } = SAID[verdict.outcome](name);
     return [{ ...said, severity: 'warning', at: [{ ...refOfDeclared(value), field }, ...value.losers] }];
@@ -147,7 +147,7 @@ function judgedApprovals(engine: Engine): readonly EngineDiagnostic[] {
 
 const SAID: Readonly<
   Record<
-    ApprovalVerdict['outcome'],
+    ApprovalOutcome['outcome'],
     (name: string) => Pick<EngineDiagnostic, 'reason' | 'message'> & Required<Pick<ValueRef, 'field'>>
   >
 > = {

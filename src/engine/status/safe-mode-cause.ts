@@ -9,7 +9,7 @@ import type { Lookups } from './lookups.ts';
 export interface SafeModeCause {
   readonly cluster: string;
   /** Constant word. */
-  readonly reason: 'SnapshotMissing' | 'PresumedWarm' | 'KindsUnknown';
+  readonly reason: 'SnapshotMissing' | 'AssumedWarm' | 'KindsUnknown';
   /** What is held, and the ways out. */
   readonly message: string;
 }
@@ -43,9 +43,9 @@ export function causeOf(
     const message = `no input snapshot of it is here: ${whatIsHeld(mode)}. ${waysOut(cluster)}`;
     return { cluster, reason: 'SnapshotMissing', message };
   }
-  if (snapshot === 'presumed' && mode.inForce !== 'none' && (isRead || mode.inForce === 'strict')) {
+  if (snapshot === 'assumedWarm' && mode.inForce !== 'none' && (isRead || mode.inForce === 'strict')) {
     const message = `it was known before the store was lost, and no input snapshot of it is here: what clusters hold already stays as it is. ${waysOut(cluster)}`;
-    return { cluster, reason: 'PresumedWarm', message };
+    return { cluster, reason: 'AssumedWarm', message };
   }
   const reading = readers.filter(({ clusters }) => look.count(clusters, cluster) > 0);
   if (unknownKinds.length === 0 || !(isRead || reading.length > 0)) return undefined;

@@ -88,7 +88,7 @@ export function countsOf(
   { live, kinds }: ClusterReadings,
   isRegistered: boolean,
 ): { readonly snapshot: boolean; readonly results: boolean } {
-  return { snapshot: isRegistered && live?.type === 'whole' && kinds?.type === 'whole', results: isRegistered };
+  return { snapshot: isRegistered && live?.type === 'complete' && kinds?.type === 'complete', results: isRegistered };
 }
 
 /** The readings that count, each of them whole: what is staged of a cluster when a server starts. */
@@ -96,8 +96,8 @@ export function countedReadings(readings: ClusterReadings, isRegistered: boolean
   const { entries, live, kinds, results } = readings;
   const counts = countsOf(readings, isRegistered);
   return {
-    ...(entries?.type === 'whole' ? { entries } : {}),
-    ...(counts.results && results?.type === 'whole' ? { results } : {}),
+    ...(entries?.type === 'complete' ? { entries } : {}),
+    ...(counts.results && results?.type === 'complete' ? { results } : {}),
     ...(counts.snapshot && live !== undefined && kinds !== undefined ? { live, kinds } : {}),
   };
 }
@@ -110,10 +110,10 @@ export function stageClusterReadings(
   isRegistered: boolean,
 ): void {
   const { entries, live, kinds, results } = countedReadings(readings, isRegistered);
-  if (entries?.type === 'whole') stageClusterMap(engine, cluster, 'entries', entries.map.values);
-  if (results?.type === 'whole') stageClusterMap(engine, cluster, 'results', results.map.values);
-  if (kinds?.type === 'whole') stageClusterMap(engine, cluster, 'kinds', kinds.map.values);
-  if (live?.type !== 'whole') return;
+  if (entries?.type === 'complete') stageClusterMap(engine, cluster, 'entries', entries.map.values);
+  if (results?.type === 'complete') stageClusterMap(engine, cluster, 'results', results.map.values);
+  if (kinds?.type === 'complete') stageClusterMap(engine, cluster, 'kinds', kinds.map.values);
+  if (live?.type !== 'complete') return;
   stageClusterMap(engine, cluster, 'live', live.map.values);
   engine.inputs.snapshots.set('', cluster, { since: snapshotSince(live.map) });
 }

@@ -14,7 +14,7 @@ export interface ClusterState {
   /** An agent has said what its cluster holds: that is the truth about it, and results about anything else are void. */
   replaceEntries(cluster: string, holding: AgentHolding): void;
   /** Another process has written the cluster's entries, and they are staged whole. */
-  mirrorEntries(cluster: string): void;
+  markEntriesComplete(cluster: string): void;
   /**
    * It is known that the cluster does not hold the object: its entries are here whole, as read or as its agent has said
    * them, and the object is not among them. False while the entries are missing: then nothing is known. As committed.
@@ -49,7 +49,7 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
   return {
     setEntry,
     setResult,
-    mirrorEntries: (cluster) => void whole.add(cluster),
+    markEntriesComplete: (cluster) => void whole.add(cluster),
     omits: (cluster, key) => whole.has(cluster) && inputs.ledger.get(cluster, key) === undefined,
     replaceEntries: (cluster, { entries }) => {
       whole.add(cluster);

@@ -55,7 +55,7 @@ export function createWriters(
     records.map(
       clusterMapName(cluster, kind),
       clusterCodecs[kind],
-      readings[kind] ?? { type: 'missing', version: null, strays: [] },
+      readings[kind] ?? { type: 'missing', version: null, orphans: [] },
     );
   return { records, entries: map('entries'), live: map('live'), kinds: map('kinds'), results: map('results') };
 }

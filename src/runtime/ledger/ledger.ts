@@ -36,10 +36,10 @@ export interface Ledger extends ClusterState, Registrations {
    */
   own(cluster: string, readings: ClusterReadings, guard?: WriteGuard): void;
   /**
-   * What was presumed of the cluster is over: in the store that ends together with what is known of it instead. False:
+   * Deletes the assumed-warm record of the cluster in the same batch that writes its registration and maps. False:
    * another process writes the cluster's records.
    */
-  endPresumption(cluster: string): boolean;
+  endAssumedWarm(cluster: string): boolean;
   /** What guards the writing of the cluster's records may hold now. */
   resume(cluster: string): void;
   /** Another process writes the cluster's records from now on. */
@@ -47,7 +47,11 @@ export interface Ledger extends ClusterState, Registrations {
   /**
    * Another process has written this; undefined: there is no registration of the cluster, and none of its name was over.
    */
-  mirrorRegistration(cluster: string, registration: Registration | undefined, revocation: Revocation | undefined): void;
+  replicateRegistration(
+    cluster: string,
+    registration: Registration | undefined,
+    revocation: Revocation | undefined,
+  ): void;
   /**
    * Writes once what is known of a cluster that no process serves, after the store has lost it; `check`: still nobody
    * serves it.
@@ -133,13 +137,13 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
       else own(cluster, readings, guard);
       state.write(cluster);
     },
-    endPresumption: (cluster) => {
-      writers.of(cluster)?.records.put(recordKey.presumed(cluster), null);
+    endAssumedWarm: (cluster) => {
+      writers.of(cluster)?.records.put(recordKey.assumedWarm(cluster), null);
       return writers.owns(cluster);
     },
     resume: (cluster) => writers.of(cluster)?.records.resume(),
     disown: (cluster) => writers.disown(cluster),
-    mirrorRegistration: (cluster, registration, revocation) => {
+    replicateRegistration: (cluster, registration, revocation) => {
       remember(cluster, registration, revocation);
       if (registration !== undefined) forgetEarlier(cluster);
     },
@@ -198,7 +202,7 @@ export const unseenAgent: AgentValue = {
   since: 0,
   trouble: '',
   warm: false,
-  presumedWarm: false,
+  assumedWarm: false,
   kindsAsWritten: false,
 };
 
@@ -207,10 +211,10 @@ function noteRecords({ fleet, records }: LedgerDeps): void {
   for (const [name, record] of records.sources) fleet.noted(recordKey.source(name), record);
   for (const { kind, key, lastKnownGood } of records.declared)
     fleet.noted(recordKey.declared(kind, key), lastKnownGood);
-  for (const [cluster, rivals] of records.rivals) {
-    for (const [key, record] of rivals) fleet.noted(recordKey.rivals(cluster, key), record);
+  for (const [cluster, contenders] of records.contenders) {
+    for (const [key, record] of contenders) fleet.noted(recordKey.contenders(cluster, key), record);
   }
-  for (const [name, record] of records.approvalVerdicts) fleet.noted(recordKey.approvalVerdict(name), record);
+  for (const [name, record] of records.approvalOutcomes) fleet.noted(recordKey.approvalOutcome(name), record);
   for (const [name, record] of records.revocations) fleet.noted(recordKey.revocation(name), record);
 }
 
@@ -221,9 +225,9 @@ function stageRecords({ engine, records, clock }: LedgerDeps): void {
     inputs.agents.set('', cluster, { ...unseenAgent, since: connected ? clock.now() : since, warm });
   }
   for (const { kind, key, lastKnownGood } of records.declared) inputs.lastKnownGood.set(kind, key, lastKnownGood);
-  for (const [name, verdict] of records.approvalVerdicts) inputs.approvalVerdicts.set('', name, verdict);
-  for (const [cluster, rivals] of records.rivals) {
-    for (const [key, record] of rivals) inputs.rivals.set(cluster, key, record);
+  for (const [name, verdict] of records.approvalOutcomes) inputs.approvalOutcomes.set('', name, verdict);
+  for (const [cluster, contenders] of records.contenders) {
+    for (const [key, record] of contenders) inputs.contenders.set(cluster, key, record);
   }
   for (const [cluster, readings] of records.readings) {
     stageClusterReadings(engine, cluster, readings, records.registrations.has(cluster));
@@ -241,7 +245,7 @@ function dropUncounted(written: ClusterWriters, readings: ClusterReadings, isReg
 
 /** Clusters whose entries were read whole. */
 function wholeClusters({ readings }: LedgerRecords): readonly string[] {
-  return [...readings].filter(([, { entries }]) => entries?.type === 'whole').map(([cluster]) => cluster);
+  return [...readings].filter(([, { entries }]) => entries?.type === 'complete').map(([cluster]) => cluster);
 }
 
 function knownClusters({ registrations, readings }: LedgerRecords): ReadonlySet<string> {
@@ -253,7 +257,7 @@ function dropStaleHolds({ engine, records, fleet }: LedgerDeps): void {
   for (const [cluster, held] of records.held) {
     const entries = records.readings.get(cluster)?.entries;
     for (const [key, message] of held) {
-      if (entries?.type === 'whole' && entries.map.values.has(key)) {
+      if (entries?.type === 'complete' && entries.map.values.has(key)) {
         engine.inputs.heldRemovals.set(cluster, key as ObjectKey, message);
         fleet.noted(recordKey.held(cluster, key), message);
       } else fleet.put(recordKey.held(cluster, key), null);

@@ -30,7 +30,7 @@ export const recordShape = {
       Array.isArray(origins) && origins.every((each) => isText(objectOf(each).source) && isText(objectOf(each).path));
     return areOrigins && Array.isArray(scope) && scope.every(isText);
   },
-  presumption: (json) => isTime(objectOf(json).epoch),
+  recovery: (json) => isTime(objectOf(json).epoch),
   revocation: (json) => {
     const { notBefore, ended } = objectOf(json);
     return isTime(notBefore) && isTime(ended);
@@ -45,7 +45,7 @@ export const recordShape = {
       const { at, removed, open } = objectOf(step);
       return isTime(at) && isTime(removed) && Array.isArray(open) && open.every(isText);
     }),
-  approvalVerdict: (json) => isText(objectOf(json).digest) && isText(objectOf(json).outcome),
+  approvalOutcome: (json) => isText(objectOf(json).digest) && isText(objectOf(json).outcome),
 } satisfies Readonly<Record<string, Shape>>;
 
 function isPosition(json: JsonValue | undefined): boolean {

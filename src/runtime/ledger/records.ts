@@ -1,7 +1,7 @@
 import type { Hold } from '../../engine/output/decision.ts';
 import type { EngineKind } from '../../model/engine-kinds.ts';
 import { parseJsonBytes } from '../../model/json.ts';
-import type { ApprovalVerdict, LastKnownGood, Registration, Rivals } from '../../model/ledger.ts';
+import type { ApprovalOutcome, Contenders, LastKnownGood, Registration } from '../../model/ledger.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
 import { decodeMap, listMaps, type RawMap, readMap } from '../stored/read-map.ts';
@@ -27,19 +27,19 @@ export const recordKey = {
   registration: (cluster: string) => `registrations/${cluster}`,
   source: (source: string) => `sources/${source}`,
   declared: (kind: EngineKind, key: string) => `declared/${kind}/${key}`,
-  rivals: (cluster: string, key: string) => `rivals/${cluster}/${key}`,
-  presumption: 'presumption',
-  presumed: (cluster: string) => `presumed/${cluster}`,
+  contenders: (cluster: string, key: string) => `contenders/${cluster}/${key}`,
+  recovery: 'assumed-warm-recovery',
+  assumedWarm: (cluster: string) => `assumed-warm/${cluster}`,
   revocation: (cluster: string) => `revocations/${cluster}`,
   held: (cluster: string, key: string) => `held/${cluster}/${key}`,
   approval: (cluster: string, key: string) => `approvals/${cluster}/${key}`,
   window: (cluster: string) => `windows/${cluster}`,
-  approvalVerdict: (name: string) => `approval-verdicts/${name}`,
+  approvalOutcome: (name: string) => `approval-outcomes/${name}`,
 } as const;
 
 /** A record that the replica that judges removals writes: what another one knows of it may be out of date when that ends. */
-export function isJudgement(key: string): boolean {
-  return /^(rivals|held|approvals|windows|approval-verdicts)\//.test(key);
+export function isLeaderRecord(key: string): boolean {
+  return /^(contenders|held|approvals|windows|approval-outcomes)\//.test(key);
 }
 
 /** A removal that a person has approved, until `expiresAt` (milliseconds since 1970). */
@@ -60,7 +60,7 @@ export type WindowRecord = readonly {
 }[];
 
 /** What is known of clusters that were warm before the store was lost. */
-export interface PresumptionRecord {
+export interface RecoveryRecord {
   /** The epoch that it is about. */
   readonly epoch: number;
   /** `open`: what is declared is not known in full yet; `closed`: no cluster that is declared later is meant. */
@@ -75,10 +75,10 @@ export interface LedgerRecords {
   readonly sources: ReadonlyMap<string, { readonly revision: string }>;
   /** Declarations as last known good. */
   readonly declared: readonly DeclaredRecord[];
-  readonly rivals: ReadonlyMap<string, ReadonlyMap<string, Rivals>>;
-  readonly presumption: PresumptionRecord | undefined;
+  readonly contenders: ReadonlyMap<string, ReadonlyMap<string, Contenders>>;
+  readonly recovery: RecoveryRecord | undefined;
   /** Clusters that were warm before the store was lost, as far as is known. */
-  readonly presumed: ReadonlyMap<string, unknown>;
+  readonly assumedWarm: ReadonlyMap<string, unknown>;
   /**
    * Clusters of which an input snapshot is kept and no registration: that was lost alone, for who is deregistered loses
    * both at once.
@@ -89,7 +89,7 @@ export interface LedgerRecords {
   readonly approvals: ReadonlyMap<string, ReadonlyMap<string, ApprovalRecord>>;
   readonly windows: ReadonlyMap<string, WindowRecord>;
   /** What became of RemovalApprovals that were declared, by name. */
-  readonly approvalVerdicts: ReadonlyMap<string, ApprovalVerdict>;
+  readonly approvalOutcomes: ReadonlyMap<string, ApprovalOutcome>;
   /** The clusters' maps. */
   readonly readings: ReadonlyMap<string, ClusterReadings>;
 }
@@ -112,35 +112,35 @@ export async function readRecords(store: SnapshotStore, log: Log): Promise<Ledge
   const isUnregistered = ([cluster, { live }]: [string, ClusterReadings]): boolean =>
     live !== undefined && live.type !== 'missing' && !registrations.has(cluster);
   return {
-    epoch: (await read.one<{ epoch: number }>(recordKey.epoch, recordShape.presumption))?.epoch,
+    epoch: (await read.one<{ epoch: number }>(recordKey.epoch, recordShape.recovery))?.epoch,
     registrations,
     unregistered: new Set([...readings].filter(isUnregistered).map(([cluster]) => cluster)),
     sources: await read.flat<{ revision: string }>(recordKey.source(''), recordShape.source),
     declared: await readDeclarations(store, log),
-    rivals: await read.nested<Rivals>('rivals/', recordShape.meta),
-    presumption: await read.one<PresumptionRecord>(recordKey.presumption, recordShape.presumption),
-    presumed: await read.flat<unknown>(recordKey.presumed(''), recordShape.any),
+    contenders: await read.nested<Contenders>('contenders/', recordShape.meta),
+    recovery: await read.one<RecoveryRecord>(recordKey.recovery, recordShape.recovery),
+    assumedWarm: await read.flat<unknown>(recordKey.assumedWarm(''), recordShape.any),
     revocations: await read.flat<Revocation>(recordKey.revocation(''), recordShape.revocation),
     held: await read.nested<Hold>('held/', recordShape.held),
     approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
     windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
-    approvalVerdicts: await read.flat<ApprovalVerdict>(recordKey.approvalVerdict(''), recordShape.approvalVerdict),
+    approvalOutcomes: await read.flat<ApprovalOutcome>(recordKey.approvalOutcome(''), recordShape.approvalOutcome),
     readings,
   };
 }
 
 /** What only the replica that judges removals needs to know. Rejects when the store cannot be asked. */
-export async function readJudgements(
+export async function readLeaderRecords(
   store: SnapshotStore,
   log: Log,
-): Promise<Pick<LedgerRecords, 'rivals' | 'held' | 'approvals' | 'windows' | 'approvalVerdicts'>> {
+): Promise<Pick<LedgerRecords, 'contenders' | 'held' | 'approvals' | 'windows' | 'approvalOutcomes'>> {
   const read = createReader(store, log);
   return {
-    rivals: await read.nested<Rivals>('rivals/', recordShape.meta),
+    contenders: await read.nested<Contenders>('contenders/', recordShape.meta),
     held: await read.nested<Hold>('held/', recordShape.held),
     approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
     windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
-    approvalVerdicts: await read.flat<ApprovalVerdict>(recordKey.approvalVerdict(''), recordShape.approvalVerdict),
+    approvalOutcomes: await read.flat<ApprovalOutcome>(recordKey.approvalOutcome(''), recordShape.approvalOutcome),
   };
 }
 
@@ -174,7 +174,7 @@ async function readClusterMap<Kind extends ClusterMapKind>(
   log: Log,
 ): Promise<MapReading<ClusterMapTypes[Kind]>> {
   const first = decodeMap(listed, clusterCodecs[kind]);
-  if (first.type === 'whole') return first;
+  if (first.type === 'complete') return first;
   const reading = await readMap(store, clusterMapName(cluster, kind), clusterCodecs[kind]);
   if (reading.type === 'damaged') {
     log.warn('what the store has of a cluster is damaged and counts as missing', {

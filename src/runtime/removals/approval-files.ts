@@ -1,6 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { RemovalApproval } from '../../model/desired.ts';
-import type { ApprovalVerdict } from '../../model/ledger.ts';
+import type { ApprovalOutcome } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -21,12 +21,12 @@ export function createApprovalFiles(deps: {
   readonly log: Log;
 }): () => boolean {
   const { engine, journal, heldSets, clock, log } = deps;
-  const { approvalVerdicts, fleet } = engine.inputs;
+  const { approvalOutcomes, fleet } = engine.inputs;
 
-  const note = (name: string, verdict: ApprovalVerdict | null): void => {
-    if (verdict === null) approvalVerdicts.delete('', name);
-    else approvalVerdicts.set('', name, verdict);
-    journal.put(recordKey.approvalVerdict(name), verdict);
+  const note = (name: string, verdict: ApprovalOutcome | null): void => {
+    if (verdict === null) approvalOutcomes.delete('', name);
+    else approvalOutcomes.set('', name, verdict);
+    journal.put(recordKey.approvalOutcome(name), verdict);
   };
   const judge = ({ digest, expiresAt = Number.POSITIVE_INFINITY, name }: RemovalApproval, at: Origin) => {
     if (expiresAt <= clock.now()) return 'expired';
@@ -41,11 +41,11 @@ export function createApprovalFiles(deps: {
     let staged = false;
     for (const { key: name, value } of [...engine.declarations.entries('RemovalApproval')]) {
       const { value: approval, origin } = value;
-      if (approvalVerdicts.get('', name)?.digest === approval.digest) continue;
+      if (approvalOutcomes.get('', name)?.digest === approval.digest) continue;
       note(name, { digest: approval.digest, outcome: judge(approval, origin) });
       staged = true;
     }
-    for (const { key: name } of [...approvalVerdicts.entries('')]) {
+    for (const { key: name } of [...approvalOutcomes.entries('')]) {
       // A file that cannot be read just now would come back as a new one.
       if (engine.declarations.get('RemovalApproval', name) !== undefined || !allAreWhole(engine)) continue;
       note(name, null);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { FencedLease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';
-import { isJudgement } from '../ledger/records.ts';
+import { isLeaderRecord } from '../ledger/records.ts';
 import type { Journal } from '../stored/journal.ts';
 import type { WriteGroup, WriteGuard } from '../stored/write-group.ts';
 import { createLeadership, type Leadership } from './leadership.ts';
@@ -34,7 +34,7 @@ export function createCandidacy(
     hasAnotherLed ||= leader !== undefined && leader !== id;
     const term = leadership.turn() === undefined ? undefined : deps.lease.fence()?.term;
     if (term === undefined || (term === lastTerm && !hasAnotherLed)) return;
-    if (term !== lastTerm + 1 || hasAnotherLed) fleet.forget(isJudgement);
+    if (term !== lastTerm + 1 || hasAnotherLed) fleet.forget(isLeaderRecord);
     lastTerm = term;
     hasAnotherLed = false;
   };

@@ -37,7 +37,7 @@ export function createFollowedTrees(store: SnapshotStore, staged: StagedSources)
   const readings = new Map<string, MapReading<FileReading>>();
   const before = (source: string): StoredMap<FileReading> | undefined => {
     const reading = readings.get(source);
-    return reading?.type === 'whole' ? reading.map : undefined;
+    return reading?.type === 'complete' ? reading.map : undefined;
   };
   return {
     last: (source) => readings.get(source),
@@ -55,7 +55,7 @@ export function createFollowedTrees(store: SnapshotStore, staged: StagedSources)
         const reading = await readMap(store, treeName(name), fileCodec, before(name));
         readings.set(name, reading);
         // Another admission may be on its way into the store: its files come first.
-        if (reading.type !== 'whole' || !isSameAdmission(readAdmission(reading.map.meta), at)) return undefined;
+        if (reading.type !== 'complete' || !isSameAdmission(readAdmission(reading.map.meta), at)) return undefined;
         // Another generation of the engine may have read the same files otherwise.
         const files = known?.engine === engine ? [] : reading.map.values;
         changes.set(name, new Map([...staged.difference(name, reading.map.values), ...files]));

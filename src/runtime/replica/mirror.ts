@@ -63,7 +63,7 @@ const OLDER_COPY_MS = 12_000;
 /** The cluster that a changed record of the store is about. */
 export function mirroredCluster(key: string): string | undefined {
   const [prefix, cluster] = key.split('/');
-  return prefix === 'clusters' || prefix === 'registrations' || prefix === 'presumed' ? cluster : undefined;
+  return prefix === 'clusters' || prefix === 'registrations' || prefix === 'assumed-warm' ? cluster : undefined;
 }
 
 export function createMirror(deps: MirrorDeps): Mirror {
@@ -77,8 +77,8 @@ export function createMirror(deps: MirrorDeps): Mirror {
 
   const readAll = async (cluster: string): Promise<void> => {
     if (isOwn(cluster)) return;
-    // In this order: what is presumed ends together with what is known instead, which is read after it.
-    const presumed = (await store.get(recordKey.presumed(cluster))) !== undefined;
+    // In this order: the assumed-warm record ends together with what is known instead, which is read after it.
+    const assumedWarm = (await store.get(recordKey.assumedWarm(cluster))) !== undefined;
     const registration = asRegistration((await readJson(store, recordKey.registration(cluster))).value);
     const before = known.get(cluster) ?? {};
     const { writer, ...found } = await readMaps(store, cluster, before);
@@ -91,11 +91,11 @@ export function createMirror(deps: MirrorDeps): Mirror {
     // Its agent may have come here meanwhile.
     if (isOwn(cluster)) return;
     const held = registration ?? registrationOfLost(deps, cluster, revocation);
-    const staged = { registration: held, presumed, revocation };
+    const staged = { registration: held, assumedWarm, revocation };
     if (writer !== '') writers.set(cluster, writer);
     known.set(cluster, stage(deps, cluster, staged, before, after));
     const isLost =
-      isOlder || clusterMapKinds.some((kind) => before[kind]?.type === 'whole' && after[kind]?.type !== 'whole');
+      isOlder || clusterMapKinds.some((kind) => before[kind]?.type === 'complete' && after[kind]?.type !== 'complete');
     if (held !== undefined && (registration === undefined || isLost)) restore(deps, cluster);
   };
   const lookAtAll = async (): Promise<void> => {
@@ -186,7 +186,7 @@ async function readMaps(
 function isOlderCopy(before: ClusterReadings, found: ClusterReadings): boolean {
   return clusterMapKinds.some((kind) => {
     const [last, now] = [before[kind], found[kind]];
-    return last?.type === 'whole' && now?.type === 'whole' && now.map.sequence < last.map.sequence;
+    return last?.type === 'complete' && now?.type === 'complete' && now.map.sequence < last.map.sequence;
   });
 }
 
@@ -197,7 +197,7 @@ async function read<Kind extends ClusterMapKind>(
   before: ClusterReadings,
 ): Promise<NonNullable<ClusterReadings[Kind]>> {
   const last = before[kind];
-  const map = last?.type === 'whole' ? last.map : undefined;
+  const map = last?.type === 'complete' ? last.map : undefined;
   return (await readMap(store, clusterMapName(cluster, kind), clusterCodecs[kind], map as never)) as never;
 }
 
@@ -228,11 +228,11 @@ function stage(
   cluster: string,
   {
     registration,
-    presumed,
+    assumedWarm,
     revocation,
   }: {
     readonly registration: Registration | undefined;
-    readonly presumed: boolean;
+    readonly assumedWarm: boolean;
     readonly revocation: Revocation | undefined;
   },
   before: ClusterReadings,
@@ -245,12 +245,12 @@ function stage(
   const last = isOther ? onlyEntries(before) : before;
   const now = registration === undefined ? onlyEntries(after) : after;
   loop.transact(() => {
-    ledger.mirrorRegistration(cluster, registration, revocation);
-    stageAgent(deps, cluster, registration, presumed);
+    ledger.replicateRegistration(cluster, registration, revocation);
+    stageAgent(deps, cluster, registration, assumedWarm);
     if (isOther || registration === undefined) ledger.forgetSnapshot(cluster);
     for (const kind of clusterMapKinds) stageKind(engine, cluster, kind, last, now);
-    if (now.entries?.type === 'whole') ledger.mirrorEntries(cluster);
-    if (now.live?.type === 'whole' && now.kinds?.type === 'whole') {
+    if (now.entries?.type === 'complete') ledger.markEntriesComplete(cluster);
+    if (now.live?.type === 'complete' && now.kinds?.type === 'complete') {
       engine.inputs.snapshots.set('', cluster, { since: snapshotSince(now.live.map) });
     }
   });
@@ -270,8 +270,8 @@ function stageKind<Kind extends ClusterMapKind>(
   after: ClusterReadings,
 ): void {
   const [last, now] = [before[kind], after[kind]];
-  if (now?.type !== 'whole') return;
-  const known = last?.type === 'whole' ? last.map : undefined;
+  if (now?.type !== 'complete') return;
+  const known = last?.type === 'complete' ? last.map : undefined;
   if (known === undefined) {
     const input = {
       entries: engine.inputs.ledger,
@@ -289,17 +289,17 @@ function stageAgent(
   { engine, isConnected }: MirrorDeps,
   cluster: string,
   registration: Registration | undefined,
-  presumedWarm: boolean,
+  assumedWarm: boolean,
 ): void {
   const { agents } = engine.inputs;
   if (registration === undefined) {
-    if (presumedWarm) agents.set('', cluster, { ...unseenAgent, presumedWarm });
+    if (assumedWarm) agents.set('', cluster, { ...unseenAgent, assumedWarm });
     else agents.delete('', cluster);
     return;
   }
   const { warm, since, kindsAsWritten = false } = registration;
   const connected = isConnected(cluster);
-  agents.set('', cluster, { ...unseenAgent, connected, since, warm, presumedWarm, kindsAsWritten });
+  agents.set('', cluster, { ...unseenAgent, connected, since, warm, assumedWarm, kindsAsWritten });
 }
 
 function asRevocation(value: unknown): Revocation | undefined {

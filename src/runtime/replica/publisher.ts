@@ -220,7 +220,7 @@ function isLacking(
 
 /** Are these the files of that admission? */
 function isThere(reading: MapReading<FileReading> | undefined, at: AdmissionRecord['position'] | undefined): boolean {
-  return reading?.type === 'whole' && isSameAdmission(readAdmission(reading.map.meta), at);
+  return reading?.type === 'complete' && isSameAdmission(readAdmission(reading.map.meta), at);
 }
 
 function admittedBefore({ source: { name } }: OwnSource, staged: StagedSources): AdmittedSource {

@@ -104,7 +104,7 @@ function initialState<Value>(
   before: MapReading<Value> | undefined,
   changed: () => void,
 ): State<Value> {
-  const map = before?.type === 'whole' ? before.map : undefined;
+  const map = before?.type === 'complete' ? before.map : undefined;
   return {
     name,
     codec,
@@ -113,7 +113,7 @@ function initialState<Value>(
     own: new Map(),
     dirty: new Set(),
     laid: new Map(map?.buckets),
-    loose: new Set(before?.strays),
+    loose: new Set(before?.orphans),
     sealed: map ?? (before?.type === 'missing' ? null : undefined),
     read: before === undefined || before.type === 'damaged' ? undefined : before.version,
     wanted: map !== undefined ? 'present' : before?.type === 'missing' ? 'absent' : 'asIs',

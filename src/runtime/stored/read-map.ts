@@ -84,17 +84,17 @@ export function decodeMap<Value>(
   codec: ValueCodec<Value>,
   before?: StoredMap<Value>,
 ): MapReading<Value> {
-  const strays = new Set(records.keys());
-  if (record === undefined) return { type: 'missing', version: null, strays: [...strays] };
+  const orphans = new Set(records.keys());
+  if (record === undefined) return { type: 'missing', version: null, orphans: [...orphans] };
   const manifest = decodeManifest(name, record.value);
-  const damaged = (message: string): MapReading<Value> => ({ type: 'damaged', message, strays: [...records.keys()] });
+  const damaged = (message: string): MapReading<Value> => ({ type: 'damaged', message, orphans: [...records.keys()] });
   if (manifest === undefined) return damaged(`the manifest of ${name} is not as it was written`);
   const buckets = new Map<number, StoredBucket<Value>>();
   for (const [number, ref] of manifest.buckets) {
     const known = before?.buckets.get(number);
     if (known?.digest === ref.digest) {
       buckets.set(number, known);
-      for (const key of bucketKeys(name, number, ref)) strays.delete(key);
+      for (const key of bucketKeys(name, number, ref)) orphans.delete(key);
       continue;
     }
     const keys = bucketKeys(name, number, ref);
@@ -104,12 +104,12 @@ export function decodeMap<Value>(
       codec,
     );
     if (values === undefined) return damaged(`bucket ${number} of ${name} is missing or not as it was written`);
-    for (const key of keys) strays.delete(key);
+    for (const key of keys) orphans.delete(key);
     buckets.set(number, { ...ref, values });
   }
   const { sequence, digest, meta } = manifest;
   const map = { sequence, digest, meta, buckets, values: valuesOf(buckets) };
-  return { type: 'whole', map, version: record.version, strays: [...strays] };
+  return { type: 'complete', map, version: record.version, orphans: [...orphans] };
 }
 
 async function fetchRecords<Value>(

@@ -28,18 +28,18 @@ export interface StoredBucket<Value> {
 
 /**
  * `missing`: the store has no such map. `damaged`: it has something of it, and that is not the map as it was written: it
- * counts as missing. `strays`: records under its name that belong to no bucket; its writer takes them away. `version`: of
+ * counts as missing. `orphans`: records under its name that belong to no bucket; its writer takes them away. `version`: of
  * the manifest's record, null if there is none.
  */
 export type MapReading<Value = JsonValue> =
   | {
-      readonly type: 'whole';
+      readonly type: 'complete';
       readonly map: StoredMap<Value>;
       readonly version: string;
-      readonly strays: readonly string[];
+      readonly orphans: readonly string[];
     }
-  | { readonly type: 'missing'; readonly version: null; readonly strays: readonly string[] }
-  | { readonly type: 'damaged'; readonly message: string; readonly strays: readonly string[] };
+  | { readonly type: 'missing'; readonly version: null; readonly orphans: readonly string[] }
+  | { readonly type: 'damaged'; readonly message: string; readonly orphans: readonly string[] };
 
 /** How values are written down. */
 export interface ValueCodec<Value> {

@@ -5,8 +5,8 @@ import { comparePositions } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AgentListener } from '../../relay/session.ts';
+import type { AssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
 import { type Ledger, newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
-import type { Presumption } from '../../runtime/ledger/presumption.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { Approvals } from '../../runtime/removals/approvals.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
@@ -21,7 +21,7 @@ interface AgentSourceDeps {
   readonly mayStart: () => boolean;
   readonly knowsAll: () => boolean;
   readonly approvals: Approvals;
-  readonly presumption: Presumption;
+  readonly recovery: AssumedWarmRecovery;
   /** A session is up, and its agent has said what it holds. */
   readonly connected: (cluster: ClusterName, holding: AgentHolding) => void;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ interface AgentSourceDeps {
  * the loop first: what is staged and not committed cannot be read back.
  */
 export function createAgentSource(deps: AgentSourceDeps): AgentListener {
-  const { engine, loop, ledger, presumption, sessions, clock, log } = deps;
+  const { engine, loop, ledger, recovery, sessions, clock, log } = deps;
   const { agents } = engine.inputs;
 
   return {
@@ -53,12 +53,12 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     connected: (session, holding) => {
       const { cluster, capabilities, version } = session.hello;
       loop.settle();
-      presumption.consider(cluster, holding);
+      recovery.consider(cluster, holding);
       sessions.set(cluster, { session, holds: holding.digest, inFlight: false, rejections: 0, heldBack: false });
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length });
       deps.connected(cluster, holding);
       loop.transact(() => {
-        const isPresumed = presumption.isPresumed(cluster) && !replacesAnother(deps, session.hello);
+        const isAssumedWarm = recovery.isAssumedWarm(cluster) && !replacesAnother(deps, session.hello);
         bind(deps, session.hello, holding);
         ledger.replaceEntries(cluster, holding);
         agents.set('', cluster, {
@@ -66,7 +66,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
           since: clock.now(),
           trouble: '',
           warm: ledger.registration(cluster)?.warm === true,
-          presumedWarm: isPresumed,
+          assumedWarm: isAssumedWarm,
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
         });
       });
@@ -108,7 +108,7 @@ function replacesAnother({ ledger }: AgentSourceDeps, { cluster, clusterId }: Ag
 }
 
 function bind(deps: AgentSourceDeps, hello: AgentHello, holding: AgentHolding): void {
-  const { ledger, approvals, presumption, clock } = deps;
+  const { ledger, approvals, recovery, clock } = deps;
   const before = ledger.registration(hello.cluster);
   const known =
     before?.id === hello.clusterId
@@ -117,7 +117,7 @@ function bind(deps: AgentSourceDeps, hello: AgentHello, holding: AgentHolding): 
   if (replacesAnother(deps, hello)) {
     ledger.forgetCluster(hello.cluster);
     approvals.endAll(hello.cluster);
-    presumption.end(hello.cluster);
+    recovery.end(hello.cluster);
   }
   // An agent may have seen more than this server remembers: then the store is older than what was sent. Every source has
   // been read anew by now, so what follows is admitted above it; and leave to remove may have been used since.
@@ -152,16 +152,16 @@ function takeResult({ engine, ledger }: AgentSourceDeps, cluster: ClusterName, r
 }
 
 /** The first complete input snapshot makes a cluster warm, for good. */
-function markWarm({ engine, ledger, loop, presumption }: AgentSourceDeps, cluster: ClusterName): void {
+function markWarm({ engine, ledger, loop, recovery }: AgentSourceDeps, cluster: ClusterName): void {
   const registration = ledger.registration(cluster);
   if (registration === undefined) return;
-  const wasPresumed = presumption.end(cluster);
-  if (registration.warm && !wasPresumed) return;
+  const wasAssumedWarm = recovery.end(cluster);
+  if (registration.warm && !wasAssumedWarm) return;
   ledger.setRegistration(cluster, { ...registration, warm: true });
   loop.settle();
   const agent = engine.inputs.agents.get('', cluster);
   if (agent === undefined) return;
-  loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, warm: true, presumedWarm: false }));
+  loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, warm: true, assumedWarm: false }));
 }
 
 function heldInput(engine: Engine, cluster: ClusterName): ReadonlyMap<string, Digest> {

@@ -80,7 +80,7 @@ describeOnDirectories('Redis and servers restart in strict safe mode, one agent 
 
   it('an empty Redis: translation halts until every agent is back', async () => {
     await restartAll(fleet, names, { late: ['west'] });
-    await nothingChanges('PresumedWarm', 'three', '10.1.0.3');
+    await nothingChanges('AssumedWarm', 'three', '10.1.0.3');
     await resumes('three', '10.1.0.3');
   });
 

@@ -33,7 +33,7 @@ describeOnClusters('Redis and servers restart in scoped safe mode, one agent is 
   };
 
   it.each([
-    { what: 'an empty Redis', lost: {}, reason: 'PresumedWarm', round: 2 },
+    { what: 'an empty Redis', lost: {}, reason: 'AssumedWarm', round: 2 },
     {
       what: 'a Redis that has lost one snapshot only',
       lost: { keeps: true, loses: ['clusters/west/live'] },

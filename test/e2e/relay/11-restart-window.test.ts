@@ -37,7 +37,7 @@ describeOnDirectories('Redis and servers restart with a safe start window, one a
     const before = await fleet.versions();
     fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
     await fleet.holds(changed(sceneContents(names), { east: { 'ConfigMap/web/a': 'two' } }));
-    await waitsFor(fleet.a, 'off', { west: 'PresumedWarm' });
+    await waitsFor(fleet.a, 'off', { west: 'AssumedWarm' });
     const after = await fleet.versions();
     expect({ ...after.east, 'ConfigMap/web/a': '' }).toEqual({ ...before.east, 'ConfigMap/web/a': '' });
     expect(after.west).toEqual(before.west);

@@ -61,7 +61,7 @@ describeOnDirectories('a cluster is excluded from safe mode with skipWarming', (
     await restartAll(fleet, names, { late: ['west'] });
     const before = await fleet.versions();
     await fleet.a.looks.entered(fleet.push({ 'apps/a.yaml': configMapYaml('a', 'three') }));
-    for (const replica of [fleet.a, fleet.b]) await waitsFor(replica, 'strict', { west: 'PresumedWarm' });
+    for (const replica of [fleet.a, fleet.b]) await waitsFor(replica, 'strict', { west: 'AssumedWarm' });
     expect(await fleet.versions()).toEqual(before);
     fleet.push({ 'clusters/west/cluster.yaml': EXCLUDED });
     await holds(changed(expected, { east: { ...GONE, ...three } }));

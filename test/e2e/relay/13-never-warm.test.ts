@@ -48,7 +48,7 @@ describeOnDirectories('a cluster whose agent never connected', (clusters) => {
     await restartAll(fleet, names, { late: [] });
     const before = await fleet.versions();
     await fleet.a.looks.entered(fleet.push({ 'apps/a.yaml': configMapYaml('a', 'three') }));
-    for (const replica of [fleet.a, fleet.b]) await waitsFor(replica, 'strict', { north: 'PresumedWarm' });
+    for (const replica of [fleet.a, fleet.b]) await waitsFor(replica, 'strict', { north: 'AssumedWarm' });
     expect(await fleet.versions()).toEqual(before);
     fleet.push({ 'clusters/north/cluster.yaml': `${clusterYaml('north')}  skipWarming: true\n` });
     await fleet.holds(now('three'));

@@ -51,7 +51,7 @@ describeOnClusters('a cluster is deregistered', (clusters) => {
     await restartAll(fleet, names, { late: ['west'] });
     const before = await fleet.versions();
     await fleet.a.looks.entered(fleet.push({ 'apps/a.yaml': configMapYaml('a', 'three') }));
-    await waitsFor(fleet.a, 'strict', { west: 'PresumedWarm' });
+    await waitsFor(fleet.a, 'strict', { west: 'AssumedWarm' });
     expect(await fleet.versions()).toEqual(before);
     fleet.push({ 'clusters/west/cluster.yaml': null });
     await holds(changed(expected, { east: { ...GONE, 'ConfigMap/web/a': 'three' } }));

@@ -79,7 +79,7 @@ async function createScene() {
 async function noted(world: FleetWorld): Promise<readonly string[]> {
   await world.settle();
   const keys: string[] = [];
-  for await (const { key } of world.store.list('rivals/')) keys.push(key);
+  for await (const { key } of world.store.list('contenders/')) keys.push(key);
   return keys;
 }
 
@@ -212,7 +212,7 @@ describe('a second claim', () => {
     const scene = await ofMain();
     await scene.disconnect();
     await scene.says('extra', '1');
-    expect(await noted(scene.world())).toEqual(['rivals/east//ConfigMap/web/x']);
+    expect(await noted(scene.world())).toEqual(['contenders/east//ConfigMap/web/x']);
     await scene.connect();
     expect(await noted(scene.world())).toEqual([]);
   });

@@ -16,7 +16,7 @@ function outputsOf({ world: { server } }: FakeReplica): string {
   return canonicalJson(Object.fromEntries([...outputs.partitions()].map((cluster) => [cluster, ofCluster(cluster)])));
 }
 
-it('every replica computes the same bytes: rivals, what reads other clusters, what cannot be read, whenever it came', async () => {
+it('every replica computes the same bytes: contenders, what reads other clusters, what cannot be read, whenever it came', async () => {
   const world = await createReplicaWorld([]);
   const first = await world.add('a', { sources: SOURCES });
   const second = await world.add('b', { sources: SOURCES });

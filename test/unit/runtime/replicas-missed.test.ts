@@ -27,7 +27,7 @@ it('a replica that has missed that somebody else wants an object, and leads next
   await world.pass();
   leader.agent('east').disconnect();
   await world.pass();
-  const remembered = (): readonly string[] => world.memory.keys().filter((key) => key.startsWith('rivals/'));
+  const remembered = (): readonly string[] => world.memory.keys().filter((key) => key.startsWith('contenders/'));
   expect(remembered()).toEqual([]);
   follower.deafen();
   // It looks once a second, and sees only what is admitted last.
@@ -35,11 +35,11 @@ it('a replica that has missed that somebody else wants an object, and leads next
   await world.pass(200);
   extra({ 'clusters/east/x.yaml': typo });
   await world.pass(2_000);
-  expect(remembered()).toEqual([`rivals/east/${X}`]);
+  expect(remembered()).toEqual([`contenders/east/${X}`]);
   leader.kill();
   await world.pass(30_000);
   expect(follower.leads()).toBe(true);
-  expect(remembered()).toEqual([`rivals/east/${X}`]);
+  expect(remembered()).toEqual([`contenders/east/${X}`]);
   follower.agent('east').connect({ instance: 'east' });
   world.push({ 'clusters/east/x.yaml': null });
   await world.pass();

@@ -147,7 +147,7 @@ describe('a store that is lost while the server lives', () => {
     const world = await restart({ ...first, store: memory.open() });
     await world.settle();
     expect(knownOf(world, 'east')).toEqual(maps);
-    expect(agentValue(world, 'west')).toMatchObject({ warm: true, presumedWarm: false });
+    expect(agentValue(world, 'west')).toMatchObject({ warm: true, assumedWarm: false });
   });
 });
 
@@ -157,7 +157,7 @@ describe('a store that was lost while no server was there', () => {
     return createFleetWorld({ store, clock: createVirtualClock(first.clock.now() + 1_000), agents: first.agents });
   };
 
-  it('is known by the first agent that owns something: who is not here yet is presumed warm, until it says what lives there', async () => {
+  it('is known by the first agent that owns something: who is not here yet is assumed warm, until it says what lives there', async () => {
     const first = await discoveredWorld();
     const store = createMemoryStore();
     const world = await lost(first, store);
@@ -167,31 +167,31 @@ describe('a store that was lost while no server was there', () => {
     world.agent('east').connect();
     await world.settle();
     expect(names(world, 'east')).toHaveLength(4);
-    expect(agentValue(world, 'west')).toMatchObject({ connected: false, warm: false, presumedWarm: true });
-    expect(agentValue(world, 'east')).toMatchObject({ connected: true, warm: false, presumedWarm: true });
+    expect(agentValue(world, 'west')).toMatchObject({ connected: false, warm: false, assumedWarm: true });
+    expect(agentValue(world, 'east')).toMatchObject({ connected: true, warm: false, assumedWarm: true });
     discovers(world, 'east', [service('cart')]);
     await world.settle();
-    expect(agentValue(world, 'east')).toMatchObject({ warm: true, presumedWarm: false });
+    expect(agentValue(world, 'east')).toMatchObject({ warm: true, assumedWarm: false });
 
     const again = await restart(world);
     await again.settle();
-    expect(agentValue(again, 'west')?.presumedWarm).toBe(true);
-    expect(agentValue(again, 'east')?.presumedWarm).toBe(false);
+    expect(agentValue(again, 'west')?.assumedWarm).toBe(true);
+    expect(agentValue(again, 'east')?.assumedWarm).toBe(false);
     again.source.push({
       ...base,
       'clusters/new/cluster.yaml': base['clusters/east/cluster.yaml'].replaceAll('east', 'new'),
     });
     again.agent('west').connect();
     await again.settle();
-    expect(agentValue(again, 'west')?.presumedWarm).toBe(true);
+    expect(agentValue(again, 'west')?.assumedWarm).toBe(true);
     expect(agentValue(again, 'new')).toBeUndefined();
     discovers(again, 'west', []);
     await again.settle();
-    expect(agentValue(again, 'west')).toMatchObject({ warm: true, presumedWarm: false });
-    expect(await keysOf(store, 'presumed/')).toEqual([]);
+    expect(agentValue(again, 'west')).toMatchObject({ warm: true, assumedWarm: false });
+    expect(await keysOf(store, 'assumed-warm/')).toEqual([]);
   });
 
-  it('presumes clusters whose declarations can be read only later, and forgets those that are deregistered', async () => {
+  it('assumes clusters warm whose declarations can be read only later, and forgets those that are deregistered', async () => {
     const first = await discoveredWorld();
     const world = await lost(first);
     const { 'clusters/west/cluster.yaml': west, ...others } = base;
@@ -201,18 +201,18 @@ describe('a store that was lost while no server was there', () => {
     expect(agentValue(world, 'west')).toBeUndefined();
     world.source.push({ 'clusters/west/cluster.yaml': west });
     await world.settle();
-    expect(agentValue(world, 'west')?.presumedWarm).toBe(true);
+    expect(agentValue(world, 'west')?.assumedWarm).toBe(true);
     world.source.push({ 'clusters/west/cluster.yaml': null });
     await world.settle();
     expect(agentValue(world, 'west')).toBeUndefined();
   });
 
-  it('is not presumed of a fresh installation', async () => {
+  it('does not exist in a fresh installation', async () => {
     const world = await createFleetWorld();
     world.source.push(base);
     world.agent('east').connect();
     await world.settle();
-    expect(agentValue(world, 'east')?.presumedWarm).toBe(false);
+    expect(agentValue(world, 'east')?.assumedWarm).toBe(false);
     expect(agentValue(world, 'west')).toBeUndefined();
   });
 });

@@ -34,7 +34,7 @@ async function replica(memory: SharedMemory, wrongByMs: number, leads: boolean) 
     registration: endedRegistrations(ledger, EAST),
   });
   const register = (): void =>
-    ledger.mirrorRegistration(EAST, newRegistration(EAST, ID, endedRegistrations(ledger, EAST)), undefined);
+    ledger.replicateRegistration(EAST, newRegistration(EAST, ID, endedRegistrations(ledger, EAST)), undefined);
   return { ledger, clock, certificate, register };
 }
 
@@ -42,7 +42,7 @@ type Replica = Awaited<ReturnType<typeof replica>>;
 
 /** What the one has noted reaches the other. */
 function hears({ ledger }: Replica, from: Replica): void {
-  ledger.mirrorRegistration(EAST, from.ledger.registration(EAST), from.ledger.revocation(EAST));
+  ledger.replicateRegistration(EAST, from.ledger.registration(EAST), from.ledger.revocation(EAST));
 }
 
 describe.each([
@@ -69,7 +69,7 @@ describe.each([
     for (const { register } of [leader, other]) register();
     leader.ledger.endRegistration(EAST);
     // It has heard of the end, and not yet that there is no registration any more.
-    other.ledger.mirrorRegistration(EAST, newRegistration(EAST, ID, 0), leader.ledger.revocation(EAST));
+    other.ledger.replicateRegistration(EAST, newRegistration(EAST, ID, 0), leader.ledger.revocation(EAST));
     other.ledger.endRegistration(EAST);
     expect([leader, other].map(({ ledger }) => endedRegistrations(ledger, EAST))).toEqual([1, 1]);
     for (const { register } of [leader, other]) register();

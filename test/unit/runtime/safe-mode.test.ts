@@ -333,7 +333,7 @@ describe('a lost store', () => {
     for (const name of ['c01', 'c02']) discoverOne(world, name);
     await world.settle();
     expect(mirroredFrom(world, 'c01', 'c03')).toHaveLength(2);
-    expect(world.server.api.status().safeMode?.causes).toMatchObject([{ cluster: 'c03', reason: 'PresumedWarm' }]);
+    expect(world.server.api.status().safeMode?.causes).toMatchObject([{ cluster: 'c03', reason: 'AssumedWarm' }]);
     world.source.push({ 'apps/b.yaml': configMapYaml('b', '1') });
     await world.settle();
     expect(names(world, 'c01')).toContain('/ConfigMap/web/b');

@@ -34,15 +34,15 @@ describe.each(Object.entries(stores))('a checked map in a store of %s', (_name, 
     writer.setMeta({ since: 1 });
     await clock.advance(100);
     const empty = await read(store, 'm');
-    expect(empty.type === 'whole' && [empty.map.values.size, empty.map.meta]).toEqual([0, { since: 1 }]);
+    expect(empty.type === 'complete' && [empty.map.values.size, empty.map.meta]).toEqual([0, { since: 1 }]);
     writer.set('a', { x: [1, null, 'é\u{1f600}'] });
     writer.set('__proto__', 'odd');
     writer.set('b', big('b'));
     await clock.advance(100);
     const full = await read(store, 'm');
-    expect(full.type === 'whole' && full.map.values.get('a')).toEqual({ x: [1, null, 'é\u{1f600}'] });
-    expect(full.type === 'whole' && full.map.values.get('__proto__')).toBe('odd');
-    expect(full.type === 'whole' && full.map.values.size).toBe(3);
+    expect(full.type === 'complete' && full.map.values.get('a')).toEqual({ x: [1, null, 'é\u{1f600}'] });
+    expect(full.type === 'complete' && full.map.values.get('__proto__')).toBe('odd');
+    expect(full.type === 'complete' && full.map.values.size).toBe(3);
     writer.drop();
     await clock.advance(100);
     expect(await keysOf(store)).toEqual([]);
@@ -81,7 +81,7 @@ describe('reading again', () => {
     writer.replaceAll(many(1_000, 'x'));
     await clock.advance(100);
     const first = await read(store, 'm');
-    if (first.type !== 'whole') throw new Error(first.type);
+    if (first.type !== 'complete') throw new Error(first.type);
     writer.set('key-5', 'changed');
     writer.set('key-6', null);
     await clock.advance(100);
@@ -98,7 +98,7 @@ describe('reading again', () => {
     };
     const second = await readMap(counting, 'm', codec, first.map);
     expect(asked.length).toBeLessThanOrEqual(3);
-    if (second.type !== 'whole') throw new Error(second.type);
+    if (second.type !== 'complete') throw new Error(second.type);
     const changes = changesBetween(first.map, second.map);
     expect([changes.get('key-5'), changes.get('key-6')]).toEqual(['changed', null]);
     expect(changes.size).toBeLessThan(30);
@@ -123,7 +123,7 @@ describe('reading again', () => {
       },
     };
     const reading = await read(moving, 'm');
-    expect(reading.type === 'whole' && reading.map.values.get('key-1')).toEqual({ number: 1, text: 'turn 3' });
+    expect(reading.type === 'complete' && reading.map.values.get('key-1')).toEqual({ number: 1, text: 'turn 3' });
   });
 });
 
@@ -168,7 +168,7 @@ describe('damage', () => {
         await store.write([{ key, value: bit === 8 ? null : damaged }]);
         const reading = await read(store, 'm');
         // A manifest may be spelled otherwise in white space only: then it says the same.
-        if (reading.type === 'whole') expect(Object.fromEntries([...reading.map.values].sort())).toEqual(whole);
+        if (reading.type === 'complete') expect(Object.fromEntries([...reading.map.values].sort())).toEqual(whole);
         else if (bit === 8) expect(reading.type).toBe(key === 'm' ? 'missing' : 'damaged');
         await store.write([{ key, value }]);
       }),
@@ -291,7 +291,9 @@ describe('a process that dies between any two writes', () => {
           await clock.advance(100);
           const found = await Promise.all(['m/0', 'm/1'].map((name) => read(store, name)));
           expect(found.map(({ type }) => type)).not.toContain('damaged');
-          const state = spell(found.map((reading) => (reading.type === 'whole' ? new Map(reading.map.values) : null)));
+          const state = spell(
+            found.map((reading) => (reading.type === 'complete' ? new Map(reading.map.values) : null)),
+          );
           expect(moments.slice(confirmed)).toContain(state);
           const record = await store.get('moment');
           const moment = record === undefined ? 0 : Number(new TextDecoder().decode(record.value));

@@ -37,13 +37,13 @@ describe('the records of a cluster among several processes', () => {
   it('are not ended by what a process noted about an earlier registration when it comes to lead', async () => {
     const [memory, clock] = [createSharedMemory(), createVirtualClock()];
     const [a, b] = [await replica(memory.open(), clock), await replica(memory.open(), clock)];
-    a.ledger.mirrorRegistration('east', registration, undefined);
+    a.ledger.replicateRegistration('east', registration, undefined);
     a.ledger.endRegistration('east');
     b.ledger.own('east', {}, always);
     b.ledger.setRegistration('east', registration);
     b.ledger.takeInput('east', { from: sha256(''), to: sha256(''), upserts: [], removals: [], kinds: [] }, 1);
     await clock.advance(200);
-    a.ledger.mirrorRegistration('east', registration, undefined);
+    a.ledger.replicateRegistration('east', registration, undefined);
     a.lead();
     await clock.advance(200);
     const keys = await keysOf(memory.open());
@@ -81,6 +81,6 @@ describe('the records of a cluster among several processes', () => {
     ledger.own('east', {}, always);
     await clock.advance(200);
     const reading = await read(memory.open(), 'clusters/east/entries');
-    expect(reading.type === 'whole' && [...reading.map.values]).toEqual([[key, entry('2')]]);
+    expect(reading.type === 'complete' && [...reading.map.values]).toEqual([[key, entry('2')]]);
   });
 });

@@ -78,7 +78,7 @@ describe('a record of a single key', () => {
       discoverOne(world, 'east', 'other');
       await world.settle();
       expect(names(world, 'west').some((key) => key.includes('other'))).toBe(true);
-      expect(await keysOf(world.store, 'presumed/')).toEqual([]);
+      expect(await keysOf(world.store, 'assumed-warm/')).toEqual([]);
     },
   );
 });

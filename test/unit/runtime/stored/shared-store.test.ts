@@ -11,7 +11,7 @@ async function ownedMap() {
   const store = memory.open();
   const journal = journalOn(store, clock);
   const group = journal.group();
-  const writer = group.map('m', codec, { type: 'missing', version: null, strays: [] });
+  const writer = group.map('m', codec, { type: 'missing', version: null, orphans: [] });
   group.put('record', { is: 'here' });
   writer.replaceAll(Array.from({ length: 300 }, (_, number) => [`k${number}`, number]));
   await clock.advance(200);
@@ -43,7 +43,9 @@ describe('what a shared store loses is written again', () => {
     await clock.advance(200);
     expect(await contentOf(reader, 'm')).toEqual({ only: 1 });
     const after = await read(reader, 'm');
-    expect(after.type === 'whole' && before.type === 'whole' && after.map.sequence > before.map.sequence).toBe(true);
+    expect(after.type === 'complete' && before.type === 'complete' && after.map.sequence > before.map.sequence).toBe(
+      true,
+    );
   });
 
   it('when an older copy takes over: what was deleted since is deleted again', async () => {
@@ -265,7 +267,7 @@ describe('random histories of losses', () => {
             return outcome;
           },
         };
-        const writer = journalOn(slow, clock).group().map('m', codec, { type: 'missing', version: null, strays: [] });
+        const writer = journalOn(slow, clock).group().map('m', codec, { type: 'missing', version: null, orphans: [] });
         const model = new Map<string, JsonValue>();
         const moments = new Set<string>(['null']);
         const spell = (value: unknown): string => JSON.stringify(value);

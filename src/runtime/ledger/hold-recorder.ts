@@ -11,7 +11,7 @@ import { recordKey } from './records.ts';
  * on its way out; an approval when its object is wanted again or is gone. Nothing else ends them: a source that cannot be
  * read just now does not. Returns true if it has staged something.
  */
-export function createHoldKeeper(engine: Engine, journal: RecordWriter, approvals: Approvals): () => boolean {
+export function createHoldRecorder(engine: Engine, journal: RecordWriter, approvals: Approvals): () => boolean {
   const outputs = engine.graph.watch(engine.outputs);
   const held = engine.inputs.heldRemovals;
   const note = ({ partition: cluster, key, after }: Change<Output>): boolean => {

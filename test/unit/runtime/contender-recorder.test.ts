@@ -3,7 +3,7 @@ import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { parseSourceName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
-import { createRivalKeeper } from '../../../src/runtime/ledger/rival-keeper.ts';
+import { createContenderRecorder } from '../../../src/runtime/ledger/contender-recorder.ts';
 
 it.each(['judge', 'clerk'] as const)(
   'a %s forgets who wants nothing any more; only a judge writes that down',
@@ -11,15 +11,15 @@ it.each(['judge', 'clerk'] as const)(
     const engine = createEngine(createGraph());
     engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role, startWindowOver: false });
     const puts: string[] = [];
-    const keeper = createRivalKeeper(engine, { put: (key) => void puts.push(key), noted: () => undefined });
+    const keeper = createContenderRecorder(engine, { put: (key) => void puts.push(key), noted: () => undefined });
     engine.commit();
     keeper();
     const origin = { source: must(parseSourceName('gone')), path: 'x.yaml' };
-    engine.inputs.rivals.set('east', '/ConfigMap/web/x', { origins: [origin], scope: [] });
+    engine.inputs.contenders.set('east', '/ConfigMap/web/x', { origins: [origin], scope: [] });
     engine.commit();
     expect(keeper()).toBe(true);
     engine.commit();
-    expect([...engine.inputs.rivals.partitions()]).toEqual([]);
-    expect(puts).toEqual(role === 'judge' ? ['rivals/east//ConfigMap/web/x'] : []);
+    expect([...engine.inputs.contenders.partitions()]).toEqual([]);
+    expect(puts).toEqual(role === 'judge' ? ['contenders/east//ConfigMap/web/x'] : []);
   },
 );

@@ -46,7 +46,7 @@ function holdWrites({ store }: FakeReplica, isHeld: (key: string) => boolean): (
   return gate.resolve;
 }
 
-it('what is presumed of a cluster ends for other replicas with what is known of it, not before', async () => {
+it('other replicas see the assumed-warm record of a cluster end together with the write of what its agent reported, not before', async () => {
   const world = await mirroring();
   const east = rolesOf(world)[0].agent('east');
   const held = heldAt(world.leader(), 'east');
@@ -55,7 +55,7 @@ it('what is presumed of a cluster ends for other replicas with what is known of 
   const before = east.deltas.length;
   leader.agent('east').connect();
   await world.pass();
-  expect(leader.world.server.engine.inputs.agents.get('', 'west')).toMatchObject({ warm: false, presumedWarm: true });
+  expect(leader.world.server.engine.inputs.agents.get('', 'west')).toMatchObject({ warm: false, assumedWarm: true });
   const release = holdWrites(follower, (key) => key === 'claims/west');
   follower.agent('west').connect();
   discoverOne(follower.world, 'west');
@@ -63,7 +63,7 @@ it('what is presumed of a cluster ends for other replicas with what is known of 
   expect(heldAt(leader, 'east')).toEqual(held);
   release();
   await world.pass();
-  expect(leader.world.server.engine.inputs.agents.get('', 'west')).toMatchObject({ warm: true, presumedWarm: false });
+  expect(leader.world.server.engine.inputs.agents.get('', 'west')).toMatchObject({ warm: true, assumedWarm: false });
   expect(heldAt(leader, 'east')).toEqual(held);
   expect(east.deltas.slice(before)).toEqual([]);
 });

@@ -4,25 +4,25 @@ import type { Log } from '../../ports/log.ts';
 import type { Loop } from '../loop.ts';
 import type { RecordWriter } from '../stored/write-group.ts';
 import { type Ledger, unseenAgent } from './ledger.ts';
-import { type LedgerRecords, type PresumptionRecord, recordKey } from './records.ts';
+import { type LedgerRecords, type RecoveryRecord, recordKey } from './records.ts';
 
 /**
  * After the loss of a store: clusters that are declared and not registered were probably warm, and what their agents own
  * could have read them. An agent that owns something from before the loss is the evidence that there was a fleet; a fresh
  * installation has none, and holds nothing up.
  */
-export interface Presumption {
+export interface AssumedWarmRecovery {
   /** As committed. */
-  isPresumed(cluster: string): boolean;
+  isAssumedWarm(cluster: string): boolean;
   /** An agent has said what it holds; told before its cluster is registered. */
   consider(cluster: string, holding: AgentHolding): void;
-  /** It is known now, or not meant any more; true if it was presumed. Who calls stages what follows. */
+  /** It is known now, or not meant any more; true if it was assumed warm. The caller stages the change. */
   end(cluster: string): boolean;
-  /** While what is declared is not known in full, the rest is presumed as it is read; true if something was staged. */
+  /** While what is declared is not known in full, the others are assumed warm as they are read; true if something was staged. */
   extend(): boolean;
 }
 
-export function createPresumption(deps: {
+export function createAssumedWarmRecovery(deps: {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly ledger: Ledger;
@@ -31,50 +31,49 @@ export function createPresumption(deps: {
   /** Every configured source has been read and is whole. */
   readonly knowsAll: () => boolean;
   readonly log: Log;
-}): Presumption {
+}): AssumedWarmRecovery {
   const { engine, loop, ledger, journal, records, log } = deps;
   /** Those whose records this process would write again after a loss. */
-  const kept = new Set([...records.presumed.keys(), ...records.unregistered]);
-  let marker: PresumptionRecord | undefined = records.presumption;
+  const kept = new Set([...records.assumedWarm.keys(), ...records.unregistered]);
+  let marker: RecoveryRecord | undefined = records.recovery;
   for (const cluster of kept) {
-    if (records.presumed.has(cluster)) journal.noted(recordKey.presumed(cluster), {});
-    else journal.put(recordKey.presumed(cluster), {});
+    if (records.assumedWarm.has(cluster)) journal.noted(recordKey.assumedWarm(cluster), {});
+    else journal.put(recordKey.assumedWarm(cluster), {});
   }
   if (records.unregistered.size > 0) {
-    log.warn('the store has lost registrations; these clusters are presumed to have been known', {
+    log.warn('the store has lost registrations; these clusters are assumed to have been warm', {
       clusters: [...records.unregistered],
     });
   }
-  if (marker !== undefined) journal.noted(recordKey.presumption, marker);
+  if (marker !== undefined) journal.noted(recordKey.recovery, marker);
   stage(kept);
 
   function stage(clusters: Iterable<string>): void {
     for (const cluster of clusters) {
       const agent = engine.inputs.agents.get('', cluster) ?? unseenAgent;
-      engine.inputs.agents.set('', cluster, { ...agent, presumedWarm: true });
+      engine.inputs.agents.set('', cluster, { ...agent, assumedWarm: true });
     }
   }
-  const isPresumed = (cluster: string): boolean => engine.inputs.agents.get('', cluster)?.presumedWarm === true;
-  const mark = (state: PresumptionRecord['state']): void => {
+  const isAssumedWarm = (cluster: string): boolean => engine.inputs.agents.get('', cluster)?.assumedWarm === true;
+  const mark = (state: RecoveryRecord['state']): void => {
     marker = { epoch: ledger.epoch(), state };
-    journal.put(recordKey.presumption, marker);
+    journal.put(recordKey.recovery, marker);
   };
-  const presumeUnregistered = (): boolean => {
+  const assumeUnregistered = (): boolean => {
     const clusters = [...engine.clusters.entries('')]
       .map(({ key }) => key)
-      .filter((cluster) => !isPresumed(cluster) && ledger.registration(cluster) === undefined);
+      .filter((cluster) => !isAssumedWarm(cluster) && ledger.registration(cluster) === undefined);
     for (const cluster of clusters) {
       kept.add(cluster);
-      journal.put(recordKey.presumed(cluster), {});
+      journal.put(recordKey.assumedWarm(cluster), {});
     }
     stage(clusters);
-    if (clusters.length > 0)
-      log.warn('clusters are presumed to have been known before the store was lost', { clusters });
+    if (clusters.length > 0) log.warn('clusters are assumed to have been warm before the store was lost', { clusters });
     return clusters.length > 0;
   };
 
   return {
-    isPresumed,
+    isAssumedWarm,
     consider: (cluster, { position, entries }) => {
       const isEvidence =
         entries.length > 0 &&
@@ -84,27 +83,27 @@ export function createPresumption(deps: {
       if (!isEvidence || marker?.epoch === ledger.epoch()) return;
       log.warn('an agent owns objects from before this store: the store was lost', { cluster, epoch: position.epoch });
       mark(deps.knowsAll() ? 'closed' : 'open');
-      loop.transact(presumeUnregistered);
+      loop.transact(assumeUnregistered);
       loop.settle();
     },
     end: (cluster) => {
-      if (!isPresumed(cluster)) return false;
+      if (!isAssumedWarm(cluster)) return false;
       kept.delete(cluster);
       // Other replicas read both: were it over before the rest is on record, they would take the cluster for a new one.
-      if (ledger.endPresumption(cluster)) journal.noted(recordKey.presumed(cluster), null);
-      else journal.put(recordKey.presumed(cluster), null);
+      if (ledger.endAssumedWarm(cluster)) journal.noted(recordKey.assumedWarm(cluster), null);
+      else journal.put(recordKey.assumedWarm(cluster), null);
       return true;
     },
     extend: () => {
       for (const cluster of kept) {
-        if (isPresumed(cluster)) continue;
+        if (isAssumedWarm(cluster)) continue;
         // Another process knows it by now, and has taken the record away.
         kept.delete(cluster);
-        journal.noted(recordKey.presumed(cluster), null);
+        journal.noted(recordKey.assumedWarm(cluster), null);
       }
       if (marker?.state !== 'open' || marker.epoch !== ledger.epoch()) return false;
       if (deps.knowsAll()) mark('closed');
-      return presumeUnregistered();
+      return assumeUnregistered();
     },
   };
 }

@@ -2,7 +2,7 @@ import { provesAbsence } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { Candidate } from '../../engine/placement/candidates.ts';
 import { compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
-import type { Rivals } from '../../model/ledger.ts';
+import type { Contenders } from '../../model/ledger.ts';
 import type { ObjectMeta } from '../../model/output.ts';
 import type { RecordWriter } from '../stored/write-group.ts';
 import { type LedgerRecords, recordKey } from './records.ts';
@@ -19,18 +19,18 @@ interface Due {
  * because what named them was lost on its way or in the cluster, or because the object is merely kept. Whoever has been
  * read without it, and whoever the entry names, is forgotten. Returns true if it has staged something.
  */
-export function createRivalKeeper(engine: Engine, journal: RecordWriter): () => boolean {
+export function createContenderRecorder(engine: Engine, journal: RecordWriter): () => boolean {
   const { inputs } = engine;
   const takeDue = followDue(engine);
 
   const note = ({ cluster, key, lost }: Due): boolean => {
-    const before = inputs.rivals.get(cluster, key);
-    const after = rivalsOf(engine, cluster, key, lost);
+    const before = inputs.contenders.get(cluster, key);
+    const after = contendersOf(engine, cluster, key, lost);
     if (jsonEquals(before as unknown as JsonValue | undefined, after as unknown as JsonValue | undefined)) return false;
-    if (after === undefined) inputs.rivals.delete(cluster, key);
-    else inputs.rivals.set(cluster, key, after);
+    if (after === undefined) inputs.contenders.delete(cluster, key);
+    else inputs.contenders.set(cluster, key, after);
     // Who judges next joins the store's word with its own.
-    if (inputs.fleet.get('', '')?.role === 'judge') journal.put(recordKey.rivals(cluster, key), after ?? null);
+    if (inputs.fleet.get('', '')?.role === 'judge') journal.put(recordKey.contenders(cluster, key), after ?? null);
     return true;
   };
   return () => {
@@ -45,7 +45,7 @@ function followDue(engine: Engine): () => Iterable<Due> {
   const { inputs, graph } = engine;
   const candidates = graph.watch(engine.candidates);
   const entries = graph.watch(inputs.ledger);
-  const records = graph.watch(inputs.rivals);
+  const records = graph.watch(inputs.contenders);
   const proofs = graph.watch(engine.sourceProofs);
   const unseen = graph.watch(engine.safeMode.unseen);
 
@@ -68,8 +68,8 @@ function followDue(engine: Engine): () => Iterable<Due> {
     }
     for (const { partition, key } of records.take()) add(partition, key, NOTHING);
     const mayBeProven = proofs.take().length + unseen.take().length > 0;
-    for (const cluster of mayBeProven ? inputs.rivals.partitions() : []) {
-      for (const { key } of inputs.rivals.entries(cluster)) add(cluster, key, NOTHING);
+    for (const cluster of mayBeProven ? inputs.contenders.partitions() : []) {
+      for (const { key } of inputs.contenders.entries(cluster)) add(cluster, key, NOTHING);
     }
     return due.values();
   };
@@ -86,36 +86,41 @@ function metaOfCandidate({ value: { origin, scope } }: { readonly value: Candida
  * Stages what the store remembers beside what is remembered here: another replica that has led may have seen more, and so
  * may this one. What the store has not is written to it.
  */
-export function joinRivals(engine: Engine, journal: RecordWriter, stored: LedgerRecords['rivals']): void {
-  const { rivals } = engine.inputs;
-  for (const cluster of [...rivals.partitions()]) {
-    for (const { key, value } of rivals.entries(cluster)) {
-      if (stored.get(cluster)?.has(key) !== true) journal.put(recordKey.rivals(cluster, key), value);
+export function joinContenders(engine: Engine, journal: RecordWriter, stored: LedgerRecords['contenders']): void {
+  const { contenders } = engine.inputs;
+  for (const cluster of [...contenders.partitions()]) {
+    for (const { key, value } of contenders.entries(cluster)) {
+      if (stored.get(cluster)?.has(key) !== true) journal.put(recordKey.contenders(cluster, key), value);
     }
   }
   for (const [cluster, records] of stored) {
     for (const [key, record] of records) {
-      journal.noted(recordKey.rivals(cluster, key), record);
-      const known = rivals.get(cluster, key);
+      journal.noted(recordKey.contenders(cluster, key), record);
+      const known = contenders.get(cluster, key);
       const both = known === undefined ? record : joined(known, record);
       if (!jsonEquals(both as unknown as JsonValue, record as unknown as JsonValue)) {
-        journal.put(recordKey.rivals(cluster, key), both);
+        journal.put(recordKey.contenders(cluster, key), both);
       }
-      rivals.set(cluster, key, both);
+      contenders.set(cluster, key, both);
     }
   }
 }
 
-function joined(a: Rivals, b: Rivals): Rivals {
+function joined(a: Contenders, b: Contenders): Contenders {
   return { origins: bySource([...a.origins, ...b.origins]), scope: sorted([...a.scope, ...b.scope]) };
 }
 
 /** Undefined: there is nothing to note. */
-function rivalsOf(engine: Engine, cluster: string, key: string, lost: readonly ObjectMeta[]): Rivals | undefined {
+function contendersOf(
+  engine: Engine,
+  cluster: string,
+  key: string,
+  lost: readonly ObjectMeta[],
+): Contenders | undefined {
   const { inputs } = engine;
   const wanting = engine.candidates.get(cluster, key) ?? NOBODY;
   const entry = inputs.ledger.get(cluster, key);
-  const known = inputs.rivals.get(cluster, key);
+  const known = inputs.contenders.get(cluster, key);
   const remembered = known === undefined ? lost : [known, ...lost];
   const origins = bySource([
     ...wanting.map(({ value }) => value.origin),
@@ -126,22 +131,22 @@ function rivalsOf(engine: Engine, cluster: string, key: string, lost: readonly O
     ...remembered.flatMap((meta) => meta.scope).filter((of) => engine.safeMode.unseen.get('', of) !== undefined),
   ]);
   // Whoever is the only one to want what is not there yet will be named with it.
-  if (entry === undefined) return origins.length > 1 || wanting.length === 0 ? rivals(origins, scope) : undefined;
+  if (entry === undefined) return origins.length > 1 || wanting.length === 0 ? recordOf(origins, scope) : undefined;
   const named = new Set<string>(entry.origins.map(({ source }) => source));
-  return rivals(
+  return recordOf(
     origins.filter(({ source }) => !named.has(source)),
     scope.filter((of) => !entry.scope.includes(of)),
   );
 }
 
-function rivals(origins: Rivals['origins'], scope: Rivals['scope']): Rivals | undefined {
+function recordOf(origins: Contenders['origins'], scope: Contenders['scope']): Contenders | undefined {
   return origins.length + scope.length === 0 ? undefined : { origins, scope };
 }
 
 /** The common case, in which there is nothing to note: all is of one source, and computed from no cluster. */
 function isPlain(engine: Engine, cluster: string, key: string, lost: readonly ObjectMeta[]): boolean {
   const { inputs } = engine;
-  if (inputs.rivals.get(cluster, key) !== undefined) return false;
+  if (inputs.contenders.get(cluster, key) !== undefined) return false;
   const wanting = engine.candidates.get(cluster, key) ?? NOBODY;
   const entry = inputs.ledger.get(cluster, key);
   const source = entry?.origins[0]?.source ?? wanting[0]?.value.origin.source;
