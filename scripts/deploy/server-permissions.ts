@@ -1,10 +1,16 @@
 import { leaseRights, type Permission } from '../../src/compose/manifests/agent-rights.ts';
-import { customKinds, engineGroups, engineKinds } from '../../src/model/engine-kinds.ts';
+import { type CustomKind, customKinds, engineGroups, engineKindRow } from '../../src/model/engine-kinds.ts';
 
-const ENGINE_KINDS: readonly Pick<Permission, 'apiGroups' | 'resources'>[] = engineGroups.map((group) => {
-  const rows = customKinds.map((id) => engineKinds[id]).filter((row) => row.group === group);
-  return { apiGroups: [group], resources: rows.map(({ plural }) => plural).sort() };
-});
+const ENGINE_KINDS = resourcesOf(customKinds);
+const MARKED_KINDS = resourcesOf(customKinds.filter((id) => engineKindRow(id).hasWrittenMetadata === true));
+
+/** The kinds by their groups, without groups that have none of them. */
+function resourcesOf(kinds: readonly CustomKind[]): readonly Pick<Permission, 'apiGroups' | 'resources'>[] {
+  return engineGroups.flatMap((group) => {
+    const rows = kinds.map(engineKindRow).filter((row) => row.group === group);
+    return rows.length === 0 ? [] : [{ apiGroups: [group], resources: rows.map(({ plural }) => plural).sort() }];
+  });
+}
 
 /** What the management server may do in its own namespace where its replicas elect their leader by a Lease; nothing otherwise. */
 export const SERVER_LEASE: readonly Permission[] = leaseRights('fleetrelay-server');
@@ -21,6 +27,11 @@ export const SERVER_CUSTOM_RESOURCES: readonly Permission[] = [
     resources: resources.map((resource) => `${resource}/status`),
     verbs: ['patch'],
     why: 'Status, and nothing but the status, of those objects.',
+  })),
+  ...MARKED_KINDS.map((kind) => ({
+    ...kind,
+    verbs: ['patch'],
+    why: 'Labels that show how those objects are; annotations that ask for something are removed once it is done.',
   })),
   {
     apiGroups: ['events.k8s.io'],

@@ -22,6 +22,13 @@ interface EngineKindRow {
   readonly isForeign: boolean;
   /** Types of the conditions that are ours in its status. One that does not apply any more is removed; others are left. */
   readonly ownConditions: readonly string[];
+  /**
+   * By which rules its conditions are written: `metav1.Condition` if left out. Those of Gardener have `lastUpdateTime` and
+   * `codes`, may be `Progressing`, and have no `observedGeneration`.
+   */
+  readonly conditionForm?: 'gardener';
+  /** Labels and annotations of its custom resources are written as well: the server needs the right to patch them. */
+  readonly hasWrittenMetadata?: true;
   /** Kinds (`group/Kind`) of live objects that the engine reads for it: agents must be able to list them. */
   readonly discovers: readonly string[];
   /** Path of its file on the status branch with KIND, NAMESPACE and NAME; `declared/KIND/NAMESPACE/NAME.yaml` if left out. */
@@ -157,6 +164,8 @@ export const engineKinds = {
     isCustomResource: true,
     isForeign: true,
     ownConditions: ['Accepted'],
+    conditionForm: 'gardener',
+    hasWrittenMetadata: true,
     discovers: [],
     purpose: 'Gardener: a cluster and how it is run',
   },

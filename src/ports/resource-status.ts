@@ -18,6 +18,14 @@ export interface ResourceEvent {
   readonly message: string;
 }
 
+/** What of an object's metadata is changed; all else stays. */
+export interface MetadataChange {
+  /** Labels that get these values. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Annotations that go. */
+  readonly removeAnnotations: readonly string[];
+}
+
 /** `gone`: there is no such object, or another one of the same key. `retry`: it may work later. `refused`: it will not. */
 export type StatusWriting =
   | { readonly type: 'written' | 'gone' }
@@ -27,6 +35,8 @@ export type StatusWriting =
 export interface ResourceStatus {
   /** Makes these fields of the status be so, and takes back those that it said before and says no more; others' stay. */
   write(target: StatusTarget, status: JsonObject): Promise<StatusWriting>;
+  /** Changes labels and annotations of this very object, and nothing else of it. */
+  mark(target: StatusTarget, change: MetadataChange): Promise<StatusWriting>;
   /** Lost without harm. Never rejects. */
   event(target: StatusTarget, event: ResourceEvent): Promise<void>;
 }

@@ -161,7 +161,7 @@ export interface TokenView {
 
 export interface ConditionView {
   readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
+  readonly status: 'True' | 'False' | 'Unknown' | 'Progressing';
   readonly reason: string;
   readonly message: string;
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, jsonEquals } from '../../src/model/json.ts';
+import { objectOf } from '../../src/model/json-fields.ts';
 import { type ObjectKey, objectKey, objectRefOf, refOfObject } from '../../src/model/object-key.ts';
 import { must } from '../../src/model/result.ts';
 import type { CustomResource, CustomResourceKindState, CustomResources } from '../../src/ports/custom-resources.ts';
@@ -16,6 +17,8 @@ export interface FakeCustomResources {
   /** Somebody else writes a status. */
   putStatus(key: string, status: JsonObject): void;
   readonly writes: readonly { readonly key: string; readonly status: JsonObject }[];
+  /** Objects whose metadata was written, in order. */
+  readonly marks: readonly string[];
   readonly events: (ResourceEvent & { readonly key: string })[];
   /** What the next writes of an object are answered with, until it is taken away. */
   readonly answers: Map<string, Awaited<ReturnType<ResourceStatus['write']>>>;
@@ -35,6 +38,7 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
   );
   const objects = new Map<ObjectKey, CustomResource>();
   const writes: { key: string; status: JsonObject }[] = [];
+  const marks: string[] = [];
   const events: (ResourceEvent & { key: string })[] = [];
   /** Types of conditions that were written here, by object. */
   const said = new Map<ObjectKey, ReadonlySet<string>>();
@@ -70,6 +74,25 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
         put({ ...resource, resourceVersion: String(++version), status: after });
         return { type: 'written' };
       },
+      mark: async ({ key, uid }, { labels, removeAnnotations }) => {
+        const resource = objects.get(key);
+        if (resource?.uid !== uid) return { type: 'gone' };
+        const metadata = objectOf(resource.value.metadata);
+        const annotations = Object.entries(objectOf(metadata.annotations)).filter(
+          ([name]) => !removeAnnotations.includes(name),
+        );
+        const value = {
+          ...resource.value,
+          metadata: {
+            ...metadata,
+            labels: { ...objectOf(metadata.labels), ...labels },
+            annotations: Object.fromEntries(annotations),
+          },
+        };
+        marks.push(key);
+        put({ ...resource, resourceVersion: String(++version), value });
+        return { type: 'written' };
+      },
       event: async ({ key }, event) => void events.push({ key, ...event }),
     },
     apply: (object) => {
@@ -95,6 +118,7 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
       if (resource !== undefined) put({ ...resource, resourceVersion: String(++version), status });
     },
     writes,
+    marks,
     events,
     answers,
     stopped: false,

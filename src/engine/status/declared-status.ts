@@ -11,6 +11,8 @@ export interface StatusPart {
   readonly conditions: readonly ConditionValue[];
   /** Beside the conditions. */
   readonly fields: JsonObject;
+  /** Further lists of conditions beside `conditions`, by field, such as a Shoot's `constraints`. */
+  readonly conditionLists?: Readonly<Record<string, readonly ConditionValue[]>>;
   /** Labels that the object should have. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Annotations that have been acted on, and are to be removed from the object. */

@@ -1,5 +1,5 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { ConditionValue } from '../../engine/status/conditions.ts';
+import type { ConditionForm, ConditionValue } from '../../engine/status/conditions.ts';
 import { acceptedCondition, type DeclaredStatus, type StatusPart } from '../../engine/status/declared-status.ts';
 import { declarationKey, engineKindOf, engineKindRow } from '../../model/engine-kinds.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
@@ -22,16 +22,20 @@ export function ownConditionsOf(key: ObjectKey): readonly string[] {
 /**
  * The status of a custom resource: that of its declaration, if the declaration is the one in force; else why it is not.
  */
-export function statusOfResource(engine: Engine, subject: ResourceSubject): StatusPart {
+export function statusOfResource(
+  engine: Engine,
+  subject: ResourceSubject,
+): StatusPart & { readonly form: ConditionForm } {
   const { group, kind, namespace, name } = objectRefOf(subject.key);
   const id = engineKindOf(group, kind);
-  if (id === undefined) return { conditions: [], fields: {} };
+  if (id === undefined) return { conditions: [], fields: {}, form: 'metav1' };
   const inForce = engine.statuses.get(id, declarationKey(id, { namespace, name }));
   const isOurs = inForce?.origin?.source === subject.source && inForce.origin.path === subject.path;
   const status = isOurs ? inForce : withoutForce(engine, subject, inForce);
   // What Kuma and Gardener define has fields of its own, which their controllers write.
-  if (engineKindRow(id).isForeign) return status;
-  return { ...status, fields: { observedGeneration: subject.generation, ...status.fields } };
+  const { isForeign, conditionForm: form = 'metav1' } = engineKindRow(id);
+  if (isForeign) return { ...status, form };
+  return { ...status, form, fields: { observedGeneration: subject.generation, ...status.fields } };
 }
 
 function withoutForce(engine: Engine, { key, source, path }: ResourceSubject, inForce: DeclaredStatus | undefined) {

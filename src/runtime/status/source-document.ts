@@ -1,4 +1,4 @@
-import { type ConditionValue, withTransitionTimes } from '../../engine/status/conditions.ts';
+import { type ConditionValue, withTimes } from '../../engine/status/conditions.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import type { SourceState } from '../source-table.ts';
 import type { WrittenBefore } from './status-documents.ts';
@@ -9,7 +9,7 @@ export function sourceDocument(
   before: WrittenBefore,
   now: number,
 ): JsonObject {
-  const conditions = withTransitionTimes(
+  const conditions = withTimes(
     [syncedCondition(condition), readableCondition(admitted?.state)],
     before.conditions,
     now,

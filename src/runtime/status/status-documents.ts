@@ -1,8 +1,10 @@
 import {
   type Condition,
+  type ConditionForm,
   type ConditionValue,
   countsField,
-  withTransitionTimes,
+  readConditions,
+  withTimes,
 } from '../../engine/status/conditions.ts';
 import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
 import type { ObjectStatus } from '../../engine/status/objects.ts';
@@ -29,26 +31,50 @@ export const statusPath = {
 /** What one file said when it was written last, as far as the next version depends on it. */
 export interface WrittenBefore {
   readonly conditions: readonly Condition[];
+  /** Lists of conditions beside `conditions`, by field. */
+  readonly lists: Readonly<Record<string, readonly Condition[]>>;
   readonly admittedAt: string | undefined;
 }
 
-export const nothingWritten: WrittenBefore = { conditions: [], admittedAt: undefined };
+export const nothingWritten: WrittenBefore = { conditions: [], lists: {}, admittedAt: undefined };
 
-/** Reads {@link WrittenBefore} out of a parsed status file; whatever is not as expected counts as not written. */
-export function writtenBefore(value: JsonValue): WrittenBefore {
+/**
+ * Reads {@link WrittenBefore} out of a parsed status file; whatever is not as expected counts as not written.
+ *
+ * @param now milliseconds since 1970: a later time, and what is no time, is taken for this one. Left out: the file is our own, and is trusted.
+ */
+export function writtenBefore(value: JsonValue, now = Number.POSITIVE_INFINITY): WrittenBefore {
   if (!isJsonObject(value)) return nothingWritten;
-  const status = isJsonObject(value.status) ? value.status : {};
-  const conditions = Array.isArray(status.conditions) ? status.conditions.filter(isCondition) : [];
-  return { conditions, admittedAt: typeof value.admittedAt === 'string' ? value.admittedAt : undefined };
+  const { conditions, ...others } = isJsonObject(value.status) ? value.status : {};
+  const read = (list: JsonValue | undefined) => readConditions(list).map((condition) => clamped(condition, now));
+  const lists = Object.entries(others).flatMap(([field, list]) => {
+    const found = read(list);
+    return found.length === 0 ? [] : [[field, found] as const];
+  });
+  const admittedAt = typeof value.admittedAt === 'string' ? notAfter(value.admittedAt, now) : undefined;
+  return { conditions: read(conditions), lists: Object.fromEntries(lists), admittedAt };
+}
+
+function clamped({ lastTransitionTime, lastUpdateTime, ...condition }: Condition, now: number): Condition {
+  return {
+    ...condition,
+    lastTransitionTime: notAfter(lastTransitionTime, now),
+    ...(lastUpdateTime === undefined ? {} : { lastUpdateTime: notAfter(lastUpdateTime, now) }),
+  };
+}
+
+function notAfter(time: string, now: number): string {
+  const at = Date.parse(time);
+  return now < Number.POSITIVE_INFINITY && (Number.isNaN(at) || at > now) ? rfc3339(now) : time;
 }
 
 /** The status of a declared object. */
 export function declaredDocument(
-  { kind: id, namespace, name, conditions, fields, labels }: DeclaredStatus,
+  { kind: id, namespace, name, conditions, conditionLists = {}, fields, labels }: DeclaredStatus,
   before: WrittenBefore,
   now: number,
 ): JsonObject {
-  const { group, versions, kind, statusPath, isAcceptedByListing } = engineKindRow(id);
+  const { group, versions, kind, statusPath, isAcceptedByListing, conditionForm } = engineKindRow(id);
   const shown = conditions.filter(
     ({ type, status }) => !(isAcceptedByListing === true && type === 'Accepted' && status === 'True'),
   );
@@ -61,7 +87,16 @@ export function declaredDocument(
       ...(namespace === '' || statusPath !== undefined ? {} : { namespace }),
       ...(labels === undefined ? {} : { labels }),
     },
-    status: { ...fields, conditions: conditionsOf(shown, before, now) },
+    status: {
+      ...fields,
+      conditions: conditionsOf(shown, before.conditions, now, conditionForm),
+      ...Object.fromEntries(
+        Object.entries(conditionLists).map(([field, list]) => [
+          field,
+          conditionsOf(list, before.lists[field] ?? [], now, conditionForm),
+        ]),
+      ),
+    },
   };
 }
 
@@ -74,7 +109,7 @@ export function objectDocument(key: string, status: ObjectStatus, before: Writte
     declaredIn: status.origins.map(({ source, path }) => `${source}:${path}`),
     status: {
       counts: countsField(status.counts),
-      conditions: conditionsOf(status.conditions, before, now),
+      conditions: conditionsOf(status.conditions, before.conditions, now),
       clusters: status.clusters.map(({ cluster, progress: { state, reason, message, health } }) => ({
         cluster,
         state,
@@ -110,7 +145,7 @@ export function revisionDocument(
       state,
       clusters: { targeted: status.targeted, applied: status.applied },
       objects: countsField(status.counts),
-      conditions: conditionsOf(status.conditions, before, now),
+      conditions: conditionsOf(status.conditions, before.conditions, now),
       ...(status.waiting.length === 0
         ? {}
         : { waiting: status.waiting.map(({ cluster, message }) => ({ cluster, message })) }),
@@ -119,26 +154,11 @@ export function revisionDocument(
   };
 }
 
-function conditionsOf(values: readonly ConditionValue[], before: WrittenBefore, now: number): JsonValue {
-  return withTransitionTimes(values, before.conditions, now).map(
-    ({ type, status, reason, message, lastTransitionTime }) => ({
-      type,
-      status,
-      reason,
-      message,
-      lastTransitionTime,
-    }),
-  );
-}
-
-function isCondition(value: JsonValue): value is JsonValue & Condition {
-  if (!isJsonObject(value)) return false;
-  const { type, status, reason, message, lastTransitionTime } = value;
-  return (
-    typeof type === 'string' &&
-    (status === 'True' || status === 'False' || status === 'Unknown') &&
-    typeof reason === 'string' &&
-    typeof message === 'string' &&
-    typeof lastTransitionTime === 'string'
-  );
+function conditionsOf(
+  values: readonly ConditionValue[],
+  before: readonly Condition[],
+  now: number,
+  form: ConditionForm = 'metav1',
+): JsonValue {
+  return withTimes(values, before, now, form).map((condition) => ({ ...condition }));
 }

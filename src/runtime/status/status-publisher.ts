@@ -98,7 +98,7 @@ export function createStatusPublisher(deps: {
       const written = await sink.readAll();
       if (phase !== 'reading') return;
       if (written.ok) {
-        renderer.load(written.files, deps.parse);
+        renderer.load(written.files, deps.parse, clock.now());
         phase = 'publishing';
         publish();
         return;

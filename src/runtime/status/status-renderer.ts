@@ -25,8 +25,11 @@ export type StatusChanges = ReadonlyMap<string, string | null>;
 
 /** Renders the status files whose subject has changed since they were rendered last. */
 export interface StatusRenderer {
-  /** Takes the files of the branch: conditions keep their times, revisions their files. A text that is no YAML is as good as none. */
-  load(files: ReadonlyMap<string, string>, parse: (text: string) => JsonValue): void;
+  /**
+   * Takes the files of the branch: conditions keep their times, revisions their files. A text that is no YAML is as good
+   * as none. Others may have written there: a time later than `now` (milliseconds since 1970) counts as now.
+   */
+  load(files: ReadonlyMap<string, string>, parse: (text: string) => JsonValue, now: number): void;
   /** Notes what the last commit has changed. */
   note(): void;
   hasWork(): boolean;
@@ -88,14 +91,14 @@ export function createStatusRenderer({ engine, sources, customSources, diagnosti
   };
 
   return {
-    load: (files, parse) => {
+    load: (files, parse, now) => {
       // Somebody else may have written since this process did.
       before.clear();
       dirty.noteAll();
       for (const [path, text] of files) {
         const value = parseOrNothing(text, parse);
         if (value === undefined) continue;
-        before.set(path, writtenBefore(value));
+        before.set(path, writtenBefore(value, now));
         if (!revisions.load(path, value)) carried.add(path, text);
       }
       dirty.touch();

@@ -6,9 +6,9 @@ import type { Clock } from '../../ports/clock.ts';
 import type { CustomResource } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import type { ResourceStatus, StatusTarget } from '../../ports/resource-status.ts';
+import type { MetadataChange, ResourceStatus, StatusTarget } from '../../ports/resource-status.ts';
 import { createReversals, type Reversals } from './reversals.ts';
-import { type StatusContent, saysAlready, statusOf } from './status-content.ts';
+import { metadataChange, type StatusContent, saysAlready, statusOf } from './status-content.ts';
 import { eventsBetween } from './status-events.ts';
 
 /** A custom resource of which something is to be said. */
@@ -156,7 +156,8 @@ function writeOf(state: State, { resource, generation, content }: StatusSubject)
   // A status that was not taken has begun when it was first offered.
   const since = isSame && last.outcome !== 'written' ? last.status : before;
   const status = statusOf(content, since, generation, deps.clock.now());
-  if (saysAlready(before, status, deps.ownConditions(key))) {
+  const metadata = isAhead ? undefined : metadataChange(resource.value, content);
+  if (metadata === undefined && saysAlready(before, status, deps.ownConditions(key))) {
     retries.delete(key);
     if (!isAhead) tried.delete(key);
     return undefined;
@@ -174,19 +175,27 @@ function writeOf(state: State, { resource, generation, content }: StatusSubject)
   }
   const { apiVersion } = resource.value;
   const target = { key, uid, resourceVersion, apiVersion: String(apiVersion) };
-  return () => writeOne(state, target, before, status, isSame ? last.failures : 0);
+  return () => writeOne(state, target, { before, status, metadata }, isSame ? last.failures : 0);
+}
+
+/** What is to be written of one object. */
+interface Writing {
+  readonly before: JsonObject | undefined;
+  readonly status: JsonObject;
+  readonly metadata: MetadataChange | undefined;
 }
 
 async function writeOne(
   { deps, tried, retries, reversals }: State,
   target: StatusTarget,
-  before: JsonObject | undefined,
-  status: JsonObject,
+  { before, status, metadata }: Writing,
   failures: number,
 ): Promise<void> {
   const { key, uid, resourceVersion } = target;
   const { clock, random, log } = deps;
-  const writing = await deps.status.write(target, status);
+  const marking = metadata && (await deps.status.mark(target, metadata));
+  const isMarked = marking === undefined || marking.type === 'written';
+  const writing = isMarked ? await deps.status.write(target, status) : marking;
   const same = { uid, resourceVersion, status };
   switch (writing.type) {
     case 'written':

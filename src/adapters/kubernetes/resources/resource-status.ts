@@ -42,6 +42,24 @@ export function createResourceStatus(
       }
       return writeStatus(deps.client, resource, target, status);
     },
+    mark: async ({ key, uid }, change) => {
+      const { group, kind, namespace, name } = objectRefOf(key);
+      const resource = deps.resourceOf(`${group}/${kind}`);
+      if (resource === undefined) {
+        return { type: 'retry', reason: 'KindUnknown', message: `${kind}.${group} cannot be reached just now` };
+      }
+      const annotations = Object.fromEntries(change.removeAnnotations.map((annotation) => [annotation, null]));
+      const answer = await deps.client.request({
+        method: 'PATCH',
+        path: resourcePath({ resource, name, ...(namespace === '' ? {} : { namespace }) }),
+        query: { fieldManager: FIELD_MANAGER },
+        contentType: 'application/merge-patch+json',
+        // Another object of the same name is refused by its uid.
+        body: { metadata: { uid, labels: { ...change.labels }, annotations } },
+      });
+      if (answer.type === 'refused' && answer.status === 409) return { type: 'gone' };
+      return writingOf(answer);
+    },
     event: recorder.record,
   };
 }

@@ -187,6 +187,55 @@ describe('status of custom resources', () => {
     expect(tries).toBe(2);
   });
 
+  it('labels the object and removes annotations once, and leaves the others', async () => {
+    const { fake, say, later, changed } = begin();
+    const placement = placementResource('apps', ['apps/**']);
+    const metadata = { name: 'apps', namespace: 'fleet', labels: { theirs: 'x' }, annotations: { retry: 'y', keep: 'z' } };
+    fake.apply({ ...placement, metadata });
+    say({ conditions: [ready('True')], fields: {}, labels: { state: 'healthy' }, removeAnnotations: ['retry'] });
+    await later();
+    changed();
+    await later();
+    expect(fake.get(apps)?.value.metadata).toEqual({
+      name: 'apps',
+      namespace: 'fleet',
+      labels: { theirs: 'x', state: 'healthy' },
+      annotations: { keep: 'z' },
+    });
+    expect(conditionsIn(fake.get(apps)?.status).Ready?.status).toBe('True');
+    expect([fake.marks.length, fake.writes.length]).toEqual([1, 1]);
+  });
+
+  it('writes conditions of Gardener by its rules, without a generation, and further lists of them', async () => {
+    const { fake, say, later, clock } = begin();
+    fake.apply(placementResource('apps', ['apps/**']));
+    const api = (status: ConditionValue['status'], message: string, codes: readonly string[] = []): ConditionValue => ({
+      ...{ type: 'APIServerAvailable', status, reason: 'Healthz', message, codes },
+    });
+    const speak = async (condition: ConditionValue) => {
+      const constraint = { type: 'HibernationPossible', status: 'True', reason: 'No', message: '' } as const;
+      say({ conditions: [condition], fields: {}, form: 'gardener', conditionLists: { constraints: [constraint] } });
+      await later();
+      const { lastTransitionTime, lastUpdateTime, ...said } = conditionsIn(fake.get(apps)?.status).APIServerAvailable ?? {};
+      return { said, times: [lastTransitionTime, lastUpdateTime].map((time) => String(time).slice(14, 19)) };
+    };
+    expect((await speak(api('True', 'ok'))).times).toEqual(['00:00', '00:00']);
+    await clock.advance(60_000);
+    const progressing = await speak(api('Progressing', 'ok'));
+    expect(progressing.said).toEqual({ type: 'APIServerAvailable', status: 'Progressing', reason: 'Healthz', message: 'ok' });
+    expect(progressing.times).toEqual(['01:02', '00:00']);
+    await clock.advance(58_000);
+    const coded = await speak(api('Progressing', 'ok', ['ERR_QUOTA']));
+    expect(coded.said.codes).toEqual(['ERR_QUOTA']);
+    expect(coded.times).toEqual(['01:02', '02:02']);
+    expect(fake.get(apps)?.status?.constraints).toEqual([
+      {
+        ...{ type: 'HibernationPossible', status: 'True', reason: 'No', message: '' },
+        ...{ lastTransitionTime: '2026-01-01T00:00:00Z', lastUpdateTime: '2026-01-01T00:00:00Z' },
+      },
+    ]);
+  });
+
   it('says in events what has changed, and nothing at a restart', async () => {
     const { fake, say, later, sink } = begin();
     const accepted: ConditionValue = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' };
