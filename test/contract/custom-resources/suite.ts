@@ -95,6 +95,27 @@ export function describeCustomResources(name: string, open: () => Promise<Custom
       expect(await world.status.write(target(another), { selectedClusters: 1 })).toEqual({ type: 'written' });
     });
 
+    it('take labels and lose annotations, and another one of their name does not', async () => {
+      world.resources.start(() => undefined);
+      const metadata = {
+        name: 'apps',
+        namespace: 'fleet',
+        labels: { own: 'x' },
+        annotations: { retry: 'y', keep: 'z' },
+      };
+      const declared = { ...placementResource('apps', ['apps/**']), metadata };
+      await world.apply(declared);
+      const resource = await appears('it comes', (found) => found !== undefined);
+      const change = { labels: { state: 'healthy' }, removeAnnotations: ['retry'] };
+      expect(await world.status.mark({ ...target(resource), uid: 'another' }, change)).toEqual({ type: 'gone' });
+      expect(await world.status.mark(target(resource), change)).toEqual({ type: 'written' });
+      const marked = await appears('it is labelled', (found) => found?.resourceVersion !== resource.resourceVersion);
+      expect(marked.value).toEqual({
+        ...declared,
+        metadata: { ...metadata, labels: { own: 'x', state: 'healthy' }, annotations: { keep: 'z' } },
+      });
+    });
+
     it('have events', async () => {
       world.resources.start(() => undefined);
       await world.apply(placementResource('apps', ['apps/**']));

@@ -57,7 +57,8 @@ export function createResourceStatus(
         // Another object of the same name is refused by its uid.
         body: { metadata: { uid, labels: { ...change.labels }, annotations } },
       });
-      if (answer.type === 'refused' && answer.status === 409) return { type: 'gone' };
+      const isOther = answer.type === 'refused' && answer.refusal.causes.some(({ field }) => field === 'metadata.uid');
+      if (isOther || (answer.type === 'refused' && answer.status === 409)) return { type: 'gone' };
       return writingOf(answer);
     },
     event: recorder.record,

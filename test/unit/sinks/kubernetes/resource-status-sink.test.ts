@@ -190,7 +190,12 @@ describe('status of custom resources', () => {
   it('labels the object and removes annotations once, and leaves the others', async () => {
     const { fake, say, later, changed } = begin();
     const placement = placementResource('apps', ['apps/**']);
-    const metadata = { name: 'apps', namespace: 'fleet', labels: { theirs: 'x' }, annotations: { retry: 'y', keep: 'z' } };
+    const metadata = {
+      name: 'apps',
+      namespace: 'fleet',
+      labels: { theirs: 'x' },
+      annotations: { retry: 'y', keep: 'z' },
+    };
     fake.apply({ ...placement, metadata });
     say({ conditions: [ready('True')], fields: {}, labels: { state: 'healthy' }, removeAnnotations: ['retry'] });
     await later();
@@ -216,13 +221,19 @@ describe('status of custom resources', () => {
       const constraint = { type: 'HibernationPossible', status: 'True', reason: 'No', message: '' } as const;
       say({ conditions: [condition], fields: {}, form: 'gardener', conditionLists: { constraints: [constraint] } });
       await later();
-      const { lastTransitionTime, lastUpdateTime, ...said } = conditionsIn(fake.get(apps)?.status).APIServerAvailable ?? {};
+      const { lastTransitionTime, lastUpdateTime, ...said } =
+        conditionsIn(fake.get(apps)?.status).APIServerAvailable ?? {};
       return { said, times: [lastTransitionTime, lastUpdateTime].map((time) => String(time).slice(14, 19)) };
     };
     expect((await speak(api('True', 'ok'))).times).toEqual(['00:00', '00:00']);
     await clock.advance(60_000);
     const progressing = await speak(api('Progressing', 'ok'));
-    expect(progressing.said).toEqual({ type: 'APIServerAvailable', status: 'Progressing', reason: 'Healthz', message: 'ok' });
+    expect(progressing.said).toEqual({
+      type: 'APIServerAvailable',
+      status: 'Progressing',
+      reason: 'Healthz',
+      message: 'ok',
+    });
     expect(progressing.times).toEqual(['01:02', '00:00']);
     await clock.advance(58_000);
     const coded = await speak(api('Progressing', 'ok', ['ERR_QUOTA']));
