@@ -31,7 +31,7 @@ export interface ValidationReport {
 }
 
 /** One file to be read, under the name that the person knows it by. */
-interface Candidate {
+interface InputFile {
   readonly name: string;
   readonly location: string;
 }
@@ -65,21 +65,20 @@ async function validatePath(path: string, cwd: string, add: Add, troubles: Diagn
   const location = resolve(cwd, path);
   const kind = await kindOf(location);
   if (kind === 'folder') {
-    for await (const candidate of manifestsIn(path, location, troubles))
-      add(candidate.name, await readManifest(candidate));
+    for await (const file of manifestsIn(path, location, troubles)) add(file.name, await readManifest(file));
   } else if (kind === 'file') {
     add(path, await orServerConfig({ name: path, location }));
   } else troubles.push(unreadable(path, kind));
 }
 
 /** A named file that turns out to be a server's configuration is checked as one. */
-async function orServerConfig(candidate: Candidate): Promise<DecodedFile> {
-  const bytes = await read(candidate);
+async function orServerConfig(file: InputFile): Promise<DecodedFile> {
+  const bytes = await read(file);
   if ('message' in bytes) return failed(bytes);
-  const decoded = decodeFile(candidate.name, bytes, '');
+  const decoded = decodeFile(file.name, bytes, '');
   if (!decoded.diagnostics.some((diagnostic) => diagnostic.reason === 'ServerConfigInRepository')) return decoded;
   const { decodeRelayConfig } = await import('../manifest/relay-config.ts');
-  const { diagnostics, config } = decodeRelayConfig(candidate.name, bytes);
+  const { diagnostics, config } = decodeRelayConfig(file.name, bytes);
   const readable = config !== undefined;
   return {
     reading: { blob: '', findings: [], ...(readable ? { readable, documents: [] } : { readable }) },
@@ -87,9 +86,9 @@ async function orServerConfig(candidate: Candidate): Promise<DecodedFile> {
   };
 }
 
-async function readManifest(candidate: Candidate): Promise<DecodedFile> {
-  const bytes = await read(candidate);
-  return 'message' in bytes ? failed(bytes) : decodeFile(candidate.name, bytes, '');
+async function readManifest(file: InputFile): Promise<DecodedFile> {
+  const bytes = await read(file);
+  return 'message' in bytes ? failed(bytes) : decodeFile(file.name, bytes, '');
 }
 
 async function readStdin(request: ValidationRequest): Promise<DecodedFile> {
@@ -109,7 +108,7 @@ function unreadable(path: string, why: string): Diagnostic {
 }
 
 /** The bytes, or the diagnostic that says why there are none. Not a byte of a file that is too large is read. */
-async function read({ name, location }: Candidate): Promise<Uint8Array | Diagnostic> {
+async function read({ name, location }: InputFile): Promise<Uint8Array | Diagnostic> {
   try {
     await using file = await open(location);
     const { size } = await file.stat();
@@ -122,7 +121,7 @@ async function read({ name, location }: Candidate): Promise<Uint8Array | Diagnos
 }
 
 /** Manifests below a folder in canonical order. Links are not followed, as in a source; `.git` is never looked into. */
-async function* manifestsIn(path: string, root: string, troubles: Diagnostic[]): AsyncGenerator<Candidate> {
+async function* manifestsIn(path: string, root: string, troubles: Diagnostic[]): AsyncGenerator<InputFile> {
   const membership = await membershipOf(join(path, IGNORE_FILE), `${root}/${IGNORE_FILE}`, troubles);
   for await (const { relative, isLink } of filesIn(path, root, '', membership, troubles)) {
     const name = join(path, relative);

@@ -36,7 +36,7 @@ export interface DomainCore {
   readonly inputs: EngineInputs;
   readonly declarations: Declarations;
   readonly clusters: Derived<ClusterValue>;
-  readonly clustersByPosting: Index<ClusterValue>;
+  readonly clusterIndex: Index<ClusterValue>;
   /** What {@link Domain.settings} takes from the policy in force, or from the default one. One entry, key and partition empty. */
   readonly settings: Derived<JsonValue>;
   /** Domains that are listed earlier, by name. */

@@ -167,12 +167,12 @@ function wireDesired(graph: Graph, inputs: EngineInputs) {
   const declarations = deriveDeclarations(graph, { documents, sources, fileProofs, doubts, lastKnownGood });
   const clusters = deriveClusters(graph, declarations);
   const policy = derivePolicy(graph, declarations);
-  const clustersByPosting = indexClusters(graph, clusters);
-  const placements = derivePlacements(graph, declarations, clustersByPosting);
+  const clusterIndex = indexClusters(graph, clusters);
+  const placements = derivePlacements(graph, declarations, clusterIndex);
   const placementsByFolder = indexPlacements(graph, placements);
-  const assignments = deriveAssignments(graph, documents, placementsByFolder, clustersByPosting);
+  const assignments = deriveAssignments(graph, documents, placementsByFolder, clusterIndex);
   return {
-    ...{ documents, fileProofs, doubts, declarations, clusters, clustersByPosting, policy },
+    ...{ documents, fileProofs, doubts, declarations, clusters, clusterIndex, policy },
     ...{ placements, placementsByFolder, assignments },
   };
 }
@@ -181,7 +181,7 @@ function wireDesired(graph: Graph, inputs: EngineInputs) {
 function wireDomains(
   graph: Graph,
   inputs: EngineInputs,
-  { declarations, clusters, clustersByPosting, policy }: ReturnType<typeof wireDesired>,
+  { declarations, clusters, clusterIndex, policy }: ReturnType<typeof wireDesired>,
   among: readonly Domain[],
 ) {
   const earlier = new Map<string, DomainParts>();
@@ -191,7 +191,7 @@ function wireDomains(
       inputs,
       declarations,
       clusters,
-      clustersByPosting,
+      clusterIndex,
       settings,
       earlier: new Map(earlier),
     });

@@ -17,7 +17,7 @@ export type FileValue = {
   | { readonly readable: false }
 );
 
-/** What is staged beside a {@link FileValue}, for whoever asks where something stands. */
+/** Staged beside a {@link FileValue}: finds the lines of its documents. */
 export interface FileProvenance {
   readonly blob: string;
 }
@@ -53,10 +53,10 @@ export interface FleetSettings {
   /** How far a repository may loosen what protects the fleet. */
   readonly bounds: PolicyBounds;
   /**
-   * Who judges removals: this process does (`judge`), or another replica does, and a removal waits for its clearance
-   * (`clerk`).
+   * Who judges removals: this process does (`leader`), or another replica does, and a removal waits for its permit
+   * (`follower`).
    */
-  readonly role: 'judge' | 'clerk';
+  readonly role: 'leader' | 'follower';
   /** The safe start window of this process has passed; it counts only while safe mode is off. */
   readonly startWindowOver: boolean;
 }
@@ -96,8 +96,8 @@ export interface EngineInputs {
   readonly approvals: Input<true>;
   /** Ledger: what became of RemovalApprovals, by name in the empty partition. */
   readonly approvalOutcomes: Input<ApprovalOutcome>;
-  /** Removals that the replica that judges has let pass, by cluster and object key; counts for a clerk. */
-  readonly clearances: Input<true>;
+  /** Removals that the leader permits, by cluster and object key; a follower removes nothing else. */
+  readonly removalPermits: Input<true>;
   /** Ledger: how many objects were removed from a cluster within the guards' window; by cluster in the empty partition. */
   readonly recentRemovals: Input<number>;
   /**
@@ -124,7 +124,7 @@ export function declareInputs(graph: Graph): EngineInputs {
     heldRemovals: graph.input<Hold>('heldRemovals'),
     approvals: graph.input<true>('approvals'),
     approvalOutcomes: graph.input<ApprovalOutcome>('approvalOutcomes'),
-    clearances: graph.input<true>('clearances'),
+    removalPermits: graph.input<true>('removalPermits'),
     recentRemovals: graph.input<number>('recentRemovals'),
     departures: graph.input<true>('departures'),
   };

@@ -8,7 +8,7 @@ export function createEngineWorld(): { readonly engine: Engine; file(path: strin
   const engine = createEngine(createGraph());
   engine.inputs.fleet.set('', '', {
     bounds: { guards: {}, safeModes: [] },
-    role: 'judge',
+    role: 'leader',
     startWindowOver: true,
   });
   engine.inputs.sources.set('', 'main', { order: 0, read: true });

@@ -65,7 +65,7 @@ async function desiredItems(
   const engine = createEngine(createGraph());
   engine.inputs.fleet.set('', '', {
     bounds: { guards: {}, safeModes: [] },
-    role: 'judge',
+    role: 'leader',
     startWindowOver: true,
   });
   engine.inputs.sources.set('', SOURCE, { order: 0, read: true });

@@ -97,7 +97,7 @@ const DIAGNOSE_MS = 100;
 export async function createManagementServer(deps: ServerDeps, options: ServerOptions): Promise<ManagementServer> {
   const { clock, log, relay, replicas: setup } = deps;
   const engine = createEngine(deps.graph);
-  const role = setup === undefined ? 'judge' : 'clerk';
+  const role = setup === undefined ? 'leader' : 'follower';
   engine.inputs.fleet.set('', '', { bounds: options.bounds, role, startWindowOver: false });
   const loop = createLoop({ commit: timedCommit(engine, deps), clock, log });
   const foundation = await layFoundation({ ...deps, engine, loop, claim: deps.claim }, setup);

@@ -38,7 +38,7 @@ export function link(source: Source, computation: Computation): void {
   holder.dependents = withItem(holder.dependents, computation);
 }
 
-/** Undoes {@link link}, and forgets a source that only existed because somebody waited for it. */
+/** Undoes {@link link}, and forgets a source that only existed for its dependents. */
 export function unlink(source: Source, computation: Computation): void {
   const holder = source as Pick<Cell, 'dependents'>;
   holder.dependents = withoutItem(holder.dependents, computation);

@@ -1,7 +1,7 @@
 import { packed, unpacked } from './bag.ts';
 import { duplicateOf, endCall, relink } from './call.ts';
-import { addClaim, settleClaims, withdrawClaims } from './claims.ts';
 import { isOrphan, unlink } from './computation.ts';
+import { addEmission, settleEmissions, withdrawEmissions } from './emissions.ts';
 import { hasFailed, messageOf, settleFailures } from './failures.ts';
 import { describeAddress } from './order.ts';
 import { changed } from './propagate.ts';
@@ -19,13 +19,13 @@ export function refreshNode(node: DerivedNode): void {
     if (isOrphan(computation)) closeComputation(node, computation);
     else recompute(node, computation);
   }
-  settleClaims(node);
+  settleEmissions(node);
   settleFailures(node);
 }
 
 /** Takes back all that a computation gave and read: its primary is gone. */
 function closeComputation(node: DerivedNode, computation: Computation): void {
-  for (const cell of unpacked(computation.outputs)) withdrawClaims(node, cell, computation);
+  for (const cell of unpacked(computation.outputs)) withdrawEmissions(node, cell, computation);
   computation.outputs = undefined;
   relink(computation, []);
   unlink(computation.primary, computation);
@@ -112,23 +112,23 @@ function give(node: DerivedNode, computation: Computation, scope: Scope): void {
   for (const cell of before) {
     // A cell that only this computation gives, and goes on giving, needs no decision: see `renew`.
     if (cell.origin === computation && (stays === undefined || stays.has(cell))) continue;
-    withdrawClaims(node, cell, computation);
+    withdrawEmissions(node, cell, computation);
   }
   const rescoped = scope !== computation.scope;
   for (let place = 0; place < cells.length; place += 1) {
     const cell = cells[place] as Cell;
     if (cell.origin === computation) renew(cell, values[place], computation.scope, rescoped);
-    else addClaim(node, cell, { by: computation, value: values[place], scope });
+    else addEmission(node, cell, { by: computation, value: values[place], scope });
   }
   if (stays !== undefined) computation.outputs = packed(stays.size === cells.length ? cells : [...stays]);
 }
 
 function giveNothing(node: DerivedNode, computation: Computation): void {
-  for (const cell of unpacked(computation.outputs)) withdrawClaims(node, cell, computation);
+  for (const cell of unpacked(computation.outputs)) withdrawEmissions(node, cell, computation);
   computation.outputs = undefined;
 }
 
-/** The common case: a cell that nobody else gives gets its next value at once. */
+/** The common case: a cell with one emitting computation gets its next value at once. */
 function renew(cell: Cell, value: unknown, scopeBefore: Scope, rescoped: boolean): void {
   const before = cell.value;
   const same = sameValue(cell.partition.store, before, value);

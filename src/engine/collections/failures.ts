@@ -1,7 +1,15 @@
 import { describeAddress } from './order.ts';
 import { changed } from './propagate.ts';
 import { emptyScope, type Scope } from './scopes.ts';
-import { absent, type Blame, type Cell, type Claims, type Computation, type DerivedNode, type Store } from './state.ts';
+import {
+  absent,
+  type Blame,
+  type Cell,
+  type Computation,
+  type DerivedNode,
+  type Emissions,
+  type Store,
+} from './state.ts';
 import { compareCells, findCell, obtainCell, releaseCell, scopeOfCell, writeValue } from './storage.ts';
 import type { Failure } from './types.ts';
 
@@ -65,7 +73,7 @@ function settleFailure(node: DerivedNode, computation: Computation, thrown: stri
 
 function conflictMessage([first, ...others]: readonly Cell[]): string | undefined {
   if (first === undefined) return undefined;
-  const winner = (first.origin as Claims).list[0]?.by.primary;
+  const winner = (first.origin as Emissions).list[0]?.by.primary;
   const by = winner === undefined ? 'another' : describeAddress(winner.partition.name, winner.key);
   const more = others.length === 0 ? '' : `, and ${others.length} more`;
   return `${describeAddress(first.partition.name, first.key)} is already given by ${by}${more}`;

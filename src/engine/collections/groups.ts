@@ -23,7 +23,7 @@ export function obtainCounter(group: Group): Counter {
   return group.counter;
 }
 
-/** Forgets a group that has no member and that nobody waits for; does nothing to any other. */
+/** Forgets a group without members and dependents; does nothing to any other. */
 export function releaseGroup(group: Group): void {
   if (group.members !== undefined || group.dependents !== undefined || group.counter !== undefined) return;
   if (group.index.groups.get(group.name) === group) group.index.groups.delete(group.name);

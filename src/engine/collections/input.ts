@@ -87,7 +87,7 @@ function writeInput(cell: Cell, { value, provenance }: Write): void {
   const before = cell.value;
   const scopeBefore = scopeOfCell(cell);
   cell.origin = provenance;
-  // An equal value leaves the old one in place: whoever compares by identity sees no change either.
+  // An equal value leaves the old object in place, so a comparison by identity sees no change either.
   if (!sameValue(cell.partition.store, before, value)) {
     writeValue(cell, value);
     changed(cell, before, scopeBefore, scopeOfCell(cell) !== scopeBefore);

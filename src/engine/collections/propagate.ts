@@ -5,7 +5,7 @@ import { absent, type Cell } from './state.ts';
 
 /**
  * Tells everyone who depends on a cell that it has changed: its value, or (`rescoped`) its scope. Called after the
- * value was written. Telling somebody twice does no harm.
+ * value was written. Notifying a dependent twice does no harm.
  */
 export function changed(cell: Cell, before: unknown, scopeBefore: Scope, rescoped: boolean): void {
   const { store } = cell.partition;

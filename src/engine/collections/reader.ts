@@ -74,8 +74,8 @@ export function visibleValue(cell: Cell, scope: Scope): unknown {
   if (cell.value === absent) return undefined;
   if (!store.scoped || store.kind === 'input' || isWithin(scopeOfCell(cell), scope)) return cell.value;
   const origin = cell.origin as DerivedOrigin;
-  if (origin?.kind !== 'claims') return undefined;
-  if (!store.gathers) return origin.list.find((claim) => isWithin(claim.scope, scope))?.value;
+  if (origin?.kind !== 'emissions') return undefined;
+  if (!store.gathers) return origin.list.find((emission) => isWithin(emission.scope, scope))?.value;
   const inside = (cell.value as readonly Contribution<unknown>[]).filter((_one, place) =>
     isWithin(origin.list[place]?.scope ?? emptyScope, scope),
   );
@@ -87,7 +87,7 @@ function visibleScope(cell: Cell, scope: Scope): readonly string[] | undefined {
   if (visibleValue(cell, scope) === undefined) return undefined;
   const whole = scopeOfCell(cell);
   const origin = cell.origin as DerivedOrigin;
-  if (isWithin(whole, scope) || origin?.kind !== 'claims') return whole.clusters;
-  const inside = origin.list.filter((claim) => isWithin(claim.scope, scope));
-  return [...new Set(inside.flatMap((claim) => claim.scope.clusters))].sort(compareText);
+  if (isWithin(whole, scope) || origin?.kind !== 'emissions') return whole.clusters;
+  const inside = origin.list.filter((emission) => isWithin(emission.scope, scope));
+  return [...new Set(inside.flatMap((emission) => emission.scope.clusters))].sort(compareText);
 }

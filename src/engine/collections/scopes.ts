@@ -13,7 +13,7 @@ export interface Scope {
 /** The scope of everything that comes from desired state alone. Never counted. */
 export const emptyScope: Scope = { clusters: Object.freeze([]), lookup: undefined, uses: 0 };
 
-/** What may be read by whoever sees everything. Says no clusters, and is the scope of no entry. Never counted. */
+/** The scope of computations that see everything. Names no clusters, is the scope of no entry, and is never counted. */
 export const wholeScope: Scope = { clusters: Object.freeze([]), lookup: undefined, uses: 0 };
 
 /** Interns scopes. Every scope that it hands out is held once more and must be released once. */
@@ -23,9 +23,9 @@ export interface ScopeTable {
   /** The union. */
   holdJoined(scopes: readonly Scope[]): Scope;
   retain(scope: Scope): Scope;
-  /** A set that nobody holds any more stays until {@link ScopeTable.sweep}: within a commit it may be wanted again. */
+  /** A set without references stays until {@link ScopeTable.sweep}: the same commit may need it again. */
   release(scope: Scope): void;
-  /** Forgets the sets that nobody holds. */
+  /** Forgets the sets without references. */
   sweep(): void;
   size(): number;
 }

@@ -7,7 +7,7 @@ import type { Emit, Entry, EntryAddress, Reader } from './types.ts';
  * collection through its partition, and one bag names everything that must be told when it changes.
  */
 
-/** The value of a cell that nobody has filled: something depends on its address all the same. */
+/** The value of a cell without an entry: something depends on its address all the same. */
 export const absent: unique symbol = Symbol('absent');
 
 /** One address of a collection. */
@@ -43,7 +43,7 @@ export interface Store {
   readonly scoped: boolean;
   /** Something that it comes from is live state, also where its entries have no scope: no scope may be worked out from it. */
   readonly fromLive: boolean;
-  /** Values are lists of contributions, parallel to the claims of their cell. */
+  /** Values are lists of contributions, parallel to the emissions of their cell. */
   readonly gathers: boolean;
   readonly scopes: ScopeTable;
   readonly equals: (a: unknown, b: unknown) => boolean;
@@ -56,7 +56,7 @@ export interface Store {
   readonly watchers: Watcher[];
 }
 
-/** Collects the changes of a store for somebody outside. */
+/** Collects the changes of a store for a `watch`. */
 export interface Watcher {
   note(cell: Cell, before: unknown, scopeBefore: Scope): void;
 }
@@ -83,21 +83,21 @@ export interface Computation {
 }
 
 /** One computation's value for a cell. */
-export interface Claim {
+export interface Emission {
   readonly by: Computation;
   readonly value: unknown;
-  /** The computation's scope when it was claimed. */
+  /** The computation's scope when it was emitted. */
   readonly scope: Scope;
 }
 
 /**
  * The origin of a cell that several computations give, or that gathers. A cell with one giver has that computation as
- * its origin, and no claim object at all.
+ * its origin, and no emission object at all.
  */
-export interface Claims {
-  readonly kind: 'claims';
+export interface Emissions {
+  readonly kind: 'emissions';
   /** In canonical order of the primaries. */
-  readonly list: readonly Claim[];
+  readonly list: readonly Emission[];
   readonly scope: Scope;
 }
 
@@ -108,18 +108,18 @@ export interface Blame {
   readonly scope: Scope;
 }
 
-/** The origin, while its node is visited, of a cell whose claims change; remembers how it was before. */
+/** The origin, while its node is visited, of a cell whose emissions change; remembers how it was before. */
 export interface Touch {
   readonly kind: 'touch';
   readonly cell: Cell;
-  readonly origin: Computation | Claims | undefined;
+  readonly origin: Computation | Emissions | undefined;
   readonly scope: Scope;
   readonly withdrawn: Computation[];
-  readonly added: Claim[];
+  readonly added: Emission[];
 }
 
 /** Whatever the origin of a cell of a derived store can be. Each kind says its scope. */
-export type DerivedOrigin = Computation | Claims | Blame | Touch | undefined;
+export type DerivedOrigin = Computation | Emissions | Blame | Touch | undefined;
 
 /** A derived, gathered or joined collection. */
 export interface DerivedNode {

@@ -40,7 +40,7 @@ export function releaseCell(cell: Cell): void {
   partition.store.scopes.release(partition.scope);
 }
 
-/** Writes a value (or `absent`) and keeps the counts. Tells nobody. */
+/** Writes a value (or `absent`) and keeps the counts. Notifies no dependents. */
 export function writeValue(cell: Cell, value: unknown): void {
   const step = Number(value !== absent) - Number(cell.value !== absent);
   cell.value = value;

@@ -105,7 +105,7 @@ export interface Derivation<Source, Result> {
   readonly scope?: (entry: Entry<Source>, read: Reader) => Iterable<string>;
   readonly compute: (entry: Entry<Source>, read: Reader, emit: Emit<Result>) => void;
   /**
-   * The end of scopes: sees everything, whatever its scope, and what it gives has none. For whoever judges what was
+   * The end of scopes: reads everything, and what it emits has no scope. For computations that judge what was
    * derived as a whole; what its values could have read must then be said in the values. Goes without `scope`.
    */
   readonly seesAll?: true;

@@ -39,7 +39,7 @@ function causesOf(cell: Cell): ReadonlySet<Cell> {
     case 'computation':
       addCauses(origin, causes);
       break;
-    case 'claims':
+    case 'emissions':
       for (const { by } of origin.list) addCauses(by, causes);
       break;
     case 'blame':

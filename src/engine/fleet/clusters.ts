@@ -13,17 +13,20 @@ export function deriveClusters(graph: Graph, declarations: Declarations): Derive
   });
 }
 
-/** Postings that selectors read: every cluster, by name, by label and by label key. */
+/** Groups that selectors read: every cluster, by name, by label and by label key. */
 export function indexClusters(graph: Graph, clusters: Collection<ClusterValue>): Index<ClusterValue> {
-  return graph.index('clustersByPosting', clusters, ({ key: name, value: { value } }) => [
-    posting.all,
-    posting.name(name),
-    ...Object.entries(value.labels).flatMap(([key, text]) => [posting.label(key, text), posting.labelKey(key)]),
+  return graph.index('clusterIndex', clusters, ({ key: name, value: { value } }) => [
+    clusterGroup.all,
+    clusterGroup.name(name),
+    ...Object.entries(value.labels).flatMap(([key, text]) => [
+      clusterGroup.label(key, text),
+      clusterGroup.labelKey(key),
+    ]),
   ]);
 }
 
-/** Names of the postings of {@link indexClusters}. */
-export const posting = {
+/** Names of the groups of {@link indexClusters}. */
+export const clusterGroup = {
   all: 'all',
   name: (name: string) => `name:${name}`,
   label: (key: string, value: string) => `label:${key}=${value}`,

@@ -13,7 +13,7 @@ import type {
   Reader,
 } from '../collections/types.ts';
 import type { SourceValue } from '../inputs.ts';
-import { type Claim, elect } from './elect.ts';
+import { type Contender, elect } from './elect.ts';
 import { type DocumentRef, type DocumentValue, originOf, proofOf, provesAbsence, type SourceProof } from './sources.ts';
 
 /** The declaration that is in force for one key of a kind. */
@@ -50,7 +50,7 @@ export interface DeclarationInputs {
   readonly lastKnownGood: Collection<LastKnownGood>;
 }
 
-type DeclaredClaim = Claim<Pick<Declared, 'namespace' | 'name' | 'value'>>;
+type DeclaredClaim = Contender<Pick<Declared, 'namespace' | 'name' | 'value'>>;
 
 /**
  * Elects one declaration for each key of each kind. If the document of the declaration in force cannot be read, the

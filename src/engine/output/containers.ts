@@ -2,7 +2,7 @@ import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.
 import type { Collection, Graph, Index } from '../collections/types.ts';
 import type { Decision, Hold } from './decision.ts';
 
-/** Objects by the container (Namespace, API group of a CRD) that holds them, as long as they are meant to be there. */
+/** Objects that stay, by the Namespace or the API group of the CRD that contains them. */
 export function indexContents(graph: Graph, decisions: Collection<Decision>): Index<Decision> {
   return graph.index('containerContents', decisions, ({ partition, key, value }) => {
     if (value.type === 'remove' || value.type === 'absent' || value.type === 'left') return [];
@@ -10,14 +10,14 @@ export function indexContents(graph: Graph, decisions: Collection<Decision>): In
   });
 }
 
-/** Objects by the container that holds them, as long as they are meant to go and have not. */
+/** Pending removals by the Namespace or the API group of the CRD that contains them. */
 export function indexGoingContents(graph: Graph, decisions: Collection<Decision>): Index<Decision> {
   return graph.index('goingContents', decisions, ({ partition, key, value }) =>
     value.type === 'remove' ? containersOf(partition, key as ObjectKey) : [],
   );
 }
 
-/** The group of {@link indexContents} that a Namespace or CRD holds; undefined for every other kind. */
+/** The group of {@link indexContents} for a Namespace or CRD; undefined for every other kind. */
 export function contentsOf(cluster: string, key: ObjectKey): string | undefined {
   const { group, kind, name } = objectRefOf(key);
   if (group === '' && kind === 'Namespace') return contentsGroup(cluster, 'namespace', name);
@@ -28,7 +28,7 @@ export function contentsOf(cluster: string, key: ObjectKey): string | undefined 
   return undefined;
 }
 
-/** Why a container that still holds something stays. */
+/** Why a container with objects in it stays. */
 export function stillHolding(key: ObjectKey): Hold {
   return { reason: 'ContainerInUse', message: `${displayKey(key)} stays while objects in it are meant to be there` };
 }

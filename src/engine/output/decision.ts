@@ -26,7 +26,7 @@ export interface KeepDecision extends ObjectMeta, Hold {
 /**
  * What to do with one key of one cluster, before the guards. `absent`: it is wanted but cannot be made, and nothing is
  * there. `remove`: proven gone from everything that it came from. `removing`: the agent is at it already. `left`: its
- * cluster is not registered any more; it stays as it is, and nobody counts it.
+ * cluster is not registered any more; the object stays, and no count includes it.
  */
 export type Decision =
   | ObjectDecision

@@ -67,7 +67,7 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
   });
 }
 
-/** What follows from what is wanted and owned; whether all that it follows from can be seen is not asked here. */
+/** Decides by what is wanted and what is owned. Visibility of the clusters is checked afterwards. */
 function decide(
   { cluster, key }: { readonly cluster: string; readonly key: ObjectKey },
   contributions: readonly Contribution<Candidate>[],
@@ -109,7 +109,7 @@ function collisionsOf({ collisions }: DecisionInputs, candidates: readonly Candi
 const unclear: Hold = { reason: 'NameCollision', message: 'several objects have this name here' };
 const nameCollision: Collisions = { contested: unclear, requirementUnclear: unclear, advice: 'so rename the other' };
 
-/** Lets a change pass only while all that it could have been computed from is seen. */
+/** Lets a change pass only while every cluster that it could have been computed from is visible. */
 function whileSeen(
   key: ObjectKey,
   decision: Decision,
@@ -142,10 +142,7 @@ function wanted(candidate: Candidate, entry: LedgerEntry | undefined, origins: r
   return { type: 'object', value: candidate.value, digest: candidate.digest, origins, scope: candidate.scope };
 }
 
-/**
- * Nothing gives this key: it goes if everything that it came from, and whoever has wanted it since, proves that; it stays
- * as it is otherwise.
- */
+/** No candidate: remove only if every origin and every contender is read completely and omits the key. */
 function unwanted(
   { cluster, key }: { readonly cluster: string; readonly key: ObjectKey },
   entry: LedgerEntry,
@@ -160,7 +157,7 @@ function unwanted(
   const others = own === undefined ? read.get(contenders, cluster, key) : undefined;
   const doubtful = own ?? others?.origins.find(isDoubtful);
   if (doubtful !== undefined) return keep(entry, whyDoubtful(doubtful, proves(doubtful)));
-  // Still declared, and yet nothing gives it: a rule that placed it is gone, and any source may have declared that.
+  // A document still declares it, and no rule places it: any source may have declared the rule.
   const wanting = [...entry.origins, ...(others?.origins ?? [])];
   const placedBefore = wanting.some((origin) => declares(read, documentsByFile, origin, key));
   if (placedBefore && anyDoubt(read, doubts)) return keep(entry, ruleInDoubt);
@@ -173,7 +170,7 @@ const ruleInDoubt: Hold = {
   message: 'it is still declared, and a source that cannot be read whole may hold the rule that placed it',
 };
 
-/** Does the file still declare the object, whatever namespace the key has been given? */
+/** Does the file still declare the object? Its namespace may have been filled in. */
 function declares(read: Reader, byFile: Index<DocumentValue>, origin: Origin, key: ObjectKey): boolean {
   const { group, kind, name } = objectRefOf(key);
   return read.members(byFile, fileGroup(origin)).some(({ value: { content } }) => {

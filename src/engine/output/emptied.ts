@@ -4,17 +4,17 @@ import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/
 import type { Collection, Graph, Index, Reader } from '../collections/types.ts';
 import type { Decision, Hold } from './decision.ts';
 
-/** What a service's addresses are looked up in. */
+/** Collections that tell which objects carry the addresses of a service. */
 export interface Endpoints {
   readonly ledger: Collection<LedgerEntry>;
-  /** What is meant to carry addresses of a service, by {@link serviceGroup}. */
+  /** Outputs that carry addresses of a service, by {@link serviceGroup}. */
   readonly serving: Index<Decision>;
 }
 
 /** The reason of a {@link Hold} by {@link whyEmptied}. */
 export const EMPTIED = 'EndpointsEmptied';
 
-/** Indexes what will carry addresses: with content, or as it was accepted. */
+/** Indexes the outputs that carry addresses: by their new content, or by the accepted one if they stay. */
 export function indexServing(graph: Graph, decisions: Collection<Decision>): Index<Decision> {
   return graph.index('servingEndpoints', decisions, ({ partition: cluster, key, value }) => {
     if (value.type !== 'object' && value.type !== 'keep') return [];
@@ -24,8 +24,8 @@ export function indexServing(graph: Graph, decisions: Collection<Decision>): Ind
 }
 
 /**
- * Why a change waits that takes the last addresses of a service away: whoever calls the service is cut off, as by a
- * removal. Undefined where addresses are left, and where the Service itself `goes`: then that is what is judged.
+ * Why a change waits that removes the last addresses of a service: its clients lose it, as by a removal. Undefined if
+ * addresses are left, or if the Service itself is removed (`goes`): then the guards judge that removal.
  */
 export function whyEmptied(
   read: Reader,
@@ -50,7 +50,7 @@ export function whyEmptied(
   };
 }
 
-/** What is not known of what was accepted counts as serving: an emptying that is held for nothing is let go by hand. */
+/** If the accepted content is unknown it counts as serving: a person can approve a hold that was not needed. */
 function servedBefore(key: ObjectKey, decision: Decision, entry: LedgerEntry | undefined): string {
   if (entry === undefined || entry.phase === 'removing') return '';
   if (entry.serves !== undefined) return entry.serves;

@@ -30,12 +30,12 @@ interface OutputInputs {
   readonly approvals: Collection<true>;
   readonly heldRemovals: Collection<Hold>;
   readonly fleet: Collection<FleetSettings>;
-  readonly clearances: Collection<true>;
+  readonly removalPermits: Collection<true>;
 }
 
 /** Applies the guards to the decisions. They hold removals, and what empties a service, and nothing else. */
 export function deriveOutputs(graph: Graph, inputs: OutputInputs): Derived<Output> {
-  const { decisions, ledger, guards, approvals, heldRemovals, fleet, clearances } = inputs;
+  const { decisions, ledger, guards, approvals, heldRemovals, fleet, removalPermits } = inputs;
   const contents = indexContents(graph, decisions);
   const goingContents = indexGoingContents(graph, decisions);
   const endpoints = { ledger, serving: indexServing(graph, decisions) };
@@ -44,7 +44,7 @@ export function deriveOutputs(graph: Graph, inputs: OutputInputs): Derived<Outpu
     from: decisions,
     reads: [
       ...[contents, goingContents, endpoints.serving, ledger, guards.perCluster, guards.perFleet],
-      ...[approvals, heldRemovals, fleet, clearances],
+      ...[approvals, heldRemovals, fleet, removalPermits],
     ],
     // What is sent is one object with its decision; the rest is short.
     equals: (a, b) => a === b || (a.type === b.type && a.type !== 'object' && JSON.stringify(a) === JSON.stringify(b)),
@@ -81,12 +81,12 @@ export function deriveOutputs(graph: Graph, inputs: OutputInputs): Derived<Outpu
   });
 }
 
-/** Whether an output takes something away that the guards have let pass, and that whoever does not judge must be told. */
+/** Whether an output removes something that the guards of the leader let pass: followers need a permit for it. */
 export function isPassedRemoval(output: Output | undefined): boolean {
   return output?.type === 'remove' || (output?.type === 'object' && output.empties === true);
 }
 
-/** An update passes as it is, unless it empties a service: then what is there stays until that was let go. */
+/** An update passes, unless it empties a service: then the accepted object stays until the guards let the update pass. */
 function passedUpdate(
   cluster: string,
   key: ObjectKey,
@@ -97,7 +97,7 @@ function passedUpdate(
 ): Output {
   if (emptied === undefined && !isPassed(cluster, key, read, inputs)) return value;
   const entry = read.get(inputs.ledger, cluster, key);
-  // What is on its way may be lost on it: that it was let go lasts until it has arrived.
+  // A delta can be lost in flight, so the permit lasts until the agent has accepted it.
   if (emptied === undefined) return entry?.phase === 'inFlight' ? { ...value, empties: true } : value;
   const verdict = verdictOn(cluster, key, () => emptied, read, inputs);
   if (verdict === undefined || entry === undefined) return { ...value, empties: true };
@@ -105,18 +105,18 @@ function passedUpdate(
   return { digest, origins, scope, ...verdict };
 }
 
-function isPassed(cluster: string, key: ObjectKey, read: Reader, { fleet, clearances, approvals }: OutputInputs) {
-  const from = read.get(fleet, '', '')?.role === 'clerk' ? clearances : approvals;
+function isPassed(cluster: string, key: ObjectKey, read: Reader, { fleet, removalPermits, approvals }: OutputInputs) {
+  const from = read.get(fleet, '', '')?.role === 'follower' ? removalPermits : approvals;
   return read.get(from, cluster, key) === true;
 }
 
-/** Windows and approvals are known to the replica that judges: what it has not let pass stays. */
+/** Only the leader knows windows and approvals: a removal without its permit stays. */
 const waitsForLeader: Hold = {
   reason: 'WaitsForLeader',
   message: 'the replica that judges removals has not let this one pass yet',
 };
 
-/** What is held for how much goes stays held; for what is emptied, only while that is so: hence the order. */
+/** A hold of the guards lasts until it is approved; a hold of an emptied service only while the service is empty. Hence the order. */
 function removalVerdict(
   cluster: string,
   key: ObjectKey,
@@ -135,7 +135,7 @@ function verdictOn(
   inputs: OutputInputs,
 ): (Hold & { readonly type: 'held' | 'keep' }) | undefined {
   if (isPassed(cluster, key, read, inputs)) return undefined;
-  if (read.get(inputs.fleet, '', '')?.role === 'clerk') return { type: 'keep', ...waitsForLeader };
+  if (read.get(inputs.fleet, '', '')?.role === 'follower') return { type: 'keep', ...waitsForLeader };
   const hold = why();
   return hold === undefined ? undefined : { type: 'held', ...hold };
 }

@@ -3,14 +3,14 @@ import { compareText } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Index, Reader } from '../collections/types.ts';
-import { type Claim, type Election, elect } from '../fleet/elect.ts';
+import { type Contender, type Election, elect } from '../fleet/elect.ts';
 import { proofOf, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { SourceValue } from '../inputs.ts';
 import type { Candidate } from '../placement/candidates.ts';
 import { sameLive } from '../placement/want.ts';
 
 /** A candidate for a key that others may want as well. */
-type Rival = Claim<Candidate>;
+type Rival = Contender<Candidate>;
 
 /** What an election reads. */
 export interface Electorate {
@@ -23,10 +23,10 @@ export interface Electorate {
   readonly live: Collection<LiveObject>;
 }
 
-/** `contested`: the document that has the key wants several things under it, and it cannot be told which one it was. */
+/** `contested`: the document that has the key wants several things under it; which one the cluster holds is unknown. */
 export type Standing = Election<Candidate> | { readonly type: 'contested' };
 
-/** Who has a key that is wanted, by what the cluster holds under it. */
+/** Elects the candidate of a key; the entry of the ledger says which one the cluster holds. */
 export function electCandidate(
   read: Reader,
   { sources, proofs, doubts }: Electorate,
@@ -48,8 +48,8 @@ export function electCandidate(
 }
 
 /**
- * Everybody whose silence a removal needs: whoever has the key, then each other source that wants it as well, by its first
- * file. One that was among them and cannot be read whole just now may still want it.
+ * The origins that must all prove absence before the key is removed: the winner's, then one of each other source that
+ * declares the key (its first file). A source of the ledger entry that cannot be read completely may still declare it.
  */
 export function claimsOf(
   { origin: winner }: Candidate,

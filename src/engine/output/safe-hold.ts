@@ -9,8 +9,8 @@ import { anyDoubt, type SourceProof } from '../fleet/sources.ts';
 import type { SnapshotValue } from '../inputs.ts';
 import type { Hold } from './decision.ts';
 
-/** What says how much of the fleet can be seen. */
-export interface Sight {
+/** Collections that tell which clusters and kinds are visible. */
+export interface Visibility {
   readonly safeMode: SafeMode;
   readonly clusters: Collection<ClusterValue>;
   readonly snapshots: Collection<SnapshotValue>;
@@ -31,16 +31,13 @@ interface Change {
 /** How many clusters a message names before it only counts them. */
 const NAMED = 3;
 
-/**
- * Why a change waits: something that the key could have been computed from cannot be seen, and what is not seen is not
- * gone. Undefined if nothing speaks against the change.
- */
-export function whyUnseen(read: Reader, sight: Sight, change: Change): Hold | undefined {
-  return whyMissing(read, sight, change) ?? whyUnread(read, sight, change);
+/** Why a change waits: a cluster or kind that the key could have been computed from is not visible. Undefined: it need not wait. */
+export function whyUnseen(read: Reader, visibility: Visibility, change: Change): Hold | undefined {
+  return whyMissing(read, visibility, change) ?? whyUnread(read, visibility, change);
 }
 
 /** Also while nothing is missing in the scope: safe mode can be strict. */
-function whyMissing(read: Reader, { safeMode }: Sight, { scope, entry }: Change): Hold | undefined {
+function whyMissing(read: Reader, { safeMode }: Visibility, { scope, entry }: Change): Hold | undefined {
   const inForce = read.get(safeMode.mode, '', '')?.inForce ?? 'scoped';
   if (inForce === 'none') return undefined;
   if (inForce === 'strict') {
@@ -61,26 +58,31 @@ function held(missing: readonly string[], what: string, why: string): Hold {
   return { reason: 'SafeMode', message: `${what} while the input snapshot of ${named(missing)} is missing: ${why}` };
 }
 
-function whyUnread(read: Reader, sight: Sight, { key, type, scope, entry }: Change): Hold | undefined {
+function whyUnread(read: Reader, visibility: Visibility, { key, type, scope, entry }: Change): Hold | undefined {
   for (const cluster of scope) {
-    const declared = read.get(sight.clusters, '', cluster);
+    const declared = read.get(visibility.clusters, '', cluster);
     const isRemoval = type === 'remove';
     if (declared === undefined) {
-      if (entry !== undefined && anyDoubt(read, sight.doubts)) return clusterInDoubt(cluster);
+      if (entry !== undefined && anyDoubt(read, visibility.doubts)) return clusterInDoubt(cluster);
       continue;
     }
     if (isRemoval && declared.isLastKnownGood) return clusterInDoubt(cluster);
-    const [unknown] = read.get(sight.safeMode.unseen, '', cluster)?.unknownKinds ?? [];
+    const [unknown] = read.get(visibility.safeMode.unseen, '', cluster)?.unknownKinds ?? [];
     if (unknown !== undefined) return kindUnknown(cluster, unknown.kind, unknown.message);
-    const isHere = read.get(sight.snapshots, '', cluster) !== undefined;
-    const unlisted = isRemoval && isHere ? unlistedKind(read, sight, cluster, key) : undefined;
+    const isHere = read.get(visibility.snapshots, '', cluster) !== undefined;
+    const unlisted = isRemoval && isHere ? unlistedKind(read, visibility, cluster, key) : undefined;
     if (unlisted !== undefined) return kindUnknown(cluster, unlisted, 'the cluster does not say that it was listed');
   }
   return undefined;
 }
 
-/** A removal needs that what it is concluded from was listed: a kind of which nothing is said proves nothing. */
-function unlistedKind(read: Reader, { kinds, liveReads }: Sight, cluster: string, key: ObjectKey): string | undefined {
+/** The first kind that a removal is concluded from and whose list is not complete: an incomplete list proves nothing. */
+function unlistedKind(
+  read: Reader,
+  { kinds, liveReads }: Visibility,
+  cluster: string,
+  key: ObjectKey,
+): string | undefined {
   return liveReads.neededFor(kindOf(key)).find((kind) => read.get(kinds, cluster, kind)?.state !== 'complete');
 }
 

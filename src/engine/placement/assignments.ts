@@ -1,7 +1,7 @@
 import { selfAndAncestors } from '../../model/glob.ts';
 import { compareText } from '../../model/json.ts';
 import type { Collection, Derived, Graph, Index, Reader } from '../collections/types.ts';
-import { type ClusterValue, posting } from '../fleet/clusters.ts';
+import { type ClusterValue, clusterGroup } from '../fleet/clusters.ts';
 import type { DocumentValue } from '../fleet/sources.ts';
 import type { PlacementValue } from './placements.ts';
 
@@ -13,7 +13,7 @@ export interface Assignment {
   readonly unknownCluster?: string;
 }
 
-/** Through what a document reaches a cluster; worked out only when somebody asks. */
+/** The rule by which a document reaches a cluster; computed only for explanations. */
 export type Route =
   | { readonly type: 'folder'; readonly cluster: string }
   | { readonly type: 'placement'; readonly name: string };
@@ -36,7 +36,7 @@ export function deriveAssignments(
         for (const cluster of placement.clusters) targets.add(cluster);
       }
       const folder = clusterFolder(value.path);
-      const unknown = folder !== undefined && read.members(clusters, posting.name(folder)).length === 0;
+      const unknown = folder !== undefined && read.members(clusters, clusterGroup.name(folder)).length === 0;
       if (folder !== undefined && !unknown) targets.add(folder);
       const assigned = [...targets].sort(compareText);
       emit(partition, key, { clusters: assigned, ...(unknown ? { unknownCluster: folder } : {}) });

@@ -70,7 +70,7 @@ export function scopeListed(read: Reader, { listed }: KindScopes, cluster: strin
 }
 
 /**
- * The scope that an object's kind had when the cluster was given the object: while nobody else knows, its key must not
+ * The scope that an object's kind had when the cluster was given the object: while no other source knows, its key must not
  * change. `Both` if the cluster holds it under either key: then neither may go. Undefined if it holds it under none.
  */
 export function scopeAsHeld(

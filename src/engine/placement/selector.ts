@@ -3,7 +3,7 @@ import type { ClusterName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import type { Entry, Index, Reader } from '../collections/types.ts';
-import { type ClusterValue, posting } from '../fleet/clusters.ts';
+import { type ClusterValue, clusterGroup } from '../fleet/clusters.ts';
 
 /** The registered clusters that are chosen, and the names that no KubernetesCluster has; both in canonical order. */
 export function chooseClusters(
@@ -11,7 +11,7 @@ export function chooseClusters(
   read: Reader,
   clusters: Index<ClusterValue>,
 ): { readonly clusters: readonly ClusterName[]; readonly unknown: readonly string[] } {
-  const known = names.filter((name) => read.members(clusters, posting.name(name)).length > 0);
+  const known = names.filter((name) => read.members(clusters, clusterGroup.name(name)).length > 0);
   const selected = selector === undefined ? [] : selectClusters(selector, read, clusters);
   return {
     clusters: [...new Set([...known, ...selected])].sort(compareText),
@@ -19,7 +19,7 @@ export function chooseClusters(
   };
 }
 
-/** The names of the clusters that a selector selects, in canonical order; reads the narrowest postings it can. */
+/** The names of the clusters that a selector selects, in canonical order; reads the smallest group it can. */
 function selectClusters(selector: LabelSelector, read: Reader, clusters: Index<ClusterValue>): readonly ClusterName[] {
   return candidatesOf(selector, read, clusters)
     .filter((entry) => matchesLabels(selector, entry.value.value.labels))
@@ -32,13 +32,13 @@ function candidatesOf(
   clusters: Index<ClusterValue>,
 ): readonly Entry<ClusterValue>[] {
   const [label] = Object.entries(selector.matchLabels);
-  if (label !== undefined) return read.members(clusters, posting.label(label[0], label[1]));
+  if (label !== undefined) return read.members(clusters, clusterGroup.label(label[0], label[1]));
   for (const { key, operator, values } of selector.matchExpressions) {
-    if (operator === 'Exists') return read.members(clusters, posting.labelKey(key));
+    if (operator === 'Exists') return read.members(clusters, clusterGroup.labelKey(key));
     if (operator === 'In' && values.length === 1 && values[0] !== undefined) {
-      return read.members(clusters, posting.label(key, values[0]));
+      return read.members(clusters, clusterGroup.label(key, values[0]));
     }
-    if (operator === 'In') return read.members(clusters, posting.labelKey(key));
+    if (operator === 'In') return read.members(clusters, clusterGroup.labelKey(key));
   }
-  return read.members(clusters, posting.all);
+  return read.members(clusters, clusterGroup.all);
 }

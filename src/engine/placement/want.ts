@@ -16,8 +16,8 @@ export interface DerivedWant {
   /** The live object that the wanted one stands for. */
   readonly standsFor: LiveRef;
   /**
-   * An object that must come first in the same cluster: it must be wanted for this live object, and by nobody else.
-   * Without it this want has no meaning there, or would be taken for part of another object.
+   * An object of the same cluster that this one belongs to (an EndpointSlice to its Service). It must stand for the live
+   * object named here; otherwise this want would become a part of another owner's object.
    */
   readonly requires?: { readonly key: ObjectKey; readonly standsFor: LiveRef };
 }

@@ -43,8 +43,8 @@ export interface Mirrors {
 }
 
 /**
- * Derives what is mirrored where. Which clusters are read is said by desired state alone, so that a silent cluster
- * changes nobody's scope; the services of each are then read within it.
+ * Derives what is mirrored where. Desired state alone decides which clusters are read, so a silent cluster changes no
+ * scope; the services of each cluster are then read within that scope.
  */
 export function deriveMirrors(
   graph: Graph,

@@ -7,7 +7,7 @@ const HASH = 6;
 /**
  * The name of what is mirrored, by Gimbal's rule, so that routes written for it go on working: cluster and name, joined
  * by a hyphen. From 63 bytes on parts that are longer than their share are cut, the last one first, and end with the
- * beginning of their hash. Different services can get one name: whoever makes objects of it must see that.
+ * beginning of their hash. Different services can get one name: the caller must detect that.
  */
 export function mirroredName(cluster: string, name: string): string {
   return shortened([cluster, name]);

@@ -16,9 +16,9 @@ export const services: Domain = {
     [liveKinds.service]: [liveKinds.service],
     [liveKinds.slice]: [liveKinds.service, liveKinds.slice],
   },
-  derive: (graph, { inputs, declarations, clustersByPosting }) => {
+  derive: (graph, { inputs, declarations, clusterIndex }) => {
     const liveServices = indexLiveServices(graph, inputs.live);
-    const { mirrors, feeds, exports } = deriveMirrors(graph, declarations, clustersByPosting, liveServices);
+    const { mirrors, feeds, exports } = deriveMirrors(graph, declarations, clusterIndex, liveServices);
     const wants = deriveServiceWants(graph, exports, inputs.live, liveServices);
     const exportsByMirror = graph.index('exportsByMirror', exports, ({ value }) => [value.mirror]);
     return {

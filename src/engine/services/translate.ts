@@ -19,7 +19,7 @@ export interface MirroredObject {
   readonly requires?: ObjectKey;
 }
 
-/** What belongs to the cluster that it was written in, or to whoever wrote it there. */
+/** Annotations and labels that belong to the object's own cluster or to its author. */
 const LEFT_BEHIND = /^(kubectl\.kubernetes\.io\/last-applied-configuration$|([^/]*\.)?fleetrelay\.dev\/)/;
 
 /** The Service and EndpointSlices that make a live Service known elsewhere: headless, with the addresses of its own. */
@@ -96,7 +96,7 @@ function mirrored(value: JsonObject, of: ObjectKey): MirroredObject {
   return { key, value, digest: objectDigest(value), of };
 }
 
-/** Without what no other cluster would take: a label can be a number where nobody has checked it. */
+/** Leaves out members that an API server would refuse: live state of a directory can have a number as a label. */
 function portable(labels: JsonValue | undefined): JsonObject {
   const isPortable = ([name, value]: readonly [string, JsonValue | undefined]): boolean =>
     typeof value === 'string' && !LEFT_BEHIND.test(name);

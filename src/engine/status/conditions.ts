@@ -56,7 +56,7 @@ export function countsField({ targeted, applied, failed, held, pending, unreacha
 
 /**
  * The one summariser: outcomes into kstatus-compatible conditions. Ready: everything targeted is applied, and nothing of
- * it is known not to work. Reconciling: something is under way and needs nobody. Stalled: something waits for a person.
+ * it is known not to work. Reconciling: something is under way by itself. Stalled: something waits for a person.
  */
 export function summarise(
   counts: OutcomeCounts,

@@ -30,7 +30,7 @@ export function createContenderRecorder(engine: Engine, journal: RecordWriter): 
     if (after === undefined) inputs.contenders.delete(cluster, key);
     else inputs.contenders.set(cluster, key, after);
     // Who judges next joins the store's word with its own.
-    if (inputs.fleet.get('', '')?.role === 'judge') journal.put(recordKey.contenders(cluster, key), after ?? null);
+    if (inputs.fleet.get('', '')?.role === 'leader') journal.put(recordKey.contenders(cluster, key), after ?? null);
     return true;
   };
   return () => {

@@ -37,7 +37,7 @@ export function createApprovalFiles(deps: {
   };
 
   return () => {
-    if (fleet.get('', '')?.role !== 'judge') return false;
+    if (fleet.get('', '')?.role !== 'leader') return false;
     let staged = false;
     for (const { key: name, value } of [...engine.declarations.entries('RemovalApproval')]) {
       const { value: approval, origin } = value;

@@ -228,7 +228,7 @@ function aboutTurns(deps: ReplicaDeps, parts: () => Parts) {
         stage();
         verdicts.stageNone();
       });
-      setRole(deps, 'judge');
+      setRole(deps, 'leader');
     },
     judgingBegan: (): void => {
       judgement.changed(true);
@@ -237,7 +237,7 @@ function aboutTurns(deps: ReplicaDeps, parts: () => Parts) {
     },
     endJudging: (): void => {
       // First of all: whoever judges without what was held and counted would let it pass.
-      setRole(deps, 'clerk');
+      setRole(deps, 'follower');
       loop.transact(judgement.unload);
       judgement.changed(false);
     },

@@ -81,7 +81,7 @@ export function createVerdicts(deps: {
     const { admission, removals } = objectOf(value);
     if (deps.judges()) return;
     const holds = isSameAdmission(readAdmission(admission), counter.current());
-    stageClearances(engine, loop, cluster, holds ? textsOf(removals) : []);
+    stageRemovalPermits(engine, loop, cluster, holds ? textsOf(removals) : []);
   };
   const chore = createChore(deps, 'reading which removals the leader lets pass', async () => {
     for (const cluster of due) {
@@ -116,8 +116,8 @@ export function createVerdicts(deps: {
       for await (const { key } of store.list(PREFIX)) written.set(key.slice(PREFIX.length), 'of an earlier leader');
     },
     stageNone: () => {
-      const { clearances } = engine.inputs;
-      for (const cluster of [...clearances.partitions()]) clearances.drop(cluster);
+      const { removalPermits } = engine.inputs;
+      for (const cluster of [...removalPermits.partitions()]) removalPermits.drop(cluster);
     },
     wake: (cluster) => {
       due.add(cluster);
@@ -137,15 +137,15 @@ function verdictOf(admission: JsonValue, removals: readonly string[], withdrawn:
   return withdrawn.length === 0 ? null : earlier;
 }
 
-function stageClearances(engine: Engine, loop: Loop, cluster: string, removals: readonly string[]): void {
-  const { clearances } = engine.inputs;
+function stageRemovalPermits(engine: Engine, loop: Loop, cluster: string, removals: readonly string[]): void {
+  const { removalPermits } = engine.inputs;
   const passed = new Set(removals);
   loop.settle();
-  const gone = [...clearances.entries(cluster)].filter(({ key }) => !passed.has(key));
-  const fresh = removals.filter((key) => clearances.get(cluster, key) !== true);
+  const gone = [...removalPermits.entries(cluster)].filter(({ key }) => !passed.has(key));
+  const fresh = removals.filter((key) => removalPermits.get(cluster, key) !== true);
   if (gone.length === 0 && fresh.length === 0) return;
   loop.transact(() => {
-    for (const { key } of gone) clearances.delete(cluster, key);
-    for (const key of fresh) clearances.set(cluster, key, true);
+    for (const { key } of gone) removalPermits.delete(cluster, key);
+    for (const key of fresh) removalPermits.set(cluster, key, true);
   });
 }

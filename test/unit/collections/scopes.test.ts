@@ -262,7 +262,7 @@ test('whoever sees everything is the end of scopes: what it gives has none, and 
   });
   const byKey = graph.index('perClusterByKey', perCluster, ({ key }) => [key]);
   const judge = graph.join<number, readonly string[], unknown>({
-    name: 'judge',
+    name: 'leader',
     left: perCluster,
     right: hosts,
     reads: [byKey, byHost, perCluster.failures],
@@ -309,7 +309,7 @@ test('whoever sees everything declares no scope', () => {
 test('no scope is worked out from what somebody said who sees everything', () => {
   const { graph, hosts, services } = fleet();
   const judge = graph.derive<number, readonly string[]>({
-    name: 'judge',
+    name: 'leader',
     from: services,
     seesAll: true,
     compute: ({ partition }, _read, emit) => emit('', 'web', [partition]),

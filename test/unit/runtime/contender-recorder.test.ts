@@ -5,7 +5,7 @@ import { parseSourceName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
 import { createContenderRecorder } from '../../../src/runtime/ledger/contender-recorder.ts';
 
-it.each(['judge', 'clerk'] as const)(
+it.each(['leader', 'follower'] as const)(
   'a %s forgets who wants nothing any more; only a judge writes that down',
   (role) => {
     const engine = createEngine(createGraph());
@@ -20,6 +20,6 @@ it.each(['judge', 'clerk'] as const)(
     expect(keeper()).toBe(true);
     engine.commit();
     expect([...engine.inputs.contenders.partitions()]).toEqual([]);
-    expect(puts).toEqual(role === 'judge' ? ['contenders/east//ConfigMap/web/x'] : []);
+    expect(puts).toEqual(role === 'leader' ? ['contenders/east//ConfigMap/web/x'] : []);
   },
 );

@@ -168,7 +168,7 @@ describe('a replica that does not judge', () => {
   const asClerk = (world: FleetWorld): void => {
     const { fleet } = world.server.engine.inputs;
     const settings = fleet.get('', '');
-    if (settings !== undefined) fleet.set('', '', { ...settings, role: 'clerk' });
+    if (settings !== undefined) fleet.set('', '', { ...settings, role: 'follower' });
   };
 
   it('removes nothing and empties nothing before it is told that it may', async () => {
@@ -194,8 +194,8 @@ describe('a replica that does not judge', () => {
         .deltas.at(-1)
         ?.upserts.map(({ key }) => key),
     ).toEqual(['/ConfigMap/web/b']);
-    inputs.clearances.set('west', '/ConfigMap/web/a', true);
-    inputs.clearances.set('west', slice, true);
+    inputs.removalPermits.set('west', '/ConfigMap/web/a', true);
+    inputs.removalPermits.set('west', slice, true);
     world.source.push({});
     await world.settle();
     const last = world.agent('west').deltas.at(-1);
