@@ -1,6 +1,7 @@
 import type { FleetPolicy } from '../model/desired.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { Collection, Contribution, Derived, Graph, Index } from './collections/types.ts';
+import type { Deadline } from './deadlines.ts';
 import type { Reason } from './explain/reason.ts';
 import type { ClusterValue } from './fleet/clusters.ts';
 import type { Declarations } from './fleet/declared.ts';
@@ -68,6 +69,8 @@ export interface DomainParts {
   readonly discovers?: Derived<readonly string[]>;
   /** What people read where two wants of the domain have one key. */
   readonly collisions?: Collisions;
+  /** Moments that the domain waits for. Partition: the domain's name. */
+  readonly deadlines?: Derived<Deadline>;
   /** What is known of objects of the domain's kinds, by kind and key. Runs after progress. */
   readonly statuses?: (after: AfterProgress) => Derived<StatusPart>;
   /** Rows for people, by the name of the view: `fleetrelay get NAME`. The keys of a row are the titles of the columns. */

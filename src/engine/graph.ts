@@ -3,6 +3,7 @@ import { defaultFleetPolicy } from '../model/fleet-policy.ts';
 import type { JsonValue } from '../model/json.ts';
 import type { LedgerEntry } from '../model/ledger.ts';
 import type { CommitReport, Contribution, Derived, Graph, Index } from './collections/types.ts';
+import { type Deadline, joinDeadlines } from './deadlines.ts';
 import type { Domain, DomainParts } from './domain.ts';
 import { type ClusterValue, deriveClusters, indexClusters } from './fleet/clusters.ts';
 import { type Declarations, type Declared, deriveDeclarations } from './fleet/declared.ts';
@@ -74,6 +75,7 @@ export interface Engine {
   readonly collisions: CollisionsByDomain;
   readonly candidates: Derived<readonly Contribution<Candidate>[]>;
   readonly safeMode: SafeMode;
+  readonly deadlines: Derived<Deadline>;
   readonly decisions: Derived<Decision>;
   readonly outputs: Derived<Output>;
   readonly pending: Derived<PendingChange>;
@@ -121,9 +123,11 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains): 
   // How far it got.
   const progress = deriveProgress(graph, outputs, inputs.results, inputs.agents, inputs.ledger);
   const derivedProgress = graph.index('derivedProgress', progress, ({ value }) => derivedGroupsOf(value));
+  const deadlineParts = [safeMode.deadlines, ...wired.flatMap(({ parts }) => parts.deadlines ?? [])];
+  const deadlines = joinDeadlines(graph, deadlineParts);
   const collections = {
     ...{ documents, declarations, clusters, policy, placements, assignments },
-    ...{ candidates: wanted.candidates, decisions, outputs, pending, progress },
+    ...{ candidates: wanted.candidates, decisions, outputs, pending, progress, deadlines },
   };
   const indexes = declareIndexes(graph, inputs, collections);
   const tallies = graph.input<Tally>('tallies');
@@ -147,7 +151,7 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains): 
     derived: [
       ...[...Object.values(collections), statuses],
       ...wired.flatMap(({ parts }) => [...parts.collections.bySource, ...parts.collections.anywhere]),
-      ...[...statusParts, wanted.documentWants, safeMode.mode, safeMode.unseen, proofs, limits],
+      ...[...statusParts, ...deadlineParts, wanted.documentWants, safeMode.mode, safeMode.unseen, proofs, limits],
     ],
     commit: () => {
       const report = graph.commit();

@@ -57,8 +57,6 @@ export interface FleetSettings {
    * (`follower`).
    */
   readonly role: 'leader' | 'follower';
-  /** The safe start window of this process has passed; it counts only while safe mode is off. */
-  readonly startWindowOver: boolean;
 }
 
 /** A cluster's input snapshot is here, whole as it was at `since` (milliseconds since 1970). */
@@ -74,6 +72,13 @@ export interface EngineInputs {
   readonly sources: Input<SourceValue>;
   /** One entry, key and partition empty. */
   readonly fleet: Input<FleetSettings>;
+  /**
+   * When the safe start window of this process began: whole seconds since 1970. One entry, key and partition empty; none:
+   * agents are not let in yet.
+   */
+  readonly safeStart: Input<number>;
+  /** Ledger: the latest moment of each deadline that has passed, by the deadline's address; whole seconds since 1970. */
+  readonly elapsed: Input<number>;
   /** By cluster name, in the empty partition. */
   readonly agents: Input<AgentValue>;
   /** By cluster and object key: the clusters' input snapshots. */
@@ -113,6 +118,8 @@ export function declareInputs(graph: Graph): EngineInputs {
     files: graph.input<FileValue>('files'),
     sources: graph.input<SourceValue>('sources'),
     fleet: graph.input<FleetSettings>('fleet'),
+    safeStart: graph.input<number>('safeStart'),
+    elapsed: graph.input<number>('elapsed'),
     agents: graph.input<AgentValue>('agents'),
     live: graph.input<LiveObject>('live', { live: true, equals: (a, b) => a.digest === b.digest && a.key === b.key }),
     snapshots: graph.input<SnapshotValue>('snapshots'),

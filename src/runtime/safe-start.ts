@@ -1,41 +1,24 @@
 import type { Engine } from '../engine/graph.ts';
-import { defaultFleetPolicy } from '../model/fleet-policy.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Loop } from './loop.ts';
 
 /**
- * Watches the safe start window of this process, and stages that it is over. It begins when agents are let in, since
- * before that none could have come; its length follows the policy as long as it runs. Returns what is to be called after
- * each commit.
+ * Stages when the safe start window of this process began: when it let agents in, since before that none could have come.
+ * Its end is a deadline of the engine. Each of several replicas has a window of its own and judges its end by its own
+ * clock: what a process that has just started knows of the clusters is what the store has and what agents tell it, and the
+ * store may have lost what older replicas still remember. Nothing of it is remembered either: the next process has a
+ * window of its own again. Is called after each commit; returns true if it has staged something.
  */
 export function createSafeStart(deps: {
-  readonly engine: Engine;
-  readonly loop: Loop;
+  readonly engine: Pick<Engine, 'inputs'>;
   readonly mayStart: () => boolean;
   readonly clock: Clock;
-}): () => void {
-  const { engine, loop, mayStart, clock } = deps;
-  let began: number | undefined;
-  let waitsFor: number | undefined;
-  let cancel: (() => void) | undefined;
-
-  const isOver = (): boolean => engine.inputs.fleet.get('', '')?.startWindowOver === true;
-  const end = (): void => {
-    loop.settle();
-    const settings = engine.inputs.fleet.get('', '');
-    if (settings === undefined || settings.startWindowOver) return;
-    loop.transact(() => engine.inputs.fleet.set('', '', { ...settings, startWindowOver: true }));
-    loop.settle();
-  };
-
+}): () => boolean {
+  const { engine, mayStart, clock } = deps;
+  const { safeStart } = engine.inputs;
   return () => {
-    if (isOver() || !mayStart()) return;
-    began ??= clock.monotonic();
-    const { safeMode } = engine.policy.get('', '')?.value ?? defaultFleetPolicy;
-    if (safeMode.safeStartWindowSeconds === waitsFor) return;
-    waitsFor = safeMode.safeStartWindowSeconds;
-    cancel?.();
-    const left = began + waitsFor * 1000 - clock.monotonic();
-    cancel = clock.schedule(Math.max(0, left), end);
+    if (safeStart.get('', '') !== undefined || !mayStart()) return false;
+    // The next whole second: the window is never shorter than the policy says.
+    safeStart.set('', '', Math.ceil(clock.now() / 1000));
+    return true;
   };
 }

@@ -9,7 +9,6 @@ export function createEngineWorld(): { readonly engine: Engine; file(path: strin
   engine.inputs.fleet.set('', '', {
     bounds: { guards: {}, safeModes: [] },
     role: 'leader',
-    startWindowOver: true,
   });
   engine.inputs.sources.set('', 'main', { order: 0, read: true });
   return {

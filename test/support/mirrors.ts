@@ -53,8 +53,12 @@ export function discoverOne(world: FleetWorld, cluster: string, service = 'shop'
   });
 }
 
-/** The server is killed, and what the store had of these clusters' input snapshots is lost. */
-export async function restartWithout(world: FleetWorld, clusters: readonly string[]): Promise<FleetWorld> {
+/** The server is killed, and what the store had of these clusters' input snapshots is lost. `now`: of the next one's clock. */
+export async function restartWithout(
+  world: FleetWorld,
+  clusters: readonly string[],
+  now = world.clock.now(),
+): Promise<FleetWorld> {
   for (const agent of world.agents.known.values()) agent.abandon();
   await world.settle();
   await world.server.stop();
@@ -64,7 +68,7 @@ export async function restartWithout(world: FleetWorld, clusters: readonly strin
   return createFleetWorld({
     store: world.store,
     statusFiles: new Map(world.statusFiles),
-    clock: createVirtualClock(world.clock.now()),
+    clock: createVirtualClock(now),
     agents: world.agents,
   });
 }

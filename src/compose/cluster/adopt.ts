@@ -63,11 +63,7 @@ async function desiredItems(
   if (desired.type === 'server') return desired.items;
   const checkout = await readCheckout(systemDeps(), resolve(cwd, desired.folder));
   const engine = createEngine(createGraph());
-  engine.inputs.fleet.set('', '', {
-    bounds: { guards: {}, safeModes: [] },
-    role: 'leader',
-    startWindowOver: true,
-  });
+  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role: 'leader' });
   engine.inputs.sources.set('', SOURCE, { order: 0, read: true });
   for (const { group, kind, namespaced } of kube.catalog.preferred) {
     const name = `${group}/${kind}`;

@@ -97,8 +97,7 @@ const DIAGNOSE_MS = 100;
 export async function createManagementServer(deps: ServerDeps, options: ServerOptions): Promise<ManagementServer> {
   const { clock, log, relay, replicas: setup } = deps;
   const engine = createEngine(deps.graph);
-  const role = setup === undefined ? 'leader' : 'follower';
-  engine.inputs.fleet.set('', '', { bounds: options.bounds, role, startWindowOver: false });
+  engine.inputs.fleet.set('', '', { bounds: options.bounds, role: setup === undefined ? 'leader' : 'follower' });
   const loop = createLoop({ commit: timedCommit(engine, deps), clock, log });
   const foundation = await layFoundation({ ...deps, engine, loop, claim: deps.claim }, setup);
   const suspensions = await createSuspensions({ ...foundation, journal: foundation.fleet });
@@ -153,6 +152,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
       status?.stop();
       await resourceStatus.stop();
       unfollow();
+      foundation.deadlines.stop();
       await relay.drain();
       await sources.stop();
       loop.settle();
@@ -174,6 +174,8 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   const { engine, loop, fleet: records, sources, sessions, replica, suspensions, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
   const { mayStart, knowsAll } = replica;
+  loop.addBookkeeper(createSafeStart({ ...parts, mayStart }));
+  parts.deadlines.follow(replica);
   loop.addBookkeeper(createContenderRecorder(engine, records));
   const heldSets = createHeldSets(parts);
   loop.addBookkeeper(createApprovalFiles({ ...parts, journal: records, heldSets }));
@@ -185,7 +187,6 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   loop.addBookkeeper(() => recovery.extend());
   const sender = createSender({ ...parts, windows, revisions: () => sources.revisions() });
   loop.addSink(() => parts.windows.recount());
-  loop.addSink(createSafeStart({ ...parts, mayStart }));
   loop.addSink(createSafeModeLog({ ...parts, mayStart }));
   const settings = createSettingsSender({
     engine,

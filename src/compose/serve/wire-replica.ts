@@ -1,3 +1,4 @@
+import { SAFE_START } from '../../engine/fleet/safe-mode.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -5,6 +6,7 @@ import type { FencedLease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
+import { createDeadlines, type Deadlines } from '../../runtime/deadlines.ts';
 import { type ClusterReadings, countedReadings } from '../../runtime/ledger/cluster-maps.ts';
 import { joinContenders } from '../../runtime/ledger/contender-recorder.ts';
 import { createLedger, type Ledger } from '../../runtime/ledger/ledger.ts';
@@ -65,6 +67,7 @@ export interface Foundation {
   readonly ledger: Ledger;
   readonly approvals: Approvals;
   readonly windows: Windows;
+  readonly deadlines: Deadlines;
   readonly counter: AdmissionCounter;
   /** Undefined: it is the only server of its fleet. */
   readonly candidacy: Candidacy | undefined;
@@ -82,7 +85,7 @@ export async function layFoundation(
   setup: ReplicaSetup | undefined,
 ): Promise<Foundation> {
   const over = Promise.withResolvers<string>();
-  const { claim, clock, log } = given;
+  const { claim, clock, engine, log } = given;
   void claim?.over.then(over.resolve);
   const format = await openStoreFormat(given.store, over.resolve);
   const store = createConditionedStore(given.store, claim === undefined ? [format] : [format, claim]);
@@ -108,6 +111,10 @@ export async function layFoundation(
     ...{ journal, fleet, records, ledger, candidacy, over: over.promise },
     approvals: createApprovals({ ...deps, journal: fleet, records }),
     windows: createWindows({ ...deps, ledger, journal: fleet, store: journal, records }),
+    deadlines: createDeadlines({
+      ...{ ...deps, graph: engine.graph, deadlines: engine.deadlines, elapsed: engine.inputs.elapsed },
+      ...{ journal: fleet, records, isOfProcess: (owner) => owner === SAFE_START },
+    }),
     counter: createAdmissionCounter(ledger.epoch(), stored),
   };
 }
@@ -168,7 +175,7 @@ function stagedReadings({ readings, registrations }: LedgerRecords): ReadonlyMap
 const FLUSH_MS = 2_000;
 
 function createJudgement(
-  { engine, store, journal, fleet, approvals, windows, log }: Foundation,
+  { engine, store, journal, fleet, approvals, windows, deadlines, log }: Foundation,
   changed: (leads: boolean) => void,
 ): Judgement {
   const { heldRemovals, approvalOutcomes, lastKnownGood, ledger } = engine.inputs;
@@ -183,6 +190,7 @@ function createJudgement(
       return () => {
         approvals.load(records.approvals);
         windows.load(records.windows);
+        deadlines.load(records.elapsed);
         // An earlier leader may not have lived to count what left at its word; what it has counted is not in its verdicts.
         for (const [cluster, keys] of passed) windows.mayLeave(cluster, keys);
         joinContenders(engine, fleet, records.contenders);

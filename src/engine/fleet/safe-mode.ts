@@ -3,6 +3,7 @@ import type { FleetPolicy } from '../../model/desired.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import { boundPolicy } from '../../model/policy-bounds.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
+import { type Deadline, hasPassed } from '../deadlines.ts';
 import type { AgentValue, FleetSettings, SnapshotValue } from '../inputs.ts';
 import type { ClusterValue } from './clusters.ts';
 import type { LiveReads } from './live-reads.ts';
@@ -32,7 +33,12 @@ export interface SafeMode {
   readonly unseen: Derived<UnseenValue>;
   /** Unseen clusters by what is the matter with the snapshot: the groups are {@link UnseenValue.snapshot}. */
   readonly bySnapshot: Index<UnseenValue>;
+  /** The end of the safe start window of this process: owner {@link SAFE_START}, key empty. */
+  readonly deadlines: Derived<Deadline>;
 }
+
+/** Owner of the deadline that ends the safe start window. */
+export const SAFE_START = 'safe-mode';
 
 /**
  * Derives safe mode. A mode that is switched holds at once, also a looser one: the guards of this very commit are those
@@ -42,6 +48,8 @@ export function deriveSafeMode(
   graph: Graph,
   inputs: {
     readonly fleet: Collection<FleetSettings>;
+    readonly safeStart: Collection<number>;
+    readonly elapsed: Collection<number>;
     readonly policy: Collection<PolicyValue>;
     readonly clusters: Collection<ClusterValue>;
     readonly agents: Collection<AgentValue>;
@@ -50,14 +58,27 @@ export function deriveSafeMode(
     readonly liveReads: LiveReads;
   },
 ): SafeMode {
-  const { fleet, policy, clusters, agents, snapshots, kinds, liveReads } = inputs;
+  const { fleet, safeStart, elapsed, policy, clusters, agents, snapshots, kinds, liveReads } = inputs;
   const mode = graph.derive<FleetSettings, SafeModeValue>({
     name: 'safeMode',
     from: fleet,
-    reads: [policy],
-    compute: ({ value: { bounds, startWindowOver } }, read, emit) => {
+    reads: [policy, safeStart, elapsed],
+    compute: ({ value: { bounds } }, read, emit) => {
       const declared = boundPolicy(read.get(policy, '', '')?.value ?? defaultFleetPolicy, bounds).policy.safeMode.mode;
-      emit('', '', { declared, inForce: declared !== 'off' ? declared : startWindowOver ? 'none' : 'scoped' });
+      const began = read.get(safeStart, '', '');
+      // Any end that this window has had: once it is over, a policy with a longer one does not open it again.
+      const isOver = began !== undefined && hasPassed(read, elapsed, SAFE_START, '', began);
+      emit('', '', { declared, inForce: declared !== 'off' ? declared : isOver ? 'none' : 'scoped' });
+    },
+  });
+  // Whatever the mode is: one that is switched to off later looks back at the same window.
+  const deadlines = graph.derive<number, Deadline>({
+    name: 'safeStartDeadline',
+    from: safeStart,
+    reads: [policy],
+    compute: ({ value: began }, read, emit) => {
+      const { safeMode } = read.get(policy, '', '')?.value ?? defaultFleetPolicy;
+      emit(SAFE_START, '', { at: began + safeMode.safeStartWindowSeconds });
     },
   });
   const unseen = graph.derive<ClusterValue, UnseenValue>({
@@ -76,7 +97,8 @@ export function deriveSafeMode(
       if (snapshot !== 'here' || unknownKinds.length > 0) emit('', cluster, { snapshot, unknownKinds });
     },
   });
-  return { mode, unseen, bySnapshot: graph.index('unseenBySnapshot', unseen, ({ value }) => [value.snapshot]) };
+  const bySnapshot = graph.index('unseenBySnapshot', unseen, ({ value }) => [value.snapshot]);
+  return { mode, unseen, bySnapshot, deadlines };
 }
 
 function snapshotOf(agent: AgentValue | undefined, isHere: boolean, skipWarming: boolean): UnseenValue['snapshot'] {

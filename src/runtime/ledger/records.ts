@@ -35,11 +35,19 @@ export const recordKey = {
   approval: (cluster: string, key: string) => `approvals/${cluster}/${key}`,
   window: (cluster: string) => `windows/${cluster}`,
   approvalOutcome: (name: string) => `approval-outcomes/${name}`,
+  elapsedOfAll: 'elapsed/',
+  elapsed: (owner: string, key: string) => `elapsed/${owner}/${key}`,
 } as const;
 
 /** A record that the replica that judges removals writes: what another one knows of it may be out of date when that ends. */
 export function isLeaderRecord(key: string): boolean {
-  return /^(contenders|held|approvals|windows|approval-outcomes)\//.test(key);
+  return /^(contenders|held|approvals|windows|approval-outcomes|elapsed)\//.test(key);
+}
+
+/** Which deadline a record of {@link recordKey.elapsed} is about; undefined: the record is of another kind. */
+export function elapsedAddress(record: string): { readonly owner: string; readonly key: string } | undefined {
+  const [, owner, key] = /^elapsed\/([^/]*)\/(.*)$/s.exec(record) ?? [];
+  return owner === undefined || key === undefined ? undefined : { owner, key };
 }
 
 /** A removal that a person has approved, until `expiresAt` (milliseconds since 1970). */
@@ -58,6 +66,11 @@ export type WindowRecord = readonly {
   readonly removed: number;
   readonly open: readonly string[];
 }[];
+
+/** The latest moment of a deadline that has passed: whole seconds since 1970. */
+export interface ElapsedRecord {
+  readonly at: number;
+}
 
 /** What is known of clusters that were warm before the store was lost. */
 export interface RecoveryRecord {
@@ -90,6 +103,8 @@ export interface LedgerRecords {
   readonly windows: ReadonlyMap<string, WindowRecord>;
   /** What became of RemovalApprovals that were declared, by name. */
   readonly approvalOutcomes: ReadonlyMap<string, ApprovalOutcome>;
+  /** Moments that have passed, by the owner of the deadline and its key. */
+  readonly elapsed: ReadonlyMap<string, ReadonlyMap<string, ElapsedRecord>>;
   /** The clusters' maps. */
   readonly readings: ReadonlyMap<string, ClusterReadings>;
 }
@@ -125,6 +140,7 @@ export async function readRecords(store: SnapshotStore, log: Log): Promise<Ledge
     approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
     windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
     approvalOutcomes: await read.flat<ApprovalOutcome>(recordKey.approvalOutcome(''), recordShape.approvalOutcome),
+    elapsed: await read.nested<ElapsedRecord>(recordKey.elapsedOfAll, recordShape.elapsed),
     readings,
   };
 }
@@ -133,7 +149,7 @@ export async function readRecords(store: SnapshotStore, log: Log): Promise<Ledge
 export async function readLeaderRecords(
   store: SnapshotStore,
   log: Log,
-): Promise<Pick<LedgerRecords, 'contenders' | 'held' | 'approvals' | 'windows' | 'approvalOutcomes'>> {
+): Promise<Pick<LedgerRecords, 'contenders' | 'held' | 'approvals' | 'windows' | 'approvalOutcomes' | 'elapsed'>> {
   const read = createReader(store, log);
   return {
     contenders: await read.nested<Contenders>('contenders/', recordShape.meta),
@@ -141,6 +157,7 @@ export async function readLeaderRecords(
     approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
     windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
     approvalOutcomes: await read.flat<ApprovalOutcome>(recordKey.approvalOutcome(''), recordShape.approvalOutcome),
+    elapsed: await read.nested<ElapsedRecord>(recordKey.elapsedOfAll, recordShape.elapsed),
   };
 }
 

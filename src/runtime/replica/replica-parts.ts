@@ -3,8 +3,10 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
+import type { Deadlines } from '../deadlines.ts';
 import type { ClusterReadings } from '../ledger/cluster-maps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { elapsedAddress } from '../ledger/records.ts';
 import type { Loop } from '../loop.ts';
 import type { Windows } from '../removals/windows.ts';
 import type { Sessions } from '../sessions.ts';
@@ -15,6 +17,7 @@ import { type Admitting, createAdmitting } from './admitting.ts';
 import type { Candidacy } from './candidacy.ts';
 import type { Chore } from './chore.ts';
 import { type Claims, claimedCluster, createClaims } from './claims.ts';
+import { createElapsedMirror, type ElapsedMirror } from './elapsed-mirror.ts';
 import { createEpochKeeper } from './epoch.ts';
 import { createFollowedTrees } from './followed-trees.ts';
 import { createMirror, type Mirror, mirroredCluster } from './mirror.ts';
@@ -32,6 +35,7 @@ export interface SharedDeps {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly ledger: Ledger;
+  readonly deadlines: Deadlines;
   readonly journal: Journal;
   readonly store: SnapshotStore;
   readonly counter: AdmissionCounter;
@@ -109,6 +113,7 @@ export interface Parts {
   readonly probes: Probes;
   readonly mirror: Mirror;
   readonly verdicts: Verdicts;
+  readonly elapsed: ElapsedMirror;
   readonly epoch: Chore;
 }
 
@@ -164,6 +169,11 @@ export function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     isOwn: claims.serves,
     mayLeave: judgement.mayLeave,
   });
+  const elapsed = createElapsedMirror({
+    ...deps,
+    elapsed: deps.engine.inputs.elapsed,
+    leads: () => parts().admitting.judges(),
+  });
   const admitting = createAdmitting(
     {
       ...deps,
@@ -177,7 +187,7 @@ export function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     counter.seen({ epoch: begun, sequence: 0 });
     admitting.wake();
   });
-  later.parts = { admitting, publisher, claims, peers, probes, mirror, verdicts, epoch };
+  later.parts = { admitting, publisher, claims, peers, probes, mirror, verdicts, elapsed, epoch };
   loop.addSink(() => {
     const group = admitting.group();
     if (group !== undefined && admitting.judges()) verdicts.write(group);
@@ -249,7 +259,10 @@ function aboutTurns(deps: ReplicaDeps, parts: () => Parts) {
 }
 
 /** The store has changed at these keys. */
-export function hearKeys({ admitting, claims, mirror, probes, verdicts }: Parts, keys: readonly string[]): void {
+export function hearKeys(
+  { admitting, claims, elapsed, mirror, probes, verdicts }: Parts,
+  keys: readonly string[],
+): void {
   for (const key of keys) {
     const claimed = claimedCluster(key);
     const probed = probedCluster(key);
@@ -260,6 +273,7 @@ export function hearKeys({ admitting, claims, mirror, probes, verdicts }: Parts,
     else if (probed !== undefined) probes.wake(probed);
     else if (judged !== undefined) verdicts.wake(judged);
     else if (mirrored !== undefined) mirror.wake(mirrored);
+    else if (elapsedAddress(key) !== undefined) elapsed.wake(key);
   }
 }
 

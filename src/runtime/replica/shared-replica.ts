@@ -11,7 +11,7 @@ import { startSweeping } from './sweep.ts';
 /** One of several servers of a fleet, which share a store. */
 export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): Replica {
   const parts = createParts(deps, options);
-  const { admitting, claims, epoch, peers, mirror, probes, verdicts } = parts;
+  const { admitting, claims, elapsed, epoch, peers, mirror, probes, verdicts } = parts;
   const { candidacy, counter, loop, sources, sessions, store } = deps;
   const { staged } = deps.shared;
   let isDown = false;
@@ -25,7 +25,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
     }
     isDown = event.type === 'down' || (isDown && event.type !== 'up');
     if (event.type === 'lost') parts.publisher.lost();
-    for (const part of [epoch, admitting, claims, mirror]) part.wake();
+    for (const part of [epoch, admitting, claims, mirror, elapsed]) part.wake();
     loop.transact(() => undefined);
   };
   candidacy.onChange(admitting.wake);
@@ -64,6 +64,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       unwatch = store.watch(hear);
       await admitting.follow();
       mirror.start();
+      elapsed.wake();
       claims.start();
       peers.start();
       candidacy.leadership.start();
@@ -76,7 +77,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       await claims.stop();
       await admitting.stop();
       await candidacy.leadership.stop();
-      await Promise.all([mirror, probes, verdicts, peers, epoch].map((part) => part.stop()));
+      await Promise.all([mirror, probes, verdicts, elapsed, peers, epoch].map((part) => part.stop()));
       unwatch();
     },
   };

@@ -4,11 +4,15 @@ import type { Parts, ReplicaDeps } from './replica-parts.ts';
 const SWEEP_MS = 120_000;
 
 /** Looks now and then at what others keep in the store. The result ends that. */
-export function startSweeping({ clock, sessions }: ReplicaDeps, { claims, mirror, verdicts }: Parts): () => void {
+export function startSweeping(
+  { clock, sessions }: ReplicaDeps,
+  { claims, elapsed, mirror, verdicts }: Parts,
+): () => void {
   const sweep = (): void => {
     cancel = clock.schedule(SWEEP_MS, sweep);
     claims.wake();
     mirror.wake();
+    elapsed.wake();
     for (const cluster of sessions.keys()) verdicts.wake(cluster);
   };
   let cancel = clock.schedule(SWEEP_MS, sweep);

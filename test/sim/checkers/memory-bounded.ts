@@ -1,3 +1,4 @@
+import { SAFE_START } from '../../../src/engine/fleet/safe-mode.ts';
 import type { Engine } from '../../../src/engine/graph.ts';
 import type { World } from '../world.ts';
 import type { MakeChecker } from './checker.ts';
@@ -43,6 +44,10 @@ const LEFT: Readonly<Record<string, number>> = {
   guardLimits: 1,
   fleet: 1,
   safeMode: 1,
+  // When the safe start window of the process began, and when it ends.
+  safeStart: 1,
+  safeStartDeadline: 1,
+  deadlines: 1,
   sources: 2,
   sourceProofs: 2,
   agents: 4,
@@ -79,8 +84,11 @@ function sizesOf({ servers, memory, setting }: World): Map<string, number> {
 }
 
 function engineSizes({ inputs, derived }: Engine): (readonly [string, number])[] {
-  const collections = [...Object.values(inputs), ...derived];
+  const collections = [...Object.values(inputs), ...derived].filter(({ name }) => name !== inputs.elapsed.name);
+  // That the safe start window of the process is over is one entry, which a server that was just started has not yet.
+  const elapsed = inputs.elapsed.size() - Math.min(1, inputs.elapsed.size(SAFE_START));
   return [
+    [inputs.elapsed.name, elapsed],
     ...collections.map(({ name, size }) => [name, size()] as const),
     ...derived.map(({ name, failures }) => [`${name}.failures`, failures.size()] as const),
   ];

@@ -15,7 +15,7 @@ const SOURCE = must(parseSourceName('git'));
 function findingsOf(files: Readonly<Record<string, string>>): readonly string[] {
   const engine = createEngine(createGraph());
   const bounds = { guards: { maxRemovalsPerCluster: 5 }, safeModes: ['strict'] } as const;
-  engine.inputs.fleet.set('', '', { bounds, role: 'leader', startWindowOver: false });
+  engine.inputs.fleet.set('', '', { bounds, role: 'leader' });
   engine.inputs.sources.set('', SOURCE, { order: 0, read: true });
   for (const [path, text] of Object.entries(files)) {
     engine.inputs.files.set(SOURCE, path, decodeFile(path, bytesOf(text), path).reading);

@@ -9,7 +9,7 @@ it.each(['leader', 'follower'] as const)(
   'a %s forgets who wants nothing any more; only a judge writes that down',
   (role) => {
     const engine = createEngine(createGraph());
-    engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role, startWindowOver: false });
+    engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role });
     const puts: string[] = [];
     const keeper = createContenderRecorder(engine, { put: (key) => void puts.push(key), noted: () => undefined });
     engine.commit();

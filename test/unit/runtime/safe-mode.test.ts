@@ -298,6 +298,48 @@ describe('the mode', () => {
     expect(mirroredFrom(world, 'c01', 'c02')).toEqual([]);
   });
 
+  it.each([
+    ['goes on', 0],
+    ['is an hour behind', -3_600_000],
+  ])('off: the window of an earlier process is not that of the next one, whose clock %s', async (_how, offset) => {
+    const off = safeModeYaml('off', 60, loose);
+    const first = await mirroredFleet(two, off);
+    await first.clock.advance(61_000);
+    expect(first.server.engine.safeMode.mode.get('', '')).toEqual({ declared: 'off', inForce: 'none' });
+    const world = await restartWithout(first, ['c02'], first.clock.now() + offset);
+    await comeBack(world, two, ['c01'], off);
+    await world.clock.advance(58_000);
+    expect(world.server.engine.safeMode.mode.get('', '')).toEqual({ declared: 'off', inForce: 'scoped' });
+    expect(mirroredFrom(world, 'c01', 'c02')).toHaveLength(2);
+    await world.clock.advance(3_000);
+    await world.settle();
+    expect(mirroredFrom(world, 'c01', 'c02')).toEqual([]);
+  });
+
+  it('off: the window begins when agents are let in, is never shorter than the policy says, and does not open again', async () => {
+    const world = await createFleetWorld();
+    const inForce = () => world.server.engine.safeMode.mode.get('', '')?.inForce;
+    await world.clock.advance(3_600_001);
+    world.source.push(files(two, safeModeYaml('off', 60)));
+    await world.clock.settle();
+    await world.clock.advance(60_000);
+    expect(inForce()).toBe('scoped');
+    await world.clock.advance(1_000);
+    expect(inForce()).toBe('none');
+    world.source.push({ 'fleet/policy.yaml': safeModeYaml('off', 600) });
+    await world.settle();
+    expect(inForce()).toBe('none');
+  });
+
+  it('off: a mode that is switched to it looks back at the window since the start', async () => {
+    const world = await createFleetWorld();
+    world.source.push(files(two, safeModeYaml('strict', 60)));
+    await world.settle();
+    await world.clock.advance(61_000);
+    world.source.push({ 'fleet/policy.yaml': safeModeYaml('off', 60) });
+    expect(world.server.engine.safeMode.mode.get('', '')).toEqual({ declared: 'off', inForce: 'none' });
+  });
+
   it('is switched without a restart, and what it lets go is judged by the guards of before', async () => {
     const guarded = (mode: string, most: number) =>
       safeModeYaml(mode, 0, `  guards: {maxRemovalsPerCluster: ${most}}\n`);

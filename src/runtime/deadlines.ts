@@ -1,0 +1,210 @@
+import type { Collection, Graph, Input } from '../engine/collections/types.ts';
+import type { Deadline } from '../engine/deadlines.ts';
+import type { Clock } from '../ports/clock.ts';
+import { createDueQueue, type DueQueue } from './due-queue.ts';
+import { type LedgerRecords, recordKey } from './ledger/records.ts';
+import type { Loop } from './loop.ts';
+import type { Replica } from './replica/replica.ts';
+import type { RecordWriter } from './stored/write-group.ts';
+
+/**
+ * Tells the engine which of its deadlines have passed. The leader judges by its clock, and writes each moment that has
+ * passed to the store; other replicas take over what it has written, and the next leader goes on from that. A moment that
+ * has passed stays passed, whatever the clock says later, until its deadline is gone.
+ */
+export interface Deadlines {
+  /** From now on moments are judged as this replica may. Adds what is to run after each commit to the loop. */
+  follow(replica: Pick<Replica, 'leads' | 'knowsAll'>): void;
+  /**
+   * The leader has written that this moment has passed (undefined: the store has no record). Changes nothing where this
+   * replica judges itself.
+   */
+  hear(owner: string, key: string, at: number | undefined): void;
+  /** A turn as leader begins: stages what the store has, and writes what it has not. */
+  load(records: LedgerRecords['elapsed']): void;
+  stop(): void;
+}
+
+export interface DeadlinesDeps {
+  readonly graph: Pick<Graph, 'watch'>;
+  readonly deadlines: Collection<Deadline>;
+  readonly elapsed: Input<number>;
+  /** Deadlines of this owner concern this process alone: it judges them itself, and nothing of them is written. */
+  readonly isOfProcess: (owner: string) => boolean;
+  /** What the store had when this process started. */
+  readonly records: Pick<LedgerRecords, 'elapsed'>;
+  readonly journal: RecordWriter;
+  readonly loop: Pick<Loop, 'transact' | 'addBookkeeper' | 'addSink'>;
+  readonly clock: Clock;
+}
+
+/** The wall clock may jump while a timer runs: the timer looks at it at least this often. */
+const LOOK_MS = 60_000;
+/**
+ * A moment that passes may set another deadline that has passed as well. So many such rounds share one settled commit; the
+ * rest come in the next one, because the loop counts its rounds.
+ */
+const ROUNDS = 4;
+
+export function createDeadlines(deps: DeadlinesDeps): Deadlines {
+  const { deadlines, isOfProcess, journal, loop, clock } = deps;
+  const changes = deps.graph.watch(deadlines);
+  const passed = createPassed(deps);
+  const open = createOpen(deadlines, passed);
+  const timer = createTimer(clock, () => loop.transact(() => undefined));
+  let replica: Pick<Replica, 'leads' | 'knowsAll'> = { leads: () => false, knowsAll: () => false };
+  const gone: Address[] = [];
+  let hasForgottenOld = false;
+  let rounds = 0;
+
+  const judges = (owner: string): boolean => isOfProcess(owner) || replica.leads();
+  const keep = (): boolean => {
+    for (const { partition: owner, key, after } of changes.take()) {
+      if (after === undefined) gone.push({ owner, key });
+      open.place(owner, key);
+    }
+    if (rounds === ROUNDS) return false;
+    const due = open.takeDue(Math.floor(clock.now() / 1000), judges);
+    for (const { owner, key, at } of due) {
+      passed.note(owner, key, at);
+      passed.write(owner, key);
+    }
+    if (due.length > 0) rounds += 1;
+    return due.length > 0;
+  };
+  /** A deadline that is gone for some rounds of a commit is not gone. */
+  const forgetGone = (): void => {
+    if (!hasForgottenOld && replica.leads() && replica.knowsAll()) {
+      hasForgottenOld = true;
+      // Deadlines that went while no leader saw it.
+      for (const address of passed.all()) gone.push(address);
+    }
+    const over = gone.splice(0).filter(({ owner, key }) => judges(owner) && deadlines.get(owner, key) === undefined);
+    const known = over.filter(({ owner, key }) => passed.forget(owner, key));
+    for (const { owner, key } of known) passed.write(owner, key);
+    if (known.length > 0) loop.transact(() => undefined);
+  };
+  const load = (records: LedgerRecords['elapsed']): void => {
+    hasForgottenOld = false;
+    for (const [owner, keys] of records) {
+      for (const [key, record] of keys) {
+        journal.noted(recordKey.elapsed(owner, key), record);
+        passed.note(owner, key, record.at);
+        open.place(owner, key);
+      }
+    }
+    for (const { owner, key, at } of passed.all()) {
+      if (records.get(owner)?.get(key)?.at !== at) passed.write(owner, key);
+    }
+  };
+  load(deps.records.elapsed);
+
+  return {
+    load,
+    follow: (followed) => {
+      replica = followed;
+      loop.addBookkeeper(keep);
+      loop.addSink(() => {
+        rounds = 0;
+        forgetGone();
+        timer.set(open.next(judges));
+      });
+    },
+    hear: (owner, key, at) => {
+      if (judges(owner)) return;
+      loop.transact(() => {
+        if (at !== undefined) passed.note(owner, key, at);
+        // The store may have lost the record alone: then the leader writes it again.
+        else if (deadlines.get(owner, key) === undefined) passed.forget(owner, key);
+        open.place(owner, key);
+      });
+    },
+    stop: timer.stop,
+  };
+}
+
+interface Address {
+  readonly owner: string;
+  readonly key: string;
+}
+
+/** The latest moment of each deadline that has passed, and staged as such. */
+function createPassed({ elapsed, journal, isOfProcess }: DeadlinesDeps) {
+  const moments = new Map<string, Map<string, number>>();
+  const has = (owner: string, key: string, at: number): boolean =>
+    (moments.get(owner)?.get(key) ?? Number.NEGATIVE_INFINITY) >= at;
+  return {
+    has,
+    all: () => [...moments].flatMap(([owner, keys]) => [...keys].map(([key, at]) => ({ owner, key, at }))),
+    note: (owner: string, key: string, at: number): void => {
+      if (has(owner, key, at)) return;
+      const keys = moments.get(owner) ?? new Map<string, number>();
+      moments.set(owner, keys.set(key, at));
+      elapsed.set(owner, key, at);
+    },
+    /** False: there was nothing to forget. */
+    forget: (owner: string, key: string): boolean => {
+      if (moments.get(owner)?.delete(key) !== true) return false;
+      elapsed.delete(owner, key);
+      return true;
+    },
+    /** Writes what is known of it now, unless it concerns this process alone. */
+    write: (owner: string, key: string): void => {
+      const at = moments.get(owner)?.get(key);
+      if (!isOfProcess(owner)) journal.put(recordKey.elapsed(owner, key), at === undefined ? null : { at });
+    },
+  };
+}
+
+/** The deadlines that have not passed, in the order of their moments. */
+function createOpen(deadlines: Collection<Deadline>, passed: Pick<ReturnType<typeof createPassed>, 'has'>) {
+  const queues = new Map<string, DueQueue>();
+  const judged = (judges: (owner: string) => boolean) => [...queues].filter(([owner]) => judges(owner));
+  return {
+    /** The deadline may have changed, or its moment may have passed. */
+    place: (owner: string, key: string): void => {
+      const at = deadlines.get(owner, key)?.at;
+      const queue = queues.get(owner) ?? createDueQueue();
+      queues.set(owner, queue);
+      if (at === undefined || passed.has(owner, key, at)) queue.delete(key);
+      else queue.set(key, at);
+    },
+    takeDue: (now: number, judges: (owner: string) => boolean): readonly (Address & Deadline)[] => {
+      const taken: (Address & Deadline)[] = [];
+      for (const [owner, queue] of judged(judges)) {
+        for (let first = queue.first(); first !== undefined && first.at <= now; first = queue.first()) {
+          queue.delete(first.key);
+          taken.push({ owner, key: first.key, at: first.at });
+        }
+      }
+      return taken;
+    },
+    /** The earliest moment, in seconds since 1970; Infinity: there is none. */
+    next: (judges: (owner: string) => boolean): number =>
+      Math.min(...judged(judges).map(([, queue]) => queue.first()?.at ?? Number.POSITIVE_INFINITY)),
+  };
+}
+
+/** One timer for one moment, in seconds since 1970. */
+function createTimer(clock: Clock, due: () => void) {
+  let moment = Number.POSITIVE_INFINITY;
+  let cancel = (): void => undefined;
+  const wait = (): void => {
+    const left = moment * 1000 - clock.now();
+    cancel = clock.schedule(Math.max(0, Math.min(left, LOOK_MS)), () => {
+      if (clock.now() < moment * 1000) return wait();
+      moment = Number.POSITIVE_INFINITY;
+      due();
+    });
+  };
+  return {
+    /** Infinity: there is nothing to wait for. */
+    set: (at: number): void => {
+      if (at === moment) return;
+      cancel();
+      moment = at;
+      if (at !== Number.POSITIVE_INFINITY) wait();
+    },
+    stop: (): void => cancel(),
+  };
+}
