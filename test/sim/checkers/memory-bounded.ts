@@ -39,6 +39,7 @@ const LEFT: Readonly<Record<string, number>> = {
   files: 1,
   documents: 1,
   policy: 1,
+  statuses: 1,
   declarations: 1,
   lastKnownGood: 1,
   guardLimits: 1,
