@@ -31,6 +31,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/validate.ts')).validateCommand,
   },
   {
+    name: 'render',
+    summary: 'what clusters should hold and what status would say, from a folder, without a server',
+    load: async () => (await import('./commands/render.ts')).renderCommand,
+  },
+  {
     name: 'status',
     summary: 'how far the fleet agrees with the repository',
     load: async () => (await import('./commands/status.ts')).statusCommand,

@@ -5,6 +5,8 @@ import type { RegisterReport, RegisterRequest } from '../compose/cluster/registe
 import type { DebugManifest, DebugSnapshotRequest } from '../compose/debug/snapshot.ts';
 import type { KubeTarget } from '../compose/kube.ts';
 import type { AgentOptions, ClusterTokenRequest, DemoOptions, RunIo, ServeOptions } from '../compose/options.ts';
+import type { RenderRequest } from '../compose/render/render.ts';
+import type { Rendering } from '../compose/render/rendering.ts';
 import type { ValidationReport, ValidationRequest } from '../compose/validate.ts';
 import type { FleetView, OutputView } from '../server/api.ts';
 
@@ -14,6 +16,7 @@ export interface Roots {
   agent(options: AgentOptions, signal: AbortSignal, io: RunIo): Promise<number>;
   demo(options: DemoOptions, signal: AbortSignal, io: RunIo): Promise<number>;
   validate(request: ValidationRequest): Promise<ValidationReport>;
+  render(request: RenderRequest): Promise<Rendering>;
   clusterToken(request: ClusterTokenRequest): Promise<string>;
   clusterRegister(request: RegisterRequest, io: RunIo): Promise<RegisterReport>;
   clusterDeregister(request: DeregisterRequest, io: RunIo): Promise<DeregisterReport>;
@@ -34,6 +37,7 @@ export const compositionRoots: Roots = {
   agent: async (...args) => (await import('../compose/agent/agent.ts')).runAgent(...args),
   demo: async (...args) => (await import('../compose/demo/demo.ts')).runDemo(...args),
   validate: async (request) => (await import('../compose/validate.ts')).validatePaths(request),
+  render: async (request) => (await import('../compose/render/render.ts')).renderRepository(request),
   clusterToken: async (request) => (await import('../compose/cluster/token.ts')).clusterToken(request),
   clusterRegister: async (...args) => (await import('../compose/cluster/register.ts')).registerCluster(...args),
   clusterDeregister: async (...args) => (await import('../compose/cluster/deregister.ts')).deregisterCluster(...args),

@@ -14,3 +14,12 @@ export function writableTime(milliseconds: number): number {
 export function rfc3339(milliseconds: number): string {
   return `${new Date(writableTime(milliseconds)).toISOString().slice(0, 19)}Z`;
 }
+
+/** With seconds and a zone; a date alone, or a time without a zone, would mean another moment elsewhere. */
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** The milliseconds since 1970 of an RFC 3339 time with seconds and a zone; undefined if the text is none. */
+export function parseRfc3339(text: string): number | undefined {
+  const milliseconds = RFC_3339.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}

@@ -36,6 +36,9 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     agent: record('agent', 0),
     demo: record('demo', 0),
     validate: record('validate', { files: 0, documents: 0, diagnostics: [] }),
+    render: record('render', {
+      ...{ clusters: [], objectsOf: () => [], statuses: {}, findings: [], views: {}, isInvalid: false },
+    }),
     clusterToken: record('clusterToken', 'frt1_token'),
     clusterRegister: record('clusterRegister', { cluster: 'east', steps: [], printed: '', notes: [] }),
     checkFleet: async (...args) => fleetFindings(...args),

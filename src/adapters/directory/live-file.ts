@@ -1,6 +1,7 @@
-import { dump, parseEvents } from 'js-yaml';
+import { parseEvents } from 'js-yaml';
 import { composeDocuments } from '../../manifest/compose-documents.ts';
 import { type DecodeLimits, defaultDecodeLimits } from '../../manifest/limits.ts';
+import { printYaml } from '../../manifest/print-yaml.ts';
 import { readText } from '../../manifest/text.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
@@ -38,16 +39,17 @@ export function readLiveFile(path: string, bytes: Uint8Array): Result<readonly O
   return ok(objects);
 }
 
-/**
- * The bytes of an object's file: YAML that people can read, with the stamp; or indented JSON, which is YAML too, for what
- * the dumper or our own stricter reader cannot take.
- */
+/** The bytes of an object's file, with the stamp. */
 export function renderLiveFile(value: JsonObject, stamp: Stamp): Uint8Array {
-  const stamped = withStamp(value, stamp);
-  const text = isPlainEnough(stamped, 0)
-    ? dump(stamped, { lineWidth: -1, noRefs: true })
-    : `${JSON.stringify(stamped, undefined, 2)}\n`;
-  return new TextEncoder().encode(text);
+  return new TextEncoder().encode(printLiveObject(withStamp(value, stamp)));
+}
+
+/**
+ * YAML that people can read; or indented JSON, which is YAML too, for what the dumper or our own stricter reader cannot
+ * take.
+ */
+export function printLiveObject(value: JsonObject): string {
+  return isPlainEnough(value, 0) ? printYaml(value) : `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
 /** The dumper runs out of stack on very long texts; the reader refuses the rest in YAML that people write. */

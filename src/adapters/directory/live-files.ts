@@ -69,11 +69,15 @@ export interface LiveFiles {
   wrote(path: string, bytes: Uint8Array, object: ObservedObject): void;
 }
 
-/** `visitFolder` is called with the path of each folder before it is read ('' is the root). */
+/**
+ * `visitFolder` is called with the path of each folder before it is read ('' is the root). With `isReadOnly`, what a crash
+ * has left is not cleared away.
+ */
 export function createLiveFiles(
   root: string,
   clock: Pick<Clock, 'now' | 'monotonic'>,
   visitFolder: (path: string) => void,
+  { isReadOnly = false }: { readonly isReadOnly?: boolean } = {},
 ): LiveFiles {
   const context: Context = {
     root,
@@ -81,7 +85,7 @@ export function createLiveFiles(
     files: new Map(),
     byKey: new Map(),
     skipped: new Map(),
-    changes: { version: 0, firstWalk: true },
+    changes: { version: 0, clearsLeftOvers: !isReadOnly },
     visitFolder,
   };
   const { files, skipped, changes } = context;
@@ -116,7 +120,7 @@ export function createLiveFiles(
         await nextTurn();
         sliceEnd = clock.monotonic() + SLICE_MS;
       }
-      changes.firstWalk = false;
+      changes.clearsLeftOvers = false;
       forget(
         context,
         knownPaths(context).filter((known) => !seen.has(known)),
@@ -138,7 +142,7 @@ interface Context {
   readonly files: Map<string, LiveFile>;
   readonly byKey: Map<ObjectKey, Set<string>>;
   readonly skipped: Map<string, SkippedPath>;
-  readonly changes: { version: number; firstWalk: boolean };
+  readonly changes: { version: number; clearsLeftOvers: boolean };
   readonly visitFolder: (path: string) => void;
 }
 
@@ -160,7 +164,7 @@ function* folderEntries(context: Context, path: string): Generator<string> {
     const child = path === '' ? entry.name : `${path}/${entry.name}`;
     if (entry.name.startsWith('.')) {
       // Before this process has written anything, such a file can only be what a crash has left.
-      if (context.changes.firstWalk && isTemporaryName(entry.name)) removeLeftOver(context, child);
+      if (context.changes.clearsLeftOvers && isTemporaryName(entry.name)) removeLeftOver(context, child);
     } else if (entry.isDirectory()) {
       yield* folderEntries(context, child);
     } else if (isManifestName(entry.name)) {

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { ValidationReport } from '../../compose/validate.ts';
 import { counted } from '../../model/counted.ts';
-import { type Diagnostic, displayLocation } from '../../model/diagnostic.ts';
+import type { Diagnostic } from '../../model/diagnostic.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
+import { writeDiagnostics } from '../diagnostics.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type OutputFormat, outputOption, print, printable } from '../output.ts';
+import { type OutputFormat, outputOption, print } from '../output.ts';
 import { styled } from '../style.ts';
 
 interface Flags {
@@ -47,12 +48,7 @@ function count({ diagnostics }: ValidationReport, severity: Diagnostic['severity
 }
 
 function writeReport(out: TextOutput, report: ValidationReport): void {
-  for (const { severity, code, message, hint, at } of report.diagnostics) {
-    const where = at === undefined ? '' : `${styled(out, 'strong', printable(displayLocation(at)))}: `;
-    const tone = severity === 'error' ? 'bad' : 'warn';
-    const more = hint === undefined ? '' : styled(out, 'faint', ` (${printable(hint)})`);
-    out.write(`${where}${styled(out, tone, severity)} ${printable(code)}: ${printable(message)}${more}\n`);
-  }
+  writeDiagnostics(out, report.diagnostics);
   const [errors, warnings] = [count(report, 'error'), count(report, 'warning')];
   const tone = errors > 0 ? 'bad' : warnings > 0 ? 'warn' : 'good';
   const summary = `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`;

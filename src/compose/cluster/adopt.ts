@@ -2,18 +2,15 @@ import { resolve } from 'node:path';
 import { claimOf } from '../../adapters/kubernetes/cluster/ownership.ts';
 import { openLooking, type Preview, previewApply } from '../../adapters/kubernetes/cluster/preview.ts';
 import { findResource, type Looking, pathOf } from '../../adapters/kubernetes/cluster/writing.ts';
-import { createGraph } from '../../engine/collections/graph.ts';
-import { createEngine } from '../../engine/graph.ts';
 import { NO_SETTINGS } from '../../model/agent-settings.ts';
-import { parseSourceName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf, parseObjectKey } from '../../model/object-key.ts';
 import { annotationOf } from '../../model/object-metadata.ts';
 import type { Origin } from '../../model/output.ts';
 import { must } from '../../model/result.ts';
 import { desiredViews } from '../../runtime/api/views.ts';
-import { stageFile } from '../../runtime/replica/intake.ts';
 import type { DesiredView } from '../../server/api.ts';
+import { openEvaluation } from '../evaluate.ts';
 import { type Kube, METADATA_ONLY, openKube, refusalOf, systemDeps } from '../kube.ts';
 import type { RunIo } from '../options.ts';
 import { readCheckout } from '../read-checkout.ts';
@@ -23,7 +20,6 @@ const VERDICTS: readonly AdoptVerdict[] = [
   ...(['create', 'unchanged', 'change', 'adopt', 'refused', 'conflict', 'failed', 'hidden'] as const),
 ];
 const AT_ONCE = 8;
-const SOURCE = must(parseSourceName('main'));
 
 /** Asks the cluster's API server what a first sync would change. Writes nothing. Rejects with a text for a person. */
 export async function previewAdoption(
@@ -62,15 +58,12 @@ async function desiredItems(
 ): Promise<readonly DesiredView[]> {
   if (desired.type === 'server') return desired.items;
   const checkout = await readCheckout(systemDeps(), resolve(cwd, desired.folder));
-  const engine = createEngine(createGraph());
-  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role: 'leader' });
-  engine.inputs.sources.set('', SOURCE, { order: 0, read: true });
+  const engine = openEvaluation(checkout);
   for (const { group, kind, namespaced } of kube.catalog.preferred) {
     const name = `${group}/${kind}`;
     const scope = namespaced ? 'Namespaced' : 'Cluster';
     engine.inputs.kinds.set(cluster, name, { kind: name, state: 'offered', message: '', scope });
   }
-  for (const [path, { reading }] of checkout.files) stageFile(engine, SOURCE, path, reading);
   engine.commit();
   if (engine.clusters.get('', cluster) === undefined) {
     throw new Error(`${checkout.folder} declares no KubernetesCluster ${cluster}`);

@@ -1,3 +1,4 @@
+import type { Derived } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
@@ -25,18 +26,13 @@ export function createSettingsSender(deps: {
   readonly isSuspended: (cluster: string) => boolean;
 }): SettingsSender {
   const { engine, sessions, knowsAll, isSuspended } = deps;
-  const needs = engine.domains.flatMap(({ parts: { discovers } }) => discovers ?? []);
-  const changes = needs.map((discovers) => engine.graph.watch(discovers));
+  const changes = discoversOf(engine).map((discovers) => engine.graph.watch(discovers));
   /** Clusters whose settings are to be sent once they are not suspended any more. */
   const unsent = new Set<string>();
   let policy: FleetPolicy | undefined;
   /** What every cluster is told; `undefined`: no policy is known yet. */
   let common: string | undefined;
 
-  const settingsOf = (cluster: string, inForce: FleetPolicy): AgentSettings => {
-    const kinds = new Set(needs.flatMap((discovers) => discovers.get('', cluster) ?? []));
-    return settingsOfPolicy(inForce, [...kinds].sort(compareText));
-  };
   /** Takes the policy in force; answers whether what it says to agents has changed. */
   const refresh = (): boolean => {
     const inForce = engine.policy.get('', '')?.value ?? (knowsAll() ? defaultFleetPolicy : undefined);
@@ -53,7 +49,7 @@ export function createSettingsSender(deps: {
       return;
     }
     unsent.delete(cluster);
-    sessions.get(cluster)?.session.settings(settingsOf(cluster, policy));
+    sessions.get(cluster)?.session.settings(agentSettings(engine, cluster, policy));
   };
 
   return {
@@ -67,4 +63,14 @@ export function createSettingsSender(deps: {
       for (const cluster of due) tell(cluster);
     },
   };
+}
+
+/** The settings of the agent of a cluster under a policy. */
+export function agentSettings(engine: Engine, cluster: string, inForce: FleetPolicy): AgentSettings {
+  const kinds = new Set(discoversOf(engine).flatMap((discovers) => discovers.get('', cluster) ?? []));
+  return settingsOfPolicy(inForce, [...kinds].sort(compareText));
+}
+
+function discoversOf({ domains }: Engine): readonly Derived<readonly string[]>[] {
+  return domains.flatMap(({ parts: { discovers } }) => discovers ?? []);
 }

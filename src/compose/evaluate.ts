@@ -1,0 +1,21 @@
+import { createGraph } from '../engine/collections/graph.ts';
+import { createEngine, type Engine } from '../engine/graph.ts';
+import { parseSourceName } from '../model/ids.ts';
+import { must } from '../model/result.ts';
+import { stageFile } from '../runtime/replica/intake.ts';
+import type { Checkout } from './read-checkout.ts';
+
+/** The name of the only source of an evaluation. */
+const SOURCE = must(parseSourceName('main'));
+
+/**
+ * An engine that has read the files of a checkout, as the only source of a fleet, and of whose clusters nothing is known
+ * yet. Nothing is committed.
+ */
+export function openEvaluation({ files }: Checkout): Engine {
+  const engine = createEngine(createGraph());
+  engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role: 'leader' });
+  engine.inputs.sources.set('', SOURCE, { order: 0, read: true });
+  for (const [path, { reading }] of files) stageFile(engine, SOURCE, path, reading);
+  return engine;
+}
