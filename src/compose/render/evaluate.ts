@@ -72,16 +72,12 @@ function stagePassed({ inputs: { elapsed }, deadlines }: Engine, at: number): bo
   let hasMore = false;
   for (const owner of deadlines.partitions()) {
     for (const { key, value } of deadlines.entries(owner)) {
-      if (value.at > at || hasPassedBefore(elapsed.get(owner, key), value.at)) continue;
+      if (value.at > at || (elapsed.get(owner, key) ?? Number.NEGATIVE_INFINITY) >= value.at) continue;
       elapsed.set(owner, key, value.at);
       hasMore = true;
     }
   }
   return hasMore;
-}
-
-function hasPassedBefore(latest: number | undefined, at: number): boolean {
-  return latest !== undefined && latest >= at;
 }
 
 /** What lies in a cluster was read without its stamp, and so without annotations that are empty. */
