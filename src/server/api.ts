@@ -239,7 +239,7 @@ export interface Explanation {
 }
 
 export interface ExplanationStep {
-  /** "manifest", "live object", "cluster", "ServiceMirror", "Placement", "KubernetesCluster", "folder rule". */
+  /** "manifest", "live object", "cluster", "folder rule", or a kind that the engine reads. */
   readonly kind: string;
   readonly name: string;
   /** `path:line@revision`, with the source's name before it if there are several. */

@@ -27,10 +27,7 @@ const EXAMPLES = examples([
   ['fleetrelay get clusters', 'every cluster, whether it is connected and in sync'],
   ['fleetrelay get outputs --cluster east', 'every object that "east" should hold, and what became of it'],
   ['fleetrelay get removals -o yaml', 'what a guard holds back'],
-  [
-    'fleetrelay get mirrored-services',
-    'every Service that a ServiceMirror makes known elsewhere: a view of the server',
-  ],
+  ['fleetrelay get mirrored-services', 'every Service that is made known in other clusters: a view of the server'],
 ]);
 
 /** `fleetrelay get WHAT`: lists one kind of thing that the server knows. */

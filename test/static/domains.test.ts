@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import { expect, test } from 'vitest';
+
+/** The core knows no domain by name: the kinds of a domain are named in its own folder and where all kinds are. */
+
+const project = join(import.meta.dirname, '../..');
+
+/** Where a kind of a domain may be named: its folder, the registry, `model`, its decoder and the table of decoders. */
+const PLACES = /^src\/(engine\/services\/|model\/|manifest\/kinds\/(mirror|decoders)\.ts$)/;
+
+function sources(): readonly string[] {
+  return readdirSync(join(project, 'src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(project, join(entry.parentPath, entry.name)).split(sep).join('/'));
+}
+
+function namesServiceMirror(text: string): boolean {
+  return /service-?mirror/i.test(text);
+}
+
+test('no file outside the domain of services names ServiceMirror', () => {
+  const found = sources().filter(
+    (file) => !PLACES.test(file) && namesServiceMirror(readFileSync(join(project, file), 'utf8')),
+  );
+  expect(found).toEqual([]);
+});
+
+test.each([
+  "import { validate } from '../generated/service-mirror.js';",
+  '// a ServiceMirror',
+  "case 'ServiceMirror':",
+])('the test itself would find %s', (code) => {
+  expect(namesServiceMirror(code)).toBe(true);
+});
+
+test('graph.ts names each domain once where it lists them', () => {
+  const text = readFileSync(join(project, 'src/engine/graph.ts'), 'utf8');
+  expect(text).toContain('const domains: readonly Domain[] = [services];');
+  const others = sources().filter((file) => file.startsWith('src/engine/') && !file.startsWith('src/engine/services/'));
+  const importers = others.filter((file) => /from '[^']*\/services\//.test(readFileSync(join(project, file), 'utf8')));
+  expect(importers).toEqual(['src/engine/graph.ts']);
+});
