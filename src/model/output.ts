@@ -33,9 +33,17 @@ export interface RevisionRef {
 
 /** Orders everything that was ever sent to one cluster. Compared as a pair, epoch first. */
 export interface OutputPosition {
-  /** Starts anew, higher, whenever the server's store is lost. */
+  /** Milliseconds since 1970 when it began, or a little more: each is higher than the one before. */
   readonly epoch: number;
   readonly sequence: number;
+}
+
+/** No position has a higher sequence. No fleet gets this far; it leaves room above what an agent can state. */
+export const MAX_SEQUENCE = 2 ** 40;
+
+/** The one that comes next: in the next epoch after the last sequence of one. */
+export function positionAfter({ epoch, sequence }: OutputPosition): OutputPosition {
+  return sequence < MAX_SEQUENCE ? { epoch, sequence: sequence + 1 } : { epoch: epoch + 1, sequence: 1 };
 }
 
 /** Negative, zero or positive, as `a` is before, at or after `b`. */

@@ -17,6 +17,9 @@ import { createResultsAssembler } from './wire/results.ts';
 import { readReason, readText } from './wire/scalars.ts';
 import { settingsFrame } from './wire/settings.ts';
 
+/** How far the clocks of two servers of a fleet may differ. */
+const DAY_MS = 24 * 60 * 60 * 1000;
+
 const SUPERSEDED = 'a newer stream of the same agent, or of the agent that follows it, has taken its place';
 
 /**
@@ -112,7 +115,9 @@ export function closePull(state: ServerState, slot: ClusterSlot, pull: PullStrea
   pull.link.end(end);
   pull.established.resolve(false);
   pull.owedHolding?.resolve(undefined);
-  if (wasEstablished) state.listener.disconnected(pull.session, `${end.reason}: ${end.message}`);
+  const reason = `${end.reason}: ${end.message}`;
+  if (wasEstablished) state.listener.disconnected(pull.session, reason);
+  else if (end.code === 'invalid') state.listener.broken(pull.hello.cluster, reason);
 }
 
 function createPullReader(state: ServerState, slot: ClusterSlot, pull: PullStream): (frame: Frame) => void {
@@ -148,6 +153,11 @@ function readVerdict(verdict: { readonly accepted: boolean; readonly reason: str
   readText(verdict.message);
 }
 
+/** The highest epoch that the fleet can be in. One that it is known to have begun counts, whatever the clock says since. */
+function latestEpoch({ deps, listener }: ServerState): number {
+  return Math.max(deps.clock.now() + DAY_MS, listener.latestEpoch());
+}
+
 function openTransfer(
   state: ServerState,
   slot: ClusterSlot,
@@ -156,7 +166,7 @@ function openTransfer(
   transfer: bigint,
 ): Assembler {
   if (subject.case === 'holding' && pull.phase === 'greeting') {
-    return createHoldingAssembler(subject.value, state.limits, (holding) => {
+    return createHoldingAssembler(subject.value, state.limits, latestEpoch(state), (holding) => {
       pull.phase = 'established';
       pull.holding = holding;
       state.listener.connected(pull.session, holding);
@@ -165,7 +175,7 @@ function openTransfer(
   }
   if (subject.case === 'holding' && pull.holdingDue) {
     pull.holdingDue = false;
-    return createHoldingAssembler(subject.value, state.limits, (holding) => {
+    return createHoldingAssembler(subject.value, state.limits, latestEpoch(state), (holding) => {
       pull.holding = holding;
       pull.owedHolding?.resolve(holding);
     });

@@ -70,6 +70,10 @@ export interface AgentListener {
   connected(session: AgentSession, holding: AgentHolding): void;
   /** The pull stream has ended. */
   disconnected(session: AgentSession, reason: string): void;
+  /** The pull stream of an admitted agent has ended before it was up, because the agent broke the protocol. */
+  broken(cluster: ClusterName, reason: string): void;
+  /** The highest epoch (milliseconds since 1970) that the fleet is known to have begun. */
+  latestEpoch(): number;
   results(cluster: ClusterName, results: readonly ObjectResult[]): void;
   /** What of the cluster's input snapshot is here: (key, digest) pairs; empty if nothing. */
   heldInput(cluster: ClusterName): ReadonlyMap<string, Digest>;

@@ -174,6 +174,10 @@ export interface FakeOwner extends AgentListener {
   registration: (request: RegistrationRequest) => Admission;
   readonly sessions: Map<ClusterName, { readonly session: AgentSession; readonly holding: AgentHolding }>;
   readonly events: string[];
+  /** What agents did that ended their sessions before they were up. */
+  readonly breaches: string[];
+  /** The highest that the fleet has begun. */
+  epoch: number;
   readonly received: ObjectResult[];
   readonly inputs: { readonly cluster: ClusterName; readonly delta: InputDelta }[];
   readonly held: Map<ClusterName, Map<string, Digest>>;
@@ -186,6 +190,8 @@ export function createFakeOwner(): FakeOwner {
     registration: () => ({ type: 'admitted' }),
     sessions: new Map(),
     events: [],
+    breaches: [],
+    epoch: 0,
     received: [],
     inputs: [],
     held: new Map(),
@@ -199,6 +205,8 @@ export function createFakeOwner(): FakeOwner {
       if (owner.sessions.get(session.hello.cluster)?.session === session) owner.sessions.delete(session.hello.cluster);
       owner.events.push(`disconnected ${session.hello.cluster} ${session.hello.instance} ${reason.split(':')[0]}`);
     },
+    broken: (cluster, reason) => void owner.breaches.push(`${cluster} ${reason}`),
+    latestEpoch: () => owner.epoch,
     results: (_cluster, results) => owner.received.push(...results),
     heldInput: (cluster) => owner.held.get(cluster) ?? new Map(),
     input(cluster, delta) {

@@ -69,6 +69,7 @@ export function listenerOfReplica(
       const connected = sessions.get(session.hello.cluster);
       if (connected?.session === session) connected.admitted = holding.admitted;
     },
+    latestEpoch: () => Math.max(listener.latestEpoch(), replica.admitted().epoch),
     disconnected: (session, reason) => {
       listener.disconnected(session, reason);
       replica.disconnected(session);

@@ -1,6 +1,6 @@
 import type { AgentHolding, InventoryEntry } from '../../model/agent.ts';
 import { snapshotDigest } from '../../model/digest.ts';
-import type { RevisionRef } from '../../model/output.ts';
+import { MAX_SEQUENCE, type OutputPosition, type RevisionRef } from '../../model/output.ts';
 import type { RelayLimits } from '../limits.ts';
 import { type Assembler, createDrafts, createScopeTable, misplaced } from './assembly.ts';
 import type { RecordInit } from './chunks.ts';
@@ -55,14 +55,20 @@ interface HeadRecord {
   readonly admitted?: { readonly epoch: bigint; readonly sequence: bigint } | undefined;
 }
 
-/** Reads a holding; its digest must be that of its entries, and a key may come once. */
+/**
+ * Reads a holding; its digest must be that of its entries, a key may come once, and its positions must be ones that the
+ * fleet can have reached: `latestEpoch` is the highest that it can be in.
+ */
 export function createHoldingAssembler(
   head: HeadRecord,
   limits: RelayLimits,
+  latestEpoch: number,
   done: (holding: AgentHolding) => void,
 ): Assembler {
   const position = readPosition(head.position);
   const admitted = readAdmitted(head.admitted);
+  checkPlausible('the position', position, latestEpoch);
+  if (admitted.admitted !== undefined) checkPlausible('the admission', admitted.admitted, latestEpoch);
   const digest = readDigest(head.digest);
   const entries = new Map<string, InventoryEntry>();
   const revisions: RevisionRef[] = [];
@@ -94,4 +100,12 @@ export function createHoldingAssembler(
       done({ position, digest, revisions, ...admitted, entries: list });
     },
   };
+}
+
+/** What an agent states must not use up the numbers that the fleet still needs. */
+function checkPlausible(what: string, { epoch, sequence }: OutputPosition, latestEpoch: number): void {
+  if (epoch <= latestEpoch && sequence <= MAX_SEQUENCE) return;
+  const wrong =
+    epoch > latestEpoch ? 'an epoch more than a day ahead of the clock of the server' : 'a sequence above 2^40';
+  throw new ProtocolError('ImplausiblePosition', `${what} (${epoch}, ${sequence}) has ${wrong}: no server has sent it`);
 }

@@ -1,5 +1,5 @@
 import type { Registration } from '../../model/ledger.ts';
-import type { OutputPosition } from '../../model/output.ts';
+import { type OutputPosition, positionAfter } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { RecordWriter } from '../stored/write-group.ts';
 import { type LedgerRecords, recordKey } from './records.ts';
@@ -83,7 +83,7 @@ export function createRegistrations(deps: {
       const last = registration.position;
       // An agent may have seen a later epoch than this store's: then its own goes on, and no other cluster's is moved.
       const isLater = deps.epoch() > last.epoch;
-      const position = isLater ? { epoch: deps.epoch(), sequence: 1 } : { ...last, sequence: last.sequence + 1 };
+      const position = isLater ? { epoch: deps.epoch(), sequence: 1 } : positionAfter(last);
       setRegistration(cluster, { ...registration, position });
       return position;
     },

@@ -83,6 +83,8 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       ledger.setRegistration(cluster, { ...registration, connected: false, since: clock.now() });
       loop.transact(() => agents.set('', cluster, { ...before, connected: false, since: clock.now() }));
     },
+    broken: (cluster, reason) => noteTrouble(deps, cluster, `its session was ended: ${reason}`),
+    latestEpoch: ledger.epoch,
     results: (cluster, reported) => {
       // Only an end is judged by the ledger; settling for every message would commit once per agent instead of once.
       if (reported.some(({ state }) => state === 'removed')) loop.settle();

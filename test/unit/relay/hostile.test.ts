@@ -10,8 +10,17 @@ import { packChunks, type RecordInit } from '../../../src/relay/wire/chunks.ts';
 import type { FrameInit } from '../../../src/relay/wire/frame.ts';
 import { PROTOCOL } from '../../../src/relay/wire/hello.ts';
 import { digestBytes } from '../../../src/relay/wire/scalars.ts';
+import { createRecordingLog } from '../../support/agent-log.ts';
 import { createRelayHarness, EAST, type RelayHarness, type Stranger } from '../../support/relay-harness.ts';
-import { clusterName, configMap, configMapKey, createFakeOwner, inputOf } from '../../support/relay-world.ts';
+import {
+  clusterName,
+  configMap,
+  configMapKey,
+  createFakeAgent,
+  createFakeOwner,
+  deltaOf,
+  inputOf,
+} from '../../support/relay-world.ts';
 import { silentLog } from '../../support/silent-log.ts';
 
 const EMPTY = snapshotDigest([]);
@@ -264,6 +273,79 @@ describe('on an open Pull stream', () => {
     const after = world.stranger('Pull');
     await after.hello();
     expect((await after.hear())?.case).toBe('welcome');
+  });
+
+  const START = Date.UTC(2026, 0, 1);
+  const DAY = 24 * 60 * 60 * 1000;
+  type Claim = { readonly epoch: bigint; readonly sequence: bigint };
+  const claimOf = (epoch: number, sequence: number): Claim => ({ epoch: BigInt(epoch), sequence: BigInt(sequence) });
+  /** A holding of nothing that states the claim as its position, or as its admission. */
+  const claiming = (part: 'position' | 'admission', claim: Claim, transfer = 1n): FrameInit => {
+    const position = part === 'position' ? claim : { epoch: 0n, sequence: 0n };
+    const admitted = part === 'admission' ? { admitted: claim } : {};
+    return begin({ case: 'holding', value: { position, digest: digestBytes(EMPTY), ...admitted } }, transfer);
+  };
+  const implausible: [string, Claim][] = [
+    ['the last of all numbers', claimOf(2 ** 53 - 1, 2 ** 53 - 1)],
+    ['the last number but one', claimOf(2 ** 53 - 1, 2 ** 53 - 2)],
+    ['an epoch more than a day ahead', claimOf(START + DAY + 1, 1)],
+    ['a sequence that no fleet reaches', claimOf(START, 2 ** 40 + 1)],
+  ];
+  describe.each(['position', 'admission'] as const)('as %s', (part) => {
+    test.each(implausible)('%s ends it, and the owner is told why', async (_what, claim) => {
+      const { world, stranger } = await welcomed();
+      await stranger.say(claiming(part, claim));
+      expect(await endOf(world, stranger)).toEqual({ code: 'invalid', reason: 'ImplausiblePosition' });
+      expect((await stranger.ended).message).toContain(`the ${part} (${claim.epoch}, ${claim.sequence})`);
+      expect(world.owner.events).toEqual([]);
+      expect(world.owner.breaches).toEqual([expect.stringMatching(/^east ImplausiblePosition: /)]);
+      expect(world.server.stats()).toMatchObject({ ended: { ImplausiblePosition: 1 } });
+    });
+
+    test.each(implausible)('%s ends it also after a delta was rejected', async (_what, claim) => {
+      const { world, stranger } = await welcomed();
+      await stranger.say(holdingBegin());
+      await stranger.say(chunk([]));
+      await world.clock.settle();
+      const delta = deltaOf(new Map(), new Map([['a', '1']]), { epoch: 1, sequence: 1 });
+      const sending = world.owner.sessions.get(EAST)?.session.send(delta);
+      await world.clock.settle();
+      await stranger.say({
+        case: 'verdict',
+        value: { transfer: 1n, accepted: false, reason: 'DifferentBase', message: '' },
+      });
+      await stranger.say(claiming(part, claim, 2n));
+      expect(await endOf(world, stranger)).toEqual({ code: 'invalid', reason: 'ImplausiblePosition' });
+      expect(await sending).toEqual({ type: 'disconnected' });
+      expect(world.owner.events.at(-1)).toBe('disconnected east stranger-1 ImplausiblePosition');
+    });
+
+    test('what a fleet can have reached does not, nor what this one is known to have', async () => {
+      const claims = [claimOf(START + DAY, 2 ** 40), claimOf(START + 900 * DAY, 5)];
+      for (const claim of claims) {
+        const { world, stranger } = await welcomed();
+        world.owner.epoch = START + 900 * DAY;
+        await stranger.say(claiming(part, claim));
+        await stranger.say(chunk([]));
+        await world.clock.settle();
+        expect(world.owner.events).toEqual(['connected east stranger-1']);
+        expect(world.owner.breaches).toEqual([]);
+      }
+    });
+  });
+
+  test('an agent with an implausible position is told why, and so is the log', async () => {
+    const log = createRecordingLog();
+    const world = await createRelayHarness({}, undefined, log);
+    const agent = createFakeAgent();
+    const { holding } = agent;
+    agent.holding = () => ({ ...holding(), admitted: { epoch: 2 ** 53 - 1, sequence: 2 ** 53 - 1 } });
+    await world.connect({}, agent);
+    const message = expect.stringContaining('more than a day ahead of the clock of the server');
+    expect(agent.states.at(-1)).toMatchObject({ type: 'waiting', reason: 'ImplausiblePosition', message });
+    const text = 'warn: relay: a stream has ended';
+    const data = expect.objectContaining({ reason: 'ImplausiblePosition', cluster: 'east', detail: message });
+    expect(log.lines).toContainEqual({ text, data });
   });
 
   test('a transfer of too many records, or too many bytes, ends it', async () => {
