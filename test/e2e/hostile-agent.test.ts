@@ -1,12 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createGrpcClientTransport } from '../../src/adapters/grpc/client.ts';
-import type { StreamEnd } from '../../src/ports/transport.ts';
+import { snapshotDigest } from '../../src/model/digest.ts';
+import type { OutputPosition } from '../../src/model/output.ts';
+import type { ClientTransport, StreamEnd } from '../../src/ports/transport.ts';
+import { DEFAULT_LIMITS } from '../../src/relay/limits.ts';
+import { packChunks } from '../../src/relay/wire/chunks.ts';
+import { decodeFrame, encodeFrame, type FrameInit } from '../../src/relay/wire/frame.ts';
+import { helloFrame } from '../../src/relay/wire/hello.ts';
+import { holdingHead } from '../../src/relay/wire/holding.ts';
+import type { ClusterView } from '../../src/server/api.ts';
 import { enrolled, type Identity, mustEnrol } from '../support/enrolled.ts';
 import { type Fleet, startFleet, tokenFor, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
 import { describeOnClusters } from '../support/on-clusters.ts';
+import { clusterId, clusterName } from '../support/relay-world.ts';
 
 const live = 'ConfigMap/web/a';
 
@@ -116,9 +125,87 @@ describeOnClusters('a hostile agent', (clusters) => {
     await fleetIsWell('five');
   });
 
+  describe('that states an admission', () => {
+    const hostile: Hostile[] = [];
+    afterEach(() => {
+      for (const { leave } of hostile.splice(0)) leave();
+    });
+    const states = async (identity: Identity, claim: OutputPosition): Promise<Hostile> => {
+      const agent = await connectStating(transport(), identity, claim);
+      hostile.push(agent);
+      return agent;
+    };
+    const trouble = async (cluster: string): Promise<string | undefined> => {
+      const answer = await fetch(`${fleet.server.http()}/api/v1/clusters`);
+      const { items } = (await answer.json()) as { readonly items: readonly ClusterView[] };
+      return items.find(({ name }) => name === cluster)?.trouble;
+    };
+    const restart = async (): Promise<void> => {
+      await fleet.server.kill('SIGTERM');
+      await fleet.server.start();
+      await until('the server is ready', async () => (await fetch(`${fleet.server.metrics()}/readyz`)).ok);
+    };
+
+    it('of the last of all numbers is shown out, and the others are served, also after a restart', async () => {
+      const identity = await westEnrolled();
+      for (const round of ['before', 'after'] as const) {
+        if (round === 'after') await restart();
+        const { ended } = await states(identity, { epoch: 2 ** 53 - 1, sequence: 2 ** 53 - 1 });
+        await fleetIsWell(`last-${round}`);
+        expect(await ended).toMatchObject({ code: 'invalid', reason: 'ImplausiblePosition' });
+        expect(await trouble('west')).toMatch(/ended: ImplausiblePosition: .*more than a day ahead/);
+        const said = fleet.server.logs.find(({ reason }) => reason === 'ImplausiblePosition');
+        expect(said).toMatchObject({ level: 'warn', cluster: 'west' });
+      }
+    });
+
+    it('that is plausible is sent nothing when its cluster is known, and the others are served', async () => {
+      const identity = await westEnrolled();
+      const first = await states(identity, { epoch: 0, sequence: 0 });
+      await until('west is known', async () => (await trouble('west')) === '');
+      first.leave();
+      for (const round of ['before', 'after'] as const) {
+        if (round === 'after') await restart();
+        await states(identity, { epoch: Date.now() + 60 * 60_000, sequence: 7 });
+        await until('the condition of west says why', async () =>
+          (await trouble('west'))?.startsWith('ServerBehind: '),
+        );
+        await fleetIsWell(`plausible-${round}`);
+        expect(await trouble('east')).toBe('');
+      }
+    });
+  });
+
   it('leaves the server with little memory in use', async () => {
     const metrics = await (await fetch(`${fleet.server.metrics()}/metrics`)).text();
     const resident = Number(/^process_resident_memory_bytes (\S+)/m.exec(metrics)?.[1]);
     expect(resident).toBeLessThan(1024 * 1024 * 1024);
   });
 });
+
+/** An agent that has said what it holds, and reads no more. */
+interface Hostile {
+  /** How the server ended its stream. */
+  readonly ended: Promise<StreamEnd>;
+  leave(): void;
+}
+
+/** Connects as west, which holds nothing and states this admission. */
+async function connectStating(
+  transport: ClientTransport,
+  identity: Identity,
+  admitted: OutputPosition,
+): Promise<Hostile> {
+  const connection = transport.dial({ identity, roots: '' });
+  const stream = connection.open('Pull', { 'fleetrelay-cluster': 'west' });
+  const say = (frame: FrameInit): Promise<boolean> => stream.write(encodeFrame(frame));
+  const who = { cluster: clusterName('west'), clusterId: clusterId('west-id'), instance: 'hostile-agent' };
+  await say(helloFrame({ ...who, version: '1.0.0', capabilities: [] }, DEFAULT_LIMITS));
+  const answer = await stream.read();
+  if (answer === undefined) throw new Error(`not welcome: ${JSON.stringify(await stream.ended)}`);
+  expect(decodeFrame(answer).case).toBe('welcome');
+  const holding = { position: { epoch: 0, sequence: 0 }, digest: snapshotDigest([]), revisions: [], entries: [] };
+  await say({ case: 'begin', value: { transfer: 1n, subject: holdingHead({ ...holding, admitted }) } });
+  for (const chunk of packChunks([])) await say({ case: 'chunk', value: { transfer: 1n, index: 0, ...chunk } });
+  return { ended: stream.ended, leave: () => connection.close() };
+}

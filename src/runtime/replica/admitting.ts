@@ -20,7 +20,7 @@ export interface TurnDeps {
   readonly guard: WriteGuard;
   /** Names of the sources of this process. */
   readonly sources: readonly string[];
-  /** Notes what other replicas and their agents have seen. */
+  /** Notes what other replicas have admitted, and what agents claim. */
   readonly hearOthers: () => void;
   /**
    * Reads the declarations as last known good; the result stages them with another admission, and that nothing may be
@@ -77,6 +77,8 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
       if (options.needsStore) throw error;
     }
     if (turn() !== now) return false;
+    // An older copy of the store may have been brought back, or earlier leaders have admitted without the store.
+    counter.planEpoch(deps.clock.now());
     publisher.begin(deps.guard);
     begun = now;
     return true;
@@ -101,7 +103,7 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
     if (now !== begun) end();
     if (now === undefined) return follow();
     if (begun === undefined && !(await begin(now))) return true;
-    // An agent that comes during the turn may have seen more as well.
+    // During the turn as well.
     deps.hearOthers();
     const before = counter.current();
     const again = await publisher.run();

@@ -1,4 +1,4 @@
-import type { AgentHello, AgentHolding } from '../../model/agent.ts';
+import type { AgentHello } from '../../model/agent.ts';
 import { parseJsonBytes } from '../../model/json.ts';
 import { objectOf, textOf } from '../../model/json-fields.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
@@ -19,8 +19,8 @@ export interface Claim {
   readonly instance: string;
   /** Of this very claim. */
   readonly session: string;
-  /** The admission that what the agent holds was computed from. */
-  readonly admitted: AdmissionPosition | undefined;
+  /** The admission that what the agent holds was computed from, as it states; undefined: it does not count. */
+  readonly claimed: AdmissionPosition | undefined;
 }
 
 /** Decides which replica speaks with an agent: one at a time, by compare-and-set in the store. */
@@ -28,7 +28,8 @@ export interface Claims {
   start(): void;
   /** What another replica has to do with this hello; undefined: nothing. */
   judge(hello: AgentHello): Admission | undefined;
-  connected(session: AgentSession, holding: AgentHolding): void;
+  /** `claimed`: the admission that the agent states, if it counts (`firstClaim`). */
+  connected(session: AgentSession, claimed: AdmissionPosition | undefined): void;
   disconnected(session: AgentSession): void;
   /** This replica's claim of the cluster is in the store. */
   holds(cluster: string): boolean;
@@ -107,10 +108,10 @@ export function createClaims(deps: ClaimsDeps, id: string): Claims {
     start: wake,
     wake,
     judge: (hello) => judge(deps, others.get(hello.cluster), hello),
-    connected: (session, { admitted }) => {
+    connected: (session, claimed) => {
       const { cluster, instance } = session.hello;
       sessions += 1;
-      const claim = { replica: id, instance, session: `${id}/${sessions}`, admitted };
+      const claim = { replica: id, instance, session: `${id}/${sessions}`, claimed };
       own.set(cluster, { session, claim, version: undefined });
       // Its claim takes the cluster as well, and what was to be written with that may be out of date by the next time.
       state.takings.delete(cluster);
@@ -216,7 +217,7 @@ async function settle(state: State, cluster: string): Promise<void> {
     const taking = takings.get(cluster);
     if (mine === undefined && taking !== undefined) {
       // It stays: whoever finds none would claim the cluster again.
-      const taken = { replica: id, instance: '', session: `${id}/taken/${found.version}`, admitted: claim?.admitted };
+      const taken = { replica: id, instance: '', session: `${id}/taken/${found.version}`, claimed: claim?.claimed };
       const writes = [jsonWrite(claimKey(cluster), claimJson(taken), found.version), taking];
       if ((await deps.store.write(writes)) === 'written') takings.delete(cluster);
       continue;
@@ -273,17 +274,17 @@ async function releaseAll({ deps, id, own, leaving }: State): Promise<void> {
   }
 }
 
-function claimJson({ admitted, ...claim }: Claim) {
-  return { ...claim, ...(admitted === undefined ? {} : { admitted: positionJson(admitted) }) };
+function claimJson({ claimed, ...claim }: Claim) {
+  return { ...claim, ...(claimed === undefined ? {} : { claimed: positionJson(claimed) }) };
 }
 
 function parseClaim({ value }: JsonRecord): Claim | undefined {
-  const { replica, instance, session, admitted } = objectOf(value);
+  const { replica, instance, session, claimed } = objectOf(value);
   if (textOf(replica) === '' || textOf(session) === '') return undefined;
   return {
     replica: textOf(replica),
     instance: textOf(instance),
     session: textOf(session),
-    admitted: readAdmission(admitted),
+    claimed: readAdmission(claimed),
   };
 }

@@ -160,6 +160,7 @@ function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Pr
   if (written.length === 0 && !raises && isSame && !turn.isForced) return undefined;
   // Before every source has spoken once, and nothing was ever admitted, there is nothing that anybody could use.
   if (before === undefined && written.length === 0 && !open) return undefined;
+  if (raises) counter.catchUp();
   const position = counter.next();
   const record: AdmissionRecord = {
     position,

@@ -219,8 +219,8 @@ function aboutTurns(deps: ReplicaDeps, parts: () => Parts) {
   return {
     hearOthers: (): void => {
       const { peers, claims } = parts();
-      const seen = [...peers.alive(), ...claims.others().values(), ...sessions.values()];
-      for (const { admitted } of seen) if (admitted !== undefined) counter.seen(admitted);
+      for (const { admitted } of peers.alive()) counter.seen(admitted);
+      for (const { claimed } of claims.others().values()) counter.claimed(claimed);
     },
     readDeclarations: async (): Promise<() => void> => {
       const stage = await judgement.declarations();

@@ -1,6 +1,8 @@
 import type { AgentHello, AgentHolding } from '../../model/agent.ts';
 import { type AdmissionPosition, comparePositions } from '../../model/output.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Admission, AgentSession } from '../../relay/session.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 
 /** What this process may do as one server of its fleet: the only one, or one of several that share a store. */
 export interface Replica {
@@ -44,10 +46,28 @@ export interface ReplicaView {
   readonly trouble: string;
 }
 
-/** Why an agent that has seen a later admission is sent nothing; undefined: it has not. */
+/** For so long after the store was lost, or is new, the first word of each cluster counts. */
+const RECOVERY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * The admission that an agent states, if the fleet is to be raised above it; undefined: it is not. One agent must not move
+ * what all clusters depend on. So that counts only shortly after the store was lost, when nothing else tells what was
+ * admitted before (the clock of this server may be behind that of the last one), and once for each cluster: at the first
+ * hello, before the cluster is registered.
+ */
+export function firstClaim(
+  { ledger, clock }: { readonly ledger: Pick<Ledger, 'epoch' | 'registration'>; readonly clock: Clock },
+  { hello }: AgentSession,
+  { admitted }: AgentHolding,
+): AdmissionPosition | undefined {
+  const isRecent = Math.abs(clock.now() - ledger.epoch()) <= RECOVERY_MS;
+  return isRecent && ledger.registration(hello.cluster) === undefined ? admitted : undefined;
+}
+
+/** Why an agent that states a later admission is sent nothing; undefined: it does not. */
 export function behindAgent(ours: AdmissionPosition, agents: AdmissionPosition | undefined): string | undefined {
   if (agents === undefined || comparePositions(ours, agents) >= 0) return undefined;
-  return `ServerBehind: what the cluster holds was computed from the admission ${displayAdmission(agents)}, this server is at ${displayAdmission(ours)}; it sends nothing until it has caught up, or has read every source anew`;
+  return `ServerBehind: what the cluster holds was computed from the admission ${displayAdmission(agents)}, as its agent states, and this server is at ${displayAdmission(ours)}; it sends the cluster nothing until it has caught up. A server that starts admits in a new epoch once it has read every source`;
 }
 
 /** An admission for people. */

@@ -1,10 +1,19 @@
+import type { AgentHolding } from '../../model/agent.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { StoreEvent } from '../../ports/snapshot-store.ts';
+import type { AgentSession } from '../../relay/session.ts';
 import { recordKey } from '../ledger/records.ts';
 import type { Peers } from './peers.ts';
 import { jsonWrite } from './records.ts';
-import { behindAgent, type Replica, type ReplicaView } from './replica.ts';
-import { createParts, hearKeys, RELEASE_MS, type ReplicaDeps, type SharedOptions } from './replica-parts.ts';
+import { behindAgent, firstClaim, type Replica, type ReplicaView } from './replica.ts';
+import {
+  createParts,
+  hearKeys,
+  type Parts,
+  RELEASE_MS,
+  type ReplicaDeps,
+  type SharedOptions,
+} from './replica-parts.ts';
 import type { StagedSources } from './staged-sources.ts';
 import { startSweeping } from './sweep.ts';
 
@@ -45,13 +54,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       return behindAgent(counter.current(), sessions.get(cluster)?.admitted);
     },
     judge: claims.judge,
-    connected: (session, holding) => {
-      const { cluster } = session.hello;
-      loop.settle();
-      deps.ledger.own(cluster, mirror.readings(cluster), claims.guard(cluster));
-      claims.connected(session, holding);
-      mirror.forget(cluster);
-    },
+    connected: (session, holding) => takeIn(deps, parts, session, holding),
     disconnected: claims.disconnected,
     takeAway: (cluster) => {
       if (claims.serves(cluster)) return;
@@ -81,6 +84,17 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       unwatch();
     },
   };
+}
+
+/** An agent is here: its cluster is written here from now on, and claimed. */
+function takeIn(deps: ReplicaDeps, { claims, mirror }: Parts, session: AgentSession, holding: AgentHolding): void {
+  const { cluster } = session.hello;
+  deps.loop.settle();
+  deps.ledger.own(cluster, mirror.readings(cluster), claims.guard(cluster));
+  const claimed = firstClaim(deps, session, holding);
+  deps.counter.claimed(claimed);
+  claims.connected(session, claimed);
+  mirror.forget(cluster);
 }
 
 function viewOf(

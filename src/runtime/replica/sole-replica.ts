@@ -1,4 +1,5 @@
 import type { Engine } from '../../engine/graph.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { RevisionObservation, Source } from '../../ports/source.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -9,7 +10,7 @@ import type { Journal } from '../stored/journal.ts';
 import type { AdmissionCounter } from './admission-counter.ts';
 import { type AdmittedRevision, type Intake, stageFile } from './intake.ts';
 import { ADMISSION_KEY } from './records.ts';
-import { behindAgent, type Replica } from './replica.ts';
+import { behindAgent, firstClaim, type Replica } from './replica.ts';
 import type { SoleClaim } from './sole-claim.ts';
 
 interface SoleDeps {
@@ -18,6 +19,7 @@ interface SoleDeps {
   readonly ledger: Ledger;
   readonly journal: Journal;
   readonly counter: AdmissionCounter;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -55,18 +57,19 @@ export function createSoleReplica(
     readonly claim: SoleClaim | undefined;
   },
 ): Replica {
-  const { claim, counter, ledger, loop, log, sessions, sources } = deps;
+  const { claim, clock, counter, ledger, loop, log, sessions, sources } = deps;
 
-  /** What an agent has seen and this server does not know of is over once every source has been read anew. */
   const catchUp = (): void => {
-    for (const { admitted } of sessions.values()) if (admitted !== undefined) counter.seen(admitted);
     if (!counter.isBehind() || !sources.allWereRead()) return;
+    counter.catchUp();
     admit(deps);
-    log.warn('agents knew of a later admission than this server; every source was read anew and is admitted above it', {
+    log.info('every source was read anew, and is admitted above all that was admitted before', {
       ...counter.current(),
     });
     loop.transact(() => undefined);
   };
+  // An older copy of the store may have been brought back. After a loss the epoch is new anyway.
+  if (!ledger.wasLost) counter.planEpoch(clock.now());
   loop.addSink(catchUp);
   claim?.onChange(() => void loop.transact(() => undefined));
 
@@ -77,7 +80,7 @@ export function createSoleReplica(
     knowsAll: () => sources.allAreWhole(),
     obstacle: (cluster) => claim?.obstacle() ?? behindAgent(counter.current(), sessions.get(cluster)?.admitted),
     judge: () => undefined,
-    connected: () => undefined,
+    connected: (session, holding) => counter.claimed(firstClaim(deps, session, holding)),
     disconnected: () => undefined,
     takeAway: () => undefined,
     lastAdmitted: (source) => ledger.admittedRevision(source),

@@ -19,19 +19,19 @@ describe('what is admitted', () => {
     expect(world.agent('east').admitted).toEqual({ epoch: first?.epoch, sequence: 4 });
   });
 
-  it('goes on above after a restart', async () => {
+  it('goes on in a new epoch after a restart', async () => {
     const first = await startedWorld();
-    const before = first.agent('east').admitted;
     const world = await restart(first);
     world.source.push({ ...base, 'apps/a.yaml': configMapYaml('a', '2') });
     world.agent('east').connect();
     await world.settle();
-    expect(world.agent('east').admitted).toEqual({ epoch: before?.epoch, sequence: (before?.sequence ?? 0) + 1 });
+    expect(world.agent('east').admitted).toEqual({ epoch: first.clock.now(), sequence: 1 });
   });
 });
 
-describe('a server that finds itself behind an agent', () => {
-  const ahead = { epoch: Date.UTC(2030, 0, 1), sequence: 7 };
+describe('a server that has lost its store and finds itself behind an agent', () => {
+  // The clock of the server before was ahead.
+  const ahead = { epoch: Date.UTC(2026, 0, 1, 12), sequence: 7 };
 
   it('admits above it if it has read every source anew', async () => {
     const world = await createFleetWorld();
@@ -56,7 +56,7 @@ describe('a server that finds itself behind an agent', () => {
     await world.settle();
     expect(world.agent('east').deltas).toEqual([]);
     const trouble = (): string | undefined => world.server.api.clusters().find(({ name }) => name === 'east')?.trouble;
-    expect(trouble()).toMatch(/^ServerBehind: .*\(1893456000000, 7\)/);
+    expect(trouble()).toMatch(/^ServerBehind: .*\(1767268800000, 7\)/);
     // Whoever has seen nothing later is served meanwhile.
     expect(names(world, 'west')).toEqual(abc);
     world.sourceNamed('other').condition({ state: 'refused', reason: 'Test', message: 'a rewritten history' });
@@ -66,6 +66,39 @@ describe('a server that finds itself behind an agent', () => {
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
     expect(trouble()).toBe('');
+  });
+
+  it('stays behind while one source is unread, whatever the others say', async () => {
+    const world = await createFleetWorld({ sources: ['main', 'other'] });
+    world.sourceNamed('main').push(base);
+    world.sourceNamed('other').condition({ state: 'failing', reason: 'Test', message: 'not to be reached' });
+    world.agent('east').admitted = ahead;
+    world.agent('east').connect();
+    await world.settle();
+    world.sourceNamed('main').push({ 'apps/a.yaml': configMapYaml('a', '2') });
+    await world.settle();
+    expect(world.agent('east').deltas).toEqual([]);
+  });
+
+  it('hears the first word of each cluster, for a day and over restarts', async () => {
+    const first = await createFleetWorld();
+    first.source.push(base);
+    await first.settle();
+    const world = await restart(first);
+    world.source.push(base);
+    await world.settle();
+    world.agent('east').admitted = ahead;
+    world.agent('east').connect();
+    await world.settle();
+    expect(names(world, 'east')).toEqual(abc);
+    const raised = world.server.replica.admitted();
+    expect(raised).toEqual({ ...ahead, sequence: 8 });
+    await world.clock.advance(25 * 60 * 60 * 1000);
+    world.agent('west').admitted = { ...ahead, sequence: 100 };
+    world.agent('west').connect();
+    await world.settle();
+    expect(world.server.replica.admitted()).toEqual(raised);
+    expect(world.agent('west').deltas).toEqual([]);
   });
 
   it('serves an agent that says nothing of it', async () => {
@@ -90,5 +123,33 @@ describe('the counter of admissions', () => {
     expect([counter.isBehind(), counter.current()]).toEqual([false, { epoch: 6, sequence: 2 }]);
     expect(createAdmissionCounter(9, { epoch: 5, sequence: 3 }).current()).toEqual({ epoch: 9, sequence: 0 });
     expect(createAdmissionCounter(9, { epoch: 10, sequence: 3 }).current()).toEqual({ epoch: 10, sequence: 3 });
+  });
+
+  it('reaches what is claimed, and the epoch that is planned, when every source was read anew and not before', () => {
+    const counter = createAdmissionCounter(5, { epoch: 5, sequence: 3 });
+    counter.planEpoch(8);
+    counter.claimed({ epoch: 7, sequence: 9 });
+    counter.set(counter.next());
+    expect([counter.isBehind(), counter.current()]).toEqual([true, { epoch: 5, sequence: 4 }]);
+    counter.catchUp();
+    counter.set(counter.next());
+    expect([counter.isBehind(), counter.current()]).toEqual([false, { epoch: 8, sequence: 1 }]);
+    counter.claimed({ epoch: 8, sequence: 9 });
+    counter.catchUp();
+    expect(counter.next()).toEqual({ epoch: 8, sequence: 10 });
+  });
+
+  it('begins a new epoch also if the clock was set back', () => {
+    const counter = createAdmissionCounter(5, { epoch: 5, sequence: 3 });
+    counter.planEpoch(2);
+    counter.catchUp();
+    expect(counter.next()).toEqual({ epoch: 6, sequence: 1 });
+  });
+
+  it('goes over to the next epoch before a sequence that no agent may state', () => {
+    const counter = createAdmissionCounter(5, { epoch: 5, sequence: 2 ** 40 - 1 });
+    counter.set(counter.next());
+    expect(counter.current()).toEqual({ epoch: 5, sequence: 2 ** 40 });
+    expect(counter.next()).toEqual({ epoch: 6, sequence: 1 });
   });
 });

@@ -229,7 +229,7 @@ describe('a question whether an agent lives', () => {
     };
     replica('a', new Map([['west', { session }]]));
     const [second, third] = [replica('b', new Map()), replica('c', new Map())];
-    const claim = { replica: 'a', instance: 'one', session: 'a/1', admitted: undefined };
+    const claim = { replica: 'a', instance: 'one', session: 'a/1', claimed: undefined };
     expect(second.ask('west', claim)).toBe('asked');
     await clock.settle();
     expect(third.ask('west', claim)).toBe('asked');

@@ -345,7 +345,62 @@ describe('an agent', () => {
     expect(follower.agent('east').isConnected()).toBe(true);
   });
 
-  it('that has seen more, as after an older store came back, is caught up with at whichever replica it comes', async () => {
+  it.each(['leader', 'follower'] as const)(
+    'of a known cluster that states a later admission moves none at the %s, and the other cluster is served',
+    async (place) => {
+      const { world, leader, follower } = await pair();
+      const [at, elsewhere] = place === 'leader' ? [leader, follower] : [follower, leader];
+      at.agent('east').connect({ instance: 'east' });
+      elsewhere.agent('west').connect({ instance: 'west' });
+      await world.pass();
+      at.agent('east').disconnect();
+      const before = leader.world.server.replica.admitted();
+      at.agent('east').admitted = { epoch: before.epoch, sequence: 2 ** 39 };
+      at.agent('east').connect({ instance: 'east' });
+      await world.pass(20_000);
+      expect(leader.world.server.replica.admitted()).toEqual(before);
+      const east = at.world.server.api.clusters().find(({ name }) => name === 'east');
+      expect(east?.trouble).toMatch(/^ServerBehind: /);
+      world.push({ 'apps/a.yaml': configMapYaml('a', '2') });
+      await world.pass();
+      expect(dataOf(elsewhere, 'west', KEY_A)).toEqual({ value: '2' });
+      expect(dataOf(at, 'east', KEY_A)).toEqual({ value: '1' });
+      expect(leader.world.server.replica.admitted()).toEqual({ ...before, sequence: before.sequence + 1 });
+      // Whoever leads next hears of it no other way.
+      leader.kill();
+      await world.pass(30_000);
+      follower.world.source.push({ 'apps/a.yaml': configMapYaml('a', '3') });
+      follower.agent('west').connect({ instance: 'west' });
+      await world.pass(20_000);
+      expect(dataOf(follower, 'west', KEY_A)).toEqual({ value: '3' });
+      expect(follower.world.server.replica.admitted().sequence).toBeLessThan(2 ** 39);
+    },
+  );
+
+  it('that holds more than an older store which came back with every server gone is caught up with', async () => {
+    const { world, leader, follower } = await pair();
+    leader.agent('east').connect({ instance: 'east' });
+    await world.pass();
+    const copy = world.memory.copy();
+    for (const value of ['2', '3']) {
+      world.push({ 'apps/a.yaml': configMapYaml('a', value) });
+      await world.pass();
+    }
+    const seen = leader.world.server.replica.admitted();
+    expect(leader.agent('east').admitted).toEqual(seen);
+    leader.kill();
+    follower.kill();
+    world.memory.fallBack(copy);
+    const late = await world.add('c');
+    await world.pass(15_000);
+    late.world.source.push({ ...base, 'apps/a.yaml': configMapYaml('a', '4') });
+    late.agent('east').connect({ instance: 'east' });
+    await world.pass(5_000);
+    expect(dataOf(late, 'east', KEY_A)).toEqual({ value: '4' });
+    expect(comparePositions(late.world.server.replica.admitted(), seen)).toBeGreaterThan(0);
+  });
+
+  it('that has seen more, as after the store was lost, is caught up with at whichever replica it comes', async () => {
     const { world, leader, follower } = await pair();
     const { epoch } = leader.world.server.replica.admitted();
     for (const [at, cluster] of [[follower, 'east'] as const, [leader, 'west'] as const]) {

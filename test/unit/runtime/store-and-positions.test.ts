@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../../../src/adapters/stores/memory.ts';
+import { parseClusterName } from '../../../src/model/ids.ts';
+import { comparePositions, type OutputPosition } from '../../../src/model/output.ts';
+import { must } from '../../../src/model/result.ts';
 import { createJournal } from '../../../src/runtime/stored/journal.ts';
-import { createFleetWorld } from '../../support/fleet-world.ts';
+import { createFleetWorld, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
@@ -125,6 +128,31 @@ describe('positions', () => {
     expect(world.server.api.removals()).toHaveLength(1);
   });
 
+  it('of a cluster go over to the next epoch before a sequence that no agent may state', async () => {
+    const world = await startedWorld();
+    const { epoch } = world.agent('east').holding().position;
+    world.agent('east').disconnect();
+    world.agent('east').seen({ epoch, sequence: 2 ** 40 });
+    world.agent('east').connect();
+    world.source.push({ 'apps/a.yaml': configMapYaml('a', '2') });
+    await world.settle();
+    expect(world.agent('east').holding().position).toEqual({ epoch: epoch + 1, sequence: 1 });
+    expect(world.agent('west').holding().position).toEqual({ epoch, sequence: 2 });
+  });
+
+  it('that this fleet has reached count as such, although the clock was set back since', async () => {
+    const first = await startedWorld();
+    const { epoch } = first.server.replica.admitted();
+    for (const agent of first.agents.known.values()) agent.abandon();
+    const clock = createVirtualClock(first.clock.now() - 30 * 24 * 60 * 60 * 1000);
+    const world = await createFleetWorld({ store: first.store, clock, agents: first.agents });
+    expect(world.agents.listener?.latestEpoch()).toBe(epoch);
+    world.source.push(base);
+    await world.settle();
+    expect(world.server.replica.admitted().epoch).toBe(epoch + 1);
+    expect(world.agents.listener?.latestEpoch()).toBe(epoch + 1);
+  });
+
   it('of one cluster are not moved by the agent of another', async () => {
     const world = await startedWorld();
     const before = world.agent('west').holding().position.epoch;
@@ -135,6 +163,94 @@ describe('positions', () => {
     await world.settle();
     expect(world.agent('west').holding().position.epoch).toBe(before);
   });
+});
+
+describe('an agent that states an admission that no server has made', () => {
+  const HOUR = 60 * 60 * 1000;
+  const claims: readonly [string, (epoch: number) => OutputPosition][] = [
+    ['the last of all numbers', () => ({ epoch: 2 ** 53 - 1, sequence: 2 ** 53 - 1 })],
+    ['the last number but one', () => ({ epoch: 2 ** 53 - 1, sequence: 2 ** 53 - 2 })],
+    ['a sequence that is plausible', (epoch) => ({ epoch, sequence: 2 ** 39 })],
+    ['an epoch that is plausible', (epoch) => ({ epoch: epoch + HOUR, sequence: 7 })],
+  ];
+  const states = async (world: FleetWorld, admitted: OutputPosition): Promise<void> => {
+    world.agent('east').disconnect();
+    world.agent('east').admitted = admitted;
+    world.agent('east').connect();
+    await world.settle();
+  };
+  const push = async (world: FleetWorld, value: string): Promise<void> => {
+    world.source.push({ 'apps/a.yaml': configMapYaml('a', value) });
+    await world.settle();
+  };
+  const lastAt = (world: FleetWorld, cluster: string) => world.agent(cluster).deltas.at(-1)?.upserts[0]?.value.data;
+  const troubleOf = (world: FleetWorld, cluster: string): string | undefined =>
+    world.server.api.clusters().find(({ name }) => name === cluster)?.trouble;
+
+  it.each(claims)('(%s) is sent nothing, and every other cluster is served', async (_what, claim) => {
+    const world = await startedWorld();
+    const { epoch, sequence } = world.server.replica.admitted();
+    await states(world, claim(epoch));
+    expect(world.server.replica.admitted()).toEqual({ epoch, sequence });
+    await push(world, '2');
+    expect(lastAt(world, 'west')).toEqual({ value: '2' });
+    expect(world.server.replica.admitted()).toEqual({ epoch, sequence: sequence + 1 });
+    expect(lastAt(world, 'east')).toEqual({ value: '1' });
+    expect(troubleOf(world, 'east')).toMatch(/^ServerBehind: /);
+    expect(troubleOf(world, 'west')).toBe('');
+  });
+
+  it.each(claims)('(%s) moves nothing after a restart either', async (_what, claim) => {
+    const first = await startedWorld();
+    const before = first.server.replica.admitted();
+    const world = await restart(first);
+    world.source.push(base);
+    await world.settle();
+    const { epoch, sequence } = world.server.replica.admitted();
+    expect(comparePositions({ epoch, sequence }, before)).toBeGreaterThan(0);
+    world.agent('west').connect();
+    await states(world, claim(epoch));
+    await push(world, '2');
+    expect(lastAt(world, 'west')).toEqual({ value: '2' });
+    expect(world.server.replica.admitted()).toEqual({ epoch, sequence: sequence + 1 });
+    expect(lastAt(world, 'east')).toEqual({ value: '1' });
+  });
+
+  it('after it has rejected a delta moves nothing', async () => {
+    const world = await startedWorld();
+    const { epoch, sequence } = world.server.replica.admitted();
+    world.agent('east').rejectNext();
+    world.agent('east').admitted = { epoch, sequence: 2 ** 39 };
+    await push(world, '2');
+    await world.clock.advance(120_000);
+    expect(lastAt(world, 'west')).toEqual({ value: '2' });
+    expect(world.server.replica.admitted()).toEqual({ epoch, sequence: sequence + 1 });
+    expect(troubleOf(world, 'east')).toMatch(/^ServerBehind: /);
+  });
+
+  it('is served again when a server has started later than what it states', async () => {
+    const first = await startedWorld();
+    await states(first, { epoch: first.server.replica.admitted().epoch + HOUR, sequence: 7 });
+    await first.clock.advance(2 * HOUR);
+    const world = await restart(first);
+    world.source.push({ ...base, 'apps/a.yaml': configMapYaml('a', '2') });
+    world.agent('east').connect();
+    await world.settle();
+    expect(lastAt(world, 'east')).toEqual({ value: '2' });
+    expect(troubleOf(world, 'east')).toBe('');
+  });
+});
+
+it('why the session of an agent was ended before it was up is shown at its cluster', async () => {
+  const world = await startedWorld();
+  const troubles = (): readonly string[] => world.server.api.clusters().map(({ trouble }) => trouble);
+  world.agent('east').disconnect();
+  world.agents.listener?.broken(must(parseClusterName('east')), 'ImplausiblePosition: test');
+  await world.settle();
+  expect(troubles()).toEqual(['its session was ended: ImplausiblePosition: test', '']);
+  world.agent('east').connect();
+  await world.settle();
+  expect(troubles()).toEqual(['', '']);
 });
 
 async function later(ticks: number): Promise<void> {
