@@ -4,8 +4,8 @@ import type { ObjectKey } from '../model/object-key.ts';
 import type { OutputPosition } from '../model/output.ts';
 
 /**
- * The agent's own disk: the last output snapshot with its contents, so that repairing goes on without a server. It is
- * only ever believed where it agrees with the inventory in the cluster.
+ * The agent's own disk: the last output snapshot with its contents, so that the agent repairs drift without a server. The
+ * agent uses it only where it agrees with the inventory in the cluster.
  */
 export interface AgentDisk {
   /**
@@ -13,9 +13,9 @@ export interface AgentDisk {
    * none, it is damaged, or it does not reach that position.
    */
   load(position: OutputPosition): Promise<StoredOutput | undefined>;
-  /** Adds a step. Durable, whole or not at all, when it resolves. */
+  /** Appends a step atomically; durable when it resolves. */
   append(step: OutputStep): Promise<void>;
-  /** Starts anew with this snapshot, whatever was there before. Durable, whole or not at all, when it resolves. */
+  /** Replaces all steps with this snapshot atomically; durable when it resolves. */
   replace(output: StoredOutput): Promise<void>;
   close(): Promise<void>;
 }

@@ -17,9 +17,9 @@ export interface StoreWrite {
 }
 
 /**
- * What a shared store tells. `changed`: another process may have written these keys. `lost`: the store may lack anything
- * that was written before (it was emptied, or an older copy of it has taken over): whoever has it in memory writes it
- * again. `down`, `up`: it does not answer, it answers again; in between anything may have changed.
+ * Events of a shared store. `changed`: another process may have written these keys. `lost`: the store may lack any earlier
+ * write (it was emptied, or an older copy of it has taken over), and each owner writes its records again from memory. `down`:
+ * the store does not answer. `up`: it answers again, and other processes may have changed any key meanwhile.
  */
 export type StoreEvent =
   | { readonly type: 'changed'; readonly keys: readonly string[] }
@@ -28,22 +28,22 @@ export type StoreEvent =
   | { readonly type: 'up' };
 
 /**
- * Keeps what must outlast the server's process. A lost store is noticed by its user through an epoch marker that it
- * keeps here; the store itself just has the record or has it not.
+ * Records that must outlast the server's process. The store does not know whether it was lost: its user keeps an epoch record
+ * here and finds it missing.
  */
 export interface SnapshotStore {
-  /** The record, or undefined. Rejects when the store cannot be asked (which is not the same as absent). */
+  /** The record, or undefined if it is absent. Rejects if the store does not answer. */
   get(key: string): Promise<StoredRecord | undefined>;
   /** All records whose key starts with `prefix`, in key order. */
   list(prefix: string): AsyncIterable<StoredRecord>;
   /**
-   * Applies all writes or none. `conflict` if an `ifVersion` did not hold. Durable when it resolves. A reply that was lost
-   * is no conflict with oneself: who asks again for the same batch is told what became of it.
+   * Applies all writes or none; durable when it resolves. `conflict` if an `ifVersion` does not match. A retry of a batch whose
+   * reply was lost returns the outcome of that batch and is no conflict with it.
    */
   write(writes: readonly StoreWrite[]): Promise<'written' | 'conflict'>;
-  /** True if several processes may have it open at once; then each hears of the others' writes by `watch`. */
+  /** True if several processes may use it at once; then `watch` reports the writes of the others. */
   readonly shared: boolean;
-  /** Tells what happens to the store, soon, and rather too often than too seldom; a store of one process has nothing to tell. */
+  /** Emits events soon after their cause, some without need. A store of one process emits none. */
   watch(listener: (event: StoreEvent) => void): () => void;
   close(): Promise<void>;
 }

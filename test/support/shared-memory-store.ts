@@ -1,4 +1,4 @@
-import { createOpenBatches } from '../../src/adapters/stores/redis/open-batches.ts';
+import { createOpenBatches } from '../../src/adapters/stores/redis/write-batch.ts';
 import { compareText } from '../../src/model/json.ts';
 import type { SnapshotStore, StoredRecord, StoreEvent, StoreWrite } from '../../src/ports/snapshot-store.ts';
 

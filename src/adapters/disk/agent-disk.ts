@@ -11,18 +11,18 @@ import { openRecordLog, type RecordLogContent } from './record-log.ts';
 import { asKeys, asList, asObject, asPosition, parsed } from './stored-json.ts';
 
 const HEADER = { format: 'fleetrelay.dev/output', version: 1 };
-/** Rewritten when it is this many times as long as after the last rewriting, and this long at least. */
+/** The file is rewritten when it is this many times as long as after the last rewrite, and at least this long. */
 const SLACK = 3;
 const SMALLEST_REWRITE_BYTES = 4 * 1024 * 1024;
 
-/** An agent's disk: the file `output` in a folder (made with mode 0700). */
+/** An agent's disk: the file `output` in a folder (created with mode 0700). */
 export function createAgentDisk(deps: { readonly log: Log }, options: { readonly folder: string }): AgentDisk {
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const path = join(options.folder, 'output');
   const { log: file, content } = openRecordLog(path);
-  let held: StoredOutput | undefined;
+  let current: StoredOutput | undefined;
   let lengthAtRewrite = 0;
-  /** The file holds more than `held`, or something that cannot be gone on from. */
+  /** The file holds steps beyond `current`, or is damaged: the next write replaces it. */
   let mustRewrite = true;
 
   return { load, append, replace, close: async () => file.close() };
@@ -32,31 +32,31 @@ export function createAgentDisk(deps: { readonly log: Log }, options: { readonly
     if (replayed.problem !== undefined) {
       deps.log.error('the stored output snapshot is damaged and is ignored', { path, reason: replayed.problem });
     }
-    held = replayed.output;
-    mustRewrite = held === undefined || replayed.leftOver;
-    lengthAtRewrite = lengthOf(held);
-    return held;
+    current = replayed.output;
+    mustRewrite = current === undefined || replayed.leftOver;
+    lengthAtRewrite = lengthOf(current);
+    return current;
   }
 
   async function append(step: OutputStep): Promise<void> {
-    const next = advance(held, step);
+    const next = advance(current, step);
     const tooLong = file.size() > Math.max(SMALLEST_REWRITE_BYTES, SLACK * lengthAtRewrite);
     if (mustRewrite || tooLong || !file.isThere()) return replace(next);
     await file.append(step);
-    held = next;
+    current = next;
   }
 
   async function replace(output: StoredOutput): Promise<void> {
     const { position, digest } = output;
     const put = [...output.objects].map(([key, object]) => ({ key, ...object }));
     await file.rewrite([HEADER, { position, digest, put, drop: [] } satisfies OutputStep]);
-    held = output;
+    current = output;
     mustRewrite = false;
     lengthAtRewrite = file.size();
   }
 }
 
-/** How long it is when it is written anew: the file itself would grow from start to start. */
+/** Estimated length after a rewrite. The length of the file itself would raise the limit at each start. */
 function lengthOf(output: StoredOutput | undefined): number {
   let length = 0;
   for (const { value } of output?.objects.values() ?? []) length += JSON.stringify(value).length;

@@ -6,12 +6,12 @@ import type { Log } from '../../ports/log.ts';
 import { openRecordLog } from './record-log.ts';
 import { asObject, asText } from './stored-json.ts';
 
-/** One record: half of it is never believed. */
+/** The file is one checked record: a partly written one is damaged. */
 const HEADER = { format: 'fleetrelay.dev/credentials', version: 1 };
 
 /**
- * Credentials in the file `credentials` of a folder (made with mode 0700); only its owner can read it. One process uses it
- * at a time. A damaged one is moved aside at the next saving.
+ * Credentials in the file `credentials` of a folder (created with mode 0700), readable for its owner only. One process uses
+ * it at a time. A damaged file is moved aside at the next save.
  */
 export function createDiskCredentials(
   { log }: { readonly log: Log },

@@ -20,29 +20,29 @@ import { isErrno } from './errno.ts';
 const sync = promisify(fdatasync);
 const CHECK_LENGTH = 16;
 
-/** What a log held when it was opened. `damaged`: something before its end fails its check; the file is left as it is. */
+/** Content of a log when it was opened. `damaged`: a record before the last one fails its check; the file is unchanged. */
 export type RecordLogContent =
   | { readonly type: 'found'; readonly records: readonly unknown[] }
   | { readonly type: 'missing' }
   | { readonly type: 'damaged'; readonly message: string };
 
 /**
- * A file of checked records, one a line, that grows at its end. A record that was torn by a crash can only be the last
- * one: it was never confirmed, and is dropped.
+ * An append-only file of records, one per line, each with a checksum. A crash can tear only the last record, which was never
+ * confirmed and is dropped.
  */
 export interface RecordLog {
   /** Bytes in the file. */
   size(): number;
-  /** Is it still where it was? Throws if there is another one in its place: then somebody else writes it. */
+  /** True if the file still exists. Throws if another file has its path: then another process writes it. */
   isThere(): boolean;
   /** Durable when it resolves; one at a time. */
   append(record: unknown): Promise<void>;
-  /** Puts new content in place of all of it, whole or not at all. */
+  /** Replaces the content atomically. */
   rewrite(records: readonly unknown[]): Promise<void>;
   close(): void;
 }
 
-/** Reads what is there and opens the log for writing (mode 0600). A damaged file is moved aside at the first write. */
+/** Reads the file and opens the log for writing (mode 0600). A damaged file is moved aside at the first write. */
 export function openRecordLog(path: string): { readonly log: RecordLog; readonly content: RecordLogContent } {
   const { content, length } = read(path);
   let good = length;
@@ -54,7 +54,7 @@ export function openRecordLog(path: string): { readonly log: RecordLog; readonly
     const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (found === undefined) return false;
     if (descriptor !== undefined && fstatSync(descriptor, { bigint: true }).ino !== found.ino)
-      throw new Error(`${path} was replaced by somebody else; start this agent anew when nobody else writes it`);
+      throw new Error(`${path} was replaced by another process; stop that process, then restart this agent`);
     return true;
   }
 
@@ -62,7 +62,7 @@ export function openRecordLog(path: string): { readonly log: RecordLog; readonly
     if (descriptor === undefined && content.type !== 'found') return rewrite([record]);
     descriptor ??= openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);
     const line = lineOf(record);
-    // What lies behind the good part is a torn record, or one whose writing failed.
+    // Removes a torn record or one whose write failed.
     ftruncateSync(descriptor, good);
     writeFully(descriptor, line, good);
     await sync(descriptor);
@@ -112,7 +112,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Writes all of it: the system may take a large buffer in pieces. */
+/** Writes all bytes: one system call may write only a part of a large buffer. */
 export function writeFully(descriptor: number, bytes: Uint8Array, position: number): void {
   let done = 0;
   while (done < bytes.byteLength) {
@@ -128,7 +128,7 @@ function lineOf(record: unknown): Uint8Array {
 function read(path: string): { readonly content: RecordLogContent; readonly length: number } {
   let bytes: Buffer;
   try {
-    bytes = readWhole(path);
+    bytes = readBytes(path);
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return { content: { type: 'missing' }, length: 0 };
     throw error;
@@ -152,7 +152,7 @@ function read(path: string): { readonly content: RecordLogContent; readonly leng
     : { content: { type: 'found', records }, length: start };
 }
 
-function readWhole(path: string): Buffer {
+function readBytes(path: string): Buffer {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     return readFileSync(descriptor);

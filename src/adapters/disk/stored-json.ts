@@ -5,7 +5,7 @@ import type { OutputPosition, RevisionRef } from '../../model/output.ts';
 import { must, type Result } from '../../model/result.ts';
 import type { InventoryRecord } from '../../ports/cluster-api.ts';
 
-/** What comes back from where it was kept is checked like anything else from outside. These throw on what does not fit. */
+/** Checks of stored JSON, which may be damaged. Each throws on a value of another shape. */
 
 export function asObject(value: unknown): JsonObject {
   if (!isJsonObject(value as JsonValue)) throw new Error('not an object');
@@ -31,7 +31,7 @@ export function asPosition(value: JsonValue | undefined): OutputPosition {
   return { epoch: asCount(epoch), sequence: asCount(sequence) };
 }
 
-/** Absent, or wholly there. */
+/** Absent, or a complete position. */
 export function asAdmitted(value: JsonValue | undefined): { readonly admitted?: OutputPosition } {
   return value === undefined ? {} : { admitted: asPosition(value) };
 }

@@ -1,7 +1,7 @@
 import { compareText } from '../../model/json.ts';
 import type { SnapshotStore, StoredRecord, StoreWrite } from '../../ports/snapshot-store.ts';
 
-/** A store that lives and dies with the process: for tests, and for a server that may forget. */
+/** A store in memory: for tests, and for a server that need not outlast its process. */
 export function createMemoryStore(): SnapshotStore {
   const records = new Map<string, StoredRecord>();
   let counter = 0;
@@ -48,7 +48,7 @@ export function createMemoryStore(): SnapshotStore {
   }
 }
 
-/** Callers may change what they got; what is stored stays. */
+/** Callers may change the returned bytes; the stored record must not change. */
 function copy(record: StoredRecord): StoredRecord {
   return { ...record, value: Uint8Array.from(record.value) };
 }

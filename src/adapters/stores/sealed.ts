@@ -3,23 +3,23 @@ import type { SnapshotStore, StoredRecord, StoreWrite } from '../../ports/snapsh
 import { KEY_BYTES, mayBeBox, NONCE_BYTES, openBox, sealBox } from '../sealing/box.ts';
 
 const NAME_BYTES = 4;
-/** Of the form of a value: this byte and the name of the secret, then the box. Another one gets another number. */
+/** First byte of a sealed value; the name of the secret and the box follow. Another form needs another number. */
 const FORM = 2;
 const HEAD_BYTES = 1 + NAME_BYTES;
 
-/** What is derived from one secret. */
+/** Keys derived from one secret. */
 interface SealKeys {
-  /** Tells which secret has sealed a value, and nothing about it. */
+  /** Identifies the secret that sealed a value without revealing it. */
   readonly name: Buffer;
-  /** Made once: making one of bytes takes longer than most records take to open. */
+  /** Created once: creating a key object takes longer than opening most records. */
   readonly cipher: KeyObject;
   readonly nonce: KeyObject;
 }
 
 /**
- * A store whose values only who has one of the secrets can read or make; keys, and how large values are, stay visible. The
- * first secret seals, any of them opens. A value that was spoiled, moved from another key or never sealed reads as an empty
- * one, which is no record of anything; one that another secret has sealed rejects, since it is somebody's.
+ * Encrypts the values of a store; record keys and value sizes stay visible. The first secret encrypts, every secret decrypts.
+ * A value that was damaged, moved from another key or never sealed reads as empty bytes, which its reader treats as damaged.
+ * A value that was sealed with an unknown secret rejects: another configuration may still need it.
  */
 export function sealStore(inner: SnapshotStore, secrets: readonly Uint8Array[]): SnapshotStore {
   const keys = secrets.map(keysOf);
@@ -40,8 +40,9 @@ export function sealStore(inner: SnapshotStore, secrets: readonly Uint8Array[]):
 }
 
 /**
- * Seals with the first secret what a later one has sealed, so that the later one can go: of the store itself, not of its
- * sealed view. What changes meanwhile is left to who changes it. Rejects if the store cannot be asked.
+ * Seals all values that a later secret has sealed with the first one, so that the later one can be removed. `inner` is the
+ * store itself, not its sealed view. A record that another process changes meanwhile is skipped: its new value is sealed with
+ * the first secret. Rejects if the store does not answer.
  */
 export async function sealAnew(inner: SnapshotStore, secrets: readonly Uint8Array[]): Promise<void> {
   const [first, ...later] = secrets.map(keysOf);
@@ -68,8 +69,8 @@ function sealedWrite(keys: SealKeys, write: StoreWrite): StoreWrite {
 }
 
 /**
- * The nonce comes from key and value: a store tells a batch that is written again after its reply was lost by its bytes,
- * which must be the same then. All that this shows is that a value is the one that its key has had before.
+ * The nonce is derived from key and value. A batch that is retried after a lost reply must have equal bytes, because the store
+ * recognises it by them. This reveals only that a key has the same value as before.
  */
 function seal({ name, cipher, nonce: nonceKey }: SealKeys, key: string, value: Uint8Array): Uint8Array {
   const hash = createHmac('sha256', nonceKey)
@@ -84,7 +85,7 @@ function open(all: readonly SealKeys[], { key, value }: StoredRecord): Uint8Arra
   const keys = all.find((one) => isNamed(one, value));
   if (keys === undefined) {
     throw new Error(
-      `the record ${key} of the store was sealed with another relay secret: give every replica the same one (while it is replaced, the one before as the second); if that secret is lost, empty the store or use another prefix`,
+      `the record ${key} of the store was sealed with another relay secret: give every replica the same one (during a rotation, the previous one as the second); if that secret is lost, empty the store or use another prefix`,
     );
   }
   return openBox({ key: keys.cipher, purpose: key }, HEAD_BYTES, value) ?? new Uint8Array(0);

@@ -9,9 +9,9 @@ import type { SnapshotStore, StoredRecord, StoreWrite } from '../../ports/snapsh
 /** "flrs" in ASCII: marks a database file as one of ours. */
 const APPLICATION_ID = 0x666c7273;
 const SCHEMA_VERSION = 1;
-/** How long a server that is just being replaced may still hold the file. */
+/** Wait for a server that is shutting down and still locks the file. */
 const BUSY_TIMEOUT_MS = 3000;
-/** After so many records of a list others have their turn. */
+/** A list yields to the event loop after this many records. */
 const TURN_RECORDS = 100;
 /** Primary result codes of SQLite. */
 const SQLITE_BUSY = 5;
@@ -19,19 +19,18 @@ const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
 export interface SqliteStoreOptions {
-  /** Told when a damaged file was moved aside. */
+  /** Receives an error when a damaged file is moved aside. */
   readonly log?: Log;
 }
 
 /**
- * A store in one SQLite file (mode 0600), held by one process at a time.
+ * A store in one SQLite file (mode 0600), locked by one process at a time.
  *
- * A damaged file is never deleted: it is renamed to `PATH.corrupt-N`, and the store starts empty, so that its user sees
- * that it was lost. Rejects with a clear error if the file belongs to another program, to a newer version, or to a
- * running server.
+ * A damaged file is renamed to `PATH.corrupt-N`, and the store starts empty. Rejects if the file belongs to another program,
+ * was written by a newer version, or is locked by a running server.
  */
 export async function createSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<SnapshotStore> {
-  // Imported here: only a process that opens a store pays for it.
+  // Imported here: only a process with such a store loads it.
   const { DatabaseSync } = await import('node:sqlite');
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   try {
@@ -45,7 +44,7 @@ export async function createSqliteStore(path: string, options: SqliteStoreOption
 }
 
 function open(Database: typeof DatabaseSync, path: string): DatabaseSync {
-  // The file is made first, since SQLite would make it with the mode of the umask; its side files copy the mode.
+  // Created first: SQLite would apply the umask. The WAL and shared-memory files copy the mode of the file.
   closeSync(openSync(path, constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW, 0o600));
   chmodSync(path, 0o600);
   const database = new Database(path, { timeout: BUSY_TIMEOUT_MS });
@@ -74,7 +73,7 @@ function prepare(database: DatabaseSync, path: string): void {
   }
   const check = database.prepare('PRAGMA quick_check(1)').get()?.quick_check;
   if (check !== 'ok') throw new DamagedFile(`the store ${path} is damaged: ${String(check)}`);
-  // FULL: a write must outlast a power cut once it is confirmed, for positions that were sent must never be given out again.
+  // FULL: a confirmed write must survive a power failure, since a position that was sent must never be assigned again.
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   database.exec(`
     BEGIN IMMEDIATE;
@@ -99,7 +98,7 @@ function storeOver(database: DatabaseSync): SnapshotStore {
     get: async (key) => get(key),
     async *list(prefix) {
       for (const [index, key] of keysWith(prefix).entries()) {
-        // Nothing here waits for anything: a long list would keep everything else of the process waiting.
+        // The driver is synchronous: without a pause a long list would block the event loop.
         if (index % TURN_RECORDS === TURN_RECORDS - 1) await setImmediate();
         const record = get(key);
         if (record !== undefined) yield record;
@@ -128,7 +127,7 @@ function storeOver(database: DatabaseSync): SnapshotStore {
       if (!key.startsWith(prefix)) break;
       keys.push(key);
     }
-    // SQLite orders by bytes of UTF-8, everything else here by UTF-16 units.
+    // SQLite orders by UTF-8 bytes; the port orders by UTF-16 units.
     return keys.sort(compareText);
   }
 

@@ -11,33 +11,33 @@ export interface StoreLeaseDeps {
 }
 
 export interface StoreLeaseOptions {
-  /** Key of the record that says who has it; `KEY/renewed` is written beside it. */
+  /** Key of the record that names the holder; each renewal writes `KEY/renewed`. */
   readonly key: string;
-  /** Of this process; no other one ever has it. */
+  /** Identity of this process; never used by another process. */
   readonly identity: string;
-  /** Milliseconds after which others take a lease that was not renewed. Default 9 s. */
+  /** Milliseconds without a renewal after which another process may take the lease. Default 9 s. */
   readonly durationMs?: number;
-  /** Milliseconds that a term lasts for its holder, less than the duration: requests are under way, clocks differ in speed. Default 6 s. */
+  /** Milliseconds that the holder relies on a renewal: less than the duration, for requests take time and clocks drift. Default 6 s. */
   readonly termMs?: number;
 }
 
-/** Milliseconds after which others take a lease that was not renewed, unless it says otherwise. */
+/** Default of `durationMs`. */
 export const LEASE_DURATION_MS = 9_000;
 const TERM_MS = 6_000;
 
 /**
- * A lease in a store that several processes share, by compare-and-set. Whether another one's has run out is judged by the
- * time that has passed on this machine since it was last seen to change: no clock of another machine, nor of the store,
- * is believed. Who takes it writes the record; renewing writes only the one beside it, so the record's version is the
- * fence: a holder that slept through its own end cannot write with it any more.
+ * A lease in a store that several processes share, by compare-and-set. Another holder's lease has expired when this process
+ * has observed no change of its records for the duration; clocks of other machines and of the store are not used. Taking the
+ * lease writes the record; renewing writes `KEY/renewed` only. So the version of the record is the fence: a holder whose
+ * lease has expired and was taken cannot write with it.
  */
 export function createStoreLease({ store, clock }: StoreLeaseDeps, options: StoreLeaseOptions): FencedLease {
   const { key, identity, durationMs = LEASE_DURATION_MS, termMs = TERM_MS } = options;
   const beatKey = `${key}/renewed`;
   let mine: Fence | undefined;
-  /** Highest term seen: a lost store must not begin again below it. */
+  /** Highest observed term; terms continue above it after a loss of the store. */
   let highest = 0;
-  let observed: { readonly sight: string; readonly state: State; readonly at: number } | undefined;
+  let observed: { readonly versions: string; readonly state: State; readonly at: number } | undefined;
   let claims = 0;
 
   return { acquire: () => attempt(acquire), release, fence: () => mine };
@@ -57,7 +57,7 @@ export function createStoreLease({ store, clock }: StoreLeaseDeps, options: Stor
     const before = observed;
     const state = await look();
     if (state.holder === undefined) {
-      // Whoever takes the records away does not end the term of the process that held them.
+      // A deletion of the records does not end the term of the last holder.
       const last = before?.state.holder;
       if (before !== undefined && last !== undefined && isAlive(last, before.at)) {
         observed = before;
@@ -67,7 +67,7 @@ export function createStoreLease({ store, clock }: StoreLeaseDeps, options: Stor
     return take(state, deadline);
   }
 
-  /** Is it somebody else's who may be alive? */
+  /** True if another process holds the lease and it has not expired. */
   function isAlive(holder: string, since: number): boolean {
     return holder !== '' && holder !== identity && clock.monotonic() < since + durationMs;
   }
@@ -103,8 +103,8 @@ export function createStoreLease({ store, clock }: StoreLeaseDeps, options: Stor
   async function look(): Promise<State> {
     const [record, renewed] = await Promise.all([store.get(key), store.get(beatKey)]);
     const state = stateOf(record, renewed);
-    const sight = `${state.version} ${state.beatVersion}`;
-    if (observed?.sight !== sight) observed = { sight, state, at: clock.monotonic() };
+    const versions = `${state.version} ${state.beatVersion}`;
+    if (observed?.versions !== versions) observed = { versions, state, at: clock.monotonic() };
     highest = Math.max(highest, state.term);
     return state;
   }
@@ -114,13 +114,13 @@ export function createStoreLease({ store, clock }: StoreLeaseDeps, options: Stor
     mine = undefined;
     if (fence === undefined) return;
     const value = bytesOf({ holder: '', term: fence.term });
-    // Who cannot be told waits until it has run out.
+    // If the write fails, other processes wait until the lease expires.
     await store.write([{ ...fence.check, value }]).catch(() => undefined);
   }
 }
 
 interface State {
-  /** Empty: given back. Undefined: there is no record that can be read. */
+  /** Empty: released. Undefined: no readable record. */
   readonly holder: string | undefined;
   readonly term: number;
   readonly version: string | null;

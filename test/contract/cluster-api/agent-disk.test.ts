@@ -35,7 +35,7 @@ async function twoSteps(): Promise<string> {
   return join(folder, 'output');
 }
 
-test('what was appended is there again, as it was at the position that is asked for', async () => {
+test('load returns the snapshot as of the given position', async () => {
   await twoSteps();
   const second = await open().load(at(2));
   expect([...(second?.objects ?? [])]).toEqual([[keyOf(b), { digest: objectDigest(b), value: b }]]);
@@ -55,7 +55,7 @@ test('a step whose inventory was never saved is dropped by the next one', async 
   expect([...(loaded?.objects.keys() ?? [])]).toEqual([keyOf(a)]);
 });
 
-test('a torn step is dropped, and writing goes on after it', async () => {
+test('a torn step is dropped, and the next step is appended', async () => {
   const path = await twoSteps();
   writeFileSync(path, readFileSync(path, 'utf8').slice(0, -9));
   const disk = open();
@@ -65,7 +65,7 @@ test('a torn step is dropped, and writing goes on after it', async () => {
   expect((await open().load(at(2)))?.objects.size).toBe(2);
 });
 
-test('a damaged snapshot is ignored, told, and kept for people to look at', async () => {
+test('a damaged snapshot is ignored, logged, and moved aside', async () => {
   const path = await twoSteps();
   writeFileSync(path, readFileSync(path, 'utf8').replace('"k":"1"', '"k":"2"'));
   const disk = open();

@@ -36,7 +36,7 @@ credentialsContract(
 );
 
 describe('credentials on a disk', () => {
-  test('are readable for their owner alone, also over an older file', async () => {
+  test('are readable for their owner alone, also when they replace an older file', async () => {
     const folder = newFolder();
     mkdirSync(folder, { recursive: true });
     const store = createDiskCredentials({ log }, { folder });
@@ -74,7 +74,7 @@ describe('credentials on a disk', () => {
     expect(statSync(`${store.place}.corrupt-1`).mode & 0o777).toBe(0o600);
   });
 
-  test('what a crash has left half written is neither believed nor in the way', async () => {
+  test('a file that a crash left half written is ignored and does not prevent the next save', async () => {
     const folder = newFolder();
     const store = createDiskCredentials({ log }, { folder });
     await store.save(credentials('a'));
@@ -84,7 +84,7 @@ describe('credentials on a disk', () => {
     expect(await store.load()).toEqual(credentials('b'));
   });
 
-  test('a link that leads elsewhere is not followed', async () => {
+  test('a symbolic link is not followed', async () => {
     const folder = newFolder();
     const elsewhere = newFolder();
     await createDiskCredentials({ log }, { folder: elsewhere }).save(credentials('a'));

@@ -17,7 +17,7 @@ leaseContract('shared store', async () => leases(createSharedMemory()), { ownClo
 describe('lease in a shared store: the fence', () => {
   const value = new TextEncoder().encode('x');
 
-  test('a holder that slept through its end writes nothing any more, and each new holder has a higher term', async () => {
+  test('a holder whose lease expired while it was suspended cannot write, and each new holder has a higher term', async () => {
     const memory = createSharedMemory();
     const clock = createVirtualClock();
     const [a, b] = [leases(memory)('a', clock), leases(memory)('b', clock)];
@@ -36,7 +36,7 @@ describe('lease in a shared store: the fence', () => {
     expect(a.fence()).toBeUndefined();
   });
 
-  test('renewing keeps the term and the fence; giving back ends both', async () => {
+  test('renewing keeps the term and the fence; releasing ends both', async () => {
     const memory = createSharedMemory();
     const clock = createVirtualClock();
     const a = leases(memory)('a', clock);
@@ -52,7 +52,7 @@ describe('lease in a shared store: the fence', () => {
     expect(a.fence()!.term).toBeGreaterThan(first.term);
   });
 
-  test('a process of the same name that began anew has a term of its own', async () => {
+  test('a restarted process with the same identity gets a new term', async () => {
     const memory = createSharedMemory();
     const clock = createVirtualClock();
     const before = leases(memory)('a', clock);
@@ -63,7 +63,7 @@ describe('lease in a shared store: the fence', () => {
     expect(await memory.open().write([before.fence()!.check, { key: 'k', value }])).toBe('conflict');
   });
 
-  test('a lost store ends no term for those who saw it, and terms go on from there', async () => {
+  test('a lost store ends no term for processes that observed it, and terms continue above it', async () => {
     const memory = createSharedMemory();
     const clock = createVirtualClock();
     const [a, b] = [leases(memory)('a', clock), leases(memory)('b', clock)];
@@ -80,7 +80,7 @@ describe('lease in a shared store: the fence', () => {
     expect(b.fence()!.term).toBeGreaterThan(before.term);
   });
 
-  test('an older copy that takes over does not lower the term', async () => {
+  test('an older copy of the store that takes over does not lower the term', async () => {
     const memory = createSharedMemory();
     const clock = createVirtualClock();
     const a = leases(memory)('a', clock);
@@ -96,7 +96,7 @@ describe('lease in a shared store: the fence', () => {
     expect(a.fence()!.term).toBeGreaterThan(term);
   });
 
-  test('an answer that was lost is no loss, and a store that is down is told', async () => {
+  test('a lost answer does not lose the lease, and a store without an answer is reported', async () => {
     const memory = createSharedMemory();
     const clock = createVirtualClock();
     const a = leases(memory)('a', clock);
@@ -113,7 +113,7 @@ describe('lease in a shared store: the fence', () => {
     expect(await leases(memory)('b', clock).acquire()).toEqual({ type: 'taken', holder: 'a' });
   });
 
-  test('an answer that comes after the deadline is none', async () => {
+  test('an answer after the deadline does not count', async () => {
     const memory = createSharedMemory();
     const clock = createVirtualClock();
     const store = memory.open();
@@ -131,7 +131,7 @@ describe('lease in a shared store: the fence', () => {
     expect(await a.acquire()).toMatchObject({ type: 'failed' });
   });
 
-  test('a record that makes no sense belongs to nobody', async () => {
+  test('a record that cannot be read has no holder', async () => {
     const memory = createSharedMemory();
     const clock = createVirtualClock();
     await memory.open().write([{ key: KEY, value }]);

@@ -51,7 +51,7 @@ describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS 
     return { username: 'store', password: 'secret' };
   }
 
-  test('a password: the right one gets in, a wrong one and none are refused with what to do', async () => {
+  test('a password: the right one is accepted; a wrong one and none are refused with advice', async () => {
     const guarded = await own({ settings: { requirepass: 'secret' }, client: { password: 'secret' } });
     const store = await open(guarded, { access: () => ({ password: 'secret' }) });
     expect(await store.write([{ key: 'k', value }])).toBe('written');
@@ -62,7 +62,7 @@ describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS 
     expect(await refusal(guarded, { access: () => ({ username: 'nobody', password: 'secret' }) })).toMatch(/WRONGPASS/);
   });
 
-  test('a user of an ACL: the rights that are documented are enough, and no others are needed', async () => {
+  test('an ACL user with exactly the documented rights is sufficient', async () => {
     const access = await userOf(
       '~{fleetrelay}:*',
       '&{fleetrelay}:*',
@@ -83,7 +83,7 @@ describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS 
     expect(keys).toEqual(['a/1', 'a/2']);
   });
 
-  test('a user with too few rights is refused at once, and told all that are missing', async () => {
+  test('a user with too few rights is refused at the start, and the error lists all missing rights', async () => {
     const everything = ['~*', '&*', '+@all'];
     const without = async (...less: readonly string[]): Promise<string> => {
       const access = await userOf(...everything, ...less);
@@ -112,13 +112,13 @@ describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS 
     expect(await store.write([{ key: 'sentinel', value }])).toBe('written');
   });
 
-  test('addresses that make no sense', async () => {
+  test('no address, and several addresses without a sentinel, are refused', async () => {
     expect(await refusal(redis, { nodes: [] })).toMatch(/no address/);
     const two = [1, 2].map((port) => ({ host: '127.0.0.1', port }));
     expect(await refusal(redis, { nodes: two })).toMatch(/several addresses.*`sentinel`/);
   });
 
-  describe('something else listens there', () => {
+  describe('another program listens at the address', () => {
     async function speaking(answer: (heard: string) => string | undefined): Promise<{ readonly port: number }> {
       const server: Server = createServer((socket) => {
         socket.on('error', () => undefined);
@@ -143,11 +143,11 @@ describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS 
           .map(([, word]) => (word === 'HELLO' ? hello : '+OK\r\n'))
           .join('');
 
-    test('a web server, or what hangs up, or says nothing', async () => {
+    test('a web server, a server that closes the connection, a server that never answers', async () => {
       const web = await speaking(() => 'HTTP/1.1 400 Bad Request\r\n\r\n');
-      expect(await refusal(web)).toMatch(/is no Redis: is it the right port\?/);
+      expect(await refusal(web)).toMatch(/is not Redis: check the port/);
       const curt = await speaking(() => undefined);
-      expect(await refusal(curt, IMPATIENT)).toMatch(/does one side want TLS and the other not\?/);
+      expect(await refusal(curt, IMPATIENT)).toMatch(/both sides use TLS or neither does/);
       const mute = await speaking(() => '');
       expect(await refusal(mute, IMPATIENT)).toMatch(/no answer within/);
     });
@@ -162,7 +162,7 @@ describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS 
     });
   });
 
-  test('nobody there: it is tried until patience is over, and found when it comes', async () => {
+  test('no server: attempts continue until the limit, and succeed when the server starts', async () => {
     const port = await freePort();
     expect(await refusal({ port }, IMPATIENT)).toMatch(/127\.0\.0\.1:\d+: .*ECONNREFUSED/);
     const opening = open({ port });
@@ -171,7 +171,7 @@ describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS 
     expect(await late.command('EXISTS', '{fleetrelay}:record:k')).toBe(1);
   });
 
-  test('databases and prefixes keep stores apart; a database that is not there is refused', async () => {
+  test('databases and prefixes keep stores apart; a database number that does not exist is refused', async () => {
     const [zero, three, other] = [
       await open(redis, { prefix: 'apart' }),
       await open(redis, { prefix: 'apart', database: 3 }),
@@ -189,7 +189,7 @@ describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS 
     expect(await refusal(redis, { database: 99 })).toMatch(/DB index is out of range.*`databases`/s);
   });
 
-  test('prefixes with characters that mean something to Redis', async () => {
+  test('prefixes with characters that are special in patterns of Redis', async () => {
     const store = await open(redis, { prefix: 'a*[b]?{tag}' });
     await store.write([
       { key: 'k*', value },
@@ -203,7 +203,7 @@ describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS 
     expect(keys).toEqual(['k*', 'k?']);
   });
 
-  test('a server that evicts what has no expiry is pointed out', async () => {
+  test('a server that evicts keys without expiry causes a warning', async () => {
     const warned: unknown[] = [];
     const log: Log = { ...silentLog, warn: (message, data) => warned.push([message, data]) };
     const evicting = await own({ settings: { 'maxmemory-policy': 'allkeys-lru' } });
@@ -235,15 +235,15 @@ describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS 
       expect((await store.get('k'))?.value.byteLength).toBe(3_000_000);
     });
 
-    test('what does not fit is refused with a reason', async () => {
+    test('certificates that do not match are refused with a reason', async () => {
       const { ca, cert, key, serverName } = tls.client;
       const less = (access: RedisAccess['tls'], options: Partial<RedisStoreOptions> = {}): Promise<string> =>
         refusal(at(), { access: () => (access === undefined ? {} : { tls: access }), ...options });
       expect(await less({ cert, key, serverName })).toMatch(/certificate.*name the CA that signed/s);
-      expect(await less({ ca, cert, key })).toMatch(/altnames.*server name that stands in it/s);
+      expect(await less({ ca, cert, key })).toMatch(/altnames.*server name in the certificate/s);
       expect(await less({ ca, serverName }, IMPATIENT)).toMatch(/certificate|closed|reset/i);
       expect(await less({ ca, cert, key: 'no key', serverName })).toMatch(/no start line|PEM|unsupported/i);
-      expect(await less(undefined, IMPATIENT)).toMatch(/does one side want TLS and the other not\?/);
+      expect(await less(undefined, IMPATIENT)).toMatch(/both sides use TLS or neither does/);
       expect(await refusal(secure, { access: () => ({ tls: tls.client }), patienceMs: 0 })).toMatch(/TLS/);
     });
   });

@@ -10,10 +10,10 @@ import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const BASE = '{fleetrelay}';
-/** A machine that is busy must not look like a store that does not answer. */
+/** Long enough that a busy machine does not look like a store without an answer. */
 const QUICK = { timeouts: { connect: 3_000, command: 3_000, beat: 100 } };
 
-describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server', () => {
+describe.skipIf(noRedis)('a store in Redis under faults of a real redis-server', () => {
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close();
@@ -42,8 +42,8 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
     return { store, events };
   }
 
-  const told = (events: readonly StoreEvent[], type: StoreEvent['type']): Promise<StoreEvent> =>
-    until(`${type} is told`, () => events.find((event) => event.type === type));
+  const emitted = (events: readonly StoreEvent[], type: StoreEvent['type']): Promise<StoreEvent> =>
+    until(`the event ${type}`, () => events.find((event) => event.type === type));
   const typesOf = (events: readonly StoreEvent[]): readonly string[] => events.map(({ type }) => type);
   const textAt = async (store: SnapshotStore, key: string): Promise<string | undefined> => {
     const record = await store.get(key);
@@ -55,34 +55,34 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
     return keys;
   };
 
-  test('killed and back empty: down, up, lost; what was written is gone and can be written again', async () => {
+  test('killed and restarted empty: down, up, lost; records are gone and can be written again', async () => {
     const redis = await redisOf();
     const { store, events } = await open(redis);
     await store.write([{ key: 'k', value: bytes('1') }]);
     await redis.kill();
-    await told(events, 'down');
+    await emitted(events, 'down');
     await expect(store.get('k')).rejects.toThrow('does not answer');
     await redis.restart();
-    await told(events, 'lost');
+    await emitted(events, 'lost');
     expect(typesOf(events)).toEqual(['down', 'up', 'lost']);
     expect(await keysOf(store)).toEqual([]);
     expect(await store.write([{ key: 'k', value: bytes('2'), ifVersion: null }])).toBe('written');
   });
 
-  test('killed and back with everything: it is not called lost', async () => {
+  test('killed and restarted with all records: no event lost', async () => {
     const redis = await redisOf({ settings: { appendonly: 'yes', appendfsync: 'always' } });
     const { store, events } = await open(redis);
     for (const value of ['1', '2']) await store.write([{ key: 'k', value: bytes(value) }]);
     const version = (await store.get('k'))?.version;
     await redis.kill();
-    await told(events, 'down');
+    await emitted(events, 'down');
     await redis.restart();
-    await told(events, 'up');
+    await emitted(events, 'up');
     expect((await store.get('k'))?.version).toBe(version);
     expect(typesOf(events)).toEqual(['down', 'up']);
   });
 
-  test('the index or the state evicted: told as lost, and no record is missing in a list afterwards', async () => {
+  test('the index or the state evicted: lost is emitted, and no record is missing in a list afterwards', async () => {
     const redis = await redisOf();
     const { store, events } = await open(redis);
     const keys = Array.from({ length: 2_500 }, (_, index) => `k/${index}`).sort();
@@ -90,7 +90,7 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
     for (const name of ['index', 'state']) {
       events.length = 0;
       expect(await redis.command('DEL', `${BASE}:${name}`)).toBe(1);
-      await told(events, 'lost');
+      await emitted(events, 'lost');
       expect(await keysOf(store)).toEqual(keys);
       expect(typesOf(events)).toEqual(['lost']);
     }
@@ -98,7 +98,7 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
     expect(await keysOf(store)).toHaveLength(keys.length - 1);
   });
 
-  test('a process that is killed while it restores the index: the next one restores it, and nobody lists a part', async () => {
+  test('a process is killed while it restores the index: the next one restores it, and no process lists a part', async () => {
     const redis = await redisOf();
     const first = await open(redis);
     const keys = Array.from({ length: 50 }, (_, index) => `k/${index}`).sort();
@@ -115,7 +115,7 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
     expect(typesOf([...second.events, ...third.events].filter(({ type }) => type !== 'changed'))).toEqual([]);
   });
 
-  test('a writer that Redis has forgotten introduces itself again', async () => {
+  test('a writer that Redis has forgotten opens its session again', async () => {
     const redis = await redisOf();
     const { store, events } = await open(redis, { timeouts: { ...QUICK.timeouts, beat: 60_000 } });
     for (const value of ['1', '2']) {
@@ -126,7 +126,7 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
     expect(events).toEqual([]);
   });
 
-  test('stopped: every command rejects in its time; what was under way is done once or never, and never late', async () => {
+  test('stopped: every command rejects within its timeout; a command under way is carried out once or never, and never late', async () => {
     const redis = await redisOf();
     const { store, events } = await open(redis);
     await store.write([{ key: 'k', value: bytes('0') }]);
@@ -134,41 +134,41 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
     const under = [store.write([{ key: 'k', value: bytes('1') }]), store.get('k'), keysOf(store)];
     const ends = await Promise.allSettled(under);
     expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-    await told(events, 'down');
+    await emitted(events, 'down');
     await expect(store.write([{ key: 'k', value: bytes('x') }])).rejects.toThrow('does not answer');
     redis.signal('SIGCONT');
-    await told(events, 'up');
+    await emitted(events, 'up');
     await store.write([{ key: 'k', value: bytes('2') }]);
     expect(await textAt(store, 'k')).toBe('2');
     expect(typesOf(events)).toEqual(['down', 'up']);
   });
 
-  test('a write that arrives after its sender has given it up is not carried out', async () => {
+  test('a write that arrives after its sender has timed out is not carried out', async () => {
     const redis = await redisOf();
     const proxy = await proxyOf(redis);
     const { store, events } = await open(proxy);
     const release = proxy.holdRequest(WRITE.sha);
     await expect(store.write([{ key: 'k', value: bytes('late') }])).rejects.toThrow('no answer');
-    await told(events, 'up');
+    await emitted(events, 'up');
     await store.write([{ key: 'k', value: bytes('new') }]);
     await release();
     expect(await textAt(store, 'k')).toBe('new');
   });
 
-  test('a write that never arrived is carried out when it is asked for again', async () => {
+  test('a write that never arrived is carried out when it is retried', async () => {
     const redis = await redisOf();
     const proxy = await proxyOf(redis);
     const { store, events } = await open(proxy);
     const batch = [{ key: 'k', value: bytes('1'), ifVersion: null }];
     proxy.dropRequest(WRITE.sha);
     await expect(store.write(batch)).rejects.toThrow();
-    await told(events, 'up');
+    await emitted(events, 'up');
     expect(await store.get('k')).toBeUndefined();
     expect(await store.write(batch)).toBe('written');
     expect(await store.write(batch)).toBe('conflict');
   });
 
-  test('a large batch that is cut off half way leaves nothing, and goes through when it is asked for again', async () => {
+  test('a large batch that is interrupted half way leaves nothing, and succeeds when it is retried', async () => {
     const redis = await redisOf();
     const proxy = await proxyOf(redis);
     const { store, events } = await open(proxy);
@@ -180,7 +180,7 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
     // Somewhere in the middle of the values that are sent ahead.
     proxy.dropRequest(':50\r\n');
     await expect(store.write(batch)).rejects.toThrow();
-    await told(events, 'up');
+    await emitted(events, 'up');
     expect(await keysOf(store)).toEqual([]);
     expect(await store.write(batch)).toBe('written');
     expect(await keysOf(store)).toHaveLength(60);
@@ -188,26 +188,26 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
     for (const name of left) expect(await redis.command('PTTL', name)).toBeGreaterThan(0);
   });
 
-  test('the connection that hears of changes breaks alone: down and up, and then it hears again', async () => {
+  test('only the connection for changes breaks: down and up, and then it receives changes again', async () => {
     const redis = await redisOf();
     const [a, b] = [await open(redis), await open(redis)];
     await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    await Promise.all([told(a.events, 'up'), told(b.events, 'up')]);
+    await Promise.all([emitted(a.events, 'up'), emitted(b.events, 'up')]);
     a.events.length = 0;
     await b.store.write([{ key: 'k', value: bytes('1') }]);
-    await told(a.events, 'changed');
+    await emitted(a.events, 'changed');
   });
 
-  test('a full memory while it was away: it comes back for reading', async () => {
+  test('memory became full during an outage: reads work after it', async () => {
     const redis = await redisOf();
     const proxy = await proxyOf(redis);
     const { store, events } = await open(proxy);
     await store.write([{ key: 'k', value: bytes('1') }]);
     proxy.cut();
-    await told(events, 'down');
+    await emitted(events, 'down');
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
     proxy.mend();
-    await told(events, 'up');
+    await emitted(events, 'up');
     expect(await textAt(store, 'k')).toBe('1');
     await expect(store.write([{ key: 'k', value: bytes('2') }])).rejects.toThrow(/OOM.*maxmemory/s);
     await redis.command('CONFIG', 'SET', 'maxmemory', '0');
@@ -224,7 +224,7 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
     expect(await store.write([{ key: 'k', value: bytes('1') }])).toBe('written');
   });
 
-  test('rights that are taken away later: each call says which one is missing, and then it goes on', async () => {
+  test('rights that are revoked later: each call names the missing right, and works again after the right is granted', async () => {
     const redis = await redisOf();
     await redis.command('ACL', 'SETUSER', 'store', 'on', '>secret', '~*', '&*', '+@all');
     const { store } = await open(redis, { access: () => ({ username: 'store', password: 'secret' }) });
@@ -241,25 +241,25 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
     );
   });
 
-  test('a password that was rotated is taken over at the next connection', async () => {
+  test('a rotated password is used at the next connection', async () => {
     const redis = await redisOf();
     await redis.command('ACL', 'SETUSER', 'store', 'on', '>old', '~*', '&*', '+@all');
     let password = 'old';
     const { store, events } = await open(redis, { access: () => ({ username: 'store', password }) });
     await redis.command('ACL', 'SETUSER', 'store', 'resetpass', '>new');
     await redis.command('CLIENT', 'KILL', 'USER', 'store');
-    await told(events, 'down');
+    await emitted(events, 'down');
     await expect(store.get('k')).rejects.toThrow('does not answer');
     password = 'new';
-    await told(events, 'up');
+    await emitted(events, 'up');
     expect(await store.get('k')).toBeUndefined();
   });
 
-  test('closing while it is away ends at once, and nothing is told any more', async () => {
+  test('closing during an outage ends at once, and emits no event', async () => {
     const redis = await redisOf();
     const { store, events } = await open(redis);
     await redis.kill();
-    await told(events, 'down');
+    await emitted(events, 'down');
     await store.close();
     await redis.restart();
     await expect(store.get('k')).rejects.toThrow('closed');
@@ -273,15 +273,15 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
       return { ...started, ...(await open(started.sentinel, { sentinel: { master: 'ours' } })) };
     }
 
-    test('a replica that has everything takes over: down and up, and nothing is called lost', async () => {
+    test('a replica with all records takes over: down and up, no event lost', async () => {
       const { replica, sentinel, store, events } = await trio();
       for (const value of ['1', '2', '3']) await store.write([{ key: 'k', value: bytes(value) }]);
       await until('the replica has it', async () =>
         String(await replica.command('GET', `${BASE}:record:k`)).endsWith('3'),
       );
       await until('the failover begins', () => sentinel.command('SENTINEL', 'FAILOVER', 'ours').catch(() => false));
-      await told(events, 'down');
-      await told(events, 'up');
+      await emitted(events, 'down');
+      await emitted(events, 'up');
       expect(await textAt(store, 'k')).toBe('3');
       await until('the replica is the master', async () =>
         String(await replica.command('INFO', 'replication')).includes('role:master'),
@@ -292,7 +292,7 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
       expect(events.filter(({ type }) => type === 'lost')).toEqual([]);
     });
 
-    test('a replica that was behind takes over: everybody is told that it is lost', async () => {
+    test('a replica that was behind takes over: every process receives lost', async () => {
       const { master, replica, sentinel, store, events, leaveBehind } = await trio();
       const other = await open(sentinel, { sentinel: { master: 'ours' } });
       await store.write([{ key: 'k', value: bytes('early') }]);
@@ -303,8 +303,8 @@ describe.skipIf(noRedis)('a store in Redis, and what befalls a real redis-server
       for (const value of ['1', '2', '3']) await store.write([{ key: 'k', value: bytes(value) }]);
       await until('the other has heard of it', () => other.events.length === 4);
       await master.kill();
-      await told(events, 'down');
-      await Promise.all([told(events, 'lost'), told(other.events, 'lost')]);
+      await emitted(events, 'down');
+      await Promise.all([emitted(events, 'lost'), emitted(other.events, 'lost')]);
       expect(await textAt(store, 'k')).toBe('early');
       expect(await store.write([{ key: 'k', value: bytes('again') }])).toBe('written');
       expect(await textAt(other.store, 'k')).toBe('again');

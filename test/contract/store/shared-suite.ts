@@ -49,7 +49,7 @@ export function sharedStoreContract(name: string, make: () => Promise<SharedHome
     const told = (events: readonly StoreEvent[], type: StoreEvent['type']): Promise<boolean> =>
       until(`${type} is told`, () => events.some((event) => event.type === type));
 
-    test('what one writes the others read, and they are told its keys', async () => {
+    test('the other processes read a write of one process, and receive its keys', async () => {
       const home = await make();
       const [a, b, c] = [await open(home), await open(home), await open(home)];
       expect(a.store.shared).toBe(true);
@@ -66,7 +66,7 @@ export function sharedStoreContract(name: string, make: () => Promise<SharedHome
       expect(a.events).toEqual([]);
     });
 
-    test('of two processes with the same version one wins, whatever it writes', async () => {
+    test('of two processes that write with the same version exactly one succeeds', async () => {
       const home = await make();
       const [a, b] = [await open(home), await open(home)];
       await a.store.write([{ key: 'k', value: bytes('0') }]);
@@ -79,7 +79,7 @@ export function sharedStoreContract(name: string, make: () => Promise<SharedHome
       expect(checks).toEqual(['conflict', 'conflict']);
     });
 
-    test('a lost answer: who asks again is told that it was written, and nothing is written twice', async () => {
+    test('a lost answer: a retry returns written, and nothing is written twice', async () => {
       const home = await make();
       const [a, b] = [await open(home), await open(home)];
       const batch = [
@@ -119,7 +119,7 @@ export function sharedStoreContract(name: string, make: () => Promise<SharedHome
       expect(await keysOf(a.store)).toHaveLength(40);
     });
 
-    test('while it is out of reach everything rejects; down and up are told; what others wrote meanwhile is there', async () => {
+    test('during an outage every call rejects; down and up are emitted; writes of others are readable afterwards', async () => {
       const home = await make();
       const [a, b] = [await open(home), await open(home)];
       await a.store.write([{ key: 'k', value: bytes('1') }]);
@@ -137,7 +137,7 @@ export function sharedStoreContract(name: string, make: () => Promise<SharedHome
       await told(a.events, 'changed');
     });
 
-    test('a store that was emptied: all are told, nothing is there, and it can be written again', async () => {
+    test('a store that was emptied: every process receives lost, the store is empty and can be written again', async () => {
       const home = await make();
       const [a, b] = [await open(home), await open(home)];
       await a.store.write([{ key: 'k', value: bytes('1') }]);
@@ -149,7 +149,7 @@ export function sharedStoreContract(name: string, make: () => Promise<SharedHome
       expect(await textAt(b.store, 'k')).toBe('2');
     });
 
-    test('who was cut off when it was emptied is told when it is back, even if others have refilled it', async () => {
+    test('a process that was disconnected when the store was emptied receives lost at its return, even if others have refilled the store', async () => {
       const home = await make();
       const [a, b] = [await open(home), await open(home)];
       for (const value of ['1', '2', '3']) await a.store.write([{ key: 'k', value: bytes(value) }]);
@@ -163,7 +163,7 @@ export function sharedStoreContract(name: string, make: () => Promise<SharedHome
       expect(await textAt(a.store, 'k')).toBe('5');
     });
 
-    test('a single record that was evicted is missing, everywhere, and nothing else is', async () => {
+    test('a single evicted record is missing for every process, and no other record is', async () => {
       const home = await make();
       const a = await open(home);
       await a.store.write(['x/1', 'x/2', 'x/3'].map((key) => ({ key, value: bytes(key) })));
@@ -176,7 +176,7 @@ export function sharedStoreContract(name: string, make: () => Promise<SharedHome
       expect(await keysOf(a.store)).toEqual(['x/1', 'x/2', 'x/3']);
     });
 
-    test('a full memory: a write is refused whole, with the reason; reads and deletions go on; no harm is left', async () => {
+    test('a full memory: a write is refused completely, with the reason; reads and deletions work; nothing is left behind', async () => {
       const home = await make();
       const a = await open(home);
       await a.store.write(['a', 'b'].map((key) => ({ key, value: bytes('old') })));
@@ -209,7 +209,7 @@ export function sharedStoreContract(name: string, make: () => Promise<SharedHome
       expect(a.events).toEqual([]);
     });
 
-    test('who has closed, or does not watch any more, is told nothing; the others go on', async () => {
+    test('a process that has closed or stopped watching receives nothing; the others continue', async () => {
       const home = await make();
       const [a, b, c] = [await open(home), await open(home), await open(home)];
       const later: StoreEvent[] = [];

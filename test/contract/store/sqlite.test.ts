@@ -17,7 +17,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 storeContract('sqlite', () => createSqliteStore(freshPath()));
 
-test('what was written is there after reopening, and versions go on', async () => {
+test('records remain after reopening, and versions continue', async () => {
   const path = freshPath();
   const first = await createSqliteStore(path);
   await first.write([{ key: 'k', value: Buffer.from('1') }]);
@@ -38,7 +38,7 @@ test('only the owner can read any of its files', async () => {
   await store.close();
 });
 
-test('a damaged file is moved aside, loudly, and the store starts empty', async () => {
+test('a damaged file is moved aside with an error in the log, and the store starts empty', async () => {
   const path = freshPath();
   const first = await createSqliteStore(path);
   await first.close();
@@ -65,7 +65,7 @@ test("another program's database is refused and stays as it is", async () => {
   again.close();
 });
 
-test('a second process is refused while the first one runs', async () => {
+test('a second process is refused while the first one uses the file', async () => {
   const path = freshPath();
   const first = await createSqliteStore(path);
   await expect(createSqliteStore(path)).rejects.toThrow('in use by another process');
@@ -73,7 +73,7 @@ test('a second process is refused while the first one runs', async () => {
   await (await createSqliteStore(path)).close();
 });
 
-test('others have their turn while a long list is read', async () => {
+test('a long list yields to other tasks', async () => {
   const store = await createSqliteStore(freshPath());
   await store.write(Array.from({ length: 1_000 }, (_, index) => ({ key: `k${index}`, value: Buffer.from('v') })));
   let turns = 0;

@@ -14,7 +14,7 @@ async function all(store: SnapshotStore, prefix: string): Promise<readonly Store
 /** What every store must do. `make` gives a fresh, empty store each time. */
 export function storeContract(name: string, make: () => Promise<SnapshotStore>): void {
   describe(`${name}: contract of a store`, () => {
-    test('what is written is read back; what is deleted is absent', async () => {
+    test('a written record is read back; a deleted record is absent', async () => {
       const store = await make();
       expect(await store.get('a')).toBeUndefined();
       expect(await store.write([{ key: 'a', value: bytes('1') }])).toBe('written');
@@ -36,7 +36,7 @@ export function storeContract(name: string, make: () => Promise<SnapshotStore>):
       await store.close();
     });
 
-    test('compare-and-set: the right version passes, a wrong one and a false absence are conflicts', async () => {
+    test('compare-and-set: the current version succeeds; a wrong version and a wrong absence are conflicts', async () => {
       const store = await make();
       expect(await store.write([{ key: 'k', value: bytes('1'), ifVersion: null }])).toBe('written');
       expect(await store.write([{ key: 'k', value: bytes('2'), ifVersion: null }])).toBe('conflict');
@@ -49,7 +49,7 @@ export function storeContract(name: string, make: () => Promise<SnapshotStore>):
       await store.close();
     });
 
-    test('a batch is whole or not at all', async () => {
+    test('a batch is applied completely or not at all', async () => {
       const store = await make();
       await store.write([{ key: 'b', value: bytes('old') }]);
       const outcome = await store.write([
@@ -62,7 +62,7 @@ export function storeContract(name: string, make: () => Promise<SnapshotStore>):
       await store.close();
     });
 
-    test('a check without a value decides over the batch and writes nothing', async () => {
+    test('a check without a value can fail the batch and writes nothing', async () => {
       const store = await make();
       await store.write([{ key: 'claim', value: bytes('mine') }]);
       const claim = (await store.get('claim'))?.version ?? '';
@@ -128,7 +128,7 @@ export function storeContract(name: string, make: () => Promise<SnapshotStore>):
       await store.close();
     });
 
-    test('a large batch of large values is whole or not at all', async () => {
+    test('a large batch of large values is applied completely or not at all', async () => {
       const store = await make();
       const batch = Array.from({ length: 150 }, (_, index) => ({
         key: `large/${String(index).padStart(4, '0')}`,
@@ -145,7 +145,7 @@ export function storeContract(name: string, make: () => Promise<SnapshotStore>):
       await store.close();
     });
 
-    test('thousands of records are listed whole, in order, by prefix', async () => {
+    test('thousands of records are listed completely, in order, by prefix', async () => {
       const store = await make();
       const keys = Array.from({ length: 3_500 }, (_, index) => `many/${index % 7}/${index}`);
       for (let at = 0; at < keys.length; at += 500) {
@@ -160,7 +160,7 @@ export function storeContract(name: string, make: () => Promise<SnapshotStore>):
       await store.close();
     });
 
-    test('neither the writer nor a reader can change what is stored afterwards', async () => {
+    test('neither the writer nor a reader can change a stored record through its bytes', async () => {
       const store = await make();
       const value = bytes('abc');
       await store.write([{ key: 'k', value }]);
@@ -170,7 +170,7 @@ export function storeContract(name: string, make: () => Promise<SnapshotStore>):
       await store.close();
     });
 
-    test('of two writers of the same version exactly one wins', async () => {
+    test('of two writers of the same version exactly one succeeds', async () => {
       const store = await make();
       const outcomes = await Promise.all(
         ['1', '2', '3'].map((value) => store.write([{ key: 'k', value: bytes(value), ifVersion: null }])),

@@ -20,7 +20,7 @@ import {
 import { directoryClusters } from '../../support/test-clusters.ts';
 
 const names = ['east', 'west'];
-const LOST = 'the store was lost, all of it or a part; it is written again from memory';
+const LOST = 'the store has lost records; they are written again from memory';
 const RECORDS = '{fleetrelay}:record:*';
 
 describe.skipIf(noRedis)('a sentinel fails over to a replica of Redis that is older', () => {

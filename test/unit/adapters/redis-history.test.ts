@@ -1,31 +1,31 @@
 import { describe, expect, test } from 'vitest';
 import { lossOf, parseChange } from '../../../src/adapters/stores/redis/history.ts';
-import { createOpenBatches } from '../../../src/adapters/stores/redis/open-batches.ts';
 import { REMEMBERED } from '../../../src/adapters/stores/redis/scripts.ts';
+import { createOpenBatches } from '../../../src/adapters/stores/redis/write-batch.ts';
 
-describe('what a store in Redis may have lost', () => {
+describe('the check whether a store in Redis has lost batches', () => {
   const known = { marker: 'm', count: 7, batch: 'b7' };
   const found = { ...known, newest: 'b7' };
 
-  test('nothing: it has what is known, and perhaps more', () => {
+  test('finds no loss if the store has the last known batch', () => {
     expect(lossOf(known, found)).toBeUndefined();
     expect(lossOf(known, { ...found, count: 9, newest: 'b9' })).toBeUndefined();
     expect(lossOf({ marker: 'm', count: 0, batch: '' }, { ...found, batch: 'b4096' })).toBeUndefined();
   });
 
-  test('another store, an older copy, and an older copy that has caught up in numbers', () => {
+  test('finds another store, an older copy, and an older copy with as many other batches', () => {
     expect(lossOf(known, { ...found, marker: 'n' })).toMatch(/emptied/);
     expect(lossOf(known, { ...found, count: 6, newest: 'b6' })).toMatch(/older copy/);
     expect(lossOf(known, { ...found, batch: 'x7', count: 9, newest: 'x9' })).toMatch(/older copy.*written to/);
   });
 
-  test('so much was written meanwhile that nobody can tell: rather too often', () => {
+  test('reports a loss if the store no longer remembers the id of the last known batch', () => {
     const later = { ...found, count: 7 + REMEMBERED, newest: 'new' };
     expect(lossOf(known, later)).toMatch(/more was written/);
     expect(lossOf(known, { ...later, count: 6 + REMEMBERED })).toBeUndefined();
   });
 
-  test('messages of others on the channel are none', () => {
+  test('ignores messages of other programs on the channel', () => {
     expect(parseChange('m 7 b7 ["a b","c"]')).toEqual({ ...known, keys: ['a b', 'c'] });
     for (const message of ['', 'hello', 'm x b []', 'm 7 b7 {}', 'm 7 b7 [', 'm 7 b7']) {
       expect(parseChange(message)).toBeUndefined();
@@ -36,7 +36,7 @@ describe('what a store in Redis may have lost', () => {
 describe('batches without an answer', () => {
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-  test('the same contents are the same batch until it is settled, and nothing else is', () => {
+  test('equal contents get the same id until the batch is settled; other contents get another id', () => {
     let ids = 0;
     const open = createOpenBatches(() => `id-${++ids}`);
     const value = bytes('1');
@@ -61,7 +61,7 @@ describe('batches without an answer', () => {
     expect(open.begin([{ key: 'k', value: bytes('1') }]).again).toBe(false);
   });
 
-  test('it does not remember without bound', () => {
+  test('the number of remembered batches is bounded', () => {
     let ids = 0;
     const open = createOpenBatches(() => `id-${++ids}`);
     for (let index = 0; index < 300; index += 1) open.begin([{ key: `${index}`, value: null }]);

@@ -1,29 +1,29 @@
 import type { Redis, RedisOptions } from 'ioredis';
 import { errorText } from '../../../model/error-text.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import { LostCommand, RefusedCommand, refusalText } from './errors.ts';
 import type { RedisAccess, RedisStoreOptions, RedisTimeouts } from './options.ts';
-import { LostCommand, RefusedCommand, refusalText } from './refusals.ts';
 import type { Script } from './scripts.ts';
 
 export type Argument = string | number | Uint8Array;
 
-/** One connection to one server. It never connects again: who needs another one dials. */
+/** One connection to one server. It never reconnects; the caller dials a new one. */
 export interface Connection {
   /**
-   * Rejects with RefusedCommand if the server says no, with LostCommand if there is no answer in time or the connection
-   * ends; it is over then. Texts come as Buffer.
+   * Rejects with RefusedCommand if the server answers with an error. Rejects with LostCommand, and ends the connection, if
+   * no answer arrives in time. Answers hold texts as Buffer.
    */
   send(command: string, ...args: readonly Argument[]): Promise<unknown>;
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
-  /** Resolves with the reason when it is over. */
+  /** Resolves with the reason when the connection has ended. */
   readonly over: Promise<string>;
   close(): void;
 }
 
 export interface DialDeps {
   readonly clock: Clock;
-  /** Gives it up. */
+  /** Ends the attempt. */
   readonly signal: AbortSignal;
 }
 
@@ -33,9 +33,9 @@ export interface DialOptions {
   readonly timeouts: RedisTimeouts;
 }
 
-/** Rejects with whatever the library or the server says. */
+/** Rejects with the error of the library or of the server. */
 export async function dial({ clock, signal }: DialDeps, options: DialOptions): Promise<Connection> {
-  // Imported here: only a process that has such a store pays for it. A bundle has nothing but the default of a CommonJS package.
+  // Imported here: only a process with such a store loads it. A bundle offers only the default export of a CommonJS package.
   const { default: ioredis } = await import('ioredis');
   const client = new ioredis.Redis(clientOptions(options));
   const connection = over(client, clock, options.timeouts.command);
@@ -46,13 +46,13 @@ export async function dial({ clock, signal }: DialDeps, options: DialOptions): P
     return connection;
   } catch (error) {
     connection.close();
-    throw connection.trouble() ?? error;
+    throw connection.problem() ?? error;
   } finally {
     signal.removeEventListener('abort', connection.close);
   }
 }
 
-/** The client's own ways of reconnecting, queueing and sending again are off: a lost command must be known to be lost. */
+/** Reconnecting, queueing and resending by the client are off: the caller must know that a command was lost. */
 function clientOptions({ store, access, timeouts }: DialOptions): Omit<RedisOptions, 'replyMapping'> {
   const { username, password, sentinelUsername, sentinelPassword, tls: material } = access;
   const tls = material === undefined ? undefined : tlsOptions(material);
@@ -95,24 +95,24 @@ function tlsOptions({ ca, cert, key, serverName }: NonNullable<RedisAccess['tls'
 }
 
 interface Dialled extends Connection {
-  /** Rejects with what befalls the connection. */
+  /** Rejects with the first error of the connection. */
   readonly failed: Promise<never>;
-  trouble(): unknown;
+  problem(): unknown;
 }
 
 function over(client: Redis, clock: Clock, commandMs: number): Dialled {
-  let trouble: unknown;
+  let problem: unknown;
   let isOver = false;
   const ended = Promise.withResolvers<string>();
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => undefined);
   client.on('error', (error: unknown) => {
-    trouble ??= error;
+    problem ??= error;
     failed.reject(error);
   });
-  // A sentinel that has no answer is no error to the client, which then says less than it knows.
+  // The client does not report a sentinel without an answer as an error; its later error has less detail.
   client.on('sentinelError', (error: unknown) => {
-    trouble ??= error;
+    problem ??= error;
   });
   client.on('end', () => end('the connection was closed'));
   return {
@@ -122,13 +122,13 @@ function over(client: Redis, clock: Clock, commandMs: number): Dialled {
     over: ended.promise,
     close: () => end('the store is closed'),
     failed: failed.promise,
-    trouble: () => trouble,
+    problem: () => problem,
   };
 
   function end(reason: string): void {
     if (isOver) return;
     isOver = true;
-    ended.resolve(trouble instanceof Error ? `${reason}: ${trouble.message}` : reason);
+    ended.resolve(problem instanceof Error ? `${reason}: ${problem.message}` : reason);
     client.disconnect();
   }
 
@@ -139,7 +139,7 @@ function over(client: Redis, clock: Clock, commandMs: number): Dialled {
       return await within(clock, commandMs, sent);
     } catch (error) {
       if (error instanceof Error && error.name === 'ReplyError') {
-        // It is no master any more; the next session finds the one that is.
+        // The server is no longer the master; the next session finds the new one.
         if (/^(READONLY|MASTERDOWN|LOADING)\b/.test(error.message)) end(error.message);
         throw new RefusedCommand(refusalText(error.message), { cause: error });
       }
@@ -177,8 +177,8 @@ function bufferOf(bytes: Uint8Array): Buffer {
 }
 
 /**
- * A timer can fire before an answer that is here already is read, if the process was busy for long: after the time, what
- * has arrived is read first.
+ * Rejects after the time. After a long block of the event loop a timer fires before an answer that has already arrived is
+ * read, so the timer waits two turns for such an answer.
  */
 async function within<Value>(clock: Clock, milliseconds: number, work: Promise<Value>): Promise<Value> {
   const late = Promise.withResolvers<never>();

@@ -1,52 +1,112 @@
+import type { Log } from '../../../ports/log.ts';
+import type { StoreEvent } from '../../../ports/snapshot-store.ts';
 import { REMEMBERED } from './scripts.ts';
 
-/** The last batch of a store that is known here: which store it was, the how manieth batch, its id. */
-export interface Known {
+/** A batch of one store: the store's marker, the number of the batch in the store, and its id. */
+export interface BatchPosition {
   readonly marker: string;
   readonly count: number;
   readonly batch: string;
-}
-
-/** What the store says of itself: how many batches it holds, the one that it holds in the place of `Known`, the newest. */
-export interface Found {
-  readonly marker: string;
-  readonly count: number;
-  readonly batch: string;
-  readonly newest: string;
 }
 
 /**
- * Why the store may lack something that is known to have been written; undefined: it has all of it. A replica that was
- * behind and has taken over may have as many batches again by now, but not the same ones.
+ * State that Redis reports. `count`: batches in the store. `batch`: id of the batch that has the number of the caller's last
+ * known batch. `newest`: id of the newest batch.
  */
-export function lossOf(known: Known, found: Found): string | undefined {
-  if (found.marker !== known.marker) return 'the store was emptied, or another one has taken its place';
+export interface ReportedState extends BatchPosition {
+  readonly newest: string;
+}
+
+/** A message on the channel of changes: another batch was written. */
+export interface Change extends BatchPosition {
+  readonly keys: readonly string[];
+}
+
+/**
+ * Why the store may lack a batch that is known to be written; undefined if it has all of them. Compares ids as well as
+ * counts: an outdated replica that was promoted may have reached the same count with other batches.
+ */
+export function lossOf(known: BatchPosition, found: ReportedState): string | undefined {
+  if (found.marker !== known.marker) return 'the store was emptied or replaced by another one';
   if (found.count < known.count) return 'an older copy of the store has taken over';
   if (known.count === 0) return undefined;
   if (found.count - known.count >= REMEMBERED) {
-    return 'more was written in the meantime than the store remembers; it may be an older copy';
+    return 'more was written since the last check than the store remembers; it may be an older copy';
   }
   return found.batch === known.batch ? undefined : 'an older copy of the store has taken over and was written to';
 }
 
-/** A message about a batch that was written. */
-export interface Change extends Known {
-  readonly keys: readonly string[];
-}
-
-/** Undefined if it is not one of ours. */
+/** Undefined if the message has another form: other programs may publish on the channel. */
 export function parseChange(message: string): Change | undefined {
   const [, marker, count, batch, json] = /^(\S+) (\d+) (\S+) (.*)$/s.exec(message) ?? [];
   if (marker === undefined || batch === undefined || json === undefined) return undefined;
-  const keys = keysOf(json);
-  return keys === undefined ? undefined : { marker, count: Number(count), batch, keys };
-}
-
-function keysOf(json: string): readonly string[] | undefined {
   try {
-    const value: unknown = JSON.parse(json);
-    return Array.isArray(value) ? value.filter((key) => typeof key === 'string') : undefined;
+    const keys: unknown = JSON.parse(json);
+    if (!Array.isArray(keys)) return undefined;
+    return { marker, count: Number(count), batch, keys: keys.filter((key) => typeof key === 'string') };
   } catch {
     return undefined;
+  }
+}
+
+/** The batches of the store that this process knows, and the events that follow from them. */
+export interface History {
+  /** The last known batch; undefined before the first session. */
+  known(): BatchPosition | undefined;
+  /** Count up to which the batches of other processes were received or reported as missed. */
+  received(): number;
+  /**
+   * Compares a reported state with `before`, the last known batch when the request was sent. Returns the events to emit.
+   * `isNewSession`: batches that were written before it need no event, since the session itself is reported.
+   */
+  compare(before: BatchPosition | undefined, found: ReportedState, isNewSession: boolean): readonly StoreEvent[];
+  /** Receives a message of the channel while the store with this marker is in use. */
+  receive(message: string, marker: string): void;
+  /** Emits that changes up to this count were missed. */
+  missed(count: number): void;
+  /** Records a batch that Redis has confirmed. */
+  wrote(batch: BatchPosition): void;
+}
+
+export interface HistoryDeps {
+  readonly log: Log;
+  readonly emit: (event: StoreEvent) => void;
+  /** Prefix of the ids of this process's own batches. */
+  readonly handle: string;
+}
+
+export function createHistory({ log, emit, handle }: HistoryDeps): History {
+  let known: BatchPosition | undefined;
+  let received = 0;
+  return { known: () => known, received: () => received, compare, receive, missed, wrote };
+
+  function compare(before: BatchPosition | undefined, found: ReportedState, isNewSession: boolean): StoreEvent[] {
+    const message = before === undefined ? undefined : lossOf(before, found);
+    if (message !== undefined || known === undefined || found.count > known.count) {
+      known = { marker: found.marker, count: found.count, batch: found.newest };
+    }
+    if (message !== undefined || isNewSession) received = found.count;
+    if (message === undefined) return [];
+    log.warn('the store has lost records; they are written again from memory', { reason: message });
+    return [{ type: 'lost', message }];
+  }
+
+  function receive(message: string, marker: string): void {
+    const change = parseChange(message);
+    if (change === undefined || change.marker !== marker || change.count <= received) return;
+    if (change.count > received + 1) missed(change.count);
+    received = change.count;
+    wrote(change);
+    if (!change.batch.startsWith(handle)) emit({ type: 'changed', keys: change.keys });
+  }
+
+  function missed(count: number): void {
+    received = count;
+    emit({ type: 'down', message: 'changes of the store were missed' });
+    emit({ type: 'up' });
+  }
+
+  function wrote({ marker, count, batch }: BatchPosition): void {
+    if (known?.marker === marker && count > known.count) known = { marker, count, batch };
   }
 }

@@ -1,24 +1,26 @@
-/** The names that a store has in Redis. All carry one hash tag, so that they would lie in one slot. */
+import type { StoredRecord } from '../../../ports/snapshot-store.ts';
+
+/** Names of the store's keys and channel in Redis. All carry one hash tag. */
 export interface Layout {
-  /** What all names begin with. */
+  /** Prefix of all names. */
   readonly base: string;
-  /** Hash: which store this is, how many batches were written, and the ids of the last ones. */
+  /** Hash: the store's marker, the count of batches, and the ids of the last ones. */
   readonly state: string;
-  /** Sorted set of `k` and a key for each record, and of `m` and the marker. */
+  /** Sorted set: `k` + key for each record, and `m` + marker. */
   readonly index: string;
   readonly changes: string;
   record(key: string): string;
-  /** The key of a record's name. */
+  /** The record key in a name that `record` made. */
   keyOf(name: string): string;
-  /** A pattern of SCAN that all records match. */
+  /** A SCAN pattern that matches all records. */
   readonly anyRecord: string;
-  /** Who writes as this handle now. */
+  /** Holds the current session of a handle. */
   writer(handle: string): string;
-  /** A value on its way into a batch. */
+  /** A value that was sent ahead of its batch. */
   part(batch: string, number: number): string;
 }
 
-/** Channels know no databases, so the database is in their name. */
+/** A channel is common to all databases of a server, so its name contains the database. */
 export function createLayout(prefix: string, database: number): Layout {
   const base = /[{}]/.test(prefix) ? prefix : `{${prefix}}`;
   const records = `${base}:record:`;
@@ -33,4 +35,28 @@ export function createLayout(prefix: string, database: number): Layout {
     writer: (handle) => `${base}:writer:${handle}`,
     part: (batch, number) => `${base}:part:${batch}:${number}`,
   };
+}
+
+/** Characters of a version, which precedes the bytes of its value. */
+export const VERSION_LENGTH = 24;
+
+/** The bytes of a record in Redis. */
+export function withVersion(version: string, value: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from(version, 'latin1'), value]);
+}
+
+/** Decodes the answer of GET; undefined if Redis has no such record. Throws if another program wrote the bytes. */
+export function recordOf(key: string, bytes: unknown): StoredRecord | undefined {
+  if (bytes === null) return undefined;
+  if (!Buffer.isBuffer(bytes) || bytes.byteLength < VERSION_LENGTH) {
+    throw new Error(`the record ${key} in Redis was not written by fleetrelay; remove it`);
+  }
+  // Copied: the client's buffers are large, and a small record would keep one of them in memory.
+  const value = new Uint8Array(bytes.subarray(VERSION_LENGTH));
+  return { key, value, version: bytes.toString('latin1', 0, VERSION_LENGTH) };
+}
+
+/** The texts of an answer that is a list of texts. */
+export function texts(answer: unknown): readonly string[] {
+  return Array.isArray(answer) ? answer.map(String) : [];
 }

@@ -8,7 +8,7 @@ export interface RedisStoreDeps {
   readonly log: Log;
 }
 
-/** Where the store is and how to get in. */
+/** Addresses of the store, and credentials. */
 export interface RedisStoreOptions {
   /** The server; with `sentinel`: the sentinels. */
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
@@ -16,43 +16,43 @@ export interface RedisStoreOptions {
     /** The name that the sentinels know the master by. */
     readonly master: string;
   };
-  /** Read anew for each connection, so that what was rotated is taken over. */
+  /** Called for each connection, so that rotated credentials take effect. */
   readonly access: () => RedisAccess | Promise<RedisAccess>;
   readonly database: number;
-  /** Of every key, without the separator; it becomes the hash tag. */
+  /** Prefix of every key, without the separator; it becomes the hash tag. */
   readonly prefix: string;
-  /** Milliseconds that the first connection may take until the server is given up. Default: it is waited for. */
+  /** Milliseconds after which the wait for the first session ends with an error. Default: no limit. */
   readonly patienceMs?: number;
-  /** Gives the server up that was not reached yet; later it means nothing. */
+  /** Ends the wait for the first session; no effect afterwards. */
   readonly signal?: AbortSignal;
-  /** The server could not be reached yet, for this reason; it is tried again. */
+  /** Called with the reason after each failed attempt before the first session. */
   readonly waiting?: (reason: string) => void;
   readonly timeouts?: Partial<RedisTimeouts>;
 }
 
-/** Whoever may read this may read and write the store. */
+/** Credentials that allow to read and write the store. */
 export interface RedisAccess {
   readonly username?: string;
   readonly password?: string;
   readonly sentinelUsername?: string;
   readonly sentinelPassword?: string;
-  /** Present: the connection, those to sentinels too, is encrypted. PEM texts; `ca`: trusted instead of the machine's. */
+  /** If present, all connections use TLS, those to sentinels too. PEM texts; `ca` replaces the system's trusted CAs. */
   readonly tls?: {
     readonly ca?: string;
     readonly cert?: string;
     readonly key?: string;
-    /** The name in the server's certificate, if it is not the host that is dialled. */
+    /** The name in the server's certificate, if it is not the host name. */
     readonly serverName?: string;
   };
 }
 
 /** Milliseconds. */
 export interface RedisTimeouts {
-  /** Until a connection is made and has introduced itself. */
+  /** Until a connection is established and authenticated. */
   readonly connect: number;
   /** Until a command is answered. */
   readonly command: number;
-  /** Between two looks at whether the store is still there and still the same. */
+  /** Between two checks that the store answers and is still the same. */
   readonly beat: number;
 }
 

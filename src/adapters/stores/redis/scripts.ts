@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { VERSION_LENGTH } from './record-bytes.ts';
+import { VERSION_LENGTH } from './layout.ts';
 
 /** A script that Redis runs as one step. */
 export interface Script {
@@ -9,15 +9,16 @@ export interface Script {
 
 /** How many of the last batches Redis remembers by id. */
 export const REMEMBERED = 4096;
-/** After so much silence Redis forgets a writer, which then has to introduce itself again. */
+/** A writer without a beat for this time is forgotten and must open its session again. */
 const WRITER_TTL_MS = 3_600_000;
 
 /**
- * KEYS: state, index, writer. ARGV: marker for a new store, session, count of the last batch that the caller knows of.
- * Gives [marker, count, id of that batch, id of the newest batch, whether the store begins]. One that begins is used by
- * nobody before BEGIN: its index may not be whole yet.
+ * Opens a session, and creates the store if there is none.
+ * KEYS: state, index, writer. ARGV: marker for a new store, session, count of the caller's last known batch.
+ * Returns [marker, count, id of that batch, id of the newest batch, whether the store is new]. No process uses a new store
+ * before BEGIN, since its index may be incomplete.
  *
- * It begins with a deletion, after which Redis lets a script write even if its memory is full: a reader must get in.
+ * The script starts with DEL: after it Redis allows writes even if its memory is full, so that readers can open a session.
  */
 export const OPEN = script(`
 redis.call('DEL', KEYS[3])
@@ -39,8 +40,8 @@ return { marker, count, found[1] or '', found[2] or '', tostring(begins) }
 `);
 
 /**
- * KEYS as for OPEN. ARGV: marker. All records are in the index of this store: it can be used. Gives whether it is still the
- * same store. The deletion comes first as in OPEN.
+ * Declares the index of a new store complete, so that all processes may use the store.
+ * KEYS as for OPEN. ARGV: marker. Returns 0 if another store has replaced it. The deletion comes first as in OPEN.
  */
 export const BEGIN = script(`
 if redis.call('HGET', KEYS[1], 'marker') ~= ARGV[1] then return '0' end
@@ -50,7 +51,11 @@ redis.call('HSET', KEYS[1], 'begins', '')
 return '1'
 `);
 
-/** KEYS as for OPEN. ARGV: count of the last batch that the caller knows of. Gives [marker, count, id of that batch, id of the newest batch, session]. */
+/**
+ * Reads the state and extends the session.
+ * KEYS as for OPEN. ARGV: count of the caller's last known batch.
+ * Returns [marker, count, id of that batch, id of the newest batch, session].
+ */
 export const BEAT = script(`
 local marker = redis.call('HGET', KEYS[1], 'marker') or ''
 local count = redis.call('HGET', KEYS[1], 'count') or '0'
@@ -62,16 +67,17 @@ return { marker, count, found[1] or '', found[2] or '', session }
 `);
 
 /**
- * KEYS: state, index, writer, the record of each write, then the staged parts. ARGV: marker, session, batch id, whether it
- * was sent before, channel, JSON of the keys that change; then four of each write: what (check, delete, set, move), the
- * version asked for (`*` any, `-` absent), the member of the index, the bytes.
- * Gives [written | conflict | session | marker | parts | right, count or what is missing].
+ * Writes a batch.
+ * KEYS: state, index, writer, the record of each write, then the parts that were sent ahead. ARGV: marker, session, batch
+ * id, whether it was sent before, channel, JSON of the keys that change; then four per write: operation (check, delete, set,
+ * move), the required version (`*` any, `-` absent), the member of the index, the bytes.
+ * Returns [written | conflict | session | marker | parts | right, count or the missing right].
  *
- * A script that fails half way leaves half of what it does. So whatever could make it fail is looked at before the
- * first write, the rights of the user too.
+ * Redis does not roll back a script that fails half way. So the script checks all that could make it fail, the rights of
+ * the user too, before its first write.
  *
- * Redis refuses for want of memory before the first write of a script or not at all; so a batch that only deletes begins
- * with a deletion, and passes, and every other one with what needs memory.
+ * Redis refuses a script for lack of memory only at its first write. So a batch that only deletes starts with a deletion and
+ * passes; every other batch starts with a write that needs memory.
  */
 export const WRITE = script(`
 local state, index, channel = KEYS[1], KEYS[2], ARGV[5]
@@ -136,15 +142,15 @@ redis.call('PUBLISH', channel, marker .. ' ' .. count .. ' ' .. batch .. ' ' .. 
 return { 'written', tostring(count) }
 `);
 
-/** KEYS: index. ARGV: marker, range from and to, most. Gives the members, or a single empty one if it is another store. */
+/** KEYS: index. ARGV: marker, range from and to, limit. Returns members of the index, or one empty text if the marker is another one. */
 export const PAGE = script(`
 if not redis.call('ZSCORE', KEYS[1], 'm' .. ARGV[1]) then return { '' } end
 return redis.call('ZRANGEBYLEX', KEYS[1], ARGV[2], ARGV[3], 'LIMIT', 0, ARGV[4])
 `);
 
 /**
- * KEYS: state, index, writer, a record, a part. ARGV: channel. Gives the rights that the user lacks for the other scripts,
- * and changes nothing.
+ * KEYS: state, index, writer, a record, a part. ARGV: channel. Returns the rights that the user lacks for the other scripts.
+ * Changes nothing.
  */
 export const PROBE = script(`
 local state, index, writer, record, part = unpack(KEYS)

@@ -1,49 +1,46 @@
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import { type Connection, dial } from './connection.ts';
-import type { Found } from './history.ts';
-import type { Layout } from './layout.ts';
+import { RefusedServer, sessionError } from './errors.ts';
+import type { ReportedState } from './history.ts';
+import { type Layout, texts } from './layout.ts';
 import type { RedisStoreOptions, RedisTimeouts } from './options.ts';
-import { RefusedServer, sessionError } from './refusals.ts';
 import { BEAT, BEGIN, OPEN, PROBE } from './scripts.ts';
 
-/** The oldest that still gets mended, and that the suites run on. */
+/** The oldest major version that still receives fixes and that the test suites run on. */
 const OLDEST_MAJOR = 7;
 const EVICTS =
-  'Redis throws records of the store away when its memory is full, which are then written again; set maxmemory-policy to noeviction';
+  'Redis evicts records of the store when its memory is full, and they must be written again; set maxmemory-policy to noeviction';
+const INDEXED_AT_ONCE = 1_000;
 
 /**
- * Two connections to the same server, one for commands and one that hears of changes. Redis lets a handle write by its
- * newest session only: what an older one has sent and what is still under way is never carried out any more.
+ * Two connections to one server: one for commands, one that receives changes. Redis accepts writes of a handle from its
+ * newest session only: commands of an older session that are still under way are not carried out.
  */
 export interface Session {
   readonly commands: Connection;
-  /** State, index and writer, as scripts want them. */
+  /** Names of state, index and writer: the first keys of most scripts. */
   readonly keys: readonly string[];
-  /** Resolves with the reason when one of the connections is over. */
+  /** Resolves with the reason when one of the connections has ended. */
   readonly over: Promise<string>;
-  /** Introduces the handle anew, and begins a store if there is none. `count`: of the last batch that is known here. */
-  open(token: string, count: number): Promise<Opened>;
-  /** All records of a store that begins are in its index. Rejects if another store has begun since. */
-  begin(marker: string): Promise<void>;
+  /**
+   * Registers `token` as the newest session of the handle, and creates the store if there is none. `count`: number of the
+   * last known batch. Rejects if another process has replaced the store meanwhile.
+   */
+  open(token: string, count: number): Promise<ReportedState>;
+  /** Reads the state and the token in force, and extends the registration. `count` as for `open`. */
   beat(count: number): Promise<Beat>;
   close(): void;
 }
 
-export interface Opened {
-  readonly found: Found;
-  /** There was no store, or it was not whole: it begins, and is used by nobody before `begin`. */
-  readonly begins: boolean;
-}
-
 export interface Beat {
-  readonly found: Found;
+  readonly found: ReportedState;
   readonly token: string;
 }
 
 export interface SessionDeps {
   readonly clock: Clock;
-  /** Gives it up while it is not connected yet. */
+  /** Ends an attempt to connect. */
   readonly signal: AbortSignal;
   readonly log: Log;
   readonly newId: () => string;
@@ -55,19 +52,22 @@ export interface SessionOptions {
   readonly timeouts: RedisTimeouts;
   readonly layout: Layout;
   readonly handle: string;
-  /** Also look whether the user has all rights. */
+  /** Also check the rights of the user and the eviction policy. */
   readonly probe: boolean;
 }
 
-/** Rejects with RefusedServer if trying again is of no use. */
+/** Rejects with RefusedServer if another attempt would fail in the same way. */
 export async function connectSession(deps: SessionDeps, options: SessionOptions): Promise<Session> {
   const { store, timeouts, layout, handle } = options;
   const access = await store.access();
-  const opened: Connection[] = [];
+  const connections: Connection[] = [];
   const connect = async (): Promise<Connection> => {
     const connection = await dial(deps, { store, access, timeouts });
-    opened.push(connection);
+    connections.push(connection);
     return connection;
+  };
+  const close = (): void => {
+    for (const connection of connections) connection.close();
   };
   try {
     const commands = await connect();
@@ -79,37 +79,44 @@ export async function connectSession(deps: SessionDeps, options: SessionOptions)
     }
     const events = await connect();
     await events.subscribe(layout.changes, deps.onMessage);
-    const close = (): void => {
-      for (const connection of opened) connection.close();
-    };
-    const over = Promise.race([commands.over, events.over]);
     const keys = [layout.state, layout.index, layout.writer(handle)];
     return {
       commands,
       keys,
-      over,
+      over: Promise.race([commands.over, events.over]),
       open: async (token, count) => {
         const [marker, total, batch, newest, begins] = texts(
           await commands.run(OPEN, keys, [deps.newId(), token, count]),
         );
-        return { found: foundOf(marker, total, batch, newest), begins: begins === '1' };
-      },
-      begin: async (marker) => {
-        if (String(await commands.run(BEGIN, keys, [marker])) !== '1')
-          throw new Error('the store was emptied or replaced');
+        const found = stateOf(marker, total, batch, newest);
+        if (begins === '1') await begin(commands, keys, layout, found.marker);
+        return found;
       },
       beat: async (count) => {
-        // A connection that only listens would never notice that its other end is gone.
+        // The PING shows whether the connection that only receives is still alive.
         const [answer] = await Promise.all([commands.run(BEAT, keys, [count]), events.send('PING')]);
         const [marker, total, batch, newest, token = ''] = texts(answer);
-        return { found: foundOf(marker, total, batch, newest), token };
+        return { found: stateOf(marker, total, batch, newest), token };
       },
       close,
     };
   } catch (error) {
-    for (const connection of opened) connection.close();
+    close();
     throw sessionError(error, store);
   }
+}
+
+/** Enters all records into the index of a new store: Redis may have evicted the old index alone. */
+async function begin(commands: Connection, keys: readonly string[], layout: Layout, marker: string): Promise<void> {
+  let cursor = '0';
+  do {
+    const answer = await commands.send('SCAN', cursor, 'MATCH', layout.anyRecord, 'COUNT', INDEXED_AT_ONCE);
+    if (!Array.isArray(answer) || !Array.isArray(answer[1])) throw new Error('Redis answered SCAN in an unknown form');
+    cursor = String(answer[0]);
+    const members = answer[1].flatMap((name) => [0, `k${layout.keyOf(String(name))}`]);
+    if (members.length > 0) await commands.send('ZADD', layout.index, ...members);
+  } while (cursor !== '0');
+  if (String(await commands.run(BEGIN, keys, [marker])) !== '1') throw new Error('the store was emptied or replaced');
 }
 
 async function checkServer(commands: Connection, { sentinel, database, nodes }: RedisStoreOptions): Promise<void> {
@@ -150,7 +157,7 @@ async function hello(commands: Connection): Promise<ReadonlyMap<string, string>>
   }
 }
 
-/** Better now than when the first of them is needed. */
+/** Reports all missing rights at the start, not each at its first use. */
 async function checkRights(commands: Connection, layout: Layout, handle: string): Promise<void> {
   const names = [layout.state, layout.index, layout.writer(handle), layout.record('k'), layout.part(handle, 0)];
   const missing = texts(await commands.run(PROBE, names, [layout.changes]));
@@ -161,17 +168,12 @@ async function checkRights(commands: Connection, layout: Layout, handle: string)
   );
 }
 
-/** The server's policy, if it evicts what has no expiry; undefined: it does not, or it does not say. */
+/** The server's eviction policy if it evicts keys without expiry; undefined if it does not, or if the policy is not readable. */
 async function evictingPolicy(commands: Connection): Promise<string | undefined> {
   const about = await commands.send('INFO', 'memory').catch(() => '');
   return /^maxmemory_policy:(allkeys-\S+)/m.exec(String(about))?.[1];
 }
 
-function foundOf(marker = '', count = '0', batch = '', newest = ''): Found {
+function stateOf(marker = '', count = '0', batch = '', newest = ''): ReportedState {
   return { marker, count: Number(count), batch, newest };
-}
-
-/** The texts of an answer that is a list of texts. */
-export function texts(answer: unknown): readonly string[] {
-  return Array.isArray(answer) ? answer.map(String) : [];
 }

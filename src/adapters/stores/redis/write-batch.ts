@@ -1,35 +1,41 @@
+import { createHash } from 'node:crypto';
+import { createTurns } from '../../../model/in-turn.ts';
 import { unreachable } from '../../../model/result.ts';
 import type { StoreWrite } from '../../../ports/snapshot-store.ts';
-import { createStaging } from './batch-parts.ts';
-import type { Live } from './current-session.ts';
-import type { Link } from './link.ts';
-import { type Batch, createOpenBatches } from './open-batches.ts';
-import { VERSION_LENGTH, withVersion } from './record-bytes.ts';
-import { RefusedCommand } from './refusals.ts';
+import type { Connection } from './connection.ts';
+import { RefusedCommand } from './errors.ts';
+import { type Layout, texts, VERSION_LENGTH, withVersion } from './layout.ts';
+import type { Link, Live } from './link.ts';
 import { WRITE } from './scripts.ts';
-import { texts } from './session.ts';
 
-/** Above this a batch's larger values are sent ahead one by one, so that no script holds Redis up. */
+/** A larger batch sends its large values ahead one by one, so that no script blocks Redis for long. */
 const INLINE_BYTES = 1024 * 1024;
 const PART_FROM_BYTES = 4 * 1024;
-/** More would hold Redis up for noticeably long, and are more words than a command of the client can have. */
+/** Bytes of parts that are under way at the same time. */
+const WINDOW_BYTES = 4 * 1024 * 1024;
+/** Expiry of the parts of a batch that was given up. */
+const PART_TTL_MS = 120_000;
+/** Limits of a batch: more would block Redis noticeably, and exceed the arguments that a command of the client can have. */
 const MOST_WRITES = 5_000;
 const MOST_BYTES = 512 * 1024 * 1024;
 const LARGEST_VALUE = 64 * 1024 * 1024;
+/** Batches without an answer whose ids are remembered; a caller retries soon, so older ones are forgotten. */
+const MOST_OPEN = 256;
 
 export type WriteBatch = (writes: readonly StoreWrite[]) => Promise<'written' | 'conflict'>;
 
-/** Writes batches, each as one step of Redis. The bytes of a batch must stay as they are until it is settled. */
+/** Writes each batch atomically. The caller must not change the bytes of a batch before its promise has settled. */
 export function createBatchWriter(link: Link): WriteBatch {
   const open = createOpenBatches(link.newId);
-  const staging = createStaging(link.layout);
+  // One large batch at a time, which bounds the bytes under way.
+  const inTurn = createTurns();
   return async (writes) => {
-    const staged = stagedOf(writes);
+    const large = largeValuesOf(writes);
     link.live();
     const batch = open.begin(writes);
     try {
-      const send = (): Promise<'written' | 'conflict'> => attempt(writes, staged, batch);
-      const outcome = await (staged.size === 0 ? send() : staging.inTurn(send));
+      const send = (): Promise<'written' | 'conflict'> => attempt(link, { writes, large, batch });
+      const outcome = await (large.size === 0 ? send() : inTurn(send));
       open.settle(batch);
       return outcome;
     } catch (error) {
@@ -37,61 +43,59 @@ export function createBatchWriter(link: Link): WriteBatch {
       throw error;
     }
   };
-
-  async function attempt(
-    writes: readonly StoreWrite[],
-    staged: ReadonlySet<StoreWrite>,
-    batch: Batch,
-    isSecond = false,
-  ): Promise<'written' | 'conflict'> {
-    const live = link.live();
-    const parts = await staging.stage(live.session.commands, staged, batch.id);
-    const { outcome, detail } = await run(link, live, { writes, batch, parts }).catch(async (error: unknown) => {
-      await staging.discard(live.session.commands, parts);
-      throw error;
-    });
-    if (outcome !== 'written') await staging.discard(live.session.commands, parts);
-    switch (outcome) {
-      case 'written':
-        // A batch that was written by an earlier attempt, or only checks, says no count.
-        if (detail !== '0') link.wrote({ marker: live.marker, count: Number(detail), batch: batch.id });
-        return outcome;
-      case 'conflict':
-        return outcome;
-      case 'session':
-        await link.reopen(live);
-        if (isSecond) throw new NotWritten('the store does not know this process any more; nothing was written');
-        return attempt(writes, staged, batch, true);
-      case 'marker':
-        await link.reopen(live);
-        throw new NotWritten('the store was emptied or replaced, nothing was written; try again');
-      case 'parts':
-        throw new NotWritten('Redis has thrown parts of the batch away before it was complete; nothing was written');
-      case 'right':
-        throw new NotWritten(`the user of the store lacks a right in Redis: +${detail}; nothing was written`);
-      default:
-        return unreachable(outcome);
-    }
-  }
 }
 
-/** Nothing of the batch has happened. */
+/** Redis has written nothing of the batch. */
 class NotWritten extends Error {}
 
-interface Prepared {
+interface Request {
   readonly writes: readonly StoreWrite[];
+  /** The writes whose values are sent ahead. */
+  readonly large: ReadonlySet<StoreWrite>;
   readonly batch: Batch;
-  /** The names of the values that were sent ahead. */
-  readonly parts: ReadonlyMap<StoreWrite, string>;
+}
+
+async function attempt(link: Link, request: Request, isSecond = false): Promise<'written' | 'conflict'> {
+  const live = link.live();
+  const { commands } = live.session;
+  const parts = await sendParts(commands, link.layout, request);
+  const { outcome, detail } = await run(link, live, request, parts).catch(async (error: unknown) => {
+    await discard(commands, parts);
+    throw error;
+  });
+  if (outcome !== 'written') await discard(commands, parts);
+  switch (outcome) {
+    case 'written':
+      // Count 0: an earlier attempt has written the batch, or the batch only checks versions.
+      if (detail !== '0') link.wrote({ marker: live.marker, count: Number(detail), batch: request.batch.id });
+      return outcome;
+    case 'conflict':
+      return outcome;
+    case 'session':
+      await link.reopen(live);
+      if (isSecond) throw new NotWritten('the store does not know this process any more; nothing was written');
+      return attempt(link, request, true);
+    case 'marker':
+      await link.reopen(live);
+      throw new NotWritten('the store was emptied or replaced, nothing was written; try again');
+    case 'parts':
+      throw new NotWritten('Redis evicted parts of the batch before it was complete; nothing was written');
+    case 'right':
+      throw new NotWritten(`the user of the store lacks a right in Redis: +${detail}; nothing was written`);
+    default:
+      return unreachable(outcome);
+  }
 }
 
 const OUTCOMES = ['written', 'conflict', 'session', 'marker', 'parts', 'right'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
+/** Runs the script WRITE; `parts`: the names of the values that were sent ahead. */
 async function run(
   { layout }: Link,
   { session, token, marker }: Live,
-  { writes, batch, parts }: Prepared,
+  { writes, batch }: Request,
+  parts: ReadonlyMap<StoreWrite, string>,
 ): Promise<{ readonly outcome: Outcome; readonly detail: string }> {
   const records = writes.map(({ key }) => layout.record(key));
   const keys = [...session.keys, ...records, ...writes.flatMap((write) => parts.get(write) ?? [])];
@@ -99,16 +103,16 @@ async function run(
   const args: (string | Uint8Array)[] = [marker, token, batch.id, batch.again ? '1' : '0', layout.changes, changed];
   for (const write of writes) {
     const { key, value } = write;
-    args.push(parts.has(write) ? 'move' : whatOf(value), wantedOf(write), `k${key}`);
+    args.push(parts.has(write) ? 'move' : operationOf(value), wantedOf(write), `k${key}`);
     args.push(value instanceof Uint8Array && !parts.has(write) ? withVersion(batch.id, value) : '');
   }
-  const [said, detail = '0'] = texts(await session.commands.run(WRITE, keys, args));
-  const outcome = OUTCOMES.find((one) => one === said);
-  if (outcome === undefined) throw new Error('the store has answered a batch with something else');
+  const [answer, detail = '0'] = texts(await session.commands.run(WRITE, keys, args));
+  const outcome = OUTCOMES.find((each) => each === answer);
+  if (outcome === undefined) throw new Error('Redis answered a batch in an unknown form');
   return { outcome, detail };
 }
 
-function whatOf(value: Uint8Array | null | undefined): string {
+function operationOf(value: Uint8Array | null | undefined): string {
   if (value === undefined) return 'check';
   return value === null ? 'delete' : 'set';
 }
@@ -119,8 +123,8 @@ function wantedOf({ ifVersion }: StoreWrite): string {
   return ifVersion.length === VERSION_LENGTH ? ifVersion : 'none';
 }
 
-/** Which values are sent ahead. Throws if the batch is larger than what one may be. */
-function stagedOf(writes: readonly StoreWrite[]): ReadonlySet<StoreWrite> {
+/** Throws if the batch or one of its values exceeds a limit. */
+function largeValuesOf(writes: readonly StoreWrite[]): ReadonlySet<StoreWrite> {
   let bytes = 0;
   for (const { key, value } of writes) {
     const size = value?.byteLength ?? 0;
@@ -135,4 +139,86 @@ function stagedOf(writes: readonly StoreWrite[]): ReadonlySet<StoreWrite> {
   }
   if (bytes <= INLINE_BYTES) return new Set();
   return new Set(writes.filter(({ value }) => (value?.byteLength ?? 0) > PART_FROM_BYTES));
+}
+
+/** Sends large values ahead, under names of their own; the script only renames them. Returns the names. */
+async function sendParts(
+  commands: Connection,
+  layout: Layout,
+  { large, batch }: Request,
+): Promise<ReadonlyMap<StoreWrite, string>> {
+  const parts = new Map<StoreWrite, string>();
+  let sent: Promise<unknown>[] = [];
+  let bytes = 0;
+  try {
+    for (const write of large) {
+      if (!(write.value instanceof Uint8Array)) continue;
+      const name = layout.part(batch.id, parts.size);
+      parts.set(write, name);
+      sent.push(commands.send('SET', name, withVersion(batch.id, write.value), 'PX', PART_TTL_MS));
+      bytes += write.value.byteLength;
+      if (bytes < WINDOW_BYTES) continue;
+      await Promise.all(sent);
+      sent = [];
+      bytes = 0;
+    }
+    await Promise.all(sent);
+    return parts;
+  } catch (error) {
+    await discard(commands, parts);
+    throw error;
+  }
+}
+
+/** Never rejects: parts that remain expire. */
+async function discard(commands: Connection, parts: ReadonlyMap<StoreWrite, string>): Promise<void> {
+  if (parts.size > 0) await commands.send('UNLINK', ...parts.values()).catch(() => undefined);
+}
+
+/** Batches that were sent and have no answer yet. */
+export interface OpenBatches {
+  /** A new id, or the id of an open batch with the same contents. */
+  begin(writes: readonly StoreWrite[]): Batch;
+  /** The outcome of the batch is known. */
+  settle(batch: Batch): void;
+}
+
+export interface Batch {
+  readonly id: string;
+  /** A batch with the same contents was sent under this id before. */
+  readonly again: boolean;
+  readonly digest: string;
+}
+
+/** `nextId` returns a new id at each call. */
+export function createOpenBatches(nextId: () => string): OpenBatches {
+  const open = new Map<string, string>();
+  return {
+    begin: (writes) => {
+      // Compared by contents: the caller may have changed the bytes of an array that was sent before.
+      const digest = digestOf(writes);
+      const known = open.get(digest);
+      const id = known ?? nextId();
+      open.delete(digest);
+      open.set(digest, id);
+      for (const oldest of open.keys()) {
+        if (open.size <= MOST_OPEN) break;
+        open.delete(oldest);
+      }
+      return { id, again: known !== undefined, digest };
+    },
+    settle: ({ id, digest }) => {
+      if (open.get(digest) === id) open.delete(digest);
+    },
+  };
+}
+
+function digestOf(writes: readonly StoreWrite[]): string {
+  const hash = createHash('sha256');
+  for (const { key, value, ifVersion } of writes) {
+    const kind = value === undefined ? 'check' : value === null ? 'delete' : value.byteLength;
+    hash.update(JSON.stringify([key, ifVersion ?? (ifVersion === null ? 0 : 1), kind]));
+    if (value !== undefined && value !== null) hash.update(value);
+  }
+  return hash.digest('base64');
 }

@@ -1,16 +1,16 @@
 import { errorText } from '../../../model/error-text.ts';
 import type { RedisStoreOptions } from './options.ts';
 
-/** The server has answered a command with an error: nothing of the command has happened. */
+/** The server answered a command with an error: it has carried out nothing of the command. */
 export class RefusedCommand extends Error {}
 
-/** Nobody knows whether the command has happened. */
+/** No answer arrived: the server may have carried out the command or not. */
 export class LostCommand extends Error {}
 
-/** The server can not be used as it is, and trying again will not change it. */
+/** The server cannot be used with this configuration; another attempt would fail in the same way. */
 export class RefusedServer extends Error {}
 
-/** What an error that Redis has answered means, and what to do about it. Begins with Redis' own word for it. */
+/** The error text of Redis, followed by advice where there is some. */
 export function refusalText(message: string): string {
   const advice = adviceOn(message);
   return advice === undefined ? message : `${message}; ${advice}`;
@@ -24,17 +24,17 @@ function adviceOn(message: string): string | undefined {
 }
 
 const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [/\bOOM\b/, 'the memory of Redis is full (maxmemory): give it more, or remove what else is in it'],
+  [/\bOOM\b/, 'the memory of Redis is full (maxmemory): give it more, or remove other data from it'],
   [/^WRONGPASS|invalid password|invalid username-password/i, 'the user name or the password of the store is wrong'],
   [/^NOAUTH/, 'Redis asks for a password: configure one for the store'],
   [/^READONLY/, 'this server is a replica: name its primary, or the sentinels that know it'],
-  [/^MISCONF/, 'Redis cannot save to its disk and therefore refuses to write: look at its log'],
-  [/^NOREPLICAS/, 'Redis has not as many replicas as it wants for writing (min-replicas-to-write)'],
-  [/^LOADING/, 'Redis is reading its data and will answer soon'],
+  [/^MISCONF/, 'Redis cannot save to its disk and therefore refuses writes: read its log'],
+  [/^NOREPLICAS/, 'Redis has fewer replicas than it requires for writes (min-replicas-to-write)'],
+  [/^LOADING/, 'Redis is loading its data and will answer soon'],
   [/DB index is out of range/, 'Redis has fewer databases (its setting `databases`): choose a lower number'],
 ];
 
-/** Of an ACL: NOPERM of a command, of a key, of a channel; or the same from within a script. */
+/** Advice on an error of an ACL: NOPERM for a command, a key or a channel, also from within a script. */
 function missingPermission(message: string): string | undefined {
   if (!/^NOPERM|ACL failure in script|user executing the script can't/.test(message)) return undefined;
   const command = /run the '([^']+)' command/.exec(message)?.[1];
@@ -44,7 +44,7 @@ function missingPermission(message: string): string | undefined {
   return 'the user of the store lacks a right';
 }
 
-/** Why there is no session, for a person. A RefusedServer if a second attempt would fail in the same way. */
+/** An error with advice for the user. RefusedServer if another attempt would fail in the same way. */
 export function sessionError(error: unknown, { nodes, sentinel }: RedisStoreOptions): Error {
   if (error instanceof RefusedServer) return error;
   const raw = errorText(error);
@@ -60,21 +60,21 @@ const FINAL =
 function connectText(message: string): string {
   if (/invalid reply: null|No such master/.test(message))
     return `${message}; the sentinel knows no master of this name`;
-  if (/Unknown RESP type/.test(message)) return 'what answers there is no Redis: is it the right port?';
+  if (/Unknown RESP type/.test(message)) return 'the server there is not Redis: check the port';
   if (/^no answer within|ETIMEDOUT/.test(message)) {
-    return `${message}: is it reachable, and does one side want TLS and the other not?`;
+    return `${message}: check that it is reachable, and that both sides use TLS or neither does`;
   }
   if (/wrong version number|WRONG_VERSION|packet length too long/i.test(message)) {
     return `${message}; the server does not speak TLS here`;
   }
   if (/no start line|DECODER|key values mismatch/.test(message)) {
-    return `${message}; the certificate or the key for the store is not PEM, or they do not belong together`;
+    return `${message}; the certificate or the key for the store is not PEM, or the two do not match`;
   }
   if (/certificate|altname/i.test(message)) {
-    return `${message}; name the CA that signed its certificate, or the server name that stands in it`;
+    return `${message}; name the CA that signed its certificate, or the server name in the certificate`;
   }
   if (/Connection is closed|ECONNRESET|socket disconnected/.test(message)) {
-    return `${message}; the connection was closed before it was answered: does one side want TLS and the other not?`;
+    return `${message}; the connection was closed without an answer: check that both sides use TLS or neither does`;
   }
   return refusalText(message);
 }
