@@ -16,11 +16,11 @@ export interface Deadlines {
   /** From now on moments are judged as this replica may. Adds what is to run after each commit to the loop. */
   follow(replica: Pick<Replica, 'leads' | 'knowsAll'>): void;
   /**
-   * The leader has written that this moment has passed (undefined: the store has no record). Changes nothing where this
-   * replica judges itself.
+   * The leader's record says that this moment has passed; undefined: the store has no record. Ignored while this replica
+   * leads.
    */
-  hear(owner: string, key: string, at: number | undefined): void;
-  /** A turn as leader begins: stages what the store has, and writes what it has not. */
+  replicate(owner: string, key: string, at: number | undefined): void;
+  /** A turn as leader begins: stages the records of the store, and writes the ones that the store lacks. */
   load(records: LedgerRecords['elapsed']): void;
   stop(): void;
 }
@@ -29,16 +29,16 @@ export interface DeadlinesDeps {
   readonly graph: Pick<Graph, 'watch'>;
   readonly deadlines: Collection<Deadline>;
   readonly elapsed: Input<number>;
-  /** Deadlines of this owner concern this process alone: it judges them itself, and nothing of them is written. */
+  /** This process alone uses the owner's deadlines: it judges them as leader and as follower, and writes no records. */
   readonly isOfProcess: (owner: string) => boolean;
-  /** What the store had when this process started. */
+  /** The records that the store had when this process started. */
   readonly records: Pick<LedgerRecords, 'elapsed'>;
   readonly journal: RecordWriter;
   readonly loop: Pick<Loop, 'transact' | 'addBookkeeper' | 'addSink'>;
   readonly clock: Clock;
 }
 
-/** The wall clock may jump while a timer runs: the timer looks at it at least this often. */
+/** The wall clock may jump while a timer runs: the timer reads the clock at least this often. */
 const LOOK_MS = 60_000;
 /**
  * A moment that passes may set another deadline that has passed as well. So many such rounds share one settled commit; the
@@ -72,11 +72,11 @@ export function createDeadlines(deps: DeadlinesDeps): Deadlines {
     if (due.length > 0) rounds += 1;
     return due.length > 0;
   };
-  /** A deadline that is gone for some rounds of a commit is not gone. */
+  /** Runs after settled commits: a deadline may be absent in one round of bookkeeping and present in the next. */
   const forgetGone = (): void => {
     if (!hasForgottenOld && replica.leads() && replica.knowsAll()) {
       hasForgottenOld = true;
-      // Deadlines that went while no leader saw it.
+      // Their deadlines may have ended while no leader ran.
       for (const address of passed.all()) gone.push(address);
     }
     const over = gone.splice(0).filter(({ owner, key }) => judges(owner) && deadlines.get(owner, key) === undefined);
@@ -110,7 +110,7 @@ export function createDeadlines(deps: DeadlinesDeps): Deadlines {
         timer.set(open.next(judges));
       });
     },
-    hear: (owner, key, at) => {
+    replicate: (owner, key, at) => {
       if (judges(owner)) return;
       loop.transact(() => {
         if (at !== undefined) passed.note(owner, key, at);

@@ -2,11 +2,11 @@ import type { Engine } from '../engine/graph.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /**
- * Stages when the safe start window of this process began: when it let agents in, since before that none could have come.
- * Its end is a deadline of the engine. Each of several replicas has a window of its own and judges its end by its own
- * clock: what a process that has just started knows of the clusters is what the store has and what agents tell it, and the
- * store may have lost what older replicas still remember. Nothing of it is remembered either: the next process has a
- * window of its own again. Is called after each commit; returns true if it has staged something.
+ * Stages when the safe start window of this process began: when it let agents in, because no agent could connect before.
+ * The engine emits the end of the window as a deadline. Each of several replicas has its own window and judges the end by
+ * its own clock: a process that has just started knows of the clusters only what the store holds and what agents report,
+ * and the store may lack what older replicas have in memory. The end is not written to the store, so the next process
+ * starts a new window. Runs after each commit; returns true if it has staged something.
  */
 export function createSafeStart(deps: {
   readonly engine: Pick<Engine, 'inputs'>;

@@ -32,7 +32,7 @@ const histories = (...more: readonly fc.Arbitrary<Step>[]) =>
 
 type Law = (history: readonly Step[], fault?: Fault) => Promise<void>;
 
-/** What must hold after each step, worked out from what a person would say. */
+/** Which moments must have passed after each step, computed directly from the definition. */
 function createOracle() {
   const moments = new Map<string, number>();
   const passed = new Map<string, number>();
@@ -90,12 +90,12 @@ const asWithout =
     }
   };
 
-/** The clock of who judges is a second ahead of the world's. */
+/** The clock of the leader is a second ahead of the oracle's. */
 const hasty: Fault = {
   deps: (deps) => ({ ...deps, clock: { ...deps.clock, now: () => deps.clock.now() + 1_000 } }),
 };
 const forgetful: Fault = { deps: (deps) => ({ ...deps, records: { elapsed: new Map() } }) };
-const deaf: Fault = { deadlines: (deadlines) => ({ ...deadlines, hear: () => undefined }) };
+const deaf: Fault = { deadlines: (deadlines) => ({ ...deadlines, replicate: () => undefined }) };
 
 const laws = [
   { name: 'nothing happens before its moment, and all at it', law: notBefore, steps: histories(), fault: hasty },
@@ -126,7 +126,7 @@ describe.each(laws)('$name', ({ law, steps, fault }) => {
   });
 });
 
-test('who leads again does not write what another leader has forgotten since', async () => {
+test('a replica that leads again does not write a record that another leader has deleted since', async () => {
   const fleet = await createDeadlineFleet(2);
   await fleet.play({ type: 'set', key: 'a', inSeconds: -1 });
   expect(Object.keys(await fleet.stored())).toEqual(['first/a']);

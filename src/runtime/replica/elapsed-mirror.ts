@@ -8,21 +8,21 @@ import { recordShape } from '../ledger/record-shapes.ts';
 import { type ElapsedRecord, elapsedAddress, recordKey } from '../ledger/records.ts';
 import { createChore } from './chore.ts';
 
-/** Takes over which deadlines have passed by the word of the leader. */
+/** A follower stages the passed moments that the leader has written to the store. */
 export interface ElapsedMirror {
-  /** The record has changed in the store, or any of them may have. */
+  /** This record has changed in the store; without a key any record may have changed. */
   wake(record?: string): void;
   stop(): Promise<void>;
 }
 
-/** When so many records have changed, one listing costs less than reading each of them. */
+/** From this many changed records on, one listing costs less than reading each record. */
 const LIST_FROM = 100;
 
 export function createElapsedMirror(deps: {
   readonly store: SnapshotStore;
-  readonly deadlines: Pick<Deadlines, 'hear'>;
+  readonly deadlines: Pick<Deadlines, 'replicate'>;
   readonly elapsed: Collection<number>;
-  /** This replica's memory is the truth. */
+  /** A leader reads nothing: it writes the records. */
   readonly leads: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,25 +31,25 @@ export function createElapsedMirror(deps: {
   const due = new Set<string>();
   let readsAll = false;
 
-  const hear = (record: string, stored: StoredRecord | undefined): void => {
+  const apply = (record: string, stored: StoredRecord | undefined): void => {
     const address = elapsedAddress(record);
     if (address === undefined) return;
     const json = stored === undefined ? undefined : parseJsonBytes(stored.value);
-    // A damaged record says nothing.
+    // A damaged record is ignored.
     if (stored !== undefined && (json === undefined || !recordShape.elapsed(json))) return;
-    deadlines.hear(address.owner, address.key, (json as ElapsedRecord | undefined)?.at);
+    deadlines.replicate(address.owner, address.key, (json as ElapsedRecord | undefined)?.at);
   };
   const lookAtAll = async (): Promise<void> => {
     const listed = new Set<string>();
     for await (const record of store.list(recordKey.elapsedOfAll)) {
       listed.add(record.key);
-      hear(record.key, record);
+      apply(record.key, record);
     }
     for (const owner of elapsed.partitions()) {
       for (const { key } of elapsed.entries(owner)) {
         const record = recordKey.elapsed(owner, key);
-        // Read once more: it may have been written since it was listed.
-        if (!listed.has(record)) hear(record, await store.get(record));
+        // Read once more: the leader may have written the record after the listing.
+        if (!listed.has(record)) apply(record, await store.get(record));
       }
     }
   };
@@ -61,7 +61,7 @@ export function createElapsedMirror(deps: {
     }
     if (readsAll || due.size >= LIST_FROM) {
       due.clear();
-      // Before it is listed: what changes meanwhile is read again.
+      // Reset before the listing: a change during the listing is read after it.
       readsAll = false;
       await lookAtAll().catch((error: unknown) => {
         readsAll = true;
@@ -71,7 +71,7 @@ export function createElapsedMirror(deps: {
     for (const record of due) {
       due.delete(record);
       try {
-        hear(record, await store.get(record));
+        apply(record, await store.get(record));
       } catch (error) {
         due.add(record);
         throw error;

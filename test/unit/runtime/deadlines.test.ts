@@ -161,32 +161,32 @@ it('deadlines that went while no server was there are forgotten once every sourc
   expect(puts).toEqual([['elapsed/owner/x', null]]);
 });
 
-it('who does not lead judges nothing, writes nothing and waits for nothing', async () => {
+it('a follower judges nothing, writes nothing and sets no timer', async () => {
   const { clock, set, role, elapsed, deadlines, puts } = createScene();
   role.leads = false;
   set('owner', 'x', START);
   await clock.advance(1_000);
   expect(elapsed.size()).toBe(0);
   expect(clock.waiting()).toBe(0);
-  deadlines.hear('owner', 'x', START);
+  deadlines.replicate('owner', 'x', START);
   await clock.advance(0);
   expect(elapsed.get('owner', 'x')).toBe(START);
   // An older copy of the store has taken over.
-  deadlines.hear('owner', 'x', START - 1);
+  deadlines.replicate('owner', 'x', START - 1);
   await clock.advance(0);
   expect(elapsed.get('owner', 'x')).toBe(START);
-  // The store has lost it; or the leader has seen the deadline go, which is seen here soon.
-  deadlines.hear('owner', 'x', undefined);
+  // The record is missing, the deadline is not: the store may have lost the record.
+  deadlines.replicate('owner', 'x', undefined);
   await clock.advance(0);
   expect(elapsed.get('owner', 'x')).toBe(START);
   set('owner', 'x', null);
-  deadlines.hear('owner', 'x', undefined);
+  deadlines.replicate('owner', 'x', undefined);
   await clock.advance(0);
   expect(elapsed.size()).toBe(0);
   expect(puts).toEqual([]);
 });
 
-it('who leads next writes what the store has lost, goes on from what it has, and judges', () => {
+it('a new leader stages the records of the store, writes the ones that the store lacks, and judges', () => {
   const { set, role, elapsed, deadlines, puts, loop } = createScene();
   set('owner', 'mine', START);
   role.leads = false;
@@ -204,7 +204,7 @@ it('who leads next writes what the store has lost, goes on from what it has, and
   ]);
 });
 
-it('a deadline of the process itself is judged also by who does not lead, and never written', async () => {
+it('a follower judges a deadline of its own process, and never writes it', async () => {
   const { clock, set, role, elapsed, puts } = createScene();
   role.leads = false;
   set('process', '', START + 1);

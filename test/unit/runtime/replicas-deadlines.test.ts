@@ -16,7 +16,7 @@ async function twoReplicas() {
   return { world, leader, follower };
 }
 
-it('a replica takes over which moments have passed by what the leader has written', async () => {
+it('a follower stages the passed moments that the leader has written', async () => {
   const { world, leader, follower } = await twoReplicas();
   await leader.store.write([jsonWrite(X, { at: 5 }), jsonWrite('elapsed/test/damaged', { at: 'soon' })]);
   await world.pass(400);
@@ -30,7 +30,7 @@ it('a replica takes over which moments have passed by what the leader has writte
   expect(elapsedAt(follower)).toBeUndefined();
 });
 
-it('takes over many at once', async () => {
+it('a follower stages a thousand records that change at once', async () => {
   const { world, leader, follower } = await twoReplicas();
   const keys = Array.from({ length: 1_000 }, (_, index) => `many${index}`);
   await leader.store.write(keys.map((key, at) => jsonWrite(`elapsed/test/${key}`, { at })));
@@ -38,7 +38,7 @@ it('takes over many at once', async () => {
   expect(keys.map((key) => elapsedAt(follower, key))).toEqual(keys.map((_, at) => at));
 });
 
-it('looks at all of them now and then, since word of a change may be lost', async () => {
+it('a follower that missed the event of a change reads all records at the next sweep', async () => {
   const { world, leader, follower } = await twoReplicas();
   follower.deafen();
   await leader.store.write([jsonWrite(X, { at: 5 })]);
@@ -49,7 +49,7 @@ it('looks at all of them now and then, since word of a change may be lost', asyn
   expect(elapsedAt(follower)).toBeUndefined();
 });
 
-it('a replica that starts has what was written before, and who leads next forgets what has no deadline', async () => {
+it('a replica stages the stored records when it starts, and a new leader deletes the ones without a deadline', async () => {
   const { world, leader, follower } = await twoReplicas();
   follower.deafen();
   await leader.store.write([jsonWrite(X, { at: 5 })]);
@@ -63,7 +63,7 @@ it('a replica that starts has what was written before, and who leads next forget
   for (const replica of world.replicas) expect(elapsedAt(replica)).toBeUndefined();
 });
 
-it('each replica has a safe start window of its own, of which nothing is written', async () => {
+it('each replica has its own safe start window, and writes no record of it', async () => {
   const world = await createReplicaWorld();
   world.push({ ...base, 'fleet/policy.yaml': safeModeYaml('off', 60) });
   await world.pass(50_000);
