@@ -1,21 +1,19 @@
 import { type AgentSettings, NO_SETTINGS } from '../model/agent-settings.ts';
-import type { ObjectKey } from '../model/object-key.ts';
 import type { OutputPosition } from '../model/output.ts';
+import { settingsText } from '../model/settings-text.ts';
 import type { AgentDisk } from '../ports/agent-disk.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
-import { createDiscovery, type Discovery } from './discovery/discovery.ts';
-import type { DriftCounts } from './keeper/drift.ts';
-import { fleetOf } from './keeper/holding.ts';
-import { createKeeper, type Keeper } from './keeper/keeper.ts';
-import { recover } from './keeper/recover.ts';
-import { createLookout, type Lookout } from './lookout.ts';
+import { createDiscovery } from './discovery/discovery.ts';
+import { createDiagnosticsLog, createObserver, type Observer } from './observer.ts';
+import type { DriftCounts } from './reconciler/drift.ts';
+import { fleetOf, toAgentHolding } from './reconciler/inventory.ts';
+import { createReconciler, type Reconciler } from './reconciler/reconciler.ts';
+import { recover } from './reconciler/recovery.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
-import { createSettingsInForce } from './settings.ts';
-import { createTroubles, type Troubles } from './troubles.ts';
 
 export interface AgentDeps {
   readonly cluster: ClusterApi;
@@ -27,95 +25,104 @@ export interface AgentDeps {
 }
 
 export interface AgentOptions {
-  /** Milliseconds between two looks at everything; hints come in between. Default 30 s. */
-  readonly lookEveryMs?: number;
-  /** Another agent has taken the cluster over; this one has stopped by itself, for good. */
+  /** Milliseconds between two complete lists of the cluster; hints lead to lists in between. Default 30 s. */
+  readonly observeEveryMs?: number;
+  /** Called after another agent has taken the cluster over; this agent has stopped and does not start again. */
   readonly takenOver?: (error: Error) => void;
 }
 
-/** How an agent is: for health and metrics. */
+/** The state of an agent, for health and metrics. */
 export interface AgentHealth {
   readonly connection: ConnectionState;
   readonly paused: boolean;
   readonly position: OutputPosition;
-  /** Objects by their last result; `held` are all that are to be there. */
-  readonly objects: Readonly<Record<'held' | 'applied' | 'failed' | 'conflict' | 'paused' | 'removing', number>>;
-  /** The cluster could be looked at, at the last attempt. */
+  /** Objects by their last result; `owned` counts the objects that should exist. */
+  readonly objects: Readonly<Record<'owned' | 'applied' | 'failed' | 'conflict' | 'paused' | 'removing', number>>;
+  /** Whether the last list of the cluster succeeded. */
   readonly clusterReadable: boolean;
-  /** Drift is put back. Not before a server was heard, where it is not known for certain what should be there. */
+  /** Whether drift is corrected. False until a server connects, where the stored output does not match the inventory. */
   readonly repairs: boolean;
-  /** What is wrong in the cluster itself, by the newest look: files that cannot be read, objects that are there twice. */
-  readonly troubles: number;
-  /** How often something was put back that others had changed or removed, since the start. */
-  readonly driftPutBack: DriftCounts;
+  /** Diagnostics of the newest live state: unreadable files, duplicate objects. */
+  readonly diagnostics: number;
+  /** Drift that was corrected since the start. */
+  readonly driftCorrections: DriftCounts;
 }
 
-/** The process in a cluster that makes it be what the server says, and tells what it is. */
+/** The agent of one cluster: applies the output snapshot and reports the input snapshot and results. */
 export interface Agent {
-  /** Resolves once it knows what it holds and has begun to connect. Rejects if the cluster cannot be read at all. */
+  /** Resolves when the inventory is loaded and connecting has begun. Rejects if the cluster cannot be read. */
   start(): Promise<void>;
-  /** Ends what runs and leaves everything in the cluster as it is. */
+  /** Ends all work and leaves the cluster's objects as they are. */
   stop(): Promise<void>;
   health(): AgentHealth;
 }
 
-/** After a new connection, what the server may call off is waited for before left-over removals go on. */
+/** Grace period after a connect in which the server may cancel pending removals. */
 const REMOVAL_GRACE_MS = 1_000;
 
 interface Running {
-  readonly keeper: Keeper;
-  readonly lookout: Lookout;
+  readonly reconciler: Reconciler;
+  readonly observer: Observer;
 }
 
-/** Makes an agent; nothing happens before `start`. It does not close its cluster and disk. */
+/** Makes an agent; it does nothing before `start`. The caller closes the cluster and the disk. */
 export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent {
   const { cluster, relay } = deps;
   const results = createResultBook((changed) => relay.report(changed));
-  const settings = createSettingsInForce(cluster);
+  const settings = createSettings(cluster);
   const discovery = createDiscovery(relay, settings.current);
-  const troubles = createTroubles(deps.log);
+  const diagnostics = createDiagnosticsLog(deps.log);
   let connection: ConnectionState = { type: 'connecting' };
   let running: Running | undefined;
   let isOver = false;
   let cancelGrace: (() => void) | undefined;
 
-  return { start, stop, health: () => ({ ...health(connection, running, results), troubles: troubles.count() }) };
+  return { start, stop, health: () => ({ ...health(connection, running, results), diagnostics: diagnostics.count() }) };
 
   async function start(): Promise<void> {
-    const inventory = await cluster.loadInventory();
-    if (inventory.type === 'found') settings.take(inventory.state.settings ?? NO_SETTINGS);
-    const live = await cluster.list('whole');
-    troubles.note(live.diagnostics);
-    const recovered = await recover(deps, inventory, live);
-    const keeper = createKeeper({ ...deps, results, takenOver, idle: () => lookout.soon() }, recovered);
-    const everyMs = options.lookEveryMs ?? 30_000;
-    const lookout = createLookout(
+    const loaded = await cluster.loadInventory();
+    if (loaded.type === 'found') settings.take(loaded.state.settings ?? NO_SETTINGS);
+    const live = await cluster.list('complete');
+    diagnostics.note(live.diagnostics);
+    const recovered = await recover(deps, loaded, live);
+    const observeSoon = (): void => running?.observer.observeSoon();
+    const reconciler = createReconciler({ ...deps, results, takenOver, idle: observeSoon }, recovered);
+    const observer = createObserver(
       deps,
-      { everyMs },
-      { looked: (next) => looked({ troubles, keeper, discovery }, next), unreadable: discovery.unreadable },
+      { everyMs: options.observeEveryMs ?? 30_000 },
+      { observed: (next) => observed(reconciler, next), unreadable: discovery.unreadable },
     );
-    running = { keeper, lookout };
-    discovery.take(live, keeper.holding().records);
+    running = { reconciler, observer };
+    discovery.take(live, reconciler.inventory().records);
     relay.start({
-      holding: keeper.told,
-      fleet: () => fleetOf(keeper.holding()),
-      delta: keeper.accept,
-      settings: (said) => settingsChanged(keeper, lookout, said),
+      holding: () => toAgentHolding(reconciler.inventory()),
+      fleet: () => fleetOf(reconciler.inventory()),
+      delta: reconciler.accept,
+      settings: (next) => settingsReceived({ reconciler, observer }, next),
       inputAcknowledged: () => {},
-      connection: (state) => connectionChanged(keeper, state),
+      connection: (state) => connectionChanged(reconciler, state),
     });
-    keeper.see(live);
-    keeper.workOnAll();
-    lookout.start();
-    // What changed before the watch began gave no hint.
-    lookout.soon();
+    reconciler.start(live);
+    observer.start();
+    // Changes before the watch began gave no hint.
+    observer.observeSoon();
   }
 
-  function settingsChanged(keeper: Keeper, lookout: Lookout, said: AgentSettings): void {
-    if (!settings.take(said)) return;
+  /** Passes a state on to each, also if the reconciler throws: the next state does not name these changes again. */
+  function observed(reconciler: Reconciler, live: LiveState): void {
+    diagnostics.note(live.diagnostics);
+    try {
+      reconciler.observe(live);
+    } finally {
+      discovery.take(live, reconciler.inventory().records);
+    }
+  }
+
+  function settingsReceived({ reconciler, observer }: Running, next: AgentSettings): void {
+    if (!settings.take(next)) return;
     deps.log.info('the policy of the fleet has new settings for agents');
-    keeper.remember(said);
-    lookout.soon();
+    reconciler.saveSettings(next);
+    observer.observeSoon();
   }
 
   function takenOver(error: Error): void {
@@ -125,56 +132,57 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
     void stop().then(() => options.takenOver?.(error));
   }
 
-  function connectionChanged(keeper: Keeper, state: ConnectionState): void {
+  function connectionChanged(reconciler: Reconciler, state: ConnectionState): void {
     if (state.type === connection.type && state.type === 'connected') return;
     connection = state;
     cancelGrace?.();
-    keeper.serverIs(state.type === 'connected' ? 'there' : 'away');
-    if (state.type !== 'connected') return;
-    results.tellAll();
-    cancelGrace = deps.clock.schedule(REMOVAL_GRACE_MS, keeper.goOn);
+    if (state.type === 'connected') {
+      reconciler.connected();
+      results.reportAll();
+      cancelGrace = deps.clock.schedule(REMOVAL_GRACE_MS, reconciler.continueRemovals);
+    } else reconciler.disconnected();
   }
 
   async function stop(): Promise<void> {
     cancelGrace?.();
-    running?.lookout.stop();
-    // Together: nothing more is begun while the server is told.
-    await Promise.all([running?.keeper.stop(), relay.stop()]);
+    running?.observer.stop();
+    // In parallel: the reconciler starts no more work while the relay sends its last messages.
+    await Promise.all([running?.reconciler.stop(), relay.stop()]);
   }
 }
 
-interface Onlookers {
-  readonly troubles: Troubles;
-  readonly keeper: Keeper;
-  readonly discovery: Discovery;
-}
-
-/** Hands a state to each, also if another one fails over it: what changed in it is not said again. */
-function looked({ troubles, keeper, discovery }: Onlookers, live: LiveState): void {
-  troubles.note(live.diagnostics);
-  try {
-    keeper.see(live);
-  } finally {
-    discovery.take(live, keeper.holding().records);
-  }
+/** The settings in force; none at first. `take` puts new ones in force, and returns false if they equal the old ones. */
+function createSettings(cluster: ClusterApi): {
+  readonly current: () => AgentSettings;
+  readonly take: (next: AgentSettings) => boolean;
+} {
+  let current = NO_SETTINGS;
+  return {
+    current: () => current,
+    take(next) {
+      if (settingsText(next) === settingsText(current)) return false;
+      current = next;
+      cluster.configure(next);
+      return true;
+    },
+  };
 }
 
 function health(
   connection: ConnectionState,
   running: Running | undefined,
   results: ResultBook,
-): Omit<AgentHealth, 'troubles'> {
+): Omit<AgentHealth, 'diagnostics'> {
   const { applied, failed, conflict, paused, removing } = results.counts();
-  const holding = running?.keeper.holding();
-  const keys: readonly ObjectKey[] = [...(holding?.records.keys() ?? [])];
-  const held = keys.filter((key) => holding?.records.get(key)?.phase === 'held').length;
+  const inventory = running?.reconciler.inventory();
+  const owned = [...(inventory?.records.values() ?? [])].filter(({ phase }) => phase === 'held').length;
   return {
     connection,
-    paused: running?.keeper.isPaused() ?? false,
-    position: holding?.state.position ?? { epoch: 0, sequence: 0 },
-    objects: { held, applied, failed, conflict, paused, removing },
-    clusterReadable: running?.lookout.readable() ?? false,
-    repairs: running?.keeper.repairs() ?? false,
-    driftPutBack: running?.keeper.driftPutBack() ?? { changed: 0, removed: 0 },
+    paused: running?.reconciler.isPaused() ?? false,
+    position: inventory?.state.position ?? { epoch: 0, sequence: 0 },
+    objects: { owned, applied, failed, conflict, paused, removing },
+    clusterReadable: running?.observer.isReadable() ?? false,
+    repairs: running?.reconciler.repairs() ?? false,
+    driftCorrections: running?.reconciler.driftCorrections() ?? { changed: 0, removed: 0 },
   };
 }

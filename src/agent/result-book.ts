@@ -1,21 +1,20 @@
 import type { ObjectResult } from '../model/agent.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 
-/** The last word about each object; only changes are told. */
+/** The last result of each object; only changes are reported. */
 export interface ResultBook {
   note(result: ObjectResult): void;
-  /** The next word about each of these is told, though it may be the same as before: the server has forgotten that one. */
+  /** Makes the next result of each key be reported even if it has not changed: the server has dropped the last one. */
   renew(keys: readonly ObjectKey[]): void;
   get(key: ObjectKey): ObjectResult | undefined;
-  /** Tells the last word about these once more. */
-  tellAgain(keys: readonly ObjectKey[]): void;
-  /** Tells everything once more: a server that was restarted knows none of it. */
-  tellAll(): void;
+  /** Reports the last results of these keys once more. */
+  reportAgain(keys: readonly ObjectKey[]): void;
+  /** Reports all results once more: a restarted server has none. */
+  reportAll(): void;
   counts(): Readonly<Record<ObjectResult['state'], number>>;
 }
 
-/** `tell` gets what changed. */
-export function createResultBook(tell: (results: readonly ObjectResult[]) => void): ResultBook {
+export function createResultBook(report: (results: readonly ObjectResult[]) => void): ResultBook {
   const book = new Map<ObjectKey, ObjectResult>();
   const due = new Set<ObjectKey>();
   return {
@@ -23,21 +22,21 @@ export function createResultBook(tell: (results: readonly ObjectResult[]) => voi
       const before = book.get(result.key);
       const isDue = due.delete(result.key);
       if (before !== undefined && sameResult(before, result) && !isDue) return;
-      // After `removed` there is nothing more to say about it.
+      // `removed` is the last result of an object.
       if (result.state === 'removed') book.delete(result.key);
       else book.set(result.key, result);
-      tell([result]);
+      report([result]);
     },
     renew(keys) {
       for (const key of keys) due.add(key);
     },
     get: (key) => book.get(key),
-    tellAgain(keys) {
+    reportAgain(keys) {
       const known = keys.flatMap((key) => book.get(key) ?? []);
-      if (known.length > 0) tell(known);
+      if (known.length > 0) report(known);
     },
-    tellAll() {
-      if (book.size > 0) tell([...book.values()]);
+    reportAll() {
+      if (book.size > 0) report([...book.values()]);
     },
     counts() {
       const counts = { applied: 0, failed: 0, conflict: 0, paused: 0, removing: 0, removed: 0 };

@@ -15,11 +15,11 @@ export interface ClusterApi {
   /** What makes this cluster itself; never changes while the cluster lives. */
   identity(): Promise<ClusterId>;
   /**
-   * Live state. `whole` looks at everything anew and is the truth; `hinted` may look only where a hint pointed. Rejects
+   * Live state. `complete` reads everything anew and is authoritative; `hinted` may look only where a hint pointed. Rejects
    * if the cluster cannot be asked at all (which is not the same as empty). The same object is handed out again,
    * identical, while nothing about it changed.
    */
-  list(depth: 'hinted' | 'whole'): Promise<LiveState>;
+  list(depth: 'hinted' | 'complete'): Promise<LiveState>;
   /**
    * Calls back soon after something may have changed that this adapter did not do itself: an object, or the stop button.
    * A hint can be missing or superfluous. The returned function ends it.

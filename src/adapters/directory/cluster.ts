@@ -24,7 +24,7 @@ import { pathOfObject } from './layout.ts';
 import { renderLiveFile } from './live-file.ts';
 import { createLiveFiles, type LiveFiles } from './live-files.ts';
 import { composeLiveState } from './live-state.ts';
-import { claimOf } from './ownership.ts';
+import { ownershipOf } from './ownership.ts';
 import { sameStamp, withoutStamp } from './stamp.ts';
 
 export interface DirectoryClusterDeps {
@@ -112,9 +112,9 @@ function createLooking(root: string, { clock, log }: DirectoryClusterDeps, prese
 
   return { files, list, watch: subscribe, close };
 
-  async function list(depth: 'hinted' | 'whole'): Promise<LiveState> {
+  async function list(depth: 'hinted' | 'complete'): Promise<LiveState> {
     present();
-    if (depth === 'whole' || state === undefined) {
+    if (depth === 'complete' || state === undefined) {
       dirty.clear();
       walking ??= files.walk().finally(() => {
         walking = undefined;
@@ -210,15 +210,15 @@ function attempt<Outcome>(present: () => void, write: () => Outcome): Outcome | 
 function apply(deps: DirectoryClusterDeps, root: string, live: LiveFiles, request: ApplyRequest): ApplyOutcome {
   const { key, stamp, value } = request;
   if (isPaused(root)) return { type: 'paused' };
-  const claim = claimOf(root, live, stamp.fleet, key);
-  if (claim.type === 'theirs') return { type: 'conflict', owner: claim.owner, message: claim.message };
-  if (claim.type === 'ours' && matches(request, claim.object)) return { type: 'unchanged' };
+  const ownership = ownershipOf(root, live, stamp.fleet, key);
+  if (ownership.type === 'theirs') return { type: 'conflict', owner: ownership.owner, message: ownership.message };
+  if (ownership.type === 'ours' && matches(request, ownership.object)) return { type: 'unchanged' };
   const bytes = renderLiveFile(value, stamp);
   const path = pathOfObject(key);
   const placed = writeFileAtomically(root, path, bytes, {
     mode: objectRefOf(key).kind === 'Secret' ? 0o600 : 0o644,
     unique: deps.random.id(),
-    mayReplace: () => !isPaused(root) && claimOf(root, live, stamp.fleet, key).type !== 'theirs',
+    mayReplace: () => !isPaused(root) && ownershipOf(root, live, stamp.fleet, key).type !== 'theirs',
   });
   if (!placed) {
     return isPaused(root)
@@ -237,12 +237,12 @@ function apply(deps: DirectoryClusterDeps, root: string, live: LiveFiles, reques
 function remove(root: string, live: LiveFiles, { key, fleet }: RemoveRequest): RemoveOutcome {
   if (isPaused(root)) return { type: 'paused' };
   const path = pathOfObject(key);
-  const claim = claimOf(root, live, fleet, key);
-  switch (claim.type) {
+  const ownership = ownershipOf(root, live, fleet, key);
+  switch (ownership.type) {
     case 'free':
       return { type: 'gone' };
     case 'theirs':
-      return { type: 'notOwned', owner: claim.owner, message: claim.message };
+      return { type: 'notOwned', owner: ownership.owner, message: ownership.message };
     case 'ours':
     case 'remnant':
       removeFile(root, path);

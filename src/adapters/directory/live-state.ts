@@ -15,9 +15,9 @@ export function composeLiveState(files: LiveFiles, kinds: Map<string, string>, p
     const file = files.files.get(path);
     for (const object of file?.objects ?? []) {
       rememberKind(kinds, object.key);
-      const rival = objects.get(object.key);
-      if (rival !== undefined) diagnostics.push(duplicate(object, rival));
-      if (rival === undefined || isAtHome(object)) objects.set(object.key, object);
+      const first = objects.get(object.key);
+      if (first !== undefined) diagnostics.push(duplicate(object, first));
+      if (first === undefined || isAtHome(object)) objects.set(object.key, object);
     }
     if (file?.problem !== undefined) {
       diagnostics.push(
@@ -39,11 +39,11 @@ function isAtHome(object: ObservedObject): boolean {
   return object.stamp?.key === object.key && object.where === pathOfObject(object.key);
 }
 
-function duplicate(object: ObservedObject, rival: ObservedObject): Diagnostic {
+function duplicate(object: ObservedObject, first: ObservedObject): Diagnostic {
   return diagnosticOf({
     severity: 'warning',
     reason: 'DuplicateLiveObject',
-    message: `${displayKey(object.key)} is in ${rival.where} as well`,
+    message: `${displayKey(object.key)} is in ${first.where} as well`,
     hint: 'delete one of the two',
     at: { path: object.where },
   });

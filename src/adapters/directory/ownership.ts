@@ -12,7 +12,7 @@ import type { LiveFiles } from './live-files.ts';
  * `free`: nobody. `ours`: the file there carries our stamp for this very object and holds nothing else. `remnant`: it
  * cannot be read, and still shows that it is ours. `theirs`: anything else; it is never touched.
  */
-export type Claim =
+export type Ownership =
   | { readonly type: 'free' }
   | { readonly type: 'remnant' }
   | { readonly type: 'ours'; readonly object: ObservedObject }
@@ -21,14 +21,14 @@ export type Claim =
 const ABSENT: PathState = { type: 'absent' };
 
 /** Judges by what is on the disk at this moment. Throws `BlockedPath` if a link leads to its place: nothing behind it is ours. */
-export function claimOf(root: string, live: LiveFiles, fleet: FleetName, key: ObjectKey): Claim {
+export function ownershipOf(root: string, live: LiveFiles, fleet: FleetName, key: ObjectKey): Ownership {
   const path = pathOfObject(key);
   const state = checkedFolder(root, dirname(path)) === undefined ? ABSENT : statePath(root, path);
   if (state.type === 'folder') return theirs(path, `${path} is a folder`);
   if (state.type === 'other') return theirs(path, `${path} is ${state.what}, which is not followed`);
   live.lookAtFile(path);
-  const rival = [...live.pathsOf(key)].find((other) => other !== path);
-  if (state.type === 'absent') return rival === undefined ? { type: 'free' } : rivalOf(key, rival);
+  const otherPath = [...live.pathsOf(key)].find((known) => known !== path);
+  if (state.type === 'absent') return otherPath === undefined ? { type: 'free' } : elsewhere(key, otherPath);
   const file = live.files.get(path);
   const passedOver = live.skipped.get(path);
   if (file === undefined || passedOver !== undefined)
@@ -44,7 +44,7 @@ export function claimOf(root: string, live: LiveFiles, fleet: FleetName, key: Ob
   return judge(path, object, fleet, key);
 }
 
-function judge(path: string, object: ObservedObject, fleet: FleetName, key: ObjectKey): Claim {
+function judge(path: string, object: ObservedObject, fleet: FleetName, key: ObjectKey): Ownership {
   const { stamp } = object;
   if (object.key !== key && stamp?.key === object.key && object.key.toLowerCase() === key.toLowerCase()) {
     return theirs(
@@ -60,10 +60,10 @@ function judge(path: string, object: ObservedObject, fleet: FleetName, key: Obje
   return { type: 'ours', object };
 }
 
-function rivalOf(key: ObjectKey, path: string): Claim {
+function elsewhere(key: ObjectKey, path: string): Ownership {
   return theirs(path, `${displayKey(key)} is already in ${path}, which is not where fleetrelay writes it`);
 }
 
-function theirs(owner: string, message: string): Claim {
+function theirs(owner: string, message: string): Ownership {
   return { type: 'theirs', owner, message };
 }

@@ -61,14 +61,14 @@ function say(response: ServerResponse, status: number, text: string): void {
   response.end(text);
 }
 
-/** A process is ready while it can do its work: as the agent, or in waiting for the agent to fail. */
+/** A process is ready while it works as the agent, or while it stands by to replace the leader. */
 function readiness(agent: HealthSubject): { readonly ready: boolean; readonly lines: readonly string[] } {
-  const standing = agent.standing?.() ?? { type: 'leading' };
-  if (standing.type === 'following') return { ready: true, lines: [`standing by; ${standing.leader} leads`] };
+  const leadership = agent.leadership?.() ?? { type: 'leading' };
+  if (leadership.type === 'following') return { ready: true, lines: [`standing by; ${leadership.leader} leads`] };
   const health = agent.health();
   const reasons =
-    standing.type === 'unknown'
-      ? [`who leads is not known: ${standing.message}`]
+    leadership.type === 'unknown'
+      ? [`who leads is not known: ${leadership.message}`]
       : health === undefined
         ? ['the agent is starting']
         : unreadiness(health);
@@ -77,7 +77,7 @@ function readiness(agent: HealthSubject): { readonly ready: boolean; readonly li
     : { ready: false, lines: ['not ready', ...reasons.map((reason) => `- ${reason}`)] };
 }
 
-/** An agent can do its work while it sees its cluster and hears its server. */
+/** Why the agent is not ready: it cannot read its cluster, or has no connection to its server. */
 function unreadiness({ connection, clusterReadable, repairs }: AgentHealth): readonly string[] {
   const reasons: string[] = [];
   if (!clusterReadable) reasons.push('the cluster cannot be read');

@@ -1,5 +1,5 @@
 import type { AgentHealth } from '../../agent/agent.ts';
-import type { Standing } from '../../agent/leadership/leadership.ts';
+import type { LeadershipStatus } from '../../agent/leadership/leadership.ts';
 import { flag, type MetricSet } from '../../server/metric-set.ts';
 
 /** Who is asked how the agent is. */
@@ -9,7 +9,7 @@ export interface HealthSubject {
   /** When the client certificate runs out, in milliseconds since 1970; absent or undefined: there is none. */
   readonly certificateExpiresAt?: () => number | undefined;
   /** Absent: there is only ever one process. */
-  readonly standing?: () => Standing;
+  readonly leadership?: () => LeadershipStatus;
 }
 
 /** What an agent is at the moment of asking; nothing of it is there while no agent runs in this process. */
@@ -24,7 +24,7 @@ export function agentMetrics(set: MetricSet, agent: HealthSubject): void {
   gauge('cluster_readable', '1 if the cluster could be read at the last attempt.', ({ clusterReadable }) =>
     flag(clusterReadable),
   );
-  gauge('troubles', 'Files that cannot be read and objects that are there twice.', ({ troubles }) => troubles);
+  gauge('diagnostics', 'Files that cannot be read and objects that are there twice.', ({ diagnostics }) => diagnostics);
   gauge('output_epoch', 'Epoch of the last accepted output.', ({ position }) => position.epoch);
   gauge('output_sequence', 'Sequence of the last accepted output.', ({ position }) => position.sequence);
   set.gauge(
@@ -41,7 +41,7 @@ export function agentMetrics(set: MetricSet, agent: HealthSubject): void {
     'fleetrelay_agent_leader',
     '1 if this process is the agent; of several replicas one is. The other figures are there only then.',
     [],
-    () => [[{}, flag((agent.standing?.().type ?? 'leading') === 'leading')]],
+    () => [[{}, flag((agent.leadership?.().type ?? 'leading') === 'leading')]],
   );
 }
 
@@ -53,8 +53,7 @@ function objectMetrics(set: MetricSet, agent: HealthSubject): void {
     () => {
       const health = agent.health();
       if (health === undefined) return [];
-      // "Held" means "deliberately not changed" everywhere else that a person looks.
-      const { held: wanted, ...results } = health.objects;
+      const { owned: wanted, ...results } = health.objects;
       return Object.entries({ wanted, ...results }).map(([state, count]) => [{ state }, count]);
     },
   );
@@ -63,7 +62,7 @@ function objectMetrics(set: MetricSet, agent: HealthSubject): void {
     'Objects that were put back, by what others had done to them.',
     ['drift'],
     () => {
-      const { changed = 0, removed = 0 } = agent.health()?.driftPutBack ?? {};
+      const { changed = 0, removed = 0 } = agent.health()?.driftCorrections ?? {};
       return [
         [{ drift: 'changed' }, changed],
         [{ drift: 'removed' }, removed],

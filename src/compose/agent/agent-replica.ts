@@ -8,8 +8,8 @@ import { createKubernetesCredentials } from '../../adapters/kubernetes/credentia
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
+import type { Term } from '../../agent/leadership/leadership.ts';
 import { createLeadership } from '../../agent/leadership/leadership.ts';
-import type { Turn } from '../../agent/leadership/leadership-turns.ts';
 import type { ClusterId } from '../../model/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Lease } from '../../ports/lease.ts';
@@ -36,7 +36,7 @@ export interface AgentReplica {
 /** An agent's own, unless it is told otherwise. */
 const NAMESPACE = 'fleetrelay';
 const POD_STATE = '/var/lib/fleetrelay';
-/** Without leader election a turn goes on for as long as the process does. */
+/** Without leader election the term lasts as long as the process. */
 const ALWAYS_MS = 24 * 60 * 60 * 1000;
 
 interface Replica {
@@ -46,9 +46,9 @@ interface Replica {
   readonly namespace: string;
   readonly identity: string;
   readonly instance: string;
-  /** Counts over all turns of this process. */
+  /** Counts over all terms of this process. */
   readonly meter: AgentMeter;
-  /** The agent that runs here now. */
+  /** The agent of the current term. */
   linked: LinkedAgent | undefined;
 }
 
@@ -74,12 +74,12 @@ export async function startAgentReplica(
   const lease = options.kubernetes.leaderElect
     ? createKubernetesLease(deps, { namespace, name: AGENT_LEASE, identity })
     : unopposed(deps.clock);
-  const leadership = createLeadership({ ...deps, lease }, (turn) => lead(replica, turn));
+  const leadership = createLeadership({ ...deps, lease }, (term) => lead(replica, term));
   try {
     const subject = {
       health: () => replica.linked?.agent.health(),
       certificateExpiresAt: () => replica.linked?.certificateExpiresAt(),
-      standing: leadership.standing,
+      leadership: leadership.status,
     };
     const health = options.health && (await startAgentHealth(subject, options.health, meter.set));
     leadership.start();
@@ -120,30 +120,30 @@ function isInPod({ KUBERNETES_SERVICE_HOST: host = '', KUBECONFIG: config = '' }
   return host !== '' && config === '';
 }
 
-/** Runs the agent for one turn. */
-async function lead(replica: Replica, turn: Turn): Promise<() => Promise<void>> {
+/** Runs the agent for one term. */
+async function lead(replica: Replica, term: Term): Promise<() => Promise<void>> {
   const { deps, options, io, namespace, identity, instance, meter } = replica;
   const closers: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
     replica.linked = undefined;
     for (const close of closers.splice(0).reverse()) await close();
   };
-  const goOn = (): void => {
-    if (turn.over.aborted) throw new Error('the turn ended before the agent was up');
+  const checkTerm = (): void => {
+    if (term.over.aborted) throw new Error('the term ended before the agent was up');
   };
   try {
-    const client = clientOf(turn, deps.client);
+    const client = clientOf(term, deps.client);
     const cluster = await createKubernetesCluster(
       { ...deps, client },
       {
         namespace,
         holder: identity,
-        mayWrite: turn.mayWrite,
-        overtaken: () => turn.resign('another process has taken the inventory over'),
+        mayWrite: term.mayWrite,
+        overtaken: () => term.resign('another process has taken the inventory over'),
       },
     );
     closers.push(() => cluster.close());
-    goOn();
+    checkTerm();
     const folder = folderOf(await cluster.identity(), options, io);
     const { cwd, version, env } = io;
     const fallback = createDiskCredentials(deps, { folder });
@@ -153,7 +153,7 @@ async function lead(replica: Replica, turn: Turn): Promise<() => Promise<void>> 
       { ...options, cwd, env, version, folder, instance, capabilities: [] },
     );
     closers.push(linked.close);
-    goOn();
+    checkTerm();
     await linked.agent.start();
     replica.linked = linked;
     closers.push(() => linked.agent.stop());
@@ -164,8 +164,8 @@ async function lead(replica: Replica, turn: Turn): Promise<() => Promise<void>> 
   }
 }
 
-/** Nothing of a turn is sent after it, also not what was waiting for a connection then. */
-function clientOf({ mayWrite, over }: Turn, client: KubeClient): KubeClient {
+/** Aborts the requests of a term when it ends, also those that wait for a connection. */
+function clientOf({ mayWrite, over }: Term, client: KubeClient): KubeClient {
   const untilOver = (signal: AbortSignal | undefined): AbortSignal =>
     signal === undefined ? over : AbortSignal.any([signal, over]);
   return {

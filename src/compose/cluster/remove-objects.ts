@@ -1,7 +1,7 @@
 import { createKubernetesCluster } from '../../adapters/kubernetes/cluster/cluster.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
-import { workRank } from '../../agent/keeper/order.ts';
+import { workRank } from '../../agent/reconciler/object-step.ts';
 import { snapshotDigest } from '../../model/digest.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
@@ -108,7 +108,7 @@ async function removeAll(
   if (loaded.type === 'damaged') throw new Error(`the inventory cannot be read: ${loaded.message}`);
   const { fleet } = loaded.type === 'found' ? loaded.state : { fleet: undefined };
   if (loaded.type === 'missing' || fleet === undefined) return [];
-  const live = await cluster.list('whole');
+  const live = await cluster.list('complete');
   if (live.paused) throw new Error('the stop button of this cluster is on: nothing is removed');
   const records = new Map(loaded.records.map((record) => [record.key, record]));
   const steps: Step[] = [];

@@ -119,7 +119,7 @@ test("a person's file at our place, and one with our object elsewhere, are confl
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: pathOfA });
   const b = configMap('b', {});
   put('hand/made.yml', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: web}\n');
-  await cluster.list('whole');
+  await cluster.list('complete');
   expect(await cluster.apply(request(b))).toMatchObject({ type: 'conflict', owner: 'hand/made.yml' });
   expect(existsSync(at('namespaces/web/configmap/b.yaml'))).toBe(false);
 });
@@ -129,7 +129,7 @@ test('our file to which a person added an object is a conflict', async () => {
   const text = readFileSync(at(pathOfA), 'utf8');
   writeFileSync(at(pathOfA), `${text}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: added, namespace: web}\n`);
   expect(await cluster.apply(request(configMap('a', { k: '2' })))).toMatchObject({ type: 'conflict', owner: pathOfA });
-  expect((await cluster.list('whole')).objects.has('/ConfigMap/web/added' as ObjectKey)).toBe(true);
+  expect((await cluster.list('complete')).objects.has('/ConfigMap/web/added' as ObjectKey)).toBe(true);
 });
 
 test('a copy of our file under another name owns nothing', async () => {
@@ -168,10 +168,10 @@ test('a file that is broken but still ours is put back; one that shows no sign o
 test('an unreadable file makes its kind unknown, never empty, and what was last seen in it stays', async () => {
   put('mine.yaml', 'apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: web}\n');
   await cluster.apply(request(a));
-  await cluster.list('whole');
+  await cluster.list('complete');
   put('mine.yaml', 'apiVersion: v1\nkind: Service\nmetadata: {name: s\n');
   put('namespaces/web/deployment.apps/x.yaml', 'a: [');
-  const { objects, kinds, diagnostics } = await cluster.list('whole');
+  const { objects, kinds, diagnostics } = await cluster.list('complete');
   expect([...objects.keys()].sort()).toEqual(['/ConfigMap/web/a', '/Service/web/s']);
   expect(kinds.map(({ kind, state }) => `${kind} ${state}`)).toEqual([
     '/ConfigMap complete',
@@ -189,7 +189,7 @@ test('hidden files, other endings and what a crash left are no live state', asyn
   for (const path of ['.hidden.yaml', '.git/x.yaml', 'README.md', 'x.yaml~', '.x.yaml.swp']) put(path, 'kind: [');
   put(`namespaces/web/configmap/.fleetrelay-${'0'.repeat(32)}.tmp`, 'half');
   cluster = await createDirectoryCluster(deps, { directory });
-  const { objects, diagnostics } = await cluster.list('whole');
+  const { objects, diagnostics } = await cluster.list('complete');
   expect([objects.size, diagnostics]).toEqual([0, []]);
   expect(readdirSync(at('namespaces/web/configmap'))).toEqual([]);
 });
@@ -242,7 +242,7 @@ test('the lock of an agent that was killed counts for nothing, even before anybo
 });
 
 test('our own writes are no hints, and an edit within the same tick of the clock is seen', async () => {
-  await cluster.list('whole');
+  await cluster.list('complete');
   let hints = 0;
   cluster.watch(() => {
     hints += 1;
@@ -253,7 +253,7 @@ test('our own writes are no hints, and an edit within the same tick of the clock
       at(pathOfA),
       readFileSync(at(pathOfA), 'utf8').replace(`'${round}'`, `'x'`.padEnd(`'${round}'`.length)),
     );
-    const edited = (await cluster.list('whole')).objects.get(keyOf(a));
+    const edited = (await cluster.list('complete')).objects.get(keyOf(a));
     expect(edited?.value).toEqual(configMap('a', { k: 'x' }));
   }
   const b = configMap('b', {});

@@ -53,9 +53,9 @@ test('a copy that a person makes of our file leaves ours ours: it is changed and
   await cluster.apply(request(a));
   const text = read(pathOfA);
   put('backup/a.yaml', text);
-  await cluster.list('whole');
+  await cluster.list('complete');
   expect(await cluster.apply(request(a2))).toMatchObject({ type: 'applied' });
-  expect((await cluster.list('whole')).objects.get(keyOf(a))?.value).toEqual(a2);
+  expect((await cluster.list('complete')).objects.get(keyOf(a))?.value).toEqual(a2);
   expect(await cluster.remove({ key: keyOf(a), fleet })).toEqual({ type: 'gone' });
   expect([existsSync(at(pathOfA)), read('backup/a.yaml')]).toEqual([false, text]);
 });
@@ -90,18 +90,18 @@ test('a second object that is half typed into our file is not lost', async () =>
 
 test('what takes the place of our file and cannot be read is neither called applied nor removed', async () => {
   await cluster.apply(request(a));
-  await cluster.list('whole');
+  await cluster.list('complete');
   put(pathOfA, 'a large file of a person');
   truncateSync(at(pathOfA), 65 * 1024 * 1024);
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: pathOfA });
   expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'notOwned' });
   expect(existsSync(at(pathOfA))).toBe(true);
-  const seen = (await cluster.list('whole')).objects.get(keyOf(a));
+  const seen = (await cluster.list('complete')).objects.get(keyOf(a));
   expect(seen === undefined || cluster.matches(request(a), seen)).toBe(false);
   await cluster.apply(request(a));
   rmSync(at(pathOfA));
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
-  const again = (await cluster.list('whole')).objects.get(keyOf(a));
+  const again = (await cluster.list('complete')).objects.get(keyOf(a));
   expect(again !== undefined && cluster.matches(request(a), again)).toBe(true);
 });
 
@@ -111,6 +111,6 @@ test('what lies behind a link is never ours, not even if it is as declared', asy
   symlinkSync(join(home, 'moved'), at('namespaces'));
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'failed', reason: 'BlockedPath' });
   expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'failed', reason: 'BlockedPath' });
-  expect((await cluster.list('whole')).objects.has(keyOf(a))).toBe(false);
+  expect((await cluster.list('complete')).objects.has(keyOf(a))).toBe(false);
   expect(existsSync(join(home, 'moved/web/configmap/a.yaml'))).toBe(true);
 });

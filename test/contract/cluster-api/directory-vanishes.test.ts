@@ -23,7 +23,7 @@ beforeEach(async () => {
   cluster = await createDirectoryCluster(deps, { directory });
   await cluster.saveInventory(inventoryChange(1, [a]));
   await cluster.apply(request(a));
-  await cluster.list('whole');
+  await cluster.list('complete');
 });
 afterEach(async () => {
   await cluster.close();
@@ -36,7 +36,7 @@ test.each([
 ])('a folder that is %s is no empty cluster: nothing is written, nothing counts as removed', async (_, instead) => {
   renameSync(directory, join(home, 'away'));
   instead();
-  await expect(cluster.list('whole')).rejects.toThrow();
+  await expect(cluster.list('complete')).rejects.toThrow();
   await expect(cluster.list('hinted')).rejects.toThrow();
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'failed', retryable: true });
   expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'failed', retryable: true });
@@ -47,7 +47,7 @@ test.each([
   }
   // It comes back: everything goes on.
   renameSync(join(home, 'away'), directory);
-  expect((await cluster.list('whole')).objects.get(keyOf(a))?.value).toEqual(a);
+  expect((await cluster.list('complete')).objects.get(keyOf(a))?.value).toEqual(a);
   expect(await cluster.remove({ key: keyOf(a), fleet })).toEqual({ type: 'gone' });
   await cluster.saveInventory(inventoryChange(2, [], [keyOf(a)]));
   await cluster.close();
@@ -118,5 +118,5 @@ test('what a crash left and nobody may delete does not keep the agent from start
   writeFileSync(join(directory, 'namespaces/web/.fleetrelay-0.tmp/x'), '');
   await cluster.close();
   cluster = await createDirectoryCluster(deps, { directory });
-  expect((await cluster.list('whole')).objects.size).toBe(1);
+  expect((await cluster.list('complete')).objects.size).toBe(1);
 });

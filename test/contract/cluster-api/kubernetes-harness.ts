@@ -80,7 +80,7 @@ export async function createKubernetesWorld(plane: ControlPlane, web?: string): 
   async function begin(given: OpenOptions = {}): Promise<ClusterApi> {
     const cluster = await open(given);
     await cluster.loadInventory();
-    await cluster.list('whole');
+    await cluster.list('complete');
     return cluster;
   }
 

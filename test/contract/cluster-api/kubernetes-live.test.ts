@@ -30,7 +30,7 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
   const kubectl = (input: JsonObject) => plane.kubectl(['apply', '-f', '-'], { input: manifest(input) });
 
   test('a state names what changed since the one before, and is the same while nothing does', async () => {
-    const first = await cluster.list('whole');
+    const first = await cluster.list('complete');
     expect(await cluster.list('hinted')).toBe(first);
     await kubectl(account('new'));
     const key = keyOf(account('new'));
@@ -52,7 +52,7 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
     await kubectl(account('hidden', { 'fleetrelay.dev/discovery': 'disabled' }));
     await kubectl(account('shown'));
     await world.until(cluster, 'the account', (objects) => objects.has(keyOf(account('shown'))));
-    const { objects, kinds } = await cluster.list('whole');
+    const { objects, kinds } = await cluster.list('complete');
     expect(objects.has(keyOf(account('hidden')))).toBe(false);
     expect(objects.has(keyOf(configMap('theirs', {})))).toBe(false);
     const of = (name: string) => kinds.find(({ kind }) => kind === name);
@@ -72,7 +72,7 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
       JSON.stringify(object?.value ?? {}).includes('"fleetrelay.dev/discovery":"disabled"');
     await world.seen(cluster, space, says);
     cluster.configure({ discovery: { excludedNamespaces: [], excludedKinds: ['/Namespace'] }, ignoredFields: [] });
-    await cluster.list('whole');
+    await cluster.list('complete');
     await world.seen(cluster, space, says);
   });
 
@@ -102,7 +102,7 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
     }
     const even = `security.istio.io/Even/${world.web}/a`;
     await world.until(cluster, 'the even one', (objects) => [...objects.keys()].some((key) => key === even));
-    const live = await cluster.list('whole');
+    const live = await cluster.list('complete');
     const names = [...live.kinds.map(({ kind }) => `${kind}//a`), ...live.objects.keys()];
     expect(names.filter((key) => !parseObjectKey(key).ok)).toEqual([]);
     await plane.kubectl(['delete', 'crd', ...Object.keys(kinds).map((plural) => `${plural}.security.istio.io`)]);
@@ -113,12 +113,12 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
     const key = keyOf(configMap('a', {}));
     const lost = await world.open();
     expect(await lost.loadInventory()).toEqual({ type: 'missing' });
-    expect((await lost.list('whole')).objects.get(key)).toMatchObject({ stamp: { key, fleet } });
+    expect((await lost.list('complete')).objects.get(key)).toMatchObject({ stamp: { key, fleet } });
     await lost.saveInventory(inventoryChange(1, [configMap('a', { k: '1' })]));
     const asked = world.sent.length;
     const found = await world.open();
     expect(await found.loadInventory()).toMatchObject({ type: 'found' });
-    expect((await found.list('whole')).objects.has(key)).toBe(true);
+    expect((await found.list('complete')).objects.has(key)).toBe(true);
     // Nobody goes through all kinds for what the inventory says.
     expect(world.sent.slice(asked).filter((line) => line.includes('fleet&limit=1'))).toEqual([]);
   });

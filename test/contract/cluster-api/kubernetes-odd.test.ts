@@ -107,7 +107,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
     for (const value of values) expect(await cluster.apply(request(value))).toMatchObject({ type: 'applied' });
     const fresh = await world.open();
     await fresh.loadInventory();
-    const { objects } = await fresh.list('whole');
+    const { objects } = await fresh.list('complete');
     for (const value of values) {
       const key = keyOf(value);
       expect([key, fresh.matches(request(value), objects.get(key)!)]).toEqual([key, true]);
@@ -285,7 +285,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
     expect(await cluster.apply(request(newer))).toMatchObject({ type: 'applied' });
     const fresh = await world.open();
     await fresh.loadInventory();
-    const { objects } = await fresh.list('whole');
+    const { objects } = await fresh.list('complete');
     expect(fresh.matches(request(newer), objects.get(key)!)).toBe(true);
     expect(await fresh.remove({ key, fleet })).toEqual({ type: 'gone' });
   });
@@ -369,7 +369,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
     for (let restart = 0; restart < 2; restart += 1) {
       const fresh = await world.open();
       await fresh.loadInventory();
-      const { objects } = await fresh.list('whole');
+      const { objects } = await fresh.list('complete');
       expect(fresh.matches(request(a), objects.get(keyOf(a))!)).toBe(true);
       expect(await fresh.apply(request(a))).toMatchObject({ type: 'unchanged' });
     }
@@ -392,7 +392,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
     expect(await cluster.apply(wanted)).toMatchObject({ type: 'applied' });
     const fresh = await world.open();
     await fresh.loadInventory();
-    const { objects } = await fresh.list('whole');
+    const { objects } = await fresh.list('complete');
     expect(fresh.matches(wanted, objects.get(wanted.key)!)).toBe(true);
     expect(await fresh.remove({ key: wanted.key, fleet })).toEqual({ type: 'gone' });
   });

@@ -34,7 +34,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     const again = await world.open();
 
     await again.loadInventory();
-    const { objects } = await again.list('whole');
+    const { objects } = await again.list('complete');
     expect(again.matches(request(configMap('a', { k: '2' })), objects.get(keyOf(a))!)).toBe(true);
     expect(await again.apply(request(configMap('a', { k: '2' })))).toMatchObject({ type: 'unchanged' });
     expect(writes()).toHaveLength(2);
@@ -114,7 +114,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     expect(await cluster.apply(request(deployment('web', 4, 'three')))).toMatchObject({ type: 'applied' });
     expect(await live('deployment', 'web')).toMatchObject({ spec: { replicas: 5 } });
     const fresh = await world.begin();
-    const again = (await fresh.list('whole')).objects.get(keyOf(value))!;
+    const again = (await fresh.list('complete')).objects.get(keyOf(value))!;
     expect(fresh.matches(request(deployment('web', 4, 'three')), again)).toBe(true);
     await plane.kubectl(['delete', 'hpa', 'web', '-n', world.web]);
     await world.seen(fresh, hpa, (object) => object === undefined);
@@ -150,7 +150,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     for (const value of values)
       expect([keyOf(value), await cluster.apply(request(value))]).toMatchObject([keyOf(value), { type: 'applied' }]);
     const fresh = await world.begin();
-    const { objects } = await fresh.list('whole');
+    const { objects } = await fresh.list('complete');
     const before = writes().length;
     for (const value of values) {
       expect([keyOf(value), fresh.matches(request(value), objects.get(keyOf(value))!)]).toEqual([keyOf(value), true]);
@@ -243,7 +243,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     expect(await cluster.apply(request(definition(group)))).toMatchObject({ type: 'applied' });
     expect(await cluster.apply(request(widget))).toMatchObject({ type: 'applied' });
     await world.seen(cluster, keyOf(widget), (object) => object?.value.size === 1);
-    expect((await cluster.list('whole')).kinds).toContainEqual(
+    expect((await cluster.list('complete')).kinds).toContainEqual(
       expect.objectContaining({ kind: `${group}/Widget`, scope: 'Namespaced' }),
     );
     const unknown = { ...widget, metadata: { ...widget.metadata, name: 'x' }, nonsense: 1 };
@@ -271,7 +271,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     };
     await cluster.apply(request(value));
     expect(await live('secret', 's')).toMatchObject({ data: { password: Buffer.from('first').toString('base64') } });
-    const seen = (await cluster.list('whole')).objects.get(keyOf(value))!;
+    const seen = (await cluster.list('complete')).objects.get(keyOf(value))!;
     expect(JSON.stringify(seen.value)).not.toContain('password');
     expect(cluster.matches(request(value), seen)).toBe(true);
     await patch('secret', 's', { data: { password: 'YQ==' } }, 'thief');
@@ -370,7 +370,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     await plane.kubectl(['apply', '-f', '-'], { input: manifest({ ...role, rules }, binding) });
     const limited = await world.open({ user: 'limited' });
     await limited.loadInventory();
-    const { kinds } = await limited.list('whole');
+    const { kinds } = await limited.list('complete');
     const stateOf = (kind: string) => kinds.find((one) => one.kind === kind)?.state;
     expect([stateOf('/Service'), stateOf('/Pod'), stateOf('/Secret')]).toEqual(['complete', 'unknown', 'offered']);
     expect(kinds.find(({ kind }) => kind === '/Pod')?.message).toContain('forbidden');
@@ -423,11 +423,11 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     exclude([], []);
     await world.seen(cluster, key, (object) => object !== undefined);
     exclude([], ['/ServiceAccount']);
-    const { objects, kinds } = await cluster.list('whole');
+    const { objects, kinds } = await cluster.list('complete');
     expect(objects.has(key)).toBe(false);
     expect(kinds.find(({ kind }) => kind === '/ServiceAccount')?.state).toBe('offered');
     exclude([], []);
-    expect((await cluster.list('whole')).objects.has(key)).toBe(true);
+    expect((await cluster.list('complete')).objects.has(key)).toBe(true);
   });
 
   async function patch(kind: string, name: string, change: JsonObject, manager: string, type = 'merge'): Promise<void> {

@@ -65,7 +65,7 @@ describe.skipIf(noKubernetes)('Kubernetes', () => {
       pause: async (on) => {
         const mark = on ? 'fleetrelay.dev/paused=true' : 'fleetrelay.dev/paused-';
         await plane.kubectl(['annotate', 'namespace', world.own, mark]);
-        await cluster.list('whole');
+        await cluster.list('complete');
       },
     };
   }

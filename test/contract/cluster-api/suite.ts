@@ -94,7 +94,7 @@ export function clusterContract(
     test('an applied object is live, with its stamp apart from its value; applying it again changes nothing', async () => {
       const { cluster } = await make();
       expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
-      const { objects, kinds } = await cluster.list('whole');
+      const { objects, kinds } = await cluster.list('complete');
       expect(objects.get(key)).toMatchObject({ key, value: a, stamp: request(a).stamp });
       // Where only our own are looked at, nobody may think that these are all.
       const state = asWritten ? 'complete' : 'offered';
@@ -110,7 +110,7 @@ export function clusterContract(
       expect(await cluster.apply(request(changed))).toMatchObject({ type: 'applied' });
       const moved = request(changed, { origins: [{ ...origins[0]!, path: 'other.yaml' }] });
       expect(await cluster.apply(moved)).toMatchObject({ type: 'applied' });
-      const live = (await cluster.list('whole')).objects.get(key);
+      const live = (await cluster.list('complete')).objects.get(key);
       expect(live).toMatchObject({ value: changed, stamp: moved.stamp });
       expect(cluster.matches(moved, live!)).toBe(true);
       expect(cluster.matches(request(changed), live!)).toBe(false);
@@ -120,11 +120,11 @@ export function clusterContract(
       const { cluster, personEdits } = await make();
       await cluster.apply(request(a));
       await personEdits(key, (value) => ({ ...value, data: { k: 'drift' } }));
-      const drifted = (await cluster.list('whole')).objects.get(key);
+      const drifted = (await cluster.list('complete')).objects.get(key);
       expect(drifted?.value).toEqual(configMap('a', { k: 'drift' }));
       expect(cluster.matches(request(a), drifted!)).toBe(false);
       expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
-      expect((await cluster.list('whole')).objects.get(key)?.value).toEqual(a);
+      expect((await cluster.list('complete')).objects.get(key)?.value).toEqual(a);
     });
 
     test("a person's object is neither changed nor removed", async () => {
@@ -132,13 +132,13 @@ export function clusterContract(
       const theirs = discovered('a', 'theirs');
       const key = keyOf(theirs);
       await personPuts(theirs);
-      await cluster.list('whole');
+      await cluster.list('complete');
       expect(await cluster.apply(request(discovered('a', '1')))).toMatchObject({
         type: 'conflict',
         owner: expect.stringMatching(/./),
       });
       expect(await cluster.remove({ key, fleet })).toMatchObject({ type: 'notOwned' });
-      expect((await cluster.list('whole')).objects.get(key)?.value).toEqual(theirs);
+      expect((await cluster.list('complete')).objects.get(key)?.value).toEqual(theirs);
     });
 
     test('a stamp of another fleet, or for another object, owns nothing', async () => {
@@ -157,7 +157,7 @@ export function clusterContract(
       const { cluster } = await make();
       await cluster.apply(request(a));
       expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
-      expect((await cluster.list('whole')).objects.has(key)).toBe(false);
+      expect((await cluster.list('complete')).objects.has(key)).toBe(false);
       expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
     });
 
@@ -165,11 +165,11 @@ export function clusterContract(
       const { cluster, pause } = await make();
       await cluster.apply(request(a));
       await pause(true);
-      expect((await cluster.list('whole')).paused).toBe(true);
+      expect((await cluster.list('complete')).paused).toBe(true);
       expect(await cluster.apply(request(configMap('a', { k: '2' })))).toEqual({ type: 'paused' });
       expect(await cluster.remove({ key, fleet })).toEqual({ type: 'paused' });
       await cluster.saveInventory(inventoryChange(1, [a]));
-      expect((await cluster.list('whole')).objects.get(key)?.value).toEqual(a);
+      expect((await cluster.list('complete')).objects.get(key)?.value).toEqual(a);
       await pause(false);
       expect((await cluster.list('hinted')).paused).toBe(false);
       expect(await cluster.remove({ key, fleet })).toEqual({ type: 'gone' });
@@ -179,7 +179,7 @@ export function clusterContract(
       const { cluster } = await make();
       await cluster.apply(request(configMap('b', { z: '\u2028', a: 'ä' })));
       await cluster.apply(request(a));
-      for (const { value, content } of (await cluster.list('whole')).objects.values()) {
+      for (const { value, content } of (await cluster.list('complete')).objects.values()) {
         if (content !== undefined) expect(Buffer.from(content).toString('utf8')).toBe(canonicalJson(value));
       }
     });
@@ -204,7 +204,7 @@ export function clusterContract(
 
     test('what a person does is hinted at', async () => {
       const { cluster, personPuts, personRemoves } = await make();
-      await cluster.list('whole');
+      await cluster.list('complete');
       const hint = () => new Promise<void>((resolve) => cluster.watch(resolve));
       const first = hint();
       await personPuts(discovered('theirs', '1'));
@@ -233,7 +233,7 @@ export function clusterContract(
         { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: `${'ä'.repeat(250)}2` } },
       ];
       for (const value of values) expect(await cluster.apply(request(value))).toMatchObject({ type: 'applied' });
-      const { objects } = await cluster.list('whole');
+      const { objects } = await cluster.list('complete');
       if (asWritten) expect([...objects.keys()].sort()).toEqual(values.map(keyOf).sort());
       for (const value of values) expect(objects.get(keyOf(value))?.value).toMatchObject(value);
     });
@@ -260,7 +260,7 @@ export function clusterContract(
       if (!asWritten) {
         const refused = await cluster.apply(request(configMap('a', { big })));
         expect(refused).toMatchObject({ type: 'failed', retryable: false, reason: 'TooLarge' });
-        const { objects } = await (await reopen()).list('whole');
+        const { objects } = await (await reopen()).list('complete');
         expect(objects.get(keyOf(configMap('small', {})))?.value).toEqual(configMap('small', small));
         return;
       }
@@ -272,7 +272,7 @@ export function clusterContract(
       };
       expect(await cluster.apply(request(value))).toMatchObject({ type: 'applied' });
       const again = await reopen();
-      const { objects } = await again.list('whole');
+      const { objects } = await again.list('complete');
       expect(again.matches(request(value), objects.get(key)!)).toBe(true);
       expect(objects.get(keyOf(configMap('small', {})))?.value).toEqual({ ...configMap('small', small), none: {} });
     });

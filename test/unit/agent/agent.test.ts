@@ -191,13 +191,13 @@ test('drift is put back: a changed and a removed object, also without a server',
   const { server, cluster, agent, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();
-  expect(agent.health().driftPutBack).toEqual({ changed: 0, removed: 0 });
+  expect(agent.health().driftCorrections).toEqual({ changed: 0, removed: 0 });
   server.connect('waiting');
   cluster.personPuts(keyA, configMap('a', 'drift'));
   cluster.personRemoves(keyB);
   await settle();
   expect([cluster.objects.get(keyA)?.value, cluster.objects.get(keyB)?.value]).toEqual([a, b]);
-  expect(agent.health().driftPutBack).toEqual({ changed: 1, removed: 1 });
+  expect(agent.health().driftCorrections).toEqual({ changed: 1, removed: 1 });
   expect(server.results).toHaveLength(2);
 });
 
@@ -417,7 +417,7 @@ test('a fresh agent holds nothing and says so', async () => {
     entries: [],
   });
   expect(world.server.inputs).toHaveLength(1);
-  expect(world.agent.health()).toMatchObject({ clusterReadable: true, paused: false, objects: { held: 0 } });
+  expect(world.agent.health()).toMatchObject({ clusterReadable: true, paused: false, objects: { owned: 0 } });
   await world.agent.stop();
   expect(world.clock.waiting()).toBe(0);
 });
@@ -520,7 +520,7 @@ test('removals that end together are one write of the inventory', async () => {
 
 test('what is wrong in the cluster is logged once for each change, and counted', async () => {
   const { cluster, agent, log, settle } = await createConnectedWorld();
-  const lines = () => log.lines.flatMap(({ data }) => (typeof data.trouble === 'string' ? [data.trouble] : []));
+  const lines = () => log.lines.flatMap(({ data }) => (typeof data.diagnostic === 'string' ? [data.diagnostic] : []));
   const broken = diagnosticOf({
     severity: 'error',
     reason: 'UnreadableLiveFile',
@@ -532,13 +532,13 @@ test('what is wrong in the cluster is logged once for each change, and counted',
   await settle();
   cluster.personPuts(keyB, b);
   await settle();
-  expect([lines(), agent.health().troubles]).toEqual([['x.yaml: error: no YAML'], 1]);
+  expect([lines(), agent.health().diagnostics]).toEqual([['x.yaml: error: no YAML'], 1]);
   cluster.diagnostics.push({ ...broken, message: 'no text' });
   cluster.personRemoves(keyB);
   await settle();
-  expect([lines().at(-1), agent.health().troubles]).toEqual(['x.yaml: error: no text', 2]);
+  expect([lines().at(-1), agent.health().diagnostics]).toEqual(['x.yaml: error: no text', 2]);
   cluster.diagnostics.length = 0;
   cluster.personRemoves(keyA);
   await settle();
-  expect([lines().length, agent.health().troubles]).toEqual([2, 0]);
+  expect([lines().length, agent.health().diagnostics]).toEqual([2, 0]);
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLeadership, type Leadership } from '../../../src/agent/leadership/leadership.ts';
-import type { Turn } from '../../../src/agent/leadership/leadership-turns.ts';
+import { createLeadership, type Leadership, type Term } from '../../../src/agent/leadership/leadership.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { createMemoryLease, type MemoryLease } from '../../support/memory-lease.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
@@ -8,12 +7,12 @@ import { createVirtualClock, type VirtualClock } from '../../support/virtual-clo
 interface Replica {
   readonly leadership: Leadership;
   readonly log: ReturnType<typeof createRecordingLog>;
-  /** What the turns have done, in order. */
+  /** Starts and ends of the terms, in order. */
   readonly events: string[];
-  turn(): Turn;
-  /** The next turn does not begin. */
+  term(): Term;
+  /** The next term fails to start. */
   failing: boolean;
-  /** What ending a turn takes. */
+  /** Milliseconds that the end of a term takes. */
   endMs: number;
 }
 
@@ -26,19 +25,19 @@ function world(): { clock: VirtualClock; lease: MemoryLease; replica: (name: str
     replica: (name) => {
       const log = createRecordingLog();
       const events: string[] = [];
-      const turns: Turn[] = [];
+      const terms: Term[] = [];
       const replica: Replica = {
         log,
         events,
         failing: false,
         endMs: 0,
-        turn: () => turns.at(-1) as Turn,
-        leadership: createLeadership({ lease: lease.of(name), clock, log }, async (turn) => {
-          turns.push(turn);
-          events.push(`begins ${turn.mayWrite()}`);
+        term: () => terms.at(-1) as Term,
+        leadership: createLeadership({ lease: lease.of(name), clock, log }, async (term) => {
+          terms.push(term);
+          events.push(`begins ${term.mayWrite()}`);
           if (replica.failing) throw new Error('it cannot');
           return async () => {
-            events.push(`ends ${turn.mayWrite()}`);
+            events.push(`ends ${term.mayWrite()}`);
             if (replica.endMs > 0) await clock.sleep(replica.endMs);
             events.push('ended');
           };
@@ -50,21 +49,21 @@ function world(): { clock: VirtualClock; lease: MemoryLease; replica: (name: str
 }
 
 describe('leadership', () => {
-  test('one leads, the other stands by and says who leads', async () => {
+  test('one replica leads, the other stands by and names the leader', async () => {
     const { clock, replica } = world();
     const [a, b] = [replica('a'), replica('b')];
-    expect(a.leadership.standing()).toMatchObject({ type: 'unknown' });
+    expect(a.leadership.status()).toMatchObject({ type: 'unknown' });
     a.leadership.start();
     b.leadership.start();
     await clock.advance(60_000);
-    expect(a.leadership.standing()).toEqual({ type: 'leading' });
-    expect(b.leadership.standing()).toEqual({ type: 'following', leader: 'a' });
+    expect(a.leadership.status()).toEqual({ type: 'leading' });
+    expect(b.leadership.status()).toEqual({ type: 'following', leader: 'a' });
     expect([a.events, b.events]).toEqual([['begins true'], []]);
-    expect(a.turn().mayWrite()).toBe(true);
+    expect(a.term().mayWrite()).toBe(true);
     expect(b.log.lines.filter(({ text }) => text === 'info: standing by')).toHaveLength(1);
   });
 
-  test('a clean stop: what leads ends first and may write until then; the other takes over at once', async () => {
+  test("a clean stop: the leader's work ends first and may write until then; the other replica leads at once", async () => {
     const { clock, replica } = world();
     const [a, b] = [replica('a'), replica('b')];
     a.endMs = 3_000;
@@ -74,12 +73,12 @@ describe('leadership', () => {
     const stopped = a.leadership.stop();
     await clock.advance(2_900);
     expect(a.events).toEqual(['begins true', 'ends true']);
-    expect(b.leadership.standing().type).toBe('following');
+    expect(b.leadership.status().type).toBe('following');
     await clock.advance(1_200);
     await stopped;
-    expect(a.turn().mayWrite()).toBe(false);
-    expect(a.turn().over.aborted).toBe(true);
-    expect(b.leadership.standing()).toEqual({ type: 'leading' });
+    expect(a.term().mayWrite()).toBe(false);
+    expect(a.term().over.aborted).toBe(true);
+    expect(b.leadership.status()).toEqual({ type: 'leading' });
     expect(b.events).toEqual(['begins true']);
   });
 
@@ -101,20 +100,20 @@ describe('leadership', () => {
       await clock.advance(deadline - clock.monotonic());
       expect([early.events, b.events]).toEqual([[], []]);
       await clock.advance(crashAt + 15_000 - clock.monotonic());
-      expect(b.leadership.standing()).not.toEqual({ type: 'following', leader: 'a' });
+      expect(b.leadership.status()).not.toEqual({ type: 'following', leader: 'a' });
       expect((await lease.of('c').acquire()).type).toBe('taken');
     }
   });
 
-  test('a lease that cannot be renewed: the turn goes on to its deadline and no longer, and comes back', async () => {
+  test('a lease that cannot be renewed: the term lasts until its deadline, and a new term starts later', async () => {
     const { clock, lease, replica } = world();
     const a = replica('a');
     a.leadership.start();
     await clock.advance(2_500);
     lease.trouble = 'the API server is away';
-    const first = a.turn();
+    const first = a.term();
     await clock.advance(5_000);
-    expect(a.leadership.standing()).toEqual({ type: 'leading' });
+    expect(a.leadership.status()).toEqual({ type: 'leading' });
     expect(first.mayWrite()).toBe(true);
     // Renewed last at 2 s, for 6 s.
     await clock.advance(500);
@@ -122,20 +121,20 @@ describe('leadership', () => {
     expect(first.over.aborted).toBe(true);
     expect(a.events).toEqual(['begins true', 'ends false', 'ended']);
     await clock.advance(1_000);
-    expect(a.leadership.standing()).toEqual({ type: 'unknown', message: 'the API server is away' });
+    expect(a.leadership.status()).toEqual({ type: 'unknown', message: 'the API server is away' });
     expect(a.log.lines.filter(({ text }) => text.startsWith('warn: the lease could not'))).toHaveLength(1);
     lease.trouble = undefined;
     await clock.advance(2_000);
-    expect(a.leadership.standing()).toEqual({ type: 'leading' });
-    expect(a.turn()).not.toBe(first);
-    expect([first.mayWrite(), a.turn().mayWrite()]).toEqual([false, true]);
+    expect(a.leadership.status()).toEqual({ type: 'leading' });
+    expect(a.term()).not.toBe(first);
+    expect([first.mayWrite(), a.term().mayWrite()]).toEqual([false, true]);
   });
 
-  test('an answer that hangs does not keep a turn alive', async () => {
+  test('an answer that hangs does not keep a term alive', async () => {
     const clock = createVirtualClock();
     const log = createRecordingLog();
     let asked = 0;
-    const turns: Turn[] = [];
+    const terms: Term[] = [];
     const leadership = createLeadership(
       {
         lease: {
@@ -148,25 +147,25 @@ describe('leadership', () => {
         clock,
         log,
       },
-      async (turn) => {
-        turns.push(turn);
+      async (term) => {
+        terms.push(term);
         return async () => {};
       },
     );
     leadership.start();
     await clock.advance(6_999);
-    expect(turns[0]?.mayWrite()).toBe(true);
-    expect(leadership.standing()).toEqual({ type: 'leading' });
+    expect(terms[0]?.mayWrite()).toBe(true);
+    expect(leadership.status()).toEqual({ type: 'leading' });
     await clock.advance(1);
-    expect(turns[0]?.mayWrite()).toBe(false);
-    expect(turns[0]?.over.aborted).toBe(true);
-    expect(leadership.standing()).toMatchObject({
+    expect(terms[0]?.mayWrite()).toBe(false);
+    expect(terms[0]?.over.aborted).toBe(true);
+    expect(leadership.status()).toMatchObject({
       type: 'unknown',
       message: 'this replica leads no more: the lease was not renewed in time',
     });
   });
 
-  test('who has lost a turn does not call itself the leader while it is still ending it', async () => {
+  test('a replica that has lost its term does not report that it leads while it still ends the term', async () => {
     const { clock, lease, replica } = world();
     const [a, b] = [replica('a'), replica('b')];
     a.endMs = 20_000;
@@ -178,66 +177,66 @@ describe('leadership', () => {
     lease.trouble = undefined;
     b.leadership.start();
     await clock.advance(5_000);
-    expect(b.leadership.standing()).toEqual({ type: 'leading' });
+    expect(b.leadership.status()).toEqual({ type: 'leading' });
     expect(a.events).toEqual(['begins true', 'ends false']);
-    expect(a.leadership.standing()).toMatchObject({ type: 'unknown' });
+    expect(a.leadership.status()).toMatchObject({ type: 'unknown' });
   });
 
-  test('who was asleep may not write when it wakes, before anybody has told it so', async () => {
+  test('a suspended process may not write when it resumes, before any answer of the lease', async () => {
     const { clock, lease } = world();
     // The sleeper has a clock whose timers stand still while time goes on.
     let skipped = 0;
     const asleep = { ...clock, monotonic: () => clock.monotonic() + skipped };
-    const turns: Turn[] = [];
+    const terms: Term[] = [];
     const leadership = createLeadership(
       { lease: lease.of('sleeper'), clock: asleep, log: createRecordingLog() },
-      async (turn) => {
-        turns.push(turn);
+      async (term) => {
+        terms.push(term);
         return async () => {};
       },
     );
     leadership.start();
     await clock.settle();
-    expect(turns[0]?.mayWrite()).toBe(true);
+    expect(terms[0]?.mayWrite()).toBe(true);
     skipped = 6_000;
-    expect(turns[0]?.mayWrite()).toBe(false);
+    expect(terms[0]?.mayWrite()).toBe(false);
   });
 
-  test('another one has the lease all of a sudden: the turn ends', async () => {
+  test('the term ends when another replica has the lease', async () => {
     const { clock, lease, replica } = world();
     const a = replica('a');
     a.leadership.start();
     await clock.advance(1_500);
-    const turn = a.turn();
+    const term = a.term();
     // Somebody has edited the object by hand.
     await lease.of('a').release();
     await lease.of('thief').acquire();
     await clock.advance(1_000);
-    expect(turn.mayWrite()).toBe(false);
-    expect(a.leadership.standing()).toEqual({ type: 'following', leader: 'thief' });
+    expect(term.mayWrite()).toBe(false);
+    expect(a.leadership.status()).toEqual({ type: 'following', leader: 'thief' });
   });
 
-  test('a turn that cannot begin is given up, so that another replica gets it; it is tried again later', async () => {
+  test('a term that cannot start is resigned, so that another replica leads; the first one contends again later', async () => {
     const { clock, replica } = world();
     const [a, b] = [replica('a'), replica('b')];
     a.failing = true;
     a.leadership.start();
     await clock.settle();
-    expect(a.leadership.standing()).toEqual({
+    expect(a.leadership.status()).toEqual({
       type: 'unknown',
       message: 'this replica leads no more: it could not begin',
     });
     b.leadership.start();
     await clock.advance(3_500);
-    expect(b.leadership.standing()).toEqual({ type: 'leading' });
+    expect(b.leadership.status()).toEqual({ type: 'leading' });
     expect(a.log.lines.map(({ text }) => text)).toContain('error: this replica could not begin to lead');
     a.failing = false;
     await b.leadership.stop();
     await clock.advance(40_000);
-    expect(a.leadership.standing()).toEqual({ type: 'leading' });
+    expect(a.leadership.status()).toEqual({ type: 'leading' });
   });
 
-  test('a lone replica whose turns cannot begin tries again and again, with longer pauses', async () => {
+  test('a lone replica whose terms cannot start contends again, with back-off', async () => {
     const { clock, replica } = world();
     const a = replica('a');
     a.failing = true;
@@ -250,25 +249,25 @@ describe('leadership', () => {
     expect(a.events.length - early).toBeLessThan(30);
     a.failing = false;
     await clock.advance(40_000);
-    expect(a.leadership.standing()).toEqual({ type: 'leading' });
+    expect(a.leadership.status()).toEqual({ type: 'leading' });
   });
 
-  test('who resigns ends its turn and rests', async () => {
+  test('a replica that resigns ends its term and pauses', async () => {
     const { clock, replica } = world();
     const [a, b] = [replica('a'), replica('b')];
     a.leadership.start();
     await clock.settle();
     b.leadership.start();
     await clock.advance(1_500);
-    a.turn().resign('another process has taken the inventory over');
-    expect(a.turn().mayWrite()).toBe(false);
+    a.term().resign('another process has taken the inventory over');
+    expect(a.term().mayWrite()).toBe(false);
     await clock.advance(3_000);
-    expect(b.leadership.standing()).toEqual({ type: 'leading' });
-    expect(a.leadership.standing()).toEqual({ type: 'following', leader: 'b' });
+    expect(b.leadership.status()).toEqual({ type: 'leading' });
+    expect(a.leadership.status()).toEqual({ type: 'following', leader: 'b' });
     expect(a.events).toEqual(['begins true', 'ends false', 'ended']);
   });
 
-  test('no new turn begins before the old one has ended', async () => {
+  test('no new term begins before the old one has ended', async () => {
     const { clock, lease, replica } = world();
     const a = replica('a');
     a.endMs = 20_000;
@@ -283,7 +282,7 @@ describe('leadership', () => {
     expect(a.events).toEqual(['begins true', 'ends false', 'ended', 'begins true']);
   });
 
-  test('stopping while a turn is still beginning ends it, and gives the lease back', async () => {
+  test('stopping while a term still starts ends the term and releases the lease', async () => {
     const clock = createVirtualClock();
     const lease = createMemoryLease(clock);
     const events: string[] = [];
@@ -315,7 +314,7 @@ describe('leadership', () => {
     await clock.advance(0);
     await stopped;
     await clock.advance(30_000);
-    expect(a.leadership.standing()).toEqual({ type: 'leading' });
+    expect(a.leadership.status()).toEqual({ type: 'leading' });
     expect(a.events).toEqual(['begins true']);
   });
 });

@@ -68,7 +68,7 @@ test.each(losses)(
   async (_, lose) => {
     const world = await restartedOnDrift(lose);
     expect(world.agent.health().repairs).toBe(false);
-    expect(world.log.lines.at(-1)?.text).toMatch(/^warn: .*nothing is put back before the server was heard$/);
+    expect(world.log.lines.at(-1)?.text).toMatch(/^warn: .*drift is not corrected before the server connects$/);
     world.server.connect();
     await world.settle();
     expect(world.agent.health().repairs).toBe(true);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createWorkQueue, type WorkQueue } from '../../../src/agent/keeper/work-queue.ts';
+import { createWorkQueue, type WorkQueue } from '../../../src/agent/reconciler/work-queue.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Standing } from '../../../src/agent/leadership/leadership.ts';
+import type { LeadershipStatus } from '../../../src/agent/leadership/leadership.ts';
 import { startAgentHealth } from '../../../src/compose/agent/agent-health.ts';
 import { createAgentMeter } from '../../../src/compose/agent/agent-meter.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -10,9 +10,9 @@ test('the metrics of an agent call what should be there wanted: held is what is 
       connection: { type: 'connecting' as const },
       clusterReadable: true,
       paused: false,
-      troubles: 0,
+      diagnostics: 0,
       position: { epoch: 1, sequence: 2 },
-      objects: { held: 4, applied: 3, failed: 0, conflict: 1, paused: 0, removing: 0 },
+      objects: { owned: 4, applied: 3, failed: 0, conflict: 1, paused: 0, removing: 0 },
     }),
   };
   const listen = { host: '127.0.0.1', port: 0 };
@@ -46,8 +46,8 @@ test('the metrics say when the client certificate runs out, and nothing where th
 });
 
 test('a replica that stands by is ready and says who leads; one that knows nothing is not', async () => {
-  let standing: Standing = { type: 'unknown', message: 'the API server does not answer' };
-  const subject = { health: () => undefined, standing: () => standing };
+  let leadership: LeadershipStatus = { type: 'unknown', message: 'the API server does not answer' };
+  const subject = { health: () => undefined, leadership: () => leadership };
   const listen = { host: '127.0.0.1', port: 0 };
   const health = await startAgentHealth(subject, listen, metricSet());
   const ask = async (path: string) => {
@@ -59,10 +59,10 @@ test('a replica that stands by is ready and says who leads; one that knows nothi
       status: 503,
       text: 'not ready\n- who leads is not known: the API server does not answer\n',
     });
-    standing = { type: 'following', leader: 'pod-1_ab' };
+    leadership = { type: 'following', leader: 'pod-1_ab' };
     expect(await ask('/readyz')).toEqual({ status: 200, text: 'standing by; pod-1_ab leads\n' });
     expect((await ask('/metrics')).text).toContain('fleetrelay_agent_leader{cluster="east"} 0');
-    standing = { type: 'leading' };
+    leadership = { type: 'leading' };
     expect(await ask('/readyz')).toEqual({ status: 503, text: 'not ready\n- the agent is starting\n' });
     expect((await ask('/metrics')).text).toContain('fleetrelay_agent_leader{cluster="east"} 1');
     expect((await ask('/metrics')).text).not.toMatch(/^fleetrelay_agent_(connected|objects)[{ ]/m);

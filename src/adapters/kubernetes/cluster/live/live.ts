@@ -22,7 +22,7 @@ export interface Live {
   readonly catalog: CatalogKeeper;
   isPaused(): boolean;
   /** As `ClusterApi.list`. */
-  list(depth: 'hinted' | 'whole'): Promise<LiveState>;
+  list(depth: 'hinted' | 'complete'): Promise<LiveState>;
   watch(hint: () => void): () => void;
   configure(settings: AgentSettings): void;
   /** We own something of these kinds (`group/Kind`): they are followed from now on. */
@@ -80,14 +80,14 @@ export function createLive(
     close,
   };
 
-  async function list(depth: 'hinted' | 'whole'): Promise<LiveState> {
+  async function list(depth: 'hinted' | 'complete'): Promise<LiveState> {
     if (!started) {
       started = true;
       kinds.start(catalog.current());
       catalog.start();
       button.start();
     }
-    if (depth === 'whole')
+    if (depth === 'complete')
       await Promise.all([state === undefined ? kinds.settled() : settledSoon(kinds, clock), button.look()]);
     if (kinds.allUnknown()) await probe(client);
     return current();

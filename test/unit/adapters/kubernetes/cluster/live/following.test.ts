@@ -118,10 +118,10 @@ test('a kind that is followed from now on and does not answer holds up no look f
   const deps = { client, clock, random: { next: () => 0.5, id: () => 'id' }, log: silentLog };
   const catalog = createCatalog([kind('Pod'), kind('Secret')]);
   const live = createLive(deps, { namespace: 'ns', catalog });
-  await live.list('whole');
+  await live.list('complete');
   live.owns(['/Secret']);
   let looked = false;
-  const look = live.list('whole').then((state) => {
+  const look = live.list('complete').then((state) => {
     looked = true;
     return state;
   });

@@ -4,43 +4,43 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ObservedObject } from '../../ports/cluster-api.ts';
 import type { ResultBook } from '../result-book.ts';
 
-/** Tells the health of applied objects, gathered: a result is told again when it changes. */
-export interface HealthTeller {
-  /** Takes what a look has seen of an object. */
-  look(key: ObjectKey, observed: ObservedObject | undefined): void;
-  /** We have written it: how it was before says nothing any more. */
+/** Reports changes of the health of applied objects, debounced, as new results. */
+export interface HealthReporter {
+  /** Takes an object of a new live state. */
+  observe(key: ObjectKey, observed: ObservedObject | undefined): void;
+  /** The agent has written the object: the health before the write is out of date. */
   wrote(key: ObjectKey, before: ObservedObject | undefined): void;
   forget(key: ObjectKey): void;
   stop(): void;
 }
 
-/** A change of state, and what comes within this time. */
+/** Delay of a report after the state has changed. */
 const STATE_MS = 1_000;
-/** While only the words change ("3 of 100 are updated"). */
-const WORDS_MS = 30_000;
-/** After a write that changed nothing that a look would show. */
+/** Delay of a report while only the message changes ("3 of 100 are updated"). */
+const MESSAGE_MS = 30_000;
+/** Delay of a report after a write that leads to no new live object. */
 const WRITTEN_MS = 5_000;
 
-export function createHealthTeller(deps: { readonly clock: Clock; readonly results: ResultBook }): HealthTeller {
+export function createHealthReporter(deps: { readonly clock: Clock; readonly results: ResultBook }): HealthReporter {
   const { clock, results } = deps;
-  /** What is to be told, and when (monotonic). */
+  /** Health to report, and when (monotonic milliseconds). */
   const due = new Map<ObjectKey, { readonly health: ObjectHealth | undefined; readonly at: number }>();
   const writtenOver = new Map<ObjectKey, ObservedObject>();
   let timer: { readonly at: number; readonly cancel: () => void } | undefined;
 
   return {
-    look,
+    observe,
     wrote(key, before) {
       forget(key);
       if (before?.health === undefined) return;
       writtenOver.set(key, before);
-      tellIn(key, before.health, WRITTEN_MS);
+      reportIn(key, before.health, WRITTEN_MS);
     },
     forget,
     stop: () => timer?.cancel(),
   };
 
-  function look(key: ObjectKey, observed: ObservedObject | undefined): void {
+  function observe(key: ObjectKey, observed: ObservedObject | undefined): void {
     const last = results.get(key);
     if (last?.state !== 'applied' || observed === undefined || observed.stale === true) return;
     if (writtenOver.get(key) === observed) return;
@@ -48,7 +48,7 @@ export function createHealthTeller(deps: { readonly clock: Clock; readonly resul
     const { health } = observed;
     const isSameState = last.health?.state === health?.state;
     if (isSameState && last.health?.message === health?.message) due.delete(key);
-    else tellIn(key, health, isSameState ? WORDS_MS : STATE_MS);
+    else reportIn(key, health, isSameState ? MESSAGE_MS : STATE_MS);
   }
 
   function forget(key: ObjectKey): void {
@@ -56,8 +56,8 @@ export function createHealthTeller(deps: { readonly clock: Clock; readonly resul
     writtenOver.delete(key);
   }
 
-  function tellIn(key: ObjectKey, health: ObjectHealth | undefined, milliseconds: number): void {
-    // What goes on changing is told all the same.
+  function reportIn(key: ObjectKey, health: ObjectHealth | undefined, milliseconds: number): void {
+    // Further changes do not delay a report that is due.
     const at = Math.min(clock.monotonic() + milliseconds, due.get(key)?.at ?? Number.POSITIVE_INFINITY);
     due.set(key, { health, at });
     wakeAt(at);
@@ -66,10 +66,10 @@ export function createHealthTeller(deps: { readonly clock: Clock; readonly resul
   function wakeAt(at: number): void {
     if (timer !== undefined && timer.at <= at) return;
     timer?.cancel();
-    timer = { at, cancel: clock.schedule(Math.max(0, at - clock.monotonic()), tell) };
+    timer = { at, cancel: clock.schedule(Math.max(0, at - clock.monotonic()), reportDue) };
   }
 
-  function tell(): void {
+  function reportDue(): void {
     timer = undefined;
     const now = clock.monotonic();
     for (const [key, { health, at }] of due) {

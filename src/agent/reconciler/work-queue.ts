@@ -1,39 +1,38 @@
+import { backOffMs } from '../../model/back-off.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 
-/** What is to happen with a key after a run: nothing, until somebody adds it again; or another try. */
+/** `done`: the key rests until it is added again. `retry`: it runs again after its back-off. */
 export type WorkOutcome = 'done' | 'retry';
 
-/** Keys to be worked on: each at most once at a time, in rank order, retried with back-off. */
+/** Runs keys in rank order, each key at most once at a time, with retries and back-off. */
 export interface WorkQueue {
-  /** Runs the key as soon as it is its turn; a back-off of it ends. */
+  /** Queues the key; cancels the wait for its retry. */
   add(key: ObjectKey): void;
-  /** As `add`, and its back-off begins anew: what failed before was something else. */
+  /** As `add`, and resets the back-off: the key has new content. */
   renew(key: ObjectKey): void;
-  /** Is it waiting for its turn or being worked on? (Not: waiting for another try.) */
+  /** Whether the key is queued or running; a key that waits for its retry is neither. */
   isActive(key: ObjectKey): boolean;
-  /** Is it waiting for another try? */
+  /** Whether the key waits for its retry. */
   isWaiting(key: ObjectKey): boolean;
-  /** Takes nothing new; resolves when what runs has ended. */
+  /** Takes no more keys; resolves when the running keys have ended. */
   stop(): Promise<void>;
 }
 
 export interface WorkQueueOptions {
-  /** From 0; lower goes first; nothing starts while something of a lower rank runs. Undefined: there is no work for this key. */
+  /** From 0; lower ranks run first, and no key starts while one of a lower rank runs. Undefined: no work for this key. */
   readonly rank: (key: ObjectKey) => number | undefined;
   readonly run: (key: ObjectKey) => Promise<WorkOutcome>;
-  /** Nothing is left to do at this moment. */
+  /** No key is queued or running. */
   readonly idle: () => void;
-  readonly firstRetryMs?: number;
-  readonly longestRetryMs?: number;
 }
 
 const MOST_AT_ONCE = 16;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 300_000;
 
-/** Starts working with the first key. `run` must not reject. */
+/** Makes a queue; the first added key starts it. `run` must not reject. */
 export function createWorkQueue(
   deps: { readonly clock: Clock; readonly random: Random },
   options: WorkQueueOptions,
@@ -66,7 +65,7 @@ export function createWorkQueue(
     pumpSoon();
   }
 
-  /** A turn later, so that a whole delta is in the queue before the first of it is taken. */
+  /** In a microtask, so that all keys of a delta are queued before the first one starts. */
   function pumpSoon(): void {
     if (pumping) return;
     pumping = true;
@@ -105,7 +104,7 @@ export function createWorkQueue(
   function retryLater(key: ObjectKey): void {
     const count = failures.get(key) ?? 0;
     failures.set(key, count + 1);
-    const cancel = deps.clock.schedule(backOffMs(options, count, deps.random), () => {
+    const cancel = deps.clock.schedule(retryMs(count, deps.random), () => {
       waiting.delete(key);
       add(key);
     });
@@ -121,13 +120,9 @@ export function createWorkQueue(
   }
 }
 
-/** Doubles with each failure, with jitter over the upper half. */
-function backOffMs(
-  { firstRetryMs = FIRST_RETRY_MS, longestRetryMs = LONGEST_RETRY_MS }: WorkQueueOptions,
-  failures: number,
-  random: Random,
-): number {
-  const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures, 30));
+/** The back-off, with jitter over its upper half. */
+function retryMs(failures: number, random: Random): number {
+  const full = backOffMs(failures, FIRST_RETRY_MS, LONGEST_RETRY_MS);
   return full / 2 + (random.next() * full) / 2;
 }
 
@@ -137,7 +132,7 @@ interface RankedSet {
   has(key: ObjectKey): boolean;
   isEmpty(): boolean;
   clear(): void;
-  /** The first key of the lowest rank that is not to be skipped. */
+  /** The first key of the lowest rank, without the keys that `skip` names. */
   first(skip: (key: ObjectKey) => boolean): { readonly key: ObjectKey; readonly rank: number } | undefined;
 }
 

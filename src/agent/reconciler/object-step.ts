@@ -1,0 +1,194 @@
+import type { ObjectResult } from '../../model/agent.ts';
+import { type FleetName, quote } from '../../model/ids.ts';
+import { isJsonObject, type JsonObject } from '../../model/json.ts';
+import { displayKey, kindOf, type ObjectKey, objectRefOf, refOfObject } from '../../model/object-key.ts';
+import { unreachable } from '../../model/result.ts';
+import type { StoredObject } from '../../ports/agent-disk.ts';
+import type { ApplyRequest, ClusterApi, InventoryRecord, RemoveOutcome } from '../../ports/cluster-api.ts';
+import { contentOf, fleetOf, type Inventory } from './inventory.ts';
+
+/** The result of one attempt to apply or remove an object. */
+export interface Step {
+  readonly result: Pick<ObjectResult, 'state' | 'reason' | 'message'>;
+  /** Retry with back-off, without a new reason. */
+  readonly retry: boolean;
+  /** The attempt wrote the object. */
+  readonly written?: true;
+  /** The cluster's identity of the object, for the inventory. */
+  readonly identity?: string;
+}
+
+const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
+const WEBHOOKS: readonly string[] = [
+  'admissionregistration.k8s.io/MutatingWebhookConfiguration',
+  'admissionregistration.k8s.io/ValidatingWebhookConfiguration',
+];
+
+/**
+ * The order of work; lower ranks are first. Namespaces and CRDs are created first and removed last. Webhooks, which could
+ * reject other objects, are created last and removed before all other objects.
+ */
+export function workRank({ key, phase }: InventoryRecord): number {
+  const kind = kindOf(key);
+  const creation = kind === '/Namespace' ? 0 : kind === CRD ? 1 : WEBHOOKS.includes(kind) ? 3 : 2;
+  return phase === 'held' ? creation : 7 - creation;
+}
+
+/** The request that applies an owned object. */
+export function applyRequest(fleet: FleetName, record: InventoryRecord, { value }: StoredObject): ApplyRequest {
+  const { key, origins, scope } = record;
+  return { key, value, stamp: { fleet, key, origins, scope } };
+}
+
+/**
+ * Applies or removes one object as the inventory says; undefined if the key is not in the inventory.
+ *
+ * @param mayRemove false without a server: then nothing is removed
+ * @param identity of the object, where the inventory does not have it yet
+ */
+export async function stepObject(
+  cluster: ClusterApi,
+  inventory: Inventory,
+  key: ObjectKey,
+  mayRemove: boolean,
+  identity?: string,
+): Promise<Step | undefined> {
+  const record = inventory.records.get(key);
+  const fleet = fleetOf(inventory);
+  if (record === undefined || fleet === undefined) return undefined;
+  if (record.phase === 'removing') {
+    return mayRemove ? removeObject(cluster, fleet, inventory, record, identity ?? record.identity) : SERVER_AWAY;
+  }
+  const content = contentOf(inventory, key);
+  return content === undefined ? CONTENT_UNKNOWN : applyObject(cluster, applyRequest(fleet, record, content));
+}
+
+async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<Step> {
+  const invalid = invalidity(request);
+  if (invalid !== undefined) return failed('InvalidObject', invalid, false);
+  const outcome = await cluster.apply(request);
+  switch (outcome.type) {
+    case 'applied':
+    case 'unchanged':
+      return {
+        result: { state: 'applied', reason: 'Applied', message: '' },
+        retry: false,
+        ...(outcome.type === 'applied' ? { written: true } : {}),
+        ...(outcome.identity === undefined ? {} : { identity: outcome.identity }),
+      };
+    case 'conflict':
+      return { result: { state: 'conflict', reason: 'Conflict', message: outcome.message }, retry: true };
+    case 'paused':
+      return PAUSED;
+    case 'exempt':
+      return { result: { state: 'paused', reason: outcome.reason, message: outcome.message }, retry: false };
+    case 'failed':
+      return failed(outcome.reason, outcome.message, outcome.retryable);
+    default:
+      return unreachable(outcome);
+  }
+}
+
+/** Why the object is not the one that its key names: the key decides where it is written and who owns it. */
+function invalidity({ key, value }: ApplyRequest): string | undefined {
+  const named = refOfObject(value);
+  if (!named.ok) return named.problem;
+  const { group, kind, namespace, name } = objectRefOf(key);
+  const same = named.value.group === group && named.value.kind === kind && named.value.name === name;
+  const inside = named.value.namespace === namespace || named.value.namespace === '';
+  return same && inside ? undefined : `the object calls itself ${quote(named.value.name)} and not ${displayKey(key)}`;
+}
+
+async function removeObject(
+  cluster: ClusterApi,
+  fleet: FleetName,
+  inventory: Inventory,
+  record: InventoryRecord,
+  identity: string | undefined,
+): Promise<Step> {
+  const { key } = record;
+  const occupant = occupantOf(record, inventory.contents.get(key)?.value, inventory.records.values());
+  if (occupant !== undefined) return removing('Occupied', `${displayKey(occupant)} is still in it`, false);
+  const outcome = await cluster.remove({ key, fleet, ...(identity === undefined ? {} : { identity }) });
+  return removalStep(outcome);
+}
+
+function removalStep(outcome: RemoveOutcome): Step {
+  switch (outcome.type) {
+    case 'gone':
+      return { result: { state: 'removed', reason: 'Removed', message: '' }, retry: false };
+    case 'notOwned':
+    case 'exempt':
+      return { result: { state: 'removed', reason: 'Released', message: outcome.message }, retry: false };
+    case 'waiting':
+      return removing('Waiting', outcome.message, true);
+    case 'paused':
+      return PAUSED;
+    case 'failed':
+      return removing(outcome.reason, outcome.message, outcome.retryable);
+    default:
+      return unreachable(outcome);
+  }
+}
+
+/**
+ * An object of the inventory that is in this Namespace or of this CRD's kind, and so blocks its removal; undefined if there
+ * is none, or if the record is of another kind. `value`: the last content of the CRD, if it is known.
+ */
+function occupantOf(
+  record: InventoryRecord,
+  value: JsonObject | undefined,
+  records: Iterable<InventoryRecord>,
+): ObjectKey | undefined {
+  const kind = kindOf(record.key);
+  if (kind !== '/Namespace' && kind !== CRD) return undefined;
+  const { name } = objectRefOf(record.key);
+  const defined = kind === CRD ? definedKind(name, value) : undefined;
+  for (const { key } of records) {
+    const ref = objectRefOf(key);
+    const inside =
+      defined === undefined
+        ? ref.namespace === name
+        : ref.group === defined.group && (defined.kind === undefined || ref.kind === defined.kind);
+    if (inside && key !== record.key) return key;
+  }
+  return undefined;
+}
+
+/** A CRD is named PLURAL.GROUP; without its content every kind of the group counts. */
+function definedKind(name: string, value: JsonObject | undefined): { readonly group: string; readonly kind?: string } {
+  const group = name.slice(name.indexOf('.') + 1);
+  const spec = value?.spec;
+  const names = isJsonObject(spec) ? spec.names : undefined;
+  const kind = isJsonObject(names) ? names.kind : undefined;
+  return typeof kind === 'string' ? { group, kind } : { group };
+}
+
+/** Reason of a result while the stop button is on. */
+export const PAUSED_REASON = 'Paused';
+
+const PAUSED: Step = {
+  result: { state: 'paused', reason: PAUSED_REASON, message: 'the stop button in the cluster is on' },
+  // Releasing the button starts the work at once; the retry is for a release without a hint.
+  retry: true,
+};
+
+const SERVER_AWAY: Step = removing(
+  'ServerAway',
+  'its removal waits for the server; without one nothing is removed',
+  false,
+);
+
+const CONTENT_UNKNOWN: Step = failed(
+  'ContentUnknown',
+  'the agent has lost what it should be; the server sends it again',
+  false,
+);
+
+function failed(reason: string, message: string, retry: boolean): Step {
+  return { result: { state: 'failed', reason, message }, retry };
+}
+
+function removing(reason: string, message: string, retry: boolean): Step {
+  return { result: { state: 'removing', reason, message }, retry };
+}

@@ -1,0 +1,324 @@
+import type { ObjectResult } from '../../model/agent.ts';
+import type { AgentSettings } from '../../model/agent-settings.ts';
+import type { FleetName } from '../../model/ids.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { SequencedDelta } from '../../model/output.ts';
+import type { AgentDisk } from '../../ports/agent-disk.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ClusterApi, InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Random } from '../../ports/random.ts';
+import type { ServerListener } from '../../relay/session.ts';
+import type { ResultBook } from '../result-book.ts';
+import { createDrift, type Drift, type DriftCounts } from './drift.ts';
+import { createHealthReporter, type HealthReporter } from './health-reporter.ts';
+import { type Acceptance, acceptDelta, contentOf, type Inventory } from './inventory.ts';
+import { createInventoryWriter, type InventoryWriter, isUnchanged } from './inventory-writer.ts';
+import { type Step, stepObject, workRank } from './object-step.ts';
+import { createPrerequisites, type Prerequisites } from './prerequisites.ts';
+import type { Recovered } from './recovery.ts';
+import { createWorkQueue, type WorkOutcome, type WorkQueue } from './work-queue.ts';
+
+/** Makes the cluster match the accepted output snapshot: applies, removes, corrects drift and reports results. */
+export interface Reconciler {
+  inventory(): Inventory;
+  /** Compares the first live state with the inventory, and queues every owned object. */
+  start(live: LiveState): void;
+  /** Compares a live state with the inventory, and queues the objects that differ. */
+  observe(live: LiveState): void;
+  /** Verifies a delta, makes it durable and queues its objects. */
+  readonly accept: ServerListener['delta'];
+  /** Makes the policy's settings durable, for a start without a server. */
+  saveSettings(settings: AgentSettings): void;
+  /** The server is connected: the contents that it has not replaced are right. */
+  connected(): void;
+  /** The server is away: removals wait. */
+  disconnected(): void;
+  /**
+   * Continues the removals that were pending at the connect: the server has had time to cancel them. Makes the recovered
+   * inventory durable.
+   */
+  continueRemovals(): void;
+  isPaused(): boolean;
+  /** Whether drift is corrected. */
+  repairs(): boolean;
+  driftCorrections(): DriftCounts;
+  stop(): Promise<void>;
+}
+
+export interface ReconcilerDeps {
+  readonly cluster: ClusterApi;
+  readonly disk: AgentDisk;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly results: ResultBook;
+  /** Another agent has taken the cluster over. */
+  readonly takenOver: (error: Error) => void;
+  /** The work queue is empty. */
+  readonly idle: () => void;
+}
+
+interface State {
+  readonly deps: ReconcilerDeps;
+  inventory: Inventory;
+  /** The contents are those of the inventory; nothing is applied before. */
+  trusted: boolean;
+  mayRemove: boolean;
+  /** A delta that arrived before the last disconnect permits no removals. */
+  disconnectCount: number;
+  live: LiveState | undefined;
+  /** The last state was not compared to its end: the next one is compared completely. */
+  missed: boolean;
+  /** Keys that were being worked on when a state was compared: they are compared with the next state too. */
+  readonly skipped: Set<ObjectKey>;
+  /** Keys whose removal was retried because a state did not contain the object. */
+  readonly seenGone: Set<ObjectKey>;
+  readonly prerequisites: Prerequisites;
+  readonly health: HealthReporter;
+  readonly drift: Drift;
+  readonly writer: InventoryWriter;
+  readonly queue: WorkQueue;
+}
+
+type Result = Step['result'] & Pick<ObjectResult, 'health'>;
+
+export function createReconciler(deps: ReconcilerDeps, recovered: Recovered): Reconciler {
+  const state = createState(deps, recovered);
+  return {
+    inventory: () => state.inventory,
+    start: (live) => {
+      observe(state, live);
+      queueOwned(state);
+    },
+    observe: (live) => observe(state, live),
+    accept: (delta, fleet) => {
+      const { disconnectCount } = state;
+      return state.writer.inTurn(async () => {
+        const answer = await accept(state, delta, fleet, disconnectCount);
+        // The server drops the last result of an object when it sends the removal.
+        if (!answer.accepted) deps.results.reportAgain(delta.removals);
+        return answer;
+      });
+    },
+    saveSettings: state.writer.writeSettings,
+    connected: () => trust(state),
+    disconnected: () => {
+      state.mayRemove = false;
+      state.disconnectCount += 1;
+    },
+    continueRemovals: () => continueRemovals(state),
+    isPaused: () => state.live?.paused ?? false,
+    repairs: () => state.trusted,
+    driftCorrections: state.drift.counts,
+    stop: async () => {
+      state.health.stop();
+      await state.queue.stop();
+      await state.writer.stop();
+    },
+  };
+}
+
+function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered): State {
+  const current = (): Inventory => state.inventory;
+  const replace = (next: Inventory): void => {
+    state.inventory = next;
+  };
+  const queue = createWorkQueue(deps, {
+    rank: (key) => {
+      const record = state.inventory.records.get(key);
+      return record === undefined ? undefined : workRank(record);
+    },
+    run: (key) => work(state, key),
+    idle: deps.idle,
+  });
+  const state: State = {
+    deps,
+    // The contents of removed objects are for the writer only, which deletes them from the disk.
+    inventory: {
+      ...inventory,
+      contents: new Map([...inventory.contents].filter(([key]) => inventory.records.has(key))),
+    },
+    trusted,
+    mayRemove: false,
+    disconnectCount: 0,
+    live: undefined,
+    missed: true,
+    skipped: new Set(),
+    seenGone: new Set(),
+    prerequisites: createPrerequisites(),
+    health: createHealthReporter(deps),
+    drift: createDrift({ ...deps, queue }),
+    writer: createInventoryWriter({ ...deps, current, replace }, inventory, trusted),
+    queue,
+  };
+  return state;
+}
+
+async function accept(
+  state: State,
+  delta: SequencedDelta,
+  fleet: FleetName,
+  disconnectCount: number,
+): ReturnType<ServerListener['delta']> {
+  const before = state.inventory;
+  const answer = acceptDelta(before, delta, fleet);
+  if (!answer.accepted) return answer;
+  try {
+    await state.writer.writeDelta(answer, () => {
+      if (state.trusted && changesOwnedOnly(before, answer)) adopt(state, answer.next, answer.keys);
+    });
+  } catch (error) {
+    // The delta is not accepted: its changes are undone.
+    if (state.inventory !== before) adopt(state, before, answer.keys);
+    state.deps.log.error('an output could not be made durable', { error, position: delta.position });
+    return {
+      accepted: false,
+      reason: 'NotDurable',
+      message: 'the agent could not write it to its disk; its log says why',
+    };
+  }
+  // The server can have disconnected since, and without a server nothing is removed.
+  if (state.disconnectCount === disconnectCount) state.mayRemove = true;
+  if (state.inventory === before) adopt(state, answer.next, answer.keys);
+  trust(state);
+  return { accepted: true };
+}
+
+/** Replaces the inventory and queues these keys; each gets a new result, even if it equals the last one. */
+function adopt(state: State, next: Inventory, keys: readonly ObjectKey[]): void {
+  state.inventory = next;
+  state.deps.results.renew(keys);
+  for (const key of keys) state.queue.renew(key);
+}
+
+function trust(state: State): void {
+  if (state.trusted) return;
+  state.trusted = true;
+  queueOwned(state);
+}
+
+function queueOwned({ trusted, inventory, queue }: State): void {
+  if (!trusted) return;
+  for (const { key, phase } of inventory.records.values()) {
+    if (phase === 'held' && contentOf(inventory, key) !== undefined) queue.add(key);
+  }
+}
+
+function continueRemovals(state: State): void {
+  const { inventory, queue, writer } = state;
+  state.mayRemove = true;
+  for (const { key, phase } of inventory.records.values()) {
+    // The server has had time to send the contents that were lost here; those that are still missing are reported.
+    if (phase === 'removing' || contentOf(inventory, key) === undefined) queue.add(key);
+  }
+  writer.writeRecovered();
+}
+
+function observe(state: State, live: LiveState): void {
+  const { queue, deps, prerequisites } = state;
+  if (live.paused !== (state.live?.paused ?? false))
+    deps.log.info(live.paused ? 'paused: writing has stopped' : 'no longer paused: writing continues');
+  state.live = live;
+  if (!state.trusted) {
+    state.missed = true;
+    return;
+  }
+  for (const key of prerequisites.metBy(live)) if (!queue.isActive(key)) queue.add(key);
+  const keys = keysToCompare(state, live);
+  // If a comparison throws, no later state names its changes again.
+  state.missed = true;
+  for (const key of keys) compare(state, live, key);
+  state.missed = false;
+}
+
+/** A new list: comparing adds to `skipped`. */
+function keysToCompare({ missed, skipped, inventory }: State, { changed }: LiveState): readonly ObjectKey[] {
+  return missed || changed === undefined ? [...inventory.records.keys()] : [...new Set([...changed, ...skipped])];
+}
+
+function compare(state: State, live: LiveState, key: ObjectKey): void {
+  const { skipped, inventory, queue, drift, health } = state;
+  skipped.delete(key);
+  const record = inventory.records.get(key);
+  if (record === undefined) return;
+  if (queue.isActive(key)) skipped.add(key);
+  else if (record.phase === 'removing') retryIfGone(state, live, key);
+  else if (drift.needsWork(inventory, live, key)) queue.add(key);
+  else health.observe(key, live.objects.get(key));
+}
+
+/** Retries a removal once when a state does not contain the object: a live state can lack an object that exists. */
+function retryIfGone({ seenGone, queue }: State, live: LiveState, key: ObjectKey): void {
+  if (live.objects.has(key)) seenGone.delete(key);
+  else if (queue.isWaiting(key) && !seenGone.has(key)) {
+    seenGone.add(key);
+    queue.add(key);
+  }
+}
+
+/** Applies or removes one object and notes the result. Never rejects. */
+async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
+  const { deps, inventory, writer, mayRemove } = state;
+  const record = inventory.records.get(key);
+  if (record === undefined) return 'done';
+  const before = state.live?.objects.get(key);
+  try {
+    const step = await stepObject(deps.cluster, inventory, key, mayRemove, writer.unwrittenIdentity(key));
+    if (step?.identity !== undefined) writer.writeIdentity(record, step.identity);
+    // If a newer delta has changed the record, the key is in the queue again and this result is out of date.
+    if (step === undefined || !isUnchanged(state.inventory, record)) return 'done';
+    if (step.result.state === 'removed') {
+      await writer.writeRemoval(record);
+      if (state.inventory.records.has(key)) return 'done';
+      forget(state, key);
+    }
+    if (step.written === true) state.health.wrote(key, before);
+    note(state, record, withHealth(step, before));
+    return step.retry ? 'retry' : 'done';
+  } catch (error) {
+    deps.log.error('an object could not be reconciled', { object: displayKey(key), error });
+    note(state, record, {
+      state: record.phase === 'removing' ? 'removing' : 'failed',
+      reason: 'Internal',
+      message: 'it could not be worked on; the log of the agent says why',
+    });
+    return 'retry';
+  }
+}
+
+function forget(state: State, key: ObjectKey): void {
+  const { drift, health, writer, prerequisites, deps, queue } = state;
+  for (const part of [drift, health, writer, prerequisites]) part.forget(key);
+  state.skipped.delete(key);
+  state.seenGone.delete(key);
+  // A Namespace or CRD can wait for the removal of this object.
+  for (const other of state.inventory.records.keys()) {
+    if (deps.results.get(other)?.reason === 'Occupied') queue.add(other);
+  }
+}
+
+function note({ deps, prerequisites }: State, { key, digest }: InventoryRecord, result: Result): void {
+  const { results, log } = deps;
+  prerequisites.note(key, result.reason);
+  const before = results.get(key);
+  results.note({ key, digest, ...result });
+  if (before?.state === result.state && before.message === result.message) return;
+  if (result.state !== 'failed' && result.state !== 'conflict') return;
+  log.warn('an object is not as declared', { object: displayKey(key), ...result });
+}
+
+/**
+ * Whether a delta only changes objects that are owned already. These need not wait for the inventory: they are known to be
+ * owned whatever happens. New and removed objects must be in the inventory first.
+ */
+function changesOwnedOnly(before: Inventory, { change }: Acceptance): boolean {
+  return change.put.every(({ key, phase }) => phase === 'held' && before.records.get(key)?.phase === 'held');
+}
+
+/** Adds the observed health of an unchanged object; the health of an object that was just written is not known yet. */
+function withHealth({ result, written }: Step, observed: ObservedObject | undefined): Result {
+  if (result.state !== 'applied' || written === true || observed?.health === undefined || observed.stale === true)
+    return result;
+  return { ...result, health: observed.health };
+}

@@ -1,0 +1,111 @@
+import { objectDigest } from '../../model/digest.ts';
+import { parseDigest } from '../../model/ids.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import { must } from '../../model/result.ts';
+import type { AgentDisk, StoredObject, StoredOutput } from '../../ports/agent-disk.ts';
+import type { InventoryRecord, LiveState, LoadedInventory, ObservedObject } from '../../ports/cluster-api.ts';
+import type { Log } from '../../ports/log.ts';
+import { contentOf, EMPTY_INVENTORY, type Inventory, inventoryDigest } from './inventory.ts';
+
+/** The state that an agent starts from. */
+export interface Recovered {
+  readonly inventory: Inventory;
+  /**
+   * The contents are those of the inventory, so drift correction may begin at once. Otherwise the agent waits for the
+   * server, and writes nothing of this before: the next start would trust it without proof.
+   */
+  readonly trusted: boolean;
+}
+
+/** The digest of an object whose content is not known. No content has this digest, so the server sends the object. */
+const UNKNOWN_DIGEST = must(parseDigest('0'.repeat(64)));
+
+/**
+ * Recovers the inventory of the cluster, with the contents on the disk if the two match. If they do not match, the stored
+ * output is ignored and contents are taken from live objects that are stored as declared; the server sends the others
+ * again. If the inventory is missing or damaged, it is rebuilt from the stamps on live objects.
+ */
+export async function recover(
+  { disk, log }: { readonly disk: AgentDisk; readonly log: Log },
+  loaded: LoadedInventory,
+  live: LiveState,
+): Promise<Recovered> {
+  if (loaded.type !== 'found') {
+    if (loaded.type === 'damaged') log.error('the inventory is damaged and is ignored', { reason: loaded.message });
+    return rebuildFromStamps(log, live);
+  }
+  const records = new Map(loaded.records.map((record) => [record.key, record]));
+  const stored = await disk.load(loaded.state.position);
+  const inventory: Inventory = { state: loaded.state, records, contents: stored?.objects ?? new Map() };
+  if (matches(inventory, stored)) return { inventory, trusted: true };
+  const why =
+    stored === undefined
+      ? 'the disk lacks the output snapshot of the inventory'
+      : 'the stored output snapshot does not match the inventory and is ignored';
+  log.warn(`${why}; drift is not corrected before the server connects`, { objects: records.size });
+  return { inventory: withLiveContents(inventory, live), trusted: false };
+}
+
+function matches(inventory: Inventory, stored: StoredOutput | undefined): boolean {
+  if (inventory.records.size === 0) return true;
+  if (stored === undefined || stored.digest !== inventory.state.digest) return false;
+  for (const { key, phase } of inventory.records.values()) {
+    if (phase === 'held' && contentOf(inventory, key) === undefined) return false;
+  }
+  return true;
+}
+
+/** Replaces the contents by those of live objects that carry our stamp. */
+function withLiveContents({ state, records }: Inventory, live: LiveState): Inventory {
+  const contents = new Map<ObjectKey, StoredObject>();
+  const known = new Map<ObjectKey, InventoryRecord>();
+  for (const [key, record] of records) {
+    const observed = live.objects.get(key);
+    const isOwned =
+      observed?.stamp !== undefined &&
+      observed.stamp.fleet === state.fleet &&
+      observed.stamp.key === key &&
+      observed.stale !== true;
+    const content = observed === undefined || !isOwned ? undefined : declaredContent(observed);
+    known.set(key, { ...record, digest: content?.digest ?? UNKNOWN_DIGEST });
+    if (content !== undefined) contents.set(key, content);
+  }
+  return { state: { ...state, digest: inventoryDigest(known.values()) }, records: known, contents };
+}
+
+function rebuildFromStamps(log: Log, live: LiveState): Recovered {
+  const owned = [...live.objects.values()].filter(({ key, stamp, stale }) => stamp?.key === key && stale !== true);
+  const fleets = [...new Set(owned.flatMap(({ stamp }) => stamp?.fleet ?? []))];
+  const [fleet] = fleets;
+  if (fleet === undefined) return { inventory: EMPTY_INVENTORY, trusted: true };
+  if (fleets.length > 1) {
+    // Only the server knows which fleet the cluster belongs to; without it no object is owned.
+    log.error('the inventory is lost and live objects carry the stamps of several fleets', { fleets });
+    return { inventory: EMPTY_INVENTORY, trusted: true };
+  }
+  const records = new Map<ObjectKey, InventoryRecord>();
+  const contents = new Map<ObjectKey, StoredObject>();
+  for (const observed of owned) {
+    const { key, stamp } = observed;
+    if (stamp === undefined) continue;
+    const content = declaredContent(observed);
+    const digest = content?.digest ?? UNKNOWN_DIGEST;
+    records.set(key, { key, digest, phase: 'held', origins: stamp.origins, scope: stamp.scope });
+    if (content !== undefined) contents.set(key, content);
+  }
+  log.warn(
+    'the inventory is rebuilt from the stamps on live objects; drift is not corrected before the server connects',
+    { objects: records.size },
+  );
+  const state = { ...EMPTY_INVENTORY.state, digest: inventoryDigest(records.values()), fleet };
+  return { inventory: { state, records, contents }, trusted: false };
+}
+
+/**
+ * The declared content of a live object; undefined if the object differs from it. An API server adds defaults, and an
+ * observed Secret has no values: applying such a content would take fields from other managers and empty the Secret.
+ */
+function declaredContent({ value, declared }: ObservedObject): StoredObject | undefined {
+  const digest = objectDigest(value);
+  return declared === undefined || declared === digest ? { digest, value } : undefined;
+}
