@@ -74,13 +74,13 @@ describe.skipIf(noControllers)('objects in two real clusters', () => {
   });
 
   it('what another manager declares is not taken from it: the conflict names manager and field, the rest goes on', async () => {
-    const rival = {
+    const other = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name: 'a', namespace: 'web' },
       data: { value: 'theirs' },
     };
-    await (await east()).api.apply('/api/v1/namespaces/web/configmaps/a', rival, 'argocd');
+    await (await east()).api.apply('/api/v1/namespaces/web/configmaps/a', other, 'argocd');
     await said('east', 'ConfigMap/web/a', 'conflict', /argocd.*\.data\.value/);
     expect(await fleet.live('east', 'ConfigMap/web/a')).toContain('theirs');
     fleet.push({ 'clusters/east/only.yaml': configMapYaml('only', 'two') });

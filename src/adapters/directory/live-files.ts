@@ -20,7 +20,7 @@ import {
 import { isManifestName } from './layout.ts';
 import { LARGEST_FILE_BYTES, readLiveFile } from './live-file.ts';
 
-/** One live file as last read. */
+/** One live file as read last. */
 export interface LiveFile {
   readonly signature: string;
   readonly bytesDigest: Digest;

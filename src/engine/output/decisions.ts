@@ -13,7 +13,7 @@ import type { SnapshotValue, SourceValue } from '../inputs.ts';
 import type { Candidate } from '../placement/candidates.ts';
 import type { Collisions, CollisionsByDomain } from './collisions.ts';
 import type { Decision, Hold, KeepDecision } from './decision.ts';
-import { claimsOf, electCandidate, meetsRequirement } from './rivals.ts';
+import { claimsOf, electCandidate, meetsRequirement } from './election.ts';
 import { whyUnseen } from './safe-hold.ts';
 import { sameMeta } from './same-meta.ts';
 

@@ -135,7 +135,7 @@ function createJudging({ beginJudging, judgingBegan, endJudging }: TurnDeps) {
   let judges = false;
   let ending = false;
   const end = (): void => {
-    // What is staged is committed on the way to being a clerk: it was judged in the turn that is over.
+    // What is staged is committed on the way to being a follower: it was judged in the turn that is over.
     ending = true;
     try {
       endJudging();

@@ -37,7 +37,7 @@ export interface Claims {
   serves(cluster: string): boolean;
   /** It has, or has had one and has not let go of it yet: nobody else writes what is kept of the cluster. */
   owns(cluster: string): boolean;
-  /** Claims of other replicas, as last read. */
+  /** Claims of other replicas, as read last. */
   others(): ReadonlyMap<string, Claim>;
   /** The store takes no claims just now: whoever is here is served without one. */
   isStuck(): boolean;

@@ -30,7 +30,7 @@ it('every replica computes the same bytes: contenders, what reads other clusters
     return one ?? '';
   };
   push('other', {
-    'other/a.yaml': configMapYaml('a', 'rival'),
+    'other/a.yaml': configMapYaml('a', 'other'),
     'p.yaml': placementYaml('others', 'other/**'),
     'm.yaml': mirrorYaml('both', all, all),
   });

@@ -154,21 +154,25 @@ async function judgeLive(applying: Applying, raw: JsonObject): Promise<Verdict> 
   const entry = readEntry(raw, resource);
   if (claim.type === 'ours') live.wrote(entry);
   if (entryMatches(applying, request, entry)) return unchanged(applying, entry.uid);
-  const rivals = adopted ? [] : rivalsOf(applying, raw, entry);
+  const others = adopted ? [] : contestedFields(applying, raw, entry);
   const fighting = fights.fighting(
     key,
-    rivals.map(({ manager }) => manager),
+    others.map(({ manager }) => manager),
   );
   if (fighting.length > 0)
     return fight(
       request,
-      rivals.filter(({ manager }) => fighting.includes(manager)),
+      others.filter(({ manager }) => fighting.includes(manager)),
     );
-  return overwrite(applying, raw, { force: adopted, rivals });
+  return overwrite(applying, raw, { force: adopted, others });
 }
 
 /** Who has taken fields from us since we applied what is declared. */
-function rivalsOf({ request, ...writing }: Applying, raw: JsonObject, entry: LiveEntry): readonly FieldConflict[] {
+function contestedFields(
+  { request, ...writing }: Applying,
+  raw: JsonObject,
+  entry: LiveEntry,
+): readonly FieldConflict[] {
   if (entry.stampDigest !== digestOfStamp(stampTextOf(request))) return [];
   const lost = lostFields(writing, request, entry);
   const others = fieldHolders(raw).filter((holder) => !isOurs(holder));
@@ -185,10 +189,10 @@ function rivalsOf({ request, ...writing }: Applying, raw: JsonObject, entry: Liv
 
 interface Force {
   readonly force: boolean;
-  readonly rivals: readonly FieldConflict[];
+  readonly others: readonly FieldConflict[];
 }
 
-async function overwrite(applying: Applying, raw: JsonObject, { force, rivals }: Force): Promise<Verdict> {
+async function overwrite(applying: Applying, raw: JsonObject, { force, others }: Force): Promise<Verdict> {
   const { request, resource, body, fights, log } = applying;
   const { key } = request;
   const holders = fieldHolders(raw);
@@ -197,8 +201,8 @@ async function overwrite(applying: Applying, raw: JsonObject, { force, rivals }:
   if (answer.type === 'ok') {
     const before = textOf(metadataOf(raw).resourceVersion);
     // Nothing was put back if nothing was written.
-    if (rivals.length > 0 && textOf(metadataOf(answer.body).resourceVersion) !== before)
-      fights.reversed(key, managersOf(rivals));
+    if (others.length > 0 && textOf(metadataOf(answer.body).resourceVersion) !== before)
+      fights.reversed(key, managersOf(others));
     return written(applying, answer.body, before);
   }
   if (answer.type !== 'refused' || force)
@@ -215,7 +219,7 @@ async function overwrite(applying: Applying, raw: JsonObject, { force, rivals }:
       conflicts.filter(({ manager }) => fighting.includes(manager)),
     );
   log.info('fields are taken back', { object: displayKey(key), from: listConflicts(conflicts) });
-  return overwrite(applying, raw, { force: true, rivals: [...rivals, ...conflicts] });
+  return overwrite(applying, raw, { force: true, others: [...others, ...conflicts] });
 }
 
 function isStaleAnswer(answer: Awaited<ReturnType<typeof send>>): boolean {

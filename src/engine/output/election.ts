@@ -10,7 +10,7 @@ import type { Candidate } from '../placement/candidates.ts';
 import { sameLive } from '../placement/want.ts';
 
 /** A candidate for a key that others may want as well. */
-type Rival = Contender<Candidate>;
+type KeyContender = Contender<Candidate>;
 
 /** What an election reads. */
 export interface Electorate {
@@ -33,17 +33,18 @@ export function electCandidate(
   contributions: readonly Contribution<Candidate>[],
   entry: LedgerEntry | undefined,
 ): Standing {
-  const rivals = incumbentFirst(
+  const contenders = incumbentFirst(
     contributions.map(({ value }) => ({ origin: value.origin, identity: value.identity, value })),
     entry,
   );
   const election = elect(
-    rivals.claims,
+    contenders.claims,
     entry?.origins[0],
     (source) => read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
     ({ source }) => provesAbsence(proofOf(read, proofs, doubts, source)),
   );
-  const isContested = election.type === 'won' && entry !== undefined && rivals.isOpen && isFrom(election.winner, entry);
+  const isContested =
+    election.type === 'won' && entry !== undefined && contenders.isOpen && isFrom(election.winner, entry);
   return isContested ? { type: 'contested' } : election;
 }
 
@@ -98,9 +99,9 @@ export function meetsRequirement(
  * one it is cannot be told, because the content has changed as well.
  */
 function incumbentFirst(
-  claims: readonly Rival[],
+  claims: readonly KeyContender[],
   entry: LedgerEntry | undefined,
-): { readonly claims: readonly Rival[]; readonly isOpen: boolean } {
+): { readonly claims: readonly KeyContender[]; readonly isOpen: boolean } {
   if (entry === undefined || entry.scope.length === 0 || claims.length < 2) return { claims, isOpen: false };
   const near = claims.filter((claim) => isFrom(claim, entry) && sameTexts(claim.value.scope, entry.scope));
   const same = near.find(({ value }) => value.digest === entry.digest);
@@ -116,7 +117,7 @@ function incumbentFirst(
 }
 
 /** Does the document that the entry came from want it? */
-function isFrom({ origin }: Rival, { origins: [incumbent] }: LedgerEntry): boolean {
+function isFrom({ origin }: KeyContender, { origins: [incumbent] }: LedgerEntry): boolean {
   return incumbent !== undefined && origin.source === incumbent.source && origin.path === incumbent.path;
 }
 

@@ -1,0 +1,35 @@
+/** A word that is not used any more, what replaces it, and where it may stand all the same. */
+export interface RetiredWord {
+  /** Matches inside identifiers, comments, strings and documents; case does not matter. */
+  readonly word: RegExp;
+  readonly instead: string;
+  /** Beginnings of paths. */
+  readonly except?: readonly string[];
+}
+
+/** The words that were retired: each coined for something that has a name, or used for two things. */
+export const retiredWords: readonly RetiredWord[] = [
+  { word: /\brivals?\b|\brival[A-Z]/i, instead: 'contender; of field managers: other manager' },
+  { word: /\bclerks?\b/i, instead: 'follower' },
+  { word: /clearances?\b/i, instead: 'removal permit' },
+  { word: /presumption|presumed/i, instead: 'assumed warm' },
+  { word: /as last read|lastRead/i, instead: 'last known good' },
+  { word: /\bSight\b/, instead: 'Visibility' },
+  { word: /\bpostings?\b/i, instead: 'cluster index' },
+  {
+    word: /earlier (version|format)s? (has|have|wrote|of the store)/i,
+    instead: 'nothing: no earlier version was released',
+  },
+];
+
+/** Words of a list that a text holds, with the line of each. */
+export function retiredIn(path: string, text: string): readonly string[] {
+  const words = retiredWords.filter(({ except = [] }) => !except.some((place) => path.startsWith(place)));
+  return text
+    .split('\n')
+    .flatMap((line, index) =>
+      words
+        .filter(({ word }) => word.test(line))
+        .map(({ word, instead }) => `${path}:${index + 1}: ${word.exec(line)?.[0]} → ${instead}`),
+    );
+}
