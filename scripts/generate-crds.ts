@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { printYaml } from '../src/manifest/print-yaml.ts';
-import { type CustomKind, customKinds, engineKinds } from '../src/model/engine-kinds.ts';
+import { type CustomKind, customKinds, engineKindRow, engineKinds } from '../src/model/engine-kinds.ts';
 import { isJsonObject, type JsonObject } from '../src/model/json.ts';
 import { customForms, type Rule } from './crds/kinds.ts';
 import { structuralSchema } from './crds/structural.ts';
@@ -42,8 +42,8 @@ function fileOf(kind: CustomKind): string {
 }
 
 function crdOf(kind: CustomKind, schema: JsonObject): JsonObject {
-  const { group, versions, plural, scope, kind: name } = engineKinds[kind];
-  const { shortNames, columns } = customForms[kind];
+  const { group, versions, plural, shortNames, scope, kind: name } = engineKindRow(kind);
+  const { columns } = customForms[kind];
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',

@@ -21,7 +21,6 @@ export interface Rule {
 export interface CustomForm {
   /** Where in the schema's file the form of the custom resource stands; the whole file if left out. */
   readonly definition?: string;
-  readonly shortNames: readonly string[];
   readonly columns: readonly Column[];
   /** Lists of texts in which none stands twice, and of which several managers may each own some. */
   readonly sets: readonly (readonly string[])[];
@@ -74,7 +73,6 @@ const chosenClusters = (field: string): readonly Rule[] => [
 ];
 
 const kubernetesCluster: CustomForm = {
-  shortNames: ['kcl'],
   columns: [
     condition('Connected', 'Connected'),
     condition('Warm', 'ClusterWarm'),
@@ -95,7 +93,6 @@ const kubernetesCluster: CustomForm = {
 };
 
 const placement: CustomForm = {
-  shortNames: ['plc'],
   columns: [
     { name: 'Paths', type: 'string', jsonPath: '.spec.paths' },
     { name: 'Clusters', type: 'integer', jsonPath: '.status.selectedClusters' },
@@ -120,7 +117,6 @@ const placement: CustomForm = {
 };
 
 const serviceMirror: CustomForm = {
-  shortNames: ['smir'],
   columns: [
     { name: 'Services', type: 'integer', jsonPath: '.status.mirroredServices' },
     { name: 'Clusters', type: 'integer', jsonPath: '.status.selectedClusters' },
@@ -138,7 +134,6 @@ const serviceMirror: CustomForm = {
 };
 
 const fleetPolicy: CustomForm = {
-  shortNames: ['fpol'],
   columns: [
     { name: 'Safe Mode', type: 'string', jsonPath: '.spec.safeMode.mode' },
     { name: 'Max Removals', type: 'integer', jsonPath: '.spec.guards.maxRemovalsPerCluster' },
@@ -150,7 +145,6 @@ const fleetPolicy: CustomForm = {
 
 const dataplane: CustomForm = {
   definition: 'kubernetes',
-  shortNames: ['dp'],
   columns: [
     { name: 'Mesh', type: 'string', jsonPath: '.mesh' },
     { name: 'Address', type: 'string', jsonPath: '.spec.networking.address' },
@@ -175,7 +169,6 @@ const dataplane: CustomForm = {
 };
 
 const shoot: CustomForm = {
-  shortNames: [],
   columns: [
     { name: 'Provider', type: 'string', jsonPath: '.spec.provider.type' },
     { name: 'Region', type: 'string', jsonPath: '.spec.region' },

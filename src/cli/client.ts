@@ -7,6 +7,7 @@ import type {
   ApprovalView,
   ClusterView,
   DesiredView,
+  ExplainRequest,
   Explanation,
   FleetView,
   HeldRemovalsView,
@@ -33,7 +34,7 @@ export interface ApiClient {
   diagnostics(): Promise<readonly Diagnostic[]>;
   /** Rows of a view of the server. */
   view(name: string): Promise<readonly JsonObject[]>;
-  explain(cluster: string, object: string): Promise<Explanation>;
+  explain(question: ExplainRequest): Promise<Explanation>;
   approve(digest: string, by: string): Promise<ApprovalView>;
   accept(source: string, revision: string, by: string): Promise<SourceView>;
   replaceCluster(cluster: string, by: string): Promise<ClusterView>;
@@ -169,7 +170,7 @@ function createApiClient(server: Server): ApiClient {
     removals: () => list('removals'),
     diagnostics: () => list('diagnostics'),
     view: (name) => list(`views/${encodeURIComponent(name)}`),
-    explain: (name, object) => get('explain', { cluster: name, object }),
+    explain: (question) => get('explain', { ...question }),
     approve: (digest, by) => post('approvals', { digest, by }),
     accept: (name, revision, by) => post(source(name, 'accept'), { revision, by }),
     renewToken: (name, by) => post(cluster(name, 'renew-token'), { by }),

@@ -47,7 +47,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'explain',
-    summary: 'where an object of a cluster comes from, or why it is missing',
+    summary: 'where an object or a declaration comes from, or why it is missing',
     load: async () => (await import('./commands/explain.ts')).explainCommand,
   },
   {

@@ -47,7 +47,7 @@ export async function readCheckout(deps: { readonly log: Log }, folder: string):
     locate: async (path, identity) => {
       const content = await tree.read(path, maxBytes);
       return (
-        (content.type === 'read' ? locate(path, content.bytes, { identity, part: 'value' }) : undefined) ?? { path }
+        (content.type === 'read' ? locate(path, content.bytes, { identity, part: 'value' })?.at : undefined) ?? { path }
       );
     },
   };

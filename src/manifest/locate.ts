@@ -17,6 +17,13 @@ export interface Place {
   readonly part: 'key' | 'value';
 }
 
+/** Where a place was found. */
+export interface FoundPlace {
+  readonly at: Location;
+  /** The field is not written; `at` is its nearest parent. */
+  readonly isParent: boolean;
+}
+
 /**
  * Finds a document, or a field of it, in the bytes that it was decoded from. Undefined if no document of that identity is
  * there.
@@ -27,7 +34,7 @@ export function locate(
   path: string,
   bytes: Uint8Array,
   { identity, field = [], part: side }: Place,
-): Location | undefined {
+): FoundPlace | undefined {
   const file = readFile(path, bytes, defaultDecodeLimits);
   const seen = new Map<string, number>();
   for (const document of file.documents) {
@@ -36,25 +43,26 @@ export function locate(
       // Only documents with content have been counted when the file was decoded.
       if (reading.identity === undefined || reading.content === undefined) continue;
       if (countedIdentity(reading.identity, seen) !== identity) continue;
-      return file.locate(document, [...part.path, ...stepsIn(part.value, field)], side);
+      const { steps, isThere } = stepsIn(part.value, field);
+      return { at: file.locate(document, [...part.path, ...steps], side), isParent: !isThere };
     }
   }
   return undefined;
 }
 
-/** The steps as they are written: an item that is named by its text gets its index; one that is missing ends the path. */
-function stepsIn(document: JsonValue, field: WrittenPath): FieldPath {
+/** The steps as they are written: an item that is named by its text gets its index, and one that is missing ends them. */
+function stepsIn(document: JsonValue, field: WrittenPath): { readonly steps: FieldPath; readonly isThere: boolean } {
   // Kuma's documents outside Kubernetes have the fields of the metadata at their root.
   const isFlat = isJsonObject(document) && !Object.hasOwn(document, 'metadata');
   const steps: (string | number)[] = [];
   let value: JsonValue | undefined = document;
   for (const step of isFlat && field[0] === 'metadata' ? field.slice(1) : field) {
     const next: string | number = typeof step === 'object' ? indexOf(value, step.item) : step;
-    if (next === -1) return steps;
+    if (next === -1) return { steps, isThere: false };
     steps.push(next);
     value = Array.isArray(value) ? value[Number(next)] : isJsonObject(value) ? value[String(next)] : undefined;
   }
-  return steps;
+  return { steps, isThere: value !== undefined };
 }
 
 function indexOf(list: JsonValue | undefined, item: string): number {

@@ -5,6 +5,8 @@ interface EngineKindRow {
   readonly versions: readonly [string, ...string[]];
   readonly kind: string;
   readonly plural: string;
+  /** As kubectl and `fleetrelay explain` understand them. */
+  readonly shortNames: readonly string[];
   readonly scope: 'Namespaced' | 'Cluster';
   /** File in `schemas/`. */
   readonly schema: string;
@@ -51,6 +53,7 @@ export const engineKinds = {
     versions: ['v2'],
     kind: 'KubernetesCluster',
     plural: 'kubernetesclusters',
+    shortNames: ['kcl'],
     scope: 'Namespaced',
     schema: 'kubernetes-cluster.json',
     decoder: 'cluster',
@@ -70,6 +73,7 @@ export const engineKinds = {
     versions: ['v1alpha1'],
     kind: 'Placement',
     plural: 'placements',
+    shortNames: ['plc'],
     scope: 'Namespaced',
     schema: 'placement.json',
     decoder: 'placement',
@@ -87,6 +91,7 @@ export const engineKinds = {
     versions: ['v1alpha1'],
     kind: 'ServiceMirror',
     plural: 'servicemirrors',
+    shortNames: ['smir'],
     scope: 'Namespaced',
     schema: 'service-mirror.json',
     decoder: 'mirror',
@@ -104,6 +109,7 @@ export const engineKinds = {
     versions: ['v1alpha1'],
     kind: 'FleetPolicy',
     plural: 'fleetpolicies',
+    shortNames: ['fpol'],
     scope: 'Namespaced',
     schema: 'fleet-policy.json',
     decoder: 'policy',
@@ -121,6 +127,7 @@ export const engineKinds = {
     versions: ['v1alpha1'],
     kind: 'RemovalApproval',
     plural: 'removalapprovals',
+    shortNames: [],
     scope: 'Namespaced',
     schema: 'removal-approval.json',
     decoder: 'approval',
@@ -138,6 +145,7 @@ export const engineKinds = {
     versions: ['v1alpha1'],
     kind: 'Dataplane',
     plural: 'dataplanes',
+    shortNames: ['dp'],
     scope: 'Namespaced',
     schema: 'dataplane.json',
     decoder: 'dataplane',
@@ -155,6 +163,7 @@ export const engineKinds = {
     versions: ['v1beta1'],
     kind: 'Shoot',
     plural: 'shoots',
+    shortNames: [],
     scope: 'Namespaced',
     schema: 'shoot.json',
     decoder: 'shoot',

@@ -1,3 +1,5 @@
+import { ok, problem, type Result } from './result.ts';
+
 /** Steps from the root of a document to a value. */
 export type FieldPath = readonly (string | number)[];
 
@@ -16,4 +18,30 @@ export function displayPath(path: FieldPath): string {
     else text += `[${JSON.stringify(step)}]`;
   }
   return text;
+}
+
+/** Reads a path as {@link displayPath} writes it, also with a dot before it. */
+export function parseFieldPath(text: string): Result<FieldPath> {
+  const path: (string | number)[] = [];
+  const step = /(?:^|\.)([A-Za-z_$][\w$-]*)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\]/y;
+  while (step.lastIndex < text.length) {
+    const from = step.lastIndex;
+    const [, name, index, quoted] = step.exec(text) ?? [];
+    if (name !== undefined) path.push(name);
+    else if (index !== undefined) path.push(Number(index));
+    else if (quoted !== undefined && isText(quoted)) path.push(JSON.parse(quoted) as string);
+    else
+      return problem(
+        `is no field: after ${from} characters it goes on otherwise than spec.paths[0] or metadata.labels["a/b"]`,
+      );
+  }
+  return path.length === 0 ? problem('is no field') : ok(path);
+}
+
+function isText(quoted: string): boolean {
+  try {
+    return typeof JSON.parse(quoted) === 'string';
+  } catch {
+    return false;
+  }
 }

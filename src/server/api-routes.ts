@@ -13,6 +13,7 @@ import { jsonBody, textOf } from './request.ts';
 const MAX_BODY_BYTES = 64 << 10;
 const MAX_CLUSTER = 63;
 const MAX_OBJECT = 700;
+const MAX_PART = 1_000;
 const MAX_NAME = 200;
 const DEFAULT_ENTRIES = 100;
 const MAX_ENTRIES = 10_000;
@@ -94,11 +95,13 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
       : context.json({ items });
   });
   routes.get('/explain', async (context) => {
-    const cluster = textOf('cluster', context.req.query('cluster'), MAX_CLUSTER);
-    if (!cluster.ok) return refuse(context, 'Invalid', cluster.problem);
     const object = textOf('object', context.req.query('object'), MAX_OBJECT);
     if (!object.ok) return refuse(context, 'Invalid', object.problem);
-    return reply(context, await api.explain(cluster.value, object.value));
+    const cluster = givenText('cluster', context.req.query('cluster'), MAX_CLUSTER);
+    if (!cluster.ok) return refuse(context, 'Invalid', cluster.problem);
+    const part = givenText('part', context.req.query('part'), MAX_PART);
+    if (!part.ok) return refuse(context, 'Invalid', part.problem);
+    return reply(context, await api.explain({ object: object.value, ...cluster.value, ...part.value }));
   });
 }
 
@@ -152,6 +155,17 @@ function suspensions<View extends object>(
       ? reply(context, await api.resume(context.req.param('name') ?? '', nameOf(context)))
       : refuse(context, 'Invalid', fields.problem);
   });
+}
+
+/** A parameter that may be left out. */
+function givenText<Name extends string>(
+  name: Name,
+  value: string | undefined,
+  max: number,
+): Result<{ readonly [Each in Name]?: string }> {
+  if (value === undefined) return ok({});
+  const text = textOf(name, value, max);
+  return text.ok ? ok({ [name]: text.value } as { readonly [Each in Name]: string }) : text;
 }
 
 /** It may be left out. */

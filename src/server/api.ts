@@ -19,7 +19,7 @@ export interface ServerApi {
   diagnostics(): readonly Diagnostic[];
   /** Rows of a view; `notFound` names those that there are. */
   view(name: string): Answer<readonly JsonObject[]>;
-  explain(cluster: string, object: string): Promise<Answer<Explanation>>;
+  explain(question: ExplainRequest): Promise<Answer<Explanation>>;
   approve(digest: string, by: string): Promise<Answer<ApprovalView>>;
   accept(source: string, revision: string, by: string): Promise<Answer<SourceView>>;
   replaceCluster(cluster: string, by: string): Promise<Answer<ClusterView>>;
@@ -229,17 +229,59 @@ export interface ApprovalView {
   readonly expiresAt: string;
 }
 
-/** Where an output comes from, or why it is not what one might expect. */
-export interface Explanation {
-  readonly cluster: string;
+/** A question, in the words of a person. */
+export interface ExplainRequest {
+  /** Absent: the object is a declaration of a kind that the engine reads. */
+  readonly cluster?: string;
+  /** `KIND/[NAMESPACE/]NAME`. */
   readonly object: string;
-  readonly state: OutputView['state'];
+  /** A field or the type of a condition. */
+  readonly part?: string;
+}
+
+/** Where something comes from, or why it is not what one might expect. */
+export type Explanation = ObjectExplanation | DeclarationExplanation;
+
+interface AnyExplanation {
+  /** As people write it. */
+  readonly object: string;
+  /** Empty: there is nothing to add. */
   readonly message: string;
+  /** What has a part in it, in the order in which a person should hear of it. */
   readonly because: readonly ExplanationStep[];
+  /** Where the field stands that was asked for; absent: none was. */
+  readonly field?: FieldView;
+  /** The condition that was asked for; absent: none was. */
+  readonly condition?: ConditionView;
+}
+
+/** Of an object in a cluster. */
+export interface ObjectExplanation extends AnyExplanation {
+  readonly cluster: string;
+  readonly state: OutputView['state'];
+}
+
+/** Of a declaration of a kind that the engine reads. */
+export interface DeclarationExplanation extends AnyExplanation {
+  readonly cluster: null;
+  /** `undeclared`: no source declares it, and its status is known all the same. */
+  readonly state: 'inForce' | 'lastKnownGood' | 'undeclared';
+  readonly conditions: readonly ConditionView[];
+  /** Further fields of its status. */
+  readonly status: JsonObject;
+}
+
+/** Where a field of a document stands. */
+export interface FieldView {
+  readonly path: string;
+  /** As {@link ExplanationStep.at}. */
+  readonly at: string;
+  /** What stands there: the field, its nearest parent if it is not written, or nothing closer than the file. */
+  readonly found: 'value' | 'parent' | 'file';
 }
 
 export interface ExplanationStep {
-  /** "manifest", "live object", "cluster", "folder rule", or a kind that the engine reads. */
+  /** "manifest", "live object", "cluster", "object", "finding", "folder rule", or a kind that the engine reads. */
   readonly kind: string;
   readonly name: string;
   /** `path:line@revision`, with the source's name before it if there are several. */

@@ -2,6 +2,7 @@ import { load } from 'js-yaml';
 import { printYaml } from '../../src/manifest/print-yaml.ts';
 import type { KindState } from '../../src/model/agent.ts';
 import { displayDiagnostic } from '../../src/model/diagnostic.ts';
+import { displayObjectName, parseExplainQuery } from '../../src/model/explain-query.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import type { KindScope } from '../../src/model/kinds.ts';
 import type { ObjectHealth } from '../../src/model/object-health.ts';
@@ -159,8 +160,10 @@ function list(name: string, items: readonly string[]): { readonly [key: string]:
 }
 
 async function explain(world: FleetWorld, text: string): Promise<JsonValue> {
-  const [cluster = '', object = ''] = text.split(' ');
-  const answer = await world.server.api.explain(cluster, object);
+  const question = parseExplainQuery(text.split(' '));
+  if (!question.ok) throw new Error(`${text}: ${question.problem}`);
+  const { object, ...rest } = question.value;
+  const answer = await world.server.api.explain({ ...rest, object: displayObjectName(object) });
   if (!answer.ok) return { of: text, answer: answer.message };
   const { state, message, because } = answer.value;
   return {

@@ -115,7 +115,7 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
     elsewhere: () => undefined,
     removals: () => fleet.heldRemovals,
     diagnostics: () => fleet.diagnostics,
-    explain: async (cluster, object) =>
+    explain: async ({ cluster = '', object }) =>
       object === 'ConfigMap/web/settings'
         ? {
             ok: true,

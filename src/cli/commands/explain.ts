@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { ClusterName } from '../../model/ids.ts';
-import type { Explanation } from '../../server/api.ts';
-import { clusterName } from '../arguments.ts';
+import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
+import { parseClusterName } from '../../model/ids.ts';
+import type { ConditionView, ExplainRequest, Explanation, FieldView } from '../../server/api.ts';
 import { CliError } from '../cli-error.ts';
 import { type ApiOptions, connect, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
@@ -15,43 +15,94 @@ const STEP_COLUMNS: readonly Column<Explanation['because'][number]>[] = [
   { title: 'NOTE', text: ({ note }) => note },
 ];
 
+const CONDITION_COLUMNS: readonly Column<ConditionView>[] = [
+  { title: 'CONDITION', text: ({ type }) => type },
+  { title: 'STATUS', text: ({ status }) => status },
+  { title: 'REASON', text: ({ reason }) => reason },
+  { title: 'MESSAGE', text: ({ message }) => message },
+];
+
 const EXAMPLES = examples([
-  ['fleetrelay explain east Deployment.apps/web/frontend', 'an object in the namespace "web"'],
-  ['fleetrelay explain east Namespace/web', 'an object without a namespace'],
+  ['fleetrelay explain east deploy/web/frontend', 'an object of the cluster "east", in the namespace "web"'],
+  ['fleetrelay explain east deploy/frontend spec.replicas', 'the line of one of its fields'],
+  ['fleetrelay explain Placement/shop', 'a declaration, which lies in no cluster'],
+  ['fleetrelay explain KubernetesCluster/east InSync', 'why one of its conditions is as it is'],
 ]);
 
-/** `fleetrelay explain CLUSTER OBJECT`: where it comes from, down to file and line. */
+/** `fleetrelay explain [CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]`: where it comes from, down to file and line. */
 export function explainCommand(context: CliContext): Command {
   return withApiOptions(newCommand('explain', context))
-    .summary('where an object of a cluster comes from, or why it is missing')
-    .description('Walks from an object of a cluster back to the files, lines and rules that it comes from.')
-    .argument('<cluster>', 'name of the cluster', clusterName)
-    .argument('<object>', 'KIND/NAMESPACE/NAME or KIND/NAME; KIND.GROUP/... where a kind is in several groups')
+    .summary('where an object or a declaration comes from, or why it is missing')
+    .description(
+      `Walks from an object of a cluster back to the files, lines and rules that it comes from. Of a kind that the server
+reads itself, such as Placement, it says which declaration is in force, what that selects, and its conditions.
+KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it.`.replaceAll('\n', ' '),
+    )
+    .usage(`[options] ${EXPLAIN_GRAMMAR}`)
+    .argument(
+      '<question...>',
+      'name of a cluster, unless the server reads the kind; the object; a field such as spec.replicas, or a condition such as Ready',
+    )
     .addOption(outputOption())
     .addHelpText('after', EXAMPLES)
-    .action(
-      async (
-        cluster: ClusterName,
-        object: string,
-        { output, ...api }: ApiOptions & { readonly output: OutputFormat },
-      ) => {
-        if (!/^[^/]+(\/[^/]+){1,2}$/.test(object)) throw new CliError(EXIT.usage, ...notAnObject(object));
-        const explanation = await (await connect(context, api)).explain(cluster, object);
-        await print(context, output, explanation, (out) => writeExplanation(out, explanation));
-      },
-    );
+    .action(async (words: readonly string[], { output, ...api }: ApiOptions & { readonly output: OutputFormat }) => {
+      const question = questionOf(words);
+      const explanation = await (await connect(context, api)).explain(question);
+      await print(context, output, explanation, (out) => writeExplanation(out, explanation));
+    });
 }
 
-function notAnObject(text: string): [message: string, hint: string] {
-  const spelling = 'an object is KIND/NAMESPACE/NAME or KIND/NAME, with KIND or KIND.GROUP';
-  return [`${printable(text)} names no object: ${spelling}`, '`fleetrelay get outputs` lists them all'];
+function questionOf(words: readonly string[]): ExplainRequest {
+  const query = parseExplainQuery(words);
+  const hint = '`fleetrelay get outputs` lists all objects';
+  if (!query.ok) throw new CliError(EXIT.usage, `${printable(words.join(' '))}: ${query.problem}`, hint);
+  const { cluster, object, part } = query.value;
+  const name = cluster === undefined ? undefined : parseClusterName(cluster);
+  if (name?.ok === false) throw new CliError(EXIT.usage, printable(name.problem));
+  return {
+    ...(cluster === undefined ? {} : { cluster }),
+    object: displayObjectName(object),
+    ...(part === undefined ? {} : { part }),
+  };
 }
 
-function writeExplanation(out: TextOutput, { cluster, object, state, message, because }: Explanation): void {
-  out.write(`${styled(out, 'strong', printable(object))} in ${printable(cluster)}: ${state}`);
-  out.write(message === '' ? '\n' : `; ${printable(message)}\n`);
+const STATES: Readonly<Record<Exclude<Explanation['state'], OutputState>, string>> = {
+  inForce: 'in force',
+  lastKnownGood: 'last known good',
+  undeclared: 'not declared',
+};
+
+type OutputState = Extract<Explanation, { readonly cluster: string }>['state'];
+
+function writeExplanation(out: TextOutput, explanation: Explanation): void {
+  const { cluster, object, message, field, condition, because } = explanation;
+  const where = cluster === null ? '' : ` in ${printable(cluster)}`;
+  const state = explanation.cluster === null ? STATES[explanation.state] : explanation.state;
+  const more = message === '' ? '' : `; ${printable(message)}`;
+  out.write(`${styled(out, 'strong', printable(object))}${where}: ${state}${more}\n`);
+  if (field !== undefined) writeField(out, field);
+  const conditions = condition === undefined ? conditionsOf(explanation) : [condition];
+  if (conditions.length > 0) {
+    out.write('\n');
+    writeTable(out, CONDITION_COLUMNS, conditions);
+  }
   if (because.length > 0) {
     out.write('\n');
     writeTable(out, STEP_COLUMNS, because);
   }
+}
+
+/** Who asks for a field has not asked for the conditions. */
+function conditionsOf(explanation: Explanation): readonly ConditionView[] {
+  return explanation.cluster === null && explanation.field === undefined ? explanation.conditions : [];
+}
+
+const FOUND: Readonly<Record<FieldView['found'], string>> = {
+  value: '',
+  parent: ' (it is not written; this is where it would be)',
+  file: ' (the line cannot be told now)',
+};
+
+function writeField(out: TextOutput, { path, at, found }: FieldView): void {
+  out.write(`${styled(out, 'strong', printable(path))}: ${printable(at)}${FOUND[found]}\n`);
 }

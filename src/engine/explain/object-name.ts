@@ -1,35 +1,89 @@
+import { type EngineKind, engineKindIds, engineKinds } from '../../model/engine-kinds.ts';
+import { isNameOf, namedAmong, type ObjectName } from '../../model/explain-query.ts';
 import { compareText } from '../../model/json.ts';
+import { isKindWord } from '../../model/kind-words.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Engine } from '../graph.ts';
+import { statusOf } from '../status/declared-status.ts';
 
 /** What a person's way of naming an object stands for in one cluster. */
 export type FoundObject =
   | { readonly type: 'found'; readonly key: ObjectKey }
-  | { readonly type: 'ambiguous'; readonly keys: readonly ObjectKey[] }
+  | { readonly type: 'ambiguous'; readonly names: readonly string[] }
   | { readonly type: 'none'; readonly elsewhere: readonly string[] };
 
-/**
- * Finds `KIND/NAMESPACE/NAME` or `KIND/NAME` in what a cluster should hold or holds of ours. The kind may carry its
- * group (`Deployment.apps`), and its case does not matter.
- */
-export function findObject(engine: Engine, cluster: string, text: string): FoundObject {
-  const matches = (key: string): boolean => matchesName(key as ObjectKey, text);
-  const keys = [...engine.outputs.entries(cluster)].map(({ key }) => key as ObjectKey).filter(matches);
+/** Finds an object in what a cluster should hold or holds of ours. */
+export function findObject(engine: Engine, cluster: string, name: ObjectName): FoundObject {
+  const keys = keysIn(engine, cluster, name);
   const [key] = keys;
   if (key !== undefined && keys.length === 1) return { type: 'found', key };
-  if (keys.length > 1) return { type: 'ambiguous', keys: keys.sort(compareText) };
-  const elsewhere = [...engine.outputs.partitions()].filter((other) =>
-    [...engine.outputs.entries(other)].some((entry) => matches(entry.key)),
-  );
-  return { type: 'none', elsewhere: elsewhere.sort(compareText) };
+  if (keys.length > 1) return { type: 'ambiguous', names: keys.map(displayKey) };
+  return { type: 'none', elsewhere: clustersWith(engine, name) };
 }
 
-function matchesName(key: ObjectKey, text: string): boolean {
-  const { group, kind, namespace, name } = objectRefOf(key);
-  const parts = text.split('/');
-  const [wantedKind = '', ...rest] = parts;
-  const kinds = [kind, displayKey(key).split('/')[0] ?? kind, `${kind}.${group}`].map((each) => each.toLowerCase());
-  if (!kinds.includes(wantedKind.toLowerCase())) return false;
-  if (rest.length === 1) return rest[0] === name;
-  return rest.length === 2 && rest[0] === namespace && rest[1] === name;
+/** The clusters that should hold such an object or hold it, in canonical order. */
+export function clustersWith(engine: Engine, name: ObjectName): readonly string[] {
+  return [...engine.outputs.partitions()]
+    .filter((cluster) => keysIn(engine, cluster, name).length > 0)
+    .sort(compareText);
+}
+
+function keysIn(engine: Engine, cluster: string, name: ObjectName): readonly ObjectKey[] {
+  const keys = [...engine.outputs.entries(cluster)]
+    .map(({ key }) => key as ObjectKey)
+    .filter((key) => isNameOf(name, objectRefOf(key)));
+  return namedAmong(keys, displayKey, name).toSorted(compareText);
+}
+
+/** A declaration of a kind that the engine reads, or an object of such a kind that only its status is known of. */
+export interface DeclarationName {
+  readonly kind: EngineKind;
+  /** As of its declaration. */
+  readonly key: string;
+  /** `KIND/NAMESPACE/NAME` or `KIND/NAME`. */
+  readonly display: string;
+}
+
+/** What a person's way of naming a declaration stands for. */
+export type FoundDeclaration =
+  | ({ readonly type: 'found' } & DeclarationName)
+  | { readonly type: 'ambiguous'; readonly names: readonly string[] }
+  /** `kinds`: those that the word stands for; empty if it is none that the engine reads. */
+  | { readonly type: 'none'; readonly kinds: readonly EngineKind[]; readonly known: readonly string[] };
+
+/** Finds a declaration among those of the kinds that the engine reads. */
+export function findDeclaration(engine: Engine, name: ObjectName): FoundDeclaration {
+  const kinds = engineKindIds.filter((kind) => isKindWord(name.kind, engineKinds[kind]));
+  const all = kinds.flatMap((kind) => namesOf(engine, kind));
+  const matching = all.filter(({ kind, ...object }) => isNameOf(name, { ...object, ...engineKinds[kind] }));
+  const named = namedAmong(matching, ({ display }) => display, name);
+  const [only] = named;
+  if (only !== undefined && named.length === 1) {
+    return { type: 'found', kind: only.kind, key: only.key, display: only.display };
+  }
+  const displays = (list: readonly DeclarationName[]): readonly string[] =>
+    list.map(({ display }) => display).sort(compareText);
+  return named.length > 1
+    ? { type: 'ambiguous', names: displays(named) }
+    : { type: 'none', kinds, known: displays(all) };
+}
+
+function namesOf(
+  engine: Engine,
+  kind: EngineKind,
+): readonly (DeclarationName & { readonly namespace: string; readonly name: string })[] {
+  const keys = new Set([
+    ...[...engine.declarations.entries(kind)].map(({ key }) => key),
+    ...[...engine.statuses.entries(kind)].map(({ key }) => key),
+  ]);
+  return [...keys].flatMap((key) => {
+    const subject = engine.declarations.get(kind, key) ?? statusOf(engine, kind, key);
+    if (subject === undefined) return [];
+    const { namespace } = subject;
+    // Of a Dataplane outside Kubernetes the mesh is a part of the name.
+    const mesh = engineKinds[kind].hasUniversalForm && key.includes('@') ? key.slice(key.indexOf('@')) : '';
+    const name = `${subject.name}${mesh}`;
+    const display = [kind, ...(namespace === '' ? [] : [namespace]), name].join('/');
+    return [{ kind, key, display, namespace, name }];
+  });
 }

@@ -1,6 +1,7 @@
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import type { DocumentRef } from '../fleet/sources.ts';
+import type { Progress } from '../status/progress.ts';
 
 /** One thing that has a part in an output, and the part it has. */
 export type Reason =
@@ -18,5 +19,7 @@ export type Reason =
     }
   /** A live object that a domain computed it from; `part`: what it does here. */
   | { readonly type: 'live'; readonly cluster: string; readonly key: ObjectKey; readonly part: string }
+  /** An object of a cluster that is not applied. */
+  | { readonly type: 'object'; readonly cluster: string; readonly key: ObjectKey; readonly progress: Progress }
   /** It could have been computed from what lives in another cluster; what that was is not seen any more. */
   | { readonly type: 'scope'; readonly cluster: string };

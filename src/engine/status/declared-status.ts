@@ -72,6 +72,15 @@ export function deriveStatuses(
   });
 }
 
+/** The status of an object of an engine kind by the key of its declaration, as of the last commit. */
+export function statusOf(
+  { statuses }: { readonly statuses: Derived<DeclaredStatus> },
+  kind: EngineKind,
+  key: string,
+): DeclaredStatus | undefined {
+  return statuses.get(kind, key);
+}
+
 /** The file on the status branch of the object with this key among those of its kind. */
 export function statusPathOf(
   kind: EngineKind,

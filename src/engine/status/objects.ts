@@ -19,7 +19,7 @@ export function objectStatus(engine: Engine, key: string): ObjectStatus | undefi
   const members = engine.indexes.progressByObject.members(key);
   if (members.length === 0) return undefined;
   const all = members.map(({ value }) => value);
-  const counts = countOutcomes(tally(progressStates, (state) => all.filter((one) => one.state === state).length));
+  const counts = countsOf(all);
   const origins = new Map(
     all.flatMap((progress) => progress.origins).map((origin) => [`${origin.source}\u0000${origin.path}`, origin]),
   );
@@ -27,8 +27,17 @@ export function objectStatus(engine: Engine, key: string): ObjectStatus | undefi
     origins: [...origins].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, origin]) => origin),
     counts,
     clusters: members.map(({ partition, value }) => ({ cluster: partition, progress: value })),
-    conditions: summarise(counts, worstOf(all), countHealthOf(all)),
+    conditions: progressConditions(all),
   };
+}
+
+/** The conditions of one object over some clusters. */
+export function progressConditions(all: readonly Progress[]): readonly ConditionValue[] {
+  return summarise(countsOf(all), worstOf(all), countHealthOf(all));
+}
+
+function countsOf(all: readonly Progress[]): OutcomeCounts {
+  return countOutcomes(tally(progressStates, (state) => all.filter((one) => one.state === state).length));
 }
 
 /** The one that a person should hear of first; undefined if all are applied. */

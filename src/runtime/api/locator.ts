@@ -5,44 +5,55 @@ import { locate, type Place } from '../../manifest/locate.ts';
 import type { Location } from '../../model/diagnostic.ts';
 import type { SourceTable } from '../source-table.ts';
 
-/** Finds lines: they are no part of any value, so the blob is read and parsed again when somebody asks. */
-export interface Locator {
-  /**
-   * Where a value or a document stands; only the path if it can no longer be found. An empty identity means the file.
-   * `part`: what of a field is pointed at.
-   */
-  find(ref: ValueRef, part?: 'key' | 'value'): Promise<Location>;
+/** Where something stands. */
+export interface FoundValue {
+  readonly at: Location;
+  /** What stands there: the value itself, its nearest parent if it is not written, or nothing closer than the file. */
+  readonly found: 'value' | 'parent' | 'file';
 }
 
-/** Lines found so far are kept by blob, identity and field, up to this many. */
+/** Finds lines: they are no part of any value, so the blob is read and parsed again when somebody asks. */
+export interface Locator {
+  /** Where a value or a document stands; only the path if it can no longer be found. An empty identity means the file. */
+  find(ref: ValueRef): Promise<Location>;
+  /** The same, and what is found there. Of a field its key is pointed at. */
+  findField(ref: ValueRef): Promise<FoundValue>;
+}
+
+/** Places found so far are kept by blob, identity and field, up to this many. */
 const CACHED = 10_000;
 
 export function createLocator(deps: { readonly engine: Engine; readonly sources: SourceTable }): Locator {
   const { engine, sources } = deps;
-  const found = new Map<string, Location>();
+  const cache = new Map<string, FoundValue>();
 
-  const search = async ({ source, path, ...place }: ValueRef & Place, blob: string): Promise<Location> => {
+  const search = async ({ source, path, ...place }: ValueRef & Place, blob: string): Promise<FoundValue> => {
     // A copy that cannot be read just now costs the line, never the answer.
     const bytes = await sources
       .get(source)
       ?.source.read(path, blob)
       .catch(() => undefined);
-    return (bytes === undefined ? undefined : locate(path, bytes, place)) ?? { path };
+    const there = bytes === undefined ? undefined : locate(path, bytes, place);
+    if (there === undefined) return { at: { path }, found: 'file' };
+    return { at: there.at, found: there.isParent ? 'parent' : 'value' };
+  };
+
+  const look = async (ref: ValueRef, part: Place['part']): Promise<FoundValue> => {
+    const blob = (engine.graph.why(engine.inputs.files, ref.source, ref.path)?.provenance as FileProvenance | undefined)
+      ?.blob;
+    if (blob === undefined || ref.identity === '') return { at: { path: ref.path }, found: 'file' };
+    const field = JSON.stringify(ref.field ?? []);
+    const key = [ref.source, ref.path, blob, ref.identity, part, field].join('\u0000');
+    const known = cache.get(key);
+    if (known !== undefined) return known;
+    const found = await search({ ...ref, part }, blob);
+    if (cache.size >= CACHED) cache.clear();
+    cache.set(key, found);
+    return found;
   };
 
   return {
-    find: async (ref, part = 'value') => {
-      const blob = (
-        engine.graph.why(engine.inputs.files, ref.source, ref.path)?.provenance as FileProvenance | undefined
-      )?.blob;
-      if (blob === undefined || ref.identity === '') return { path: ref.path };
-      const key = `${ref.source}\u0000${ref.path}\u0000${blob}\u0000${ref.identity}\u0000${part}${JSON.stringify(ref.field ?? [])}`;
-      const known = found.get(key);
-      if (known !== undefined) return known;
-      const location = await search({ ...ref, part }, blob);
-      if (found.size >= CACHED) found.clear();
-      found.set(key, location);
-      return location;
-    },
+    find: async (ref) => (await look(ref, 'value')).at,
+    findField: (ref) => look(ref, 'key'),
   };
 }

@@ -82,7 +82,7 @@ export function createServerApi(deps: ServerApiDeps): ServerApi {
     removals: settled(held),
     diagnostics,
     view: (name) => settled(() => viewRows(engine, name))(),
-    explain: (cluster, object) => settled(() => explain(deps, cluster, object))(),
+    explain: (question) => settled(() => explain(deps, question))(),
     ...suspending(deps, viewOf),
     approve: async (digest, by) => {
       const elsewhere = notLeader(deps);

@@ -22,8 +22,9 @@ function findingsOf(files: Readonly<Record<string, string>>): readonly string[] 
   }
   engine.commit();
   return engineDiagnostics(engine).map(({ reason, at }) => {
-    const places = at.map(({ path, identity, field = [] }) =>
-      locate(path, bytesOf(files[path] ?? ''), { identity, field, part: 'value' }),
+    const places = at.map(
+      ({ path, identity, field = [] }) =>
+        locate(path, bytesOf(files[path] ?? ''), { identity, field, part: 'value' })?.at,
     );
     return `${reason}: ${places.map((place) => (place === undefined ? '?' : displayLocation(place))).join(', ')}`;
   });

@@ -29,7 +29,7 @@ name: web
 networking: {address: 10.0.0.1, inbound: [{port: 1}, {port: 2}]}
 `;
 const find = (identity: string, field: WrittenPath = [], part: 'key' | 'value' = 'key') =>
-  locate('a.yaml', bytesOf(TEXT), { identity, field, part });
+  locate('a.yaml', bytesOf(TEXT), { identity, field, part })?.at;
 
 describe('locate', () => {
   it('finds documents by identity, repetitions and items of lists too', () => {
@@ -70,7 +70,7 @@ spec:
     - east
 `;
   const at = (field: WrittenPath) =>
-    locate('p.yaml', bytesOf(PLACEMENT), { identity: 'fleetrelay.dev/Placement//p', field, part: 'value' });
+    locate('p.yaml', bytesOf(PLACEMENT), { identity: 'fleetrelay.dev/Placement//p', field, part: 'value' })?.at;
 
   it('points at the value of a field', () => {
     expect(at(['metadata', 'name'])).toEqual({ path: 'p.yaml', line: 3, column: 18 });
@@ -82,8 +82,16 @@ spec:
   it('points at the list if the item is not in it', () => {
     expect(at(['spec', 'clusters', 'names', { item: 'south' }])).toEqual({ path: 'p.yaml', line: 8, column: 5 });
   });
+  it('says whether it found the field or its nearest parent', () => {
+    const found = (field: WrittenPath) =>
+      locate('p.yaml', bytesOf(PLACEMENT), { identity: 'fleetrelay.dev/Placement//p', field, part: 'key' })?.isParent;
+    expect(found(['spec', 'clusters', 'names', 1])).toBe(false);
+    expect(found(['spec', 'clusters', 'names', 3])).toBe(true);
+    expect(found(['spec', 'clusters', 'names', { item: 'south' }])).toBe(true);
+    expect(found(['spec', 'clusters', 'selector'])).toBe(true);
+  });
   it('finds the name of a document that has its metadata at its root', () => {
     const place = { identity: 'kuma.io/Dataplane//web@default', field: ['metadata', 'name'], part: 'value' } as const;
-    expect(locate('a.yaml', bytesOf(TEXT), place)).toEqual({ path: 'a.yaml', line: 23, column: 7 });
+    expect(locate('a.yaml', bytesOf(TEXT), place)?.at).toEqual({ path: 'a.yaml', line: 23, column: 7 });
   });
 });

@@ -120,7 +120,7 @@ describe('a Namespace whose removal is approved', () => {
     world.sourceNamed('other').push({ 'clusters/east/a.yaml': typo });
     await world.settle();
     expect(names(world, 'east')).toEqual(['/ConfigMap/web/a', '/Namespace//web']);
-    const why = await world.server.api.explain('east', 'Namespace/web');
+    const why = await world.server.api.explain({ cluster: 'east', object: 'Namespace/web' });
     expect(why.ok && why.value.message).toContain('stays while objects in it are meant to be there');
   });
 

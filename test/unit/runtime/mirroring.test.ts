@@ -93,7 +93,7 @@ describe('mirroring', () => {
 
   it('explains itself by the live object and the ServiceMirror', async () => {
     const world = await mirrored();
-    const answer = await world.server.api.explain('west', 'Service/web/east-shop');
+    const answer = await world.server.api.explain({ cluster: 'west', object: 'Service/web/east-shop' });
     expect(answer.ok && answer.value.because.slice(0, 2)).toEqual([
       { kind: 'live object', name: 'Service/web/shop', at: 'cluster east', note: 'lives there, and is mirrored' },
       {
@@ -207,7 +207,7 @@ describe('mirroring', () => {
     discoverOne(world, 'east');
     await world.settle();
     expect(world.server.api.diagnostics()).toEqual([]);
-    const answer = await world.server.api.explain('west', 'Service/web/east-shop');
+    const answer = await world.server.api.explain({ cluster: 'west', object: 'Service/web/east-shop' });
     const because = answer.ok ? answer.value.because.map(({ name }) => name) : [];
     expect(because.toSorted()).toEqual(['Service/web/shop', 'more', 'shared', 'west']);
     world.agent('east').discovers({ upserts: [liveSlice('shop', ['10.0.0.2'])] });

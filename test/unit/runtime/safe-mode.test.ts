@@ -93,7 +93,7 @@ describe('scoped safe mode, one of 20 clusters missing', () => {
     expect(conditions).toContainEqual(expect.objectContaining({ type: 'SafeMode', status: 'True' }));
     await world.clock.advance(120_000);
     expect(world.statusFiles.get('clusters/c20.yaml')).toContain('SafeMode');
-    const why = await world.server.api.explain('c01', 'Service/web/c20-shop');
+    const why = await world.server.api.explain({ cluster: 'c01', object: 'Service/web/c20-shop' });
     expect(why.ok && why.value.message).toContain('input snapshot of c20 is missing');
   });
 
@@ -261,7 +261,7 @@ describe('the mode', () => {
     world.agent('c02').discovers({ upserts: [liveSlice('shop', ['10.0.0.2'])] });
     await world.settle();
     expect(world.agent('c01').deltas).toHaveLength(sent);
-    const why = await world.server.api.explain('c01', 'ConfigMap/web/a');
+    const why = await world.server.api.explain({ cluster: 'c01', object: 'ConfigMap/web/a' });
     expect(why.ok && why.value.message).toContain('safe mode is strict');
     world.agent('c03').connect();
     discoverOne(world, 'c03');

@@ -1,0 +1,77 @@
+import { isKindWord } from './kind-words.ts';
+import { type ObjectRef, parseObjectRef } from './object-key.ts';
+import { ok, problem, type Result } from './result.ts';
+
+/** An object as a person names it. */
+export interface ObjectName {
+  /** `KIND` or `KIND.GROUP`: see {@link isKindWord}. */
+  readonly kind: string;
+  /** Absent: an object of any namespace, or of none. */
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** What is to be explained. */
+export interface ExplainQuery {
+  /** Absent: a declaration of a kind that the engine reads. */
+  readonly cluster?: string;
+  readonly object: ObjectName;
+  /** A field, as `spec.replicas`, or the type of a condition, as `Ready`. */
+  readonly part?: string;
+}
+
+/** How a question is written. */
+export const EXPLAIN_GRAMMAR = '[CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]';
+
+const KIND_WORD = /^[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9.-]+)?$/;
+
+/** Parses `KIND/[NAMESPACE/]NAME`. */
+export function parseObjectName(text: string): Result<ObjectName> {
+  const [kind = '', ...rest] = text.split('/');
+  const [namespace, name] = rest.length === 1 ? [undefined, rest[0]] : rest;
+  const isComplete = rest.length <= 2 && name !== undefined && namespace !== '';
+  // Only the namespace and the name are checked here: which kind is meant is found out by what there is.
+  const checked = parseObjectRef({ group: '', kind: 'Object', namespace: namespace ?? '', name: name ?? '' });
+  if (!isComplete || !KIND_WORD.test(kind) || !checked.ok) {
+    return problem('names no object: an object is KIND/NAMESPACE/NAME or KIND/NAME, with KIND or KIND.GROUP');
+  }
+  return ok({ kind, ...(namespace === undefined ? {} : { namespace }), name });
+}
+
+/** Parses the words of a question. Only an object has a `/` in its place, so a cluster can be left out. */
+export function parseExplainQuery(words: readonly string[]): Result<ExplainQuery> {
+  const [first = ''] = words;
+  const [cluster, text, part, ...more] = first.includes('/') ? [undefined, ...words] : words;
+  if (text === undefined || more.length > 0) return problem(`the question is ${EXPLAIN_GRAMMAR}`);
+  const object = parseObjectName(text);
+  if (!object.ok) return object;
+  return ok({
+    ...(cluster === undefined ? {} : { cluster }),
+    object: object.value,
+    ...(part === undefined ? {} : { part }),
+  });
+}
+
+/** An object as it is named in a question. */
+export function displayObjectName({ kind, namespace, name }: ObjectName): string {
+  return [kind, ...(namespace === undefined ? [] : [namespace]), name].join('/');
+}
+
+/** Can the name stand for this object? */
+export function isNameOf(wanted: ObjectName, { group, kind, namespace, name }: ObjectRef): boolean {
+  if (wanted.name !== name || !isKindWord(wanted.kind, { group, kind })) return false;
+  return wanted.namespace === undefined || wanted.namespace === namespace;
+}
+
+/**
+ * Those of some things that a name stands for: the one that is displayed exactly so, else all that it can stand for. So
+ * what an answer lists can be asked for, and `Service/web/a` is the core kind, as with kubectl.
+ */
+export function namedAmong<Thing>(
+  things: readonly Thing[],
+  displays: (thing: Thing) => string,
+  wanted: ObjectName,
+): readonly Thing[] {
+  const exact = things.filter((thing) => displays(thing) === displayObjectName(wanted));
+  return exact.length === 1 ? exact : things;
+}
