@@ -1,5 +1,12 @@
 import { diagnosticOf } from '../../src/model/diagnostic.ts';
-import type { Answer, ClusterView, FleetView, PeopleApi, SuspensionView } from '../../src/server/api.ts';
+import type {
+  Answer,
+  ClusterView,
+  DeclarationExplanation,
+  FleetView,
+  PeopleApi,
+  SuspensionView,
+} from '../../src/server/api.ts';
 
 const COUNTS = { targeted: 3, applied: 2, failed: 0, held: 1, pending: 0, unreachable: 0 };
 
@@ -115,8 +122,9 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
     elsewhere: () => undefined,
     removals: () => fleet.heldRemovals,
     diagnostics: () => fleet.diagnostics,
-    explain: async ({ cluster = '', object }) =>
-      object === 'ConfigMap/web/settings'
+    explain: async ({ cluster = '', object, part }) => {
+      if (object === 'Placement/shop') return { ok: true, value: explainedPlacement(part) };
+      return object === 'ConfigMap/web/settings'
         ? {
             ok: true,
             value: {
@@ -127,7 +135,8 @@ export function fakeApi(fleet: FleetView = fleetView()): PeopleApi & { readonly 
               because: [{ kind: 'manifest', name: object, at: 'clusters/east/web.yaml:4@1111111', note: '' }],
             },
           }
-        : { ok: false, kind: 'notFound', message: `nothing declares ${object} for ${cluster}` },
+        : { ok: false, kind: 'notFound', message: `nothing declares ${object} for ${cluster}` };
+    },
     renewToken: async (cluster, by) => {
       calls.push(`renew token ${cluster} by ${by}`);
       return fleet.clusters.some(({ name }) => name === cluster)
@@ -182,4 +191,25 @@ function suspended<View extends { readonly name: string; readonly suspended: Sus
   return view === undefined
     ? { ok: false, kind: 'notFound', message: `there is no ${wanted}` }
     : { ok: true, value: { ...view, suspended: suspension } };
+}
+
+/** What a server says of a Placement that names an unknown cluster; `part`: the field or condition that was asked for. */
+function explainedPlacement(part: string | undefined): DeclarationExplanation {
+  const condition = {
+    type: 'ClustersSelected',
+    status: 'False',
+    reason: 'UnknownClusters',
+    message: 'no KubernetesCluster of this name is declared: nowhere',
+  } as const;
+  return {
+    cluster: null,
+    object: 'Placement/shop',
+    state: 'inForce',
+    message: '',
+    conditions: [{ type: 'Accepted', status: 'True', reason: 'Accepted', message: '' }, condition],
+    status: { selectedClusters: 1 },
+    because: [{ kind: 'manifest', name: 'Placement/shop', at: 'p.yaml:1:1@1111111', note: 'declares it' }],
+    ...(part === 'ClustersSelected' ? { condition } : {}),
+    ...(part === 'spec.paths' ? { field: { path: part, at: 'p.yaml:6:3@1111111', found: 'value' } } : {}),
+  };
 }

@@ -37,10 +37,9 @@ export async function explainDeclared(
   const conditions = status?.conditions ?? [];
   const steps = (reasons: readonly Reason[]): Promise<readonly ExplanationStep[]> =>
     Promise.all(reasons.map((reason) => stepOf(deps, reason)));
-  const wrong = async (): Promise<readonly ExplanationStep[]> => [
-    ...(declared === undefined ? [] : findingsOfFile(deps, declared)),
-    ...(await Promise.all(findings.map((finding) => findingStep(deps, finding)))),
-  ];
+  const found = (among: readonly EngineDiagnostic[]): Promise<readonly ExplanationStep[]> =>
+    Promise.all(among.map((finding) => findingStep(deps, finding)));
+  const ofFile = declared === undefined ? [] : findingsOfFile(deps, declared);
   const answer = (because: readonly ExplanationStep[]): DeclarationExplanation => ({
     cluster: null,
     object: display,
@@ -50,15 +49,23 @@ export async function explainDeclared(
     because,
   });
   const whole = async (): Promise<DeclarationExplanation> =>
-    answer([...(await steps([...declares, ...selects])), ...(await wrong())]);
+    answer([...(await steps([...declares, ...selects])), ...ofFile, ...(await found(findings))]);
 
   if (part === undefined) return { ok: true, value: await whole() };
   if (isCondition(part)) {
     const condition = conditionAmong(display, conditions, part);
     if (!condition.ok) return condition;
+    const isSelection = ({ reason }: EngineDiagnostic): boolean => reason === 'UnknownCluster';
     const why: Readonly<Record<string, () => Promise<readonly ExplanationStep[]>>> = {
-      Accepted: async () => [...(await steps(declares)), ...(await wrong())],
-      ClustersSelected: async () => [...(await steps([...declares, ...selects])), ...(await wrong())],
+      Accepted: async () => [
+        ...(await steps(declares)),
+        ...ofFile,
+        ...(await found(findings.filter((finding) => !isSelection(finding)))),
+      ],
+      ClustersSelected: async () => [
+        ...(await steps([...declares, ...selects])),
+        ...(await found(findings.filter(isSelection))),
+      ],
     };
     const because = await (why[part]?.() ?? steps([...declares, ...troubledObjects(deps.engine, kind, key)]));
     return { ok: true, value: { ...answer(because), condition: condition.value } };

@@ -163,6 +163,34 @@ test('explain walks back to the line, or says that there is nothing', async () =
   expect((await ask('explain east ConfigMap/web/other')).code).toBe(5);
 });
 
+test('explain shows a declaration with its conditions, one of them, or a field', async () => {
+  const { ask } = await server();
+  const lines = async (question: string): Promise<readonly string[]> =>
+    (await ask(`explain ${question}`)).out.split('\n').map((line) => line.trim().replaceAll(/ {2,}/g, ' | '));
+  expect(await lines('Placement/shop')).toEqual([
+    'Placement/shop: in force',
+    '',
+    'CONDITION | STATUS | REASON | MESSAGE',
+    'Accepted | True | Accepted',
+    'ClustersSelected | False | UnknownClusters | no KubernetesCluster of this name is declared: nowhere',
+    '',
+    'BECAUSE OF | AT | NOTE',
+    'manifest Placement/shop | p.yaml:1:1@1111111 | declares it',
+    '',
+  ]);
+  expect((await lines('Placement/shop ClustersSelected')).slice(2, 5)).toEqual([
+    'CONDITION | STATUS | REASON | MESSAGE',
+    'ClustersSelected | False | UnknownClusters | no KubernetesCluster of this name is declared: nowhere',
+    '',
+  ]);
+  expect((await lines('Placement/shop spec.paths')).slice(0, 4)).toEqual([
+    'Placement/shop: in force',
+    'spec.paths: p.yaml:6:3@1111111',
+    '',
+    'BECAUSE OF | AT | NOTE',
+  ]);
+});
+
 describe('approve', () => {
   test('releases the one set that begins with the digits, in the caller’s name', async () => {
     const { ask, api } = await server();

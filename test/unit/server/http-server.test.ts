@@ -83,6 +83,9 @@ describe('the API', () => {
     expect(await get('diagnostics')).toEqual({ items: fleet.diagnostics });
     expect(await get('outputs?cluster=east')).toMatchObject({ items: [{ cluster: 'east' }] });
     expect(await get('explain?cluster=east&object=ConfigMap/web/settings')).toMatchObject({ state: 'applied' });
+    expect(await get('explain?object=Placement/shop&part=spec.paths')).toMatchObject({ field: { path: 'spec.paths' } });
+    expect(await get('explain?object=Placement/shop&part=')).toMatchObject({ error: { reason: 'Invalid' } });
+    expect(await get('explain?cluster=east')).toMatchObject({ error: { reason: 'Invalid' } });
   });
 
   test('does what it is told and says what it cannot', async () => {
