@@ -134,14 +134,18 @@ describe('explain names a declaration', () => {
 
   it('with one condition, and the objects that it is about', async () => {
     const world = await startedWorld({ ...files, 'clusters/far/cluster.yaml': clusterYaml('far', { env: 'prod' }) });
-    world.source.push({ 'more/d.yaml': configMapYaml('d', '1') });
+    // Not by the Placement, and not applied either.
+    world.source.push({ 'clusters/far/own.yaml': configMapYaml('own', '1') });
     await world.settle();
+    expect(steps(await ask(world, { object: 'kcl/far', part: 'Ready' }))).toContain(
+      'object | ConfigMap/web/own | cluster far | unreachable: the agent is not connected',
+    );
     const ready = await ask(world, { object: 'Placement/apps', part: 'Ready' });
     expect(ready).toMatchObject({ condition: { type: 'Ready', status: 'False' } });
     expect(steps(ready).slice(1)).toEqual(
       expect.arrayContaining(['object | ConfigMap/web/a | cluster far | unreachable: the agent is not connected']),
     );
-    expect(steps(ready).every((step) => !step.includes('cluster east') && !step.includes('ConfigMap/web/d'))).toBe(
+    expect(steps(ready).every((step) => !step.includes('cluster east') && !step.includes('ConfigMap/web/own'))).toBe(
       true,
     );
     const inSync = await ask(world, { object: 'kcl/east', part: 'InSync' });
