@@ -4,6 +4,7 @@ import { defaultDecodeLimits } from '../manifest/limits.ts';
 import { locate } from '../manifest/locate.ts';
 import type { DecodedFile, SourceDocument } from '../model/desired.ts';
 import type { Diagnostic, Location } from '../model/diagnostic.ts';
+import type { WrittenPath } from '../model/field-path.ts';
 import type { Log } from '../ports/log.ts';
 import { IGNORE_FILE, isManifestName } from '../sources/tree/membership.ts';
 import { createTreeReader } from '../sources/tree/tree-reader.ts';
@@ -15,8 +16,8 @@ export interface Checkout {
   /** By path relative to the folder, with `/`. */
   readonly files: ReadonlyMap<string, DecodedFile>;
   readonly diagnostics: readonly Diagnostic[];
-  /** Where a document stands; only the path if it is no longer there. */
-  locate(path: string, identity: string): Promise<Location>;
+  /** Where a document or a field of it stands; only the path if it is no longer there. */
+  locate(path: string, identity: string, field?: WrittenPath): Promise<Location>;
 }
 
 /** Reads all manifests of a folder. Rejects with a text for a person if the folder cannot be listed. */
@@ -44,10 +45,12 @@ export async function readCheckout(deps: { readonly log: Log }, folder: string):
     folder: tree.address,
     files: new Map([...prepared.files].flatMap(([path, file]) => (file === null ? [] : [[path, file] as const]))),
     diagnostics: prepared.diagnostics,
-    locate: async (path, identity) => {
+    locate: async (path, identity, field = []) => {
       const content = await tree.read(path, maxBytes);
       return (
-        (content.type === 'read' ? locate(path, content.bytes, { identity, part: 'value' })?.at : undefined) ?? { path }
+        (content.type === 'read' ? locate(path, content.bytes, { identity, field, part: 'value' })?.at : undefined) ?? {
+          path,
+        }
       );
     },
   };

@@ -82,7 +82,7 @@ export async function findingsOf(
     diagnostics.map((diagnostic) => inFolder(diagnostic, name)).sort(compareFindings),
   );
   const declared = await locatedDiagnostics(engine, {
-    find: async ({ path, identity }) => (identity === '' ? { path } : checkout.locate(path, identity)),
+    find: async ({ path, identity, field }) => (identity === '' ? { path } : checkout.locate(path, identity, field)),
   });
   return [
     ...checkout.diagnostics.map((diagnostic) => ({ folder: 'repository', diagnostic }) as const),

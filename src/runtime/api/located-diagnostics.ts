@@ -7,7 +7,7 @@ import type { Locator } from './locator.ts';
 /** What the engine has to say, with lines; about one source or all of them. Several places are named in the message. */
 export async function locatedDiagnostics(
   engine: Engine,
-  locator: Locator,
+  locator: Pick<Locator, 'find'>,
   source?: string,
 ): Promise<readonly Diagnostic[]> {
   const wanted = engineDiagnostics(engine).filter(
@@ -16,7 +16,10 @@ export async function locatedDiagnostics(
   return Promise.all(wanted.map((diagnostic) => locateOne(diagnostic, locator)));
 }
 
-async function locateOne({ severity, reason, message, at }: EngineDiagnostic, locator: Locator): Promise<Diagnostic> {
+async function locateOne(
+  { severity, reason, message, at }: EngineDiagnostic,
+  locator: Pick<Locator, 'find'>,
+): Promise<Diagnostic> {
   const places = await Promise.all(at.map((ref) => locator.find(ref)));
   const [first] = places;
   const all = places.length < 2 ? message : `${message} (${places.map(displayLocation).join(' and ')})`;
