@@ -4,45 +4,45 @@ import type { ClusterId, ClusterName, Digest } from './ids.ts';
 import type { ObjectMeta, Origin, OutputPosition } from './output.ts';
 
 /**
- * One key of one cluster that is accepted, in flight or in the cluster's inventory, until it is reported gone.
- * `removing`: the agent has accepted the removal and has not yet reported the object gone.
+ * One key of one cluster that is accepted, in flight or in the cluster's inventory, until the agent reports the object removed.
+ * `removing`: the agent has accepted the removal and has not yet reported it complete.
  */
 export interface LedgerEntry extends ObjectMeta {
   readonly digest: Digest;
   readonly phase: 'accepted' | 'inFlight' | 'removing';
   /**
-   * Of what carries the addresses of a service: the name of that service in the same namespace, empty as long as it has
-   * no addresses. Absent: it is of another kind, or that is not known.
+   * For an object with the addresses of a service: the name of that service in the same namespace, empty while it has no
+   * addresses. Absent: the object is of another kind, or its service is unknown.
    */
   readonly serves?: string;
 }
 
 /**
- * Who else wants a key, and what that could have been computed from, as far as its entry does not say so: its agent has not
- * been told yet, or has forgotten. Whoever is named has not been read without it since.
+ * Other sources that declare a key and clusters that its value may depend on, as far as the ledger entry does not name them.
+ * A source stays until a complete read of it omits the key.
  */
 export type Contenders = ObjectMeta;
 
-/** A cluster name and the cluster id that it belongs to. */
+/** The binding of a cluster name to a cluster id. */
 export interface Registration {
   readonly cluster: ClusterName;
   readonly id: ClusterId;
-  /** Registrations of this name that were over when it began. */
+  /** Number of earlier registrations of this name. */
   readonly predecessors: number;
-  /** The first complete input snapshot has been received; final. */
+  /** The first complete input snapshot has been received; never reset. */
   readonly warm: boolean;
   /** The highest position ever sent to this cluster. */
   readonly position: OutputPosition;
-  /** As last seen: whether its agent was connected, and since when (milliseconds since 1970). */
+  /** Last known state of the agent: connected or not, and since when (milliseconds since 1970). */
   readonly connected: boolean;
   readonly since: number;
-  /** A person has released the name: the next cluster with another id takes it, and `id` is refused. */
+  /** A user has released the name: the next cluster with another id gets it, and `id` is refused. */
   readonly released: boolean;
-  /** Its agent has said that the cluster takes kinds as they are written. */
+  /** The agent reports that the cluster accepts kinds as they are written. */
   readonly kindsAsWritten?: boolean;
 }
 
-/** A declaration as it was when it could be read, and where it stood: it stays in force while it cannot be read. */
+/** A declaration and its origin, as last read: it stays in force while its document cannot be read. */
 export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
   [Each in Kind]: {
     readonly kind: Each;
@@ -54,8 +54,8 @@ export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
 }[Kind];
 
 /**
- * What became of a `RemovalApproval` when it was first read; it is not looked at again as long as it says the same.
- * `used`: it has released something. `stale`: nothing of that digest was held before it came. `expired`: it came too late.
+ * The outcome of a `RemovalApproval`, decided when it is first read and again only if its digest changes. `used`: it has
+ * released removals. `stale`: no removal with this digest was held before the approval. `expired`: it was read too late.
  */
 export interface ApprovalOutcome {
   readonly digest: Digest;

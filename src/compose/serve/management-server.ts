@@ -299,7 +299,7 @@ function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator
 function whyNotReady({ sources, journal, store }: Parts): readonly string[] {
   const silent = sources.all().filter((state) => !hasSpoken(state));
   // What several servers share is away for all of them: whoever is not ready then only keeps the agents from coming.
-  const trouble = store.shared ? undefined : journal.trouble();
+  const trouble = store.shared ? undefined : journal.failure();
   return [
     ...silent.map(({ source }) => `source ${source.name} has not been read yet`),
     ...(trouble === undefined ? [] : [`the store cannot be written: ${trouble}`]),

@@ -7,18 +7,18 @@ import { type Ledger, unseenAgent } from './ledger.ts';
 import { type LedgerRecords, type RecoveryRecord, recordKey } from './records.ts';
 
 /**
- * After the loss of a store: clusters that are declared and not registered were probably warm, and what their agents own
- * could have read them. An agent that owns something from before the loss is the evidence that there was a fleet; a fresh
- * installation has none, and holds nothing up.
+ * Recovery after the loss of a store. Declared clusters without a registration were probably warm, and objects that agents own
+ * may have been computed from them, so these clusters are assumed warm. The evidence for a loss is an agent that owns objects
+ * of an earlier epoch; a fresh installation has no such agent.
  */
 export interface AssumedWarmRecovery {
-  /** As committed. */
+  /** As of the last commit. */
   isAssumedWarm(cluster: string): boolean;
-  /** An agent has said what it holds; told before its cluster is registered. */
+  /** Checks the inventory of an agent for evidence; must be called before the cluster is registered. */
   consider(cluster: string, holding: AgentHolding): void;
-  /** It is known now, or not meant any more; true if it was assumed warm. The caller stages the change. */
+  /** Ends the assumption: the cluster is known or no longer declared. Returns true if it was assumed warm; the caller stages the change. */
   end(cluster: string): boolean;
-  /** While what is declared is not known in full, the others are assumed warm as they are read; true if something was staged. */
+  /** Assumes clusters warm whose declarations are read later, until every source was read. Returns true if it has staged a change. */
   extend(): boolean;
 }
 
@@ -28,12 +28,12 @@ export function createAssumedWarmRecovery(deps: {
   readonly ledger: Ledger;
   readonly journal: RecordWriter;
   readonly records: LedgerRecords;
-  /** Every configured source has been read and is whole. */
+  /** True if every configured source was read completely. */
   readonly knowsAll: () => boolean;
   readonly log: Log;
 }): AssumedWarmRecovery {
   const { engine, loop, ledger, journal, records, log } = deps;
-  /** Those whose records this process would write again after a loss. */
+  /** Clusters whose records this process writes again after a loss. */
   const kept = new Set([...records.assumedWarm.keys(), ...records.unregistered]);
   let marker: RecoveryRecord | undefined = records.recovery;
   for (const cluster of kept) {
@@ -41,7 +41,7 @@ export function createAssumedWarmRecovery(deps: {
     else journal.put(recordKey.assumedWarm(cluster), {});
   }
   if (records.unregistered.size > 0) {
-    log.warn('the store has lost registrations; these clusters are assumed to have been warm', {
+    log.warn('the store has lost registrations; these clusters are assumed warm', {
       clusters: [...records.unregistered],
     });
   }
@@ -68,7 +68,7 @@ export function createAssumedWarmRecovery(deps: {
       journal.put(recordKey.assumedWarm(cluster), {});
     }
     stage(clusters);
-    if (clusters.length > 0) log.warn('clusters are assumed to have been warm before the store was lost', { clusters });
+    if (clusters.length > 0) log.warn('declared clusters are assumed warm, since the store was lost', { clusters });
     return clusters.length > 0;
   };
 
@@ -89,7 +89,7 @@ export function createAssumedWarmRecovery(deps: {
     end: (cluster) => {
       if (!isAssumedWarm(cluster)) return false;
       kept.delete(cluster);
-      // Other replicas read both: were it over before the rest is on record, they would take the cluster for a new one.
+      // Deleted in the same batch as the registration is written: otherwise other replicas would take the cluster for a new one.
       if (ledger.endAssumedWarm(cluster)) journal.noted(recordKey.assumedWarm(cluster), null);
       else journal.put(recordKey.assumedWarm(cluster), null);
       return true;
@@ -97,7 +97,7 @@ export function createAssumedWarmRecovery(deps: {
     extend: () => {
       for (const cluster of kept) {
         if (isAssumedWarm(cluster)) continue;
-        // Another process knows it by now, and has taken the record away.
+        // Another replica has ended it and deleted the record.
         kept.delete(cluster);
         journal.noted(recordKey.assumedWarm(cluster), null);
       }

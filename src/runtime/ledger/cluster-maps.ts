@@ -8,7 +8,7 @@ import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import { jsonCodec, type MapReading, type StoredMap, type ValueCodec } from '../stored/stored-map.ts';
 
-/** What is kept of one cluster, beside its registration: a checked map each. */
+/** The checked maps of one cluster. */
 export interface ClusterMapTypes {
   readonly entries: LedgerEntry;
   readonly live: LiveObject;
@@ -18,7 +18,7 @@ export interface ClusterMapTypes {
 
 export type ClusterMapKind = keyof ClusterMapTypes;
 
-/** How each of them is written down. */
+/** The encoding of each map. */
 export const clusterCodecs: { readonly [Kind in ClusterMapKind]: ValueCodec<ClusterMapTypes[Kind]> } = {
   entries: jsonCodec(),
   live: {
@@ -37,7 +37,7 @@ export function clusterMapName(cluster: string, kind: ClusterMapKind): string {
   return `clusters/${cluster}/${kind}`;
 }
 
-/** The cluster and the kind of a map; undefined: it is none of a cluster's. */
+/** The cluster and the kind of a map; undefined if the name is no name of a cluster's map. */
 export function clusterMapOf(name: string): { readonly cluster: string; readonly kind: ClusterMapKind } | undefined {
   const [, cluster, last, ...more] = name.split('/');
   const kind = clusterMapKinds.find((known) => known === last);
@@ -46,22 +46,22 @@ export function clusterMapOf(name: string): { readonly cluster: string; readonly
     : { cluster, kind };
 }
 
-/** What was read of a cluster's maps; an absent one is missing. */
+/** The maps of a cluster as read from the store; an absent one is missing. */
 export type ClusterReadings = { readonly [Kind in ClusterMapKind]?: MapReading<ClusterMapTypes[Kind]> };
 
-/** What the manifest of a cluster's live objects says. */
+/** Data in the manifest of a cluster's live objects. */
 export interface LiveMeta {
-  /** When the snapshot was last known to be whole, milliseconds since 1970. */
+  /** When the snapshot was last complete, in milliseconds since 1970. */
   readonly since: number;
 }
 
-/** When a stored input snapshot was whole. */
+/** When a stored input snapshot was last complete, in milliseconds since 1970. */
 export function snapshotSince({ meta }: StoredMap<LiveObject>): number {
   const { since } = objectOf(meta);
   return typeof since === 'number' ? since : 0;
 }
 
-/** Stages changes of a cluster's map, as they are in the store; null: gone. */
+/** Stages changes of a cluster's map in the engine; null: deleted. */
 export function stageClusterMap<Kind extends ClusterMapKind>(
   engine: Engine,
   cluster: string,
@@ -81,8 +81,8 @@ export function stageClusterMap<Kind extends ClusterMapKind>(
 }
 
 /**
- * What of the readings counts. Live objects, kinds and what became of our objects belong to a registration. The live
- * objects are a snapshot only together with the kinds.
+ * Whether the input snapshot and the results are valid. Both belong to a registration. The snapshot needs live objects and
+ * kinds.
  */
 export function countsOf(
   { live, kinds }: ClusterReadings,
@@ -91,7 +91,7 @@ export function countsOf(
   return { snapshot: isRegistered && live?.type === 'complete' && kinds?.type === 'complete', results: isRegistered };
 }
 
-/** The readings that count, each of them whole: what is staged of a cluster when a server starts. */
+/** The complete and valid maps: these are staged when a server starts. */
 export function countedReadings(readings: ClusterReadings, isRegistered: boolean): ClusterReadings {
   const { entries, live, kinds, results } = readings;
   const counts = countsOf(readings, isRegistered);
@@ -102,7 +102,7 @@ export function countedReadings(readings: ClusterReadings, isRegistered: boolean
   };
 }
 
-/** Stages what was read of a cluster, as far as it counts. */
+/** Stages the complete and valid maps of a cluster. */
 export function stageClusterReadings(
   engine: Engine,
   cluster: string,
@@ -118,7 +118,7 @@ export function stageClusterReadings(
   engine.inputs.snapshots.set('', cluster, { since: snapshotSince(live.map) });
 }
 
-/** Its content stays text until somebody asks: most of it is never looked at, and text is the smaller form. */
+/** The content is parsed on access: most of it is never read, and text needs less memory. */
 function restoredObject(
   key: string,
   digest: JsonValue | undefined,

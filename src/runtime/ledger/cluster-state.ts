@@ -8,32 +8,32 @@ import type { ObjectKey } from '../../model/object-key.ts';
 import type { LiveMeta } from './cluster-maps.ts';
 import type { ClusterWriters, ClusterWriterTable } from './cluster-writers.ts';
 
-/** What is known of one cluster: each change is staged into the engine and written to the store. */
+/** The state of clusters: each change is staged in the engine and written to the store. */
 export interface ClusterState {
   setEntry(cluster: string, key: ObjectKey, entry: LedgerEntry | null): void;
-  /** An agent has said what its cluster holds: that is the truth about it, and results about anything else are void. */
+  /** Replaces the entries by the inventory that an agent reports, and deletes results of other objects. */
   replaceEntries(cluster: string, holding: AgentHolding): void;
-  /** Another process has written the cluster's entries, and they are staged whole. */
+  /** Marks the cluster's entries as complete: another replica wrote them, and they are staged. */
   markEntriesComplete(cluster: string): void;
   /**
-   * It is known that the cluster does not hold the object: its entries are here whole, as read or as its agent has said
-   * them, and the object is not among them. False while the entries are missing: then nothing is known. As committed.
+   * True if the cluster provably does not own the object: its entries are complete, as read or as its agent reported them, and
+   * omit the object. False while the entries are missing. As of the last commit.
    */
   omits(cluster: string, key: string): boolean;
-  /** What became of an object; null: nothing is known of it any more. */
+  /** Sets the result of an object; null deletes it. */
   setResult(cluster: string, key: ObjectKey, result: ObjectResult | null): void;
-  /** A step of the input snapshot, which is whole with it; `since`: now. */
+  /** Applies a delta that leads to a complete input snapshot; `since`: now, in milliseconds since 1970. */
   takeInput(cluster: string, delta: InputDelta, since: number): void;
-  /** Nothing is known any more of what lives there and of what became of our objects; the ledger entries stay. */
+  /** Forgets the input snapshot and the results; the ledger entries stay. */
   forgetSnapshot(cluster: string): void;
-  /** Writes what the engine has of it, committed; `to`: by these writers, not by those of this process. */
+  /** Writes the committed state of the cluster; `to`: with these writers instead of those of this process. */
   write(cluster: string, to?: ClusterWriters): void;
 }
 
-/** `read`: clusters whose entries were read whole and are staged. */
+/** `read`: clusters whose entries were read completely and are staged. */
 export function createClusterState(engine: Engine, writers: ClusterWriterTable, read: Iterable<string>): ClusterState {
   const { inputs } = engine;
-  const whole = new Set(read);
+  const complete = new Set(read);
 
   const setEntry = (cluster: string, key: ObjectKey, entry: LedgerEntry | null): void => {
     if (entry === null) inputs.ledger.delete(cluster, key);
@@ -49,19 +49,19 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
   return {
     setEntry,
     setResult,
-    markEntriesComplete: (cluster) => void whole.add(cluster),
-    omits: (cluster, key) => whole.has(cluster) && inputs.ledger.get(cluster, key) === undefined,
+    markEntriesComplete: (cluster) => void complete.add(cluster),
+    omits: (cluster, key) => complete.has(cluster) && inputs.ledger.get(cluster, key) === undefined,
     replaceEntries: (cluster, { entries }) => {
-      whole.add(cluster);
-      const held = stageEntries(engine, cluster, entries);
-      writers.of(cluster)?.entries.replaceAll(held);
+      complete.add(cluster);
+      const owned = stageEntries(engine, cluster, entries);
+      writers.of(cluster)?.entries.replaceAll(owned);
       for (const { key } of [...inputs.results.entries(cluster)]) {
-        if (!held.has(key)) setResult(cluster, key as ObjectKey, null);
+        if (!owned.has(key)) setResult(cluster, key as ObjectKey, null);
       }
     },
     takeInput: (cluster, { upserts, removals, kinds }, since) => {
       const written = writers.of(cluster);
-      // The step may go on from objects that are here, and are written down nowhere as long as they are no snapshot.
+      // The delta may start from objects in the engine that were not stored, because they were no complete snapshot.
       if (inputs.snapshots.get('', cluster) === undefined) written?.live.replaceAll(pairsOf(inputs.live, cluster));
       for (const object of upserts) {
         inputs.live.set(cluster, object.key, object);
@@ -102,30 +102,30 @@ export function createClusterState(engine: Engine, writers: ClusterWriterTable, 
   };
 }
 
-/** Stages that the cluster holds these and nothing else; gives what the ledger then has of it. */
+/** Replaces the staged entries of the cluster; returns the new entries. */
 function stageEntries(
   { inputs: { ledger } }: Engine,
   cluster: string,
   entries: readonly InventoryEntry[],
 ): ReadonlyMap<string, LedgerEntry> {
-  const held = new Map<string, LedgerEntry>();
+  const owned = new Map<string, LedgerEntry>();
   for (const entry of entries) {
     const before = ledger.get(cluster, entry.key);
     const now = entryOf(entry, before);
-    // What has not changed stays the object that it was: whoever compares sees it at once.
+    // An unchanged entry stays the same object, which makes later comparisons cheap.
     const isSame = sameEntry(before, now);
     if (!isSame) ledger.set(cluster, entry.key, now);
-    held.set(entry.key, isSame ? before : now);
+    owned.set(entry.key, isSame ? before : now);
   }
-  for (const { key } of [...ledger.entries(cluster)]) if (!held.has(key)) ledger.delete(cluster, key);
-  return held;
+  for (const { key } of [...ledger.entries(cluster)]) if (!owned.has(key)) ledger.delete(cluster, key);
+  return owned;
 }
 
 function pairsOf<Value>(collection: Collection<Value>, cluster: string): readonly [string, Value][] {
   return [...collection.entries(cluster)].map(({ key, value }) => [key, value]);
 }
 
-/** What an inventory does not say is as it was, if the content is. */
+/** Keeps `serves`, which an inventory does not contain, while the content is unchanged. */
 function entryOf({ digest, origins, scope, phase }: InventoryEntry, before: LedgerEntry | undefined): LedgerEntry {
   const { serves } = before?.digest === digest ? before : {};
   const known = serves === undefined ? {} : { serves };

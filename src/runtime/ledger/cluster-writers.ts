@@ -8,23 +8,23 @@ import {
   clusterMapName,
 } from './cluster-maps.ts';
 
-/** What this process writes of one cluster: always of one moment. */
+/** The writers of one cluster; their writes form one consistent state. */
 export type ClusterWriters = { readonly [Kind in ClusterMapKind]: MapWriter<ClusterMapTypes[Kind]> } & {
   readonly records: WriteGroup;
 };
 
-/** Which clusters' records this process writes, and by whose leave. */
+/** The clusters whose records this process writes. */
 export interface ClusterWriterTable {
-  /** The writers of a cluster; undefined: another process writes its records. */
+  /** The writers of a cluster; undefined if another process writes its records. */
   of(cluster: string): ClusterWriters | undefined;
   owns(cluster: string): boolean;
-  /** This process writes them from now on; `readings`: what the store has of it. Only if it does not do so already. */
+  /** Makes this process the writer; `readings`: the maps in the store. Must not be called twice for a cluster. */
   own(cluster: string, readings: ClusterReadings, guard?: WriteGuard): ClusterWriters;
-  /** Another process writes them from now on; what waits is dropped. */
+  /** Another process is the writer from now on; waiting writes are dropped. */
   disown(cluster: string): void;
 }
 
-/** `ownsAll`: no other process writes to the store, so a cluster that is not known yet is this process's as well. */
+/** `ownsAll`: no other process writes to the store, so this process also owns unknown clusters. */
 export function createClusterWriters(journal: Journal, ownsAll: boolean): ClusterWriterTable {
   const table = new Map<string, ClusterWriters>();
   const own: ClusterWriterTable['own'] = (cluster, readings, guard) => {
@@ -43,7 +43,7 @@ export function createClusterWriters(journal: Journal, ownsAll: boolean): Cluste
   };
 }
 
-/** Writers of one cluster; `readings`: what the store has of it. */
+/** Creates the writers of one cluster; `readings`: the maps in the store. */
 export function createWriters(
   journal: Journal,
   cluster: string,

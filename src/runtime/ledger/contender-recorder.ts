@@ -7,7 +7,7 @@ import type { ObjectMeta } from '../../model/output.ts';
 import type { RecordWriter } from '../stored/write-group.ts';
 import { type LedgerRecords, recordKey } from './records.ts';
 
-/** A key that is looked at, and what is not said of it any more. */
+/** A key to check; `lost`: origins and scopes that no candidate or entry names any more. */
 interface Due {
   readonly cluster: string;
   readonly key: string;
@@ -15,9 +15,10 @@ interface Due {
 }
 
 /**
- * Remembers who else wants a key, as long as its ledger entry does not name them: because the cluster's agent is away,
- * because what named them was lost on its way or in the cluster, or because the object is merely kept. Whoever has been
- * read without it, and whoever the entry names, is forgotten. Returns true if it has staged something.
+ * Records contenders: other sources that declare a key, and that its ledger entry does not name, because the agent is
+ * disconnected, because a delta or an inventory entry was lost, or because the object is only kept. A contender is deleted when
+ * a complete read of its source omits the key, or when the entry names it. The returned function runs after each commit; it
+ * returns true if it has staged a change.
  */
 export function createContenderRecorder(engine: Engine, journal: RecordWriter): () => boolean {
   const { inputs } = engine;
@@ -29,7 +30,7 @@ export function createContenderRecorder(engine: Engine, journal: RecordWriter): 
     if (jsonEquals(before as unknown as JsonValue | undefined, after as unknown as JsonValue | undefined)) return false;
     if (after === undefined) inputs.contenders.delete(cluster, key);
     else inputs.contenders.set(cluster, key, after);
-    // Who judges next joins the store's word with its own.
+    // The next leader joins the records of the store with its own.
     if (inputs.fleet.get('', '')?.role === 'leader') journal.put(recordKey.contenders(cluster, key), after ?? null);
     return true;
   };
@@ -40,7 +41,7 @@ export function createContenderRecorder(engine: Engine, journal: RecordWriter): 
   };
 }
 
-/** Keys of which something may have to be noted or forgotten since the last call. */
+/** Keys whose contenders may have changed since the last call. */
 function followDue(engine: Engine): () => Iterable<Due> {
   const { inputs, graph } = engine;
   const candidates = graph.watch(engine.candidates);
@@ -59,11 +60,11 @@ function followDue(engine: Engine): () => Iterable<Due> {
       else known.lost.push(...lost);
     };
     for (const { partition, key, before } of entries.take()) {
-      // What has left the cluster needs nobody's leave any more; what was lost on its way there is wanted as before.
+      // A removed object has no contenders any more; an object that was lost in flight still has them.
       const isGone = inputs.ledger.get(partition, key) === undefined && before?.phase !== 'inFlight';
       add(partition, key, before === undefined || isGone ? NOTHING : [before]);
     }
-    for (const { partition, key, before = NOBODY } of candidates.take()) {
+    for (const { partition, key, before = NO_CANDIDATES } of candidates.take()) {
       add(partition, key, before.length === 0 ? NOTHING : before.map(metaOfCandidate));
     }
     for (const { partition, key } of records.take()) add(partition, key, NOTHING);
@@ -76,15 +77,15 @@ function followDue(engine: Engine): () => Iterable<Due> {
 }
 
 const NOTHING: readonly ObjectMeta[] = [];
-const NOBODY: readonly { readonly value: Candidate }[] = [];
+const NO_CANDIDATES: readonly { readonly value: Candidate }[] = [];
 
 function metaOfCandidate({ value: { origin, scope } }: { readonly value: Candidate }): ObjectMeta {
   return { origins: [origin], scope };
 }
 
 /**
- * Stages what the store remembers beside what is remembered here: another replica that has led may have seen more, and so
- * may this one. What the store has not is written to it.
+ * Joins the contenders in the store with those of this replica: an earlier leader may have seen more, and so may this replica.
+ * Records that the store lacks are written to it.
  */
 export function joinContenders(engine: Engine, journal: RecordWriter, stored: LedgerRecords['contenders']): void {
   const { contenders } = engine.inputs;
@@ -110,7 +111,7 @@ function joined(a: Contenders, b: Contenders): Contenders {
   return { origins: bySource([...a.origins, ...b.origins]), scope: sorted([...a.scope, ...b.scope]) };
 }
 
-/** Undefined: there is nothing to note. */
+/** Undefined: the key has no contenders. */
 function contendersOf(
   engine: Engine,
   cluster: string,
@@ -118,20 +119,20 @@ function contendersOf(
   lost: readonly ObjectMeta[],
 ): Contenders | undefined {
   const { inputs } = engine;
-  const wanting = engine.candidates.get(cluster, key) ?? NOBODY;
+  const candidates = engine.candidates.get(cluster, key) ?? NO_CANDIDATES;
   const entry = inputs.ledger.get(cluster, key);
   const known = inputs.contenders.get(cluster, key);
   const remembered = known === undefined ? lost : [known, ...lost];
   const origins = bySource([
-    ...wanting.map(({ value }) => value.origin),
-    ...remembered.flatMap((meta) => meta.origins).filter(({ source }) => !isReadWhole(engine, source)),
+    ...candidates.map(({ value }) => value.origin),
+    ...remembered.flatMap((meta) => meta.origins).filter(({ source }) => !isReadCompletely(engine, source)),
   ]);
   const scope = sorted([
-    ...wanting.flatMap(({ value }) => value.scope),
+    ...candidates.flatMap(({ value }) => value.scope),
     ...remembered.flatMap((meta) => meta.scope).filter((of) => engine.safeMode.unseen.get('', of) !== undefined),
   ]);
-  // Whoever is the only one to want what is not there yet will be named with it.
-  if (entry === undefined) return origins.length > 1 || wanting.length === 0 ? recordOf(origins, scope) : undefined;
+  // The only source of a new object will be named in its entry.
+  if (entry === undefined) return origins.length > 1 || candidates.length === 0 ? recordOf(origins, scope) : undefined;
   const named = new Set<string>(entry.origins.map(({ source }) => source));
   return recordOf(
     origins.filter(({ source }) => !named.has(source)),
@@ -143,23 +144,23 @@ function recordOf(origins: Contenders['origins'], scope: Contenders['scope']): C
   return origins.length + scope.length === 0 ? undefined : { origins, scope };
 }
 
-/** The common case, in which there is nothing to note: all is of one source, and computed from no cluster. */
+/** True in the common case without contenders: one source, and no scope. */
 function isPlain(engine: Engine, cluster: string, key: string, lost: readonly ObjectMeta[]): boolean {
   const { inputs } = engine;
   if (inputs.contenders.get(cluster, key) !== undefined) return false;
-  const wanting = engine.candidates.get(cluster, key) ?? NOBODY;
+  const candidates = engine.candidates.get(cluster, key) ?? NO_CANDIDATES;
   const entry = inputs.ledger.get(cluster, key);
-  const source = entry?.origins[0]?.source ?? wanting[0]?.value.origin.source;
+  const source = entry?.origins[0]?.source ?? candidates[0]?.value.origin.source;
   const isOfSource = ({ origins, scope }: ObjectMeta): boolean =>
     scope.length === 0 && origins.every((origin) => origin.source === source);
   return (
     (entry === undefined || isOfSource(entry)) &&
     lost.every(isOfSource) &&
-    wanting.every(({ value }) => value.scope.length === 0 && value.origin.source === source)
+    candidates.every(({ value }) => value.scope.length === 0 && value.origin.source === source)
   );
 }
 
-/** By its first path each, as in a ledger entry. */
+/** One origin per source, with its first path, as in a ledger entry. */
 function bySource(origins: ObjectMeta['origins']): ObjectMeta['origins'] {
   const sources = new Map<string, ObjectMeta['origins'][number]>();
   for (const origin of origins) {
@@ -173,8 +174,8 @@ function sorted<Name extends string>(names: readonly Name[]): readonly Name[] {
   return [...new Set(names)].sort(compareText);
 }
 
-/** As the engine has it: one that is not configured counts as read, but not before every configured one was. */
-function isReadWhole({ sourceProofs }: Engine, source: string): boolean {
+/** True if the source is proven read completely. A source that is not configured counts as read when every configured one was. */
+function isReadCompletely({ sourceProofs }: Engine, source: string): boolean {
   const proof = sourceProofs.get('', source);
   if (proof !== undefined) return provesAbsence(proof);
   return ![...sourceProofs.entries('')].some(({ value }) => value === 'unread');

@@ -7,8 +7,8 @@ import type { RecordWriter } from '../stored/write-group.ts';
 import { recordKey } from './records.ts';
 
 /**
- * Records each declaration in force as last known good, so that it holds while it cannot be read; forgets it when it is
- * proven gone. Returns true if it has staged something.
+ * Records each declaration in force as last known good, and deletes the record when the declaration is proven absent. The
+ * returned function runs after each commit; it returns true if it has staged a change.
  */
 export function createDeclarationRecorder(engine: Engine, journal: RecordWriter): () => boolean {
   const { declarations } = engine;
@@ -27,7 +27,7 @@ export function createDeclarationRecorder(engine: Engine, journal: RecordWriter)
     return true;
   };
   return () => {
-    // What is recorded can be staged together with the proof that it is gone: then `declarations` does not change.
+    // A record and the proof of its absence can be staged in one commit: then `declarations` does not change.
     const kinds = new Map<string, Set<string>>();
     for (const { partition, key } of [...changes.take(), ...recorded.take()]) {
       kinds.set(partition, (kinds.get(partition) ?? new Set()).add(key));

@@ -7,9 +7,9 @@ import type { RecordWriter } from '../stored/write-group.ts';
 import { recordKey } from './records.ts';
 
 /**
- * Remembers which removals are held, so that they stay held. A hold ends when its object is wanted again, is gone, or is
- * on its way out; an approval when its object is wanted again or is gone. Nothing else ends them: a source that cannot be
- * read just now does not. Returns true if it has staged something.
+ * Records held removals, so that they stay held. A hold ends when its object is wanted again, is removed, or is being removed;
+ * an approval ends when its object is wanted again or is removed. A source that cannot be read ends neither. The returned
+ * function runs after each commit; it returns true if it has staged a change.
  */
 export function createHoldRecorder(engine: Engine, journal: RecordWriter, approvals: Approvals): () => boolean {
   const outputs = engine.graph.watch(engine.outputs);
@@ -30,7 +30,7 @@ export function createHoldRecorder(engine: Engine, journal: RecordWriter, approv
       journal.put(recordKey.held(cluster, key), null);
       staged = true;
     }
-    // A removal that was lost on its way is not asked for twice: the approval lasts until the object is gone.
+    // The approval lasts until the object is removed, so a removal that was lost needs no second approval.
     if (isOver && approvals.isApproved(cluster, key)) {
       if (after === undefined) approvals.used(cluster, key);
       else approvals.end(cluster, key);

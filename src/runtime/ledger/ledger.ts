@@ -14,38 +14,38 @@ import { type LedgerRecords, recordKey } from './records.ts';
 import { createRegistrations, type Registrations } from './registrations.ts';
 import type { Revocation } from './revocation.ts';
 
-/** What must outlast a change or a restart: staged into the engine and written to the store, in one step each. */
+/** State that outlasts a change or a restart. Each change is staged in the engine and queued for the store in one step. */
 export interface Ledger extends ClusterState, Registrations {
   readonly epoch: () => number;
-  /** Another process has begun this one; a lower one changes nothing. */
+  /** Another replica has begun this epoch; a lower one is ignored. */
   raiseEpoch(epoch: number): void;
-  /** The store had no epoch marker: it is new, or was lost. */
+  /** True if the store had no epoch record: it is new or was lost. */
   readonly wasLost: boolean;
   admittedRevision(source: string): string | undefined;
   setAdmittedRevision(source: string, revision: string): void;
-  /** The name belongs to another cluster now: what was known of the old one is not said of the new one. */
+  /** Forgets snapshot and holds of the cluster: its name now belongs to another cluster id. */
   forgetCluster(cluster: string): void;
   /**
-   * Nobody declares the cluster any more: the name is free, its certificates are void, and nothing is known of what lives
-   * there. What it holds stays there, and in the ledger.
+   * Ends the registration of a cluster that is not declared any more: its name is free, its certificates are void, and its
+   * input snapshot is forgotten. Its objects stay in the cluster, and its entries in the ledger.
    */
   endRegistration(cluster: string): void;
   /**
-   * This process writes the cluster's records from now on, or goes on with it, as they are in the engine (committed);
-   * `readings`: what the store has of it, as far as is known.
+   * Makes this process the writer of the cluster's records, or lets it continue, and writes the committed state of the engine.
+   * `readings`: the maps in the store, as far as known.
    */
   own(cluster: string, readings: ClusterReadings, guard?: WriteGuard): void;
   /**
    * Deletes the assumed-warm record of the cluster in the same batch that writes its registration and maps. False:
-   * another process writes the cluster's records.
+   * another process writes the records.
    */
   endAssumedWarm(cluster: string): boolean;
-  /** What guards the writing of the cluster's records may hold now. */
+  /** The guard of the cluster's records may allow writes again. */
   resume(cluster: string): void;
-  /** Another process writes the cluster's records from now on. */
+  /** Another replica writes the cluster's records from now on. */
   disown(cluster: string): void;
   /**
-   * Another process has written this; undefined: there is no registration of the cluster, and none of its name was over.
+   * Takes over the records that another replica wrote; undefined: no registration, no revocation.
    */
   replicateRegistration(
     cluster: string,
@@ -53,8 +53,8 @@ export interface Ledger extends ClusterState, Registrations {
     revocation: Revocation | undefined,
   ): void;
   /**
-   * Writes once what is known of a cluster that no process serves, after the store has lost it; `check`: still nobody
-   * serves it.
+   * Writes the state of a cluster that no replica serves once, after the store has lost it; `check`: still no replica serves
+   * it.
    */
   restore(cluster: string, check: StoreWrite): void;
 }
@@ -62,18 +62,18 @@ export interface Ledger extends ClusterState, Registrations {
 interface LedgerDeps {
   readonly engine: Engine;
   readonly journal: Journal;
-  /** Writes what belongs to the fleet and not to one cluster. */
+  /** Writes records that belong to the fleet and not to one cluster. */
   readonly fleet: RecordWriter;
   readonly records: LedgerRecords;
   readonly clock: Clock;
 }
 
-/** The first position of a cluster that was never sent anything. */
+/** Epoch and sequence of a cluster that has received no output. */
 const NEVER_SENT = 0;
-/** How long what is written once may take, and what comes after it may wait. */
+/** Time limit for writing a cluster once; a second write of the cluster waits as long. */
 const WRITE_ONCE_MS = 10 * 60 * 1000;
 
-/** `ownsAll`: no other process writes to the store; else clusters are written once they are `own`, and the epoch is not. */
+/** `ownsAll`: no other process writes to the store. Otherwise a cluster is written after `own`, and the epoch by the leader. */
 export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: boolean }): Ledger {
   const { engine, journal, fleet, records, clock } = deps;
   const admitted = new Map([...records.sources].map(([source, { revision }]) => [source, revision]));
@@ -89,7 +89,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
     const written = writers.own(cluster, readings, guard);
     const registration = registrations.registration(cluster);
     if (registration !== undefined) written.records.noted(recordKey.registration(cluster), registration);
-    dropUncounted(written, readings, registration !== undefined);
+    dropInvalid(written, readings, registration !== undefined);
   };
   noteRecords(deps);
   stageRecords(deps);
@@ -98,13 +98,13 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
     else journal.noted(recordKey.epoch, { epoch });
     for (const cluster of knownClusters(records)) own(cluster, records.readings.get(cluster) ?? {});
   }
-  dropStaleHolds(deps);
+  stageHolds(deps);
 
-  /** There is a registration now: what waits to be written about the end of an earlier one is over. */
+  /** Drops waiting deletions of an earlier registration: there is a new one. */
   const forgetEarlier = (cluster: string): void => {
     for (const key of fleetKeysOf(cluster)) fleet.noted(key, null);
   };
-  const state = createClusterState(engine, writers, wholeClusters(records));
+  const state = createClusterState(engine, writers, completeClusters(records));
   const forgetCluster = (cluster: string): void => {
     state.forgetSnapshot(cluster);
     endHolds(deps, cluster);
@@ -151,7 +151,7 @@ export function createLedger(deps: LedgerDeps, { ownsAll }: { readonly ownsAll: 
   };
 }
 
-/** Writes once what is known of a cluster, one write of each at a time. */
+/** Writes the state of a cluster once; at most one such write per cluster at a time. */
 function createRestoring(journal: Journal, registrations: Pick<Registrations, 'registration'>, state: ClusterState) {
   const restoring = new Set<string>();
   return (cluster: string, check: StoreWrite): void => {
@@ -174,15 +174,15 @@ function endHolds({ engine, fleet }: LedgerDeps, cluster: string): void {
   }
 }
 
-/** Records of a cluster that are written with the fleet's when nobody serves the cluster. */
+/** Records of a cluster that the fleet's writer deletes if no replica serves the cluster. */
 function fleetKeysOf(cluster: string): readonly string[] {
   return [recordKey.registration(cluster), ...snapshotMaps.map((kind) => clusterMapName(cluster, kind))];
 }
 
-/** What belongs to a registration; their manifests are the records of these names. */
+/** Maps that belong to a registration. */
 const snapshotMaps = ['live', 'kinds', 'results'] as const;
 
-/** A registration for a cluster id that is seen for the first time; so many of its name are over. */
+/** A registration for a new cluster id; `predecessors`: number of ended registrations of the name. */
 export function newRegistration(cluster: ClusterName, id: Registration['id'], predecessors: number): Registration {
   return {
     cluster,
@@ -196,7 +196,7 @@ export function newRegistration(cluster: ClusterName, id: Registration['id'], pr
   };
 }
 
-/** An agent that was never seen. */
+/** State of an agent that never connected. */
 export const unseenAgent: AgentValue = {
   connected: false,
   since: 0,
@@ -206,7 +206,7 @@ export const unseenAgent: AgentValue = {
   kindsAsWritten: false,
 };
 
-/** What is in the store already is remembered: it is written again if the store loses it. */
+/** Remembers the records in the store, so that they are written again if the store loses them. */
 function noteRecords({ fleet, records }: LedgerDeps): void {
   for (const [name, record] of records.sources) fleet.noted(recordKey.source(name), record);
   for (const { kind, key, lastKnownGood } of records.declared)
@@ -221,7 +221,7 @@ function noteRecords({ fleet, records }: LedgerDeps): void {
 function stageRecords({ engine, records, clock }: LedgerDeps): void {
   const { inputs } = engine;
   for (const [cluster, { warm, connected, since }] of records.registrations) {
-    // Who was connected when the server ended has been out of reach since this start, for all that is known.
+    // An agent that was connected when the server stopped counts as disconnected since this start.
     inputs.agents.set('', cluster, { ...unseenAgent, since: connected ? clock.now() : since, warm });
   }
   for (const { kind, key, lastKnownGood } of records.declared) inputs.lastKnownGood.set(kind, key, lastKnownGood);
@@ -234,8 +234,8 @@ function stageRecords({ engine, records, clock }: LedgerDeps): void {
   }
 }
 
-/** What does not count here must not come back from the store either. */
-function dropUncounted(written: ClusterWriters, readings: ClusterReadings, isRegistered: boolean): void {
+/** Deletes invalid maps, so that a later start does not read them either. */
+function dropInvalid(written: ClusterWriters, readings: ClusterReadings, isRegistered: boolean): void {
   const counts = countsOf(readings, isRegistered);
   if (!counts.results) written.results.drop();
   if (counts.snapshot) return;
@@ -243,8 +243,8 @@ function dropUncounted(written: ClusterWriters, readings: ClusterReadings, isReg
   written.kinds.drop();
 }
 
-/** Clusters whose entries were read whole. */
-function wholeClusters({ readings }: LedgerRecords): readonly string[] {
+/** Clusters whose entries were read completely. */
+function completeClusters({ readings }: LedgerRecords): readonly string[] {
   return [...readings].filter(([, { entries }]) => entries?.type === 'complete').map(([cluster]) => cluster);
 }
 
@@ -252,8 +252,8 @@ function knownClusters({ registrations, readings }: LedgerRecords): ReadonlySet<
   return new Set([...registrations.keys(), ...readings.keys()]);
 }
 
-/** A hold without a ledger entry has nothing left to hold. */
-function dropStaleHolds({ engine, records, fleet }: LedgerDeps): void {
+/** Stages holds, and deletes those without a ledger entry. */
+function stageHolds({ engine, records, fleet }: LedgerDeps): void {
   for (const [cluster, held] of records.held) {
     const entries = records.readings.get(cluster)?.entries;
     for (const [key, message] of held) {

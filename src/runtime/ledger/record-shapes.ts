@@ -2,13 +2,13 @@ import { isEngineKind } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import { objectOf } from '../../model/json-fields.ts';
 
-/** Whether a record has the shape that was written; one that has not is damaged. */
+/** True if a record has the expected shape; otherwise it is damaged. */
 export type Shape = (json: JsonValue) => boolean;
 
 const isText = (json: JsonValue | undefined): boolean => typeof json === 'string';
 const isTime = (json: JsonValue | undefined): boolean => typeof json === 'number' && json >= 0;
 
-/** What the start of a server relies on in each kind of record. */
+/** The fields of each record that the start of a server relies on. */
 export const recordShape = {
   any: () => true,
   held: (json) => isText(objectOf(json).reason) && isText(objectOf(json).message),

@@ -17,7 +17,7 @@ import {
 import { recordShape, type Shape } from './record-shapes.ts';
 import type { Revocation } from './revocation.ts';
 
-/** What is in the store is written like this; a newer one is refused (`../replica/store-format.ts`). */
+/** The format of the store; a server refuses a newer one (`../replica/store-format.ts`). */
 export const STORE_FORMAT = 1;
 
 /** The ledger's records in the store, by key prefix. Their values are JSON. Beside them are the clusters' maps. */
@@ -39,7 +39,7 @@ export const recordKey = {
   elapsed: (owner: string, key: string) => `elapsed/${owner}/${key}`,
 } as const;
 
-/** A record that the replica that judges removals writes: what another one knows of it may be out of date when that ends. */
+/** True for a record that the leader writes: other replicas have outdated copies of it when the leader changes. */
 export function isLeaderRecord(key: string): boolean {
   return /^(contenders|held|approvals|windows|approval-outcomes|elapsed)\//.test(key);
 }
@@ -50,7 +50,7 @@ export function elapsedAddress(record: string): { readonly owner: string; readon
   return owner === undefined || key === undefined ? undefined : { owner, key };
 }
 
-/** A removal that a person has approved, until `expiresAt` (milliseconds since 1970). */
+/** A removal that a user has approved, until `expiresAt` (milliseconds since 1970). */
 export interface ApprovalRecord {
   readonly digest: string;
   readonly by: string;
@@ -58,8 +58,7 @@ export interface ApprovalRecord {
 }
 
 /**
- * Removals from one cluster that still count in the guards' window; `open`: those of which it was not known yet whether
- * they have arrived.
+ * Removals from one cluster that count in the guards' window; `open`: keys whose removal the agent has not confirmed yet.
  */
 export type WindowRecord = readonly {
   readonly at: number;
@@ -72,11 +71,11 @@ export interface ElapsedRecord {
   readonly at: number;
 }
 
-/** What is known of clusters that were warm before the store was lost. */
+/** State of the assumed-warm recovery. */
 export interface RecoveryRecord {
-  /** The epoch that it is about. */
+  /** The epoch in which the recovery runs. */
   readonly epoch: number;
-  /** `open`: what is declared is not known in full yet; `closed`: no cluster that is declared later is meant. */
+  /** `open`: not every source was read yet; `closed`: clusters that are declared later are not assumed warm. */
   readonly state: 'open' | 'closed';
 }
 
@@ -90,18 +89,18 @@ export interface LedgerRecords {
   readonly declared: readonly DeclaredRecord[];
   readonly contenders: ReadonlyMap<string, ReadonlyMap<string, Contenders>>;
   readonly recovery: RecoveryRecord | undefined;
-  /** Clusters that were warm before the store was lost, as far as is known. */
+  /** Clusters that are assumed warm. */
   readonly assumedWarm: ReadonlyMap<string, unknown>;
   /**
-   * Clusters of which an input snapshot is kept and no registration: that was lost alone, for who is deregistered loses
-   * both at once.
+   * Clusters with an input snapshot and without a registration: the registration was lost, since deregistering deletes both
+   * in one batch.
    */
   readonly unregistered: ReadonlySet<string>;
   readonly revocations: ReadonlyMap<string, Revocation>;
   readonly held: ReadonlyMap<string, ReadonlyMap<string, Hold>>;
   readonly approvals: ReadonlyMap<string, ReadonlyMap<string, ApprovalRecord>>;
   readonly windows: ReadonlyMap<string, WindowRecord>;
-  /** What became of RemovalApprovals that were declared, by name. */
+  /** Outcomes of declared RemovalApprovals, by name. */
   readonly approvalOutcomes: ReadonlyMap<string, ApprovalOutcome>;
   /** Moments that have passed, by the owner of the deadline and its key. */
   readonly elapsed: ReadonlyMap<string, ReadonlyMap<string, ElapsedRecord>>;
@@ -117,8 +116,8 @@ export interface DeclaredRecord {
 }
 
 /**
- * Reads the whole ledger. Rejects when the store cannot be asked. A record or a map that cannot be read is missing, and said:
- * the agents and the sources tell again what matters of it.
+ * Reads the complete ledger. Rejects if the store does not answer. A damaged record or map counts as missing and is logged;
+ * agents and sources report its content again.
  */
 export async function readRecords(store: SnapshotStore, log: Log): Promise<LedgerRecords> {
   const read = createReader(store, log);
@@ -132,20 +131,15 @@ export async function readRecords(store: SnapshotStore, log: Log): Promise<Ledge
     unregistered: new Set([...readings].filter(isUnregistered).map(([cluster]) => cluster)),
     sources: await read.flat<{ revision: string }>(recordKey.source(''), recordShape.source),
     declared: await readDeclarations(store, log),
-    contenders: await read.nested<Contenders>('contenders/', recordShape.meta),
+    ...(await readLeaderRecords(store, log)),
     recovery: await read.one<RecoveryRecord>(recordKey.recovery, recordShape.recovery),
     assumedWarm: await read.flat<unknown>(recordKey.assumedWarm(''), recordShape.any),
     revocations: await read.flat<Revocation>(recordKey.revocation(''), recordShape.revocation),
-    held: await read.nested<Hold>('held/', recordShape.held),
-    approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
-    windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
-    approvalOutcomes: await read.flat<ApprovalOutcome>(recordKey.approvalOutcome(''), recordShape.approvalOutcome),
-    elapsed: await read.nested<ElapsedRecord>(recordKey.elapsedOfAll, recordShape.elapsed),
     readings,
   };
 }
 
-/** What only the replica that judges removals needs to know. Rejects when the store cannot be asked. */
+/** Reads the records that only the leader needs. Rejects if the store does not answer. */
 export async function readLeaderRecords(
   store: SnapshotStore,
   log: Log,
@@ -161,7 +155,7 @@ export async function readLeaderRecords(
   };
 }
 
-/** The declarations as last known good. Rejects when the store cannot be asked. */
+/** Reads the declarations as last known good. Rejects if the store does not answer. */
 export async function readDeclarations(store: SnapshotStore, log: Log): Promise<readonly DeclaredRecord[]> {
   const records = await createReader(store, log).nested<LastKnownGood>('declared/', recordShape.lastKnownGood);
   return [...records.values()].flatMap((ofKind) =>
@@ -169,7 +163,7 @@ export async function readDeclarations(store: SnapshotStore, log: Log): Promise<
   );
 }
 
-/** The clusters' maps, from one listing. */
+/** Reads the clusters' maps in one listing. */
 async function readClusterMaps(store: SnapshotStore, log: Log): Promise<ReadonlyMap<string, ClusterReadings>> {
   const readings = new Map<string, ClusterReadings>();
   for await (const raw of listMaps(store, 'clusters/')) {
@@ -182,7 +176,7 @@ async function readClusterMaps(store: SnapshotStore, log: Log): Promise<Readonly
   return readings;
 }
 
-/** Reads one map of a cluster, of which this was listed; says so if it is damaged. Rejects when the store cannot be asked. */
+/** Decodes a listed map of a cluster, reads it again if it is damaged, and logs a lasting damage. Rejects if the store does not answer. */
 async function readClusterMap<Kind extends ClusterMapKind>(
   store: SnapshotStore,
   cluster: string,
@@ -194,7 +188,7 @@ async function readClusterMap<Kind extends ClusterMapKind>(
   if (first.type === 'complete') return first;
   const reading = await readMap(store, clusterMapName(cluster, kind), clusterCodecs[kind]);
   if (reading.type === 'damaged') {
-    log.warn('what the store has of a cluster is damaged and counts as missing', {
+    log.warn('a map of a cluster in the store is damaged and counts as missing', {
       ...{ cluster, what: kind, detail: reading.message },
     });
   }

@@ -5,15 +5,15 @@ import type { AssumedWarmRecovery } from './assumed-warm.ts';
 import type { Ledger } from './ledger.ts';
 
 /**
- * Ends the registration of a cluster whose declaration is proven gone, and forgets what lived there. Returns true if it
- * has staged something.
+ * Ends the registration of a cluster whose declaration is proven absent, and forgets its input snapshot. The returned function
+ * runs after each commit; it returns true if it has staged a change.
  */
 export function createRegistrationRecorder(deps: {
   readonly engine: Engine;
   readonly ledger: Ledger;
   readonly recovery: AssumedWarmRecovery;
   readonly approvals: Approvals;
-  /** Every configured source has been read and is whole. */
+  /** True if every configured source was read completely. */
   readonly knowsAll: () => boolean;
   readonly log: Log;
 }): () => boolean {
@@ -28,14 +28,17 @@ export function createRegistrationRecorder(deps: {
       if (wasAssumedWarm) engine.inputs.agents.delete('', cluster);
       return wasAssumedWarm;
     }
-    log.warn('a cluster is deregistered: its name is free and its certificates are void; what it holds stays there', {
-      ...{ cluster, id: registration.id, owned: engine.inputs.ledger.size(cluster) },
-    });
+    log.warn(
+      'a cluster is deregistered: its name is free and its certificates are void; its objects stay in the cluster',
+      {
+        ...{ cluster, id: registration.id, owned: engine.inputs.ledger.size(cluster) },
+      },
+    );
     ledger.endRegistration(cluster);
     approvals.endAll(cluster);
     return true;
   };
-  /** Those that went while no server of this fleet was there to see it. */
+  /** Deregisters clusters whose declarations were removed while no server of the fleet ran. */
   const endUndeclared = (): boolean => {
     sawAll = true;
     const undeclared = [...ledger.registrations()]

@@ -5,28 +5,28 @@ import type { RecordWriter } from '../stored/write-group.ts';
 import { type LedgerRecords, recordKey } from './records.ts';
 import { isLater, type Revocation } from './revocation.ts';
 
-/** Which cluster id each name belongs to, and what belongs to that. */
+/** The registrations, their positions and their revocations. */
 export interface Registrations {
   registration(cluster: string): Registration | undefined;
   registrations(): Iterable<Registration>;
-  /** Null forgets the binding of the name to a cluster id. */
+  /** Null deletes the binding of the name to a cluster id. */
   setRegistration(cluster: string, registration: Registration | null): void;
-  /** Takes the next position of a registered cluster; each is given out once. */
+  /** Assigns the next position of a registered cluster, each once. Throws if the cluster is not registered. */
   nextPosition(cluster: string): OutputPosition;
-  /** Which client certificates of the cluster do not count any more; undefined: no registration of its name is over. */
+  /** The revocation of client certificates of the cluster; undefined if no registration of its name has ended. */
   revocation(cluster: string): Revocation | undefined;
   /**
-   * A certificate that counts was issued for the registration of this number: so many of the name are over, also if the
-   * store has lost that.
+   * A valid certificate was issued for the registration with this number. So this many registrations of the name have ended,
+   * even if the store has lost them.
    */
   heardOfRegistration(cluster: string, number: number): void;
 }
 
-/** The registrations, and how they change at the word of the store or of the repository. */
+/** The registrations, with their changes by another replica or by the repository. */
 export interface RegistrationTable extends Registrations {
-  /** It is in the store like this. */
+  /** Takes over the records of another replica. */
   remember(cluster: string, registration: Registration | undefined, revocation: Revocation | undefined): void;
-  /** The registration of the name is over, and the certificates that were issued for it are void. */
+  /** Ends the registration of the name and revokes its certificates. */
   end(cluster: string): void;
 }
 
@@ -35,7 +35,7 @@ export function createRegistrations(deps: {
   readonly epoch: () => number;
   readonly clock: Clock;
   readonly fleet: RecordWriter;
-  /** Who writes the registration of a cluster. */
+  /** The writer of the registration of a cluster. */
   readonly writerOf: (cluster: string) => RecordWriter;
 }): RegistrationTable {
   const { records, clock, fleet } = deps;
@@ -70,7 +70,7 @@ export function createRegistrations(deps: {
     },
     end: (cluster) => {
       const ended = revocations.get(cluster)?.ended ?? 0;
-      // Every replica sees the end for itself, and may have heard of it before: it is counted once.
+      // Every replica detects the end, and may have received it from another one already: it counts once.
       const predecessors = known.get(cluster)?.predecessors ?? ended;
       const revocation = { notBefore: clock.now(), ended: Math.max(ended, predecessors + 1) };
       setRegistration(cluster, null);
@@ -81,7 +81,7 @@ export function createRegistrations(deps: {
       const registration = known.get(cluster);
       if (registration === undefined) throw new Error(`cluster ${cluster} is not registered`);
       const last = registration.position;
-      // An agent may have seen a later epoch than this store's: then its own goes on, and no other cluster's is moved.
+      // An agent may know a later epoch than this store's: then this cluster continues in that epoch, the others do not.
       const isLater = deps.epoch() > last.epoch;
       const position = isLater ? { epoch: deps.epoch(), sequence: 1 } : positionAfter(last);
       setRegistration(cluster, { ...registration, position });

@@ -1,6 +1,6 @@
 import type { LedgerRecords } from './records.ts';
 
-/** Paths of the declarations that the ledger remembers, by source. */
+/** Returns the paths of the declarations in the ledger, by source. */
 export function rememberedPaths({ declared }: LedgerRecords): (source: string) => readonly string[] {
   const paths = new Map<string, Set<string>>();
   for (const { lastKnownGood } of declared) {

@@ -1,25 +1,25 @@
 import type { AgentCertificate } from '../../relay/session.ts';
 
-/** That registrations of a cluster's name are over, and their client certificates with them. */
+/** The end of registrations of a cluster's name, and of their client certificates. */
 export interface Revocation {
   /**
-   * How many registrations of the name are over. A certificate says how many were when it was issued, so whose clock says
-   * what is of no importance.
+   * Number of ended registrations of the name. A certificate contains this number as of its issue, so the comparison needs no
+   * clock.
    */
   readonly ended: number;
-  /** When the last one ended (milliseconds since 1970, by the clock of the replica that has noted it). */
+  /** When the last one ended, in milliseconds since 1970 by the clock of the replica that recorded it. */
   readonly notBefore: number;
 }
 
-/** Does the one tell of a later end than the other? */
+/** True if `one` is the later revocation. */
 export function isLater(one: Revocation, other: Revocation | undefined): boolean {
   if (other === undefined) return true;
   return one.ended === other.ended ? one.notBefore > other.notBefore : one.ended > other.ended;
 }
 
 /**
- * Was the certificate issued for a registration that is over? One that says nothing of registrations (another
- * authority has issued it), or of more of them than are known here (the store has lost some), is judged by its time.
+ * True if the certificate was issued for a registration that has ended. The time of issue decides for a certificate without a
+ * number (from another authority) or with a higher number than is known (the store has lost registrations).
  */
 export function isVoid(certificate: AgentCertificate, revocation: Revocation | undefined): boolean {
   if (revocation === undefined) return false;

@@ -2,8 +2,8 @@ import type { Log } from '../../ports/log.ts';
 import type { LedgerRecords } from './records.ts';
 
 /**
- * Says so if a source is not configured any more that has declared clusters: they count as removed once every configured
- * source was read, and that ends their registrations. A person who has only mistyped a name can still turn back.
+ * Warns if a source that has declared clusters is not configured any more. Its declarations count as removed when every
+ * configured source was read, which ends the registrations; a user who mistyped a name can still correct it.
  */
 export function warnOfVanishedSources(
   { records, log }: { readonly records: Pick<LedgerRecords, 'declared'>; readonly log: Log },
@@ -17,7 +17,7 @@ export function warnOfVanishedSources(
   }
   for (const [source, clusters] of vanished) {
     log.warn(
-      'a source that has declared clusters is not configured any more: unless another one declares them, they are deregistered as soon as every source was read',
+      'a source that has declared clusters is not configured any more: unless another source declares them, they are deregistered when every source was read',
       { source, clusters },
     );
   }

@@ -48,7 +48,7 @@ interface WindowsDeps {
   readonly loop: Loop;
   readonly ledger: Pick<Ledger, 'omits'>;
   readonly journal: RecordWriter;
-  readonly store: Pick<Journal, 'flush' | 'trouble'>;
+  readonly store: Pick<Journal, 'flush' | 'failure'>;
   readonly records: LedgerRecords;
   readonly clock: Clock;
 }
@@ -225,12 +225,12 @@ function createStaging({ engine, loop }: WindowsDeps) {
  * same then.
  */
 async function untilNoted(
-  { flush, trouble }: Pick<Journal, 'flush' | 'trouble'>,
+  { flush, failure }: Pick<Journal, 'flush' | 'failure'>,
   unloads: () => number,
 ): Promise<boolean> {
   const before = unloads();
   for (let tries = 0; tries < NOTE_TRIES; tries++) {
-    if ((await flush(NOTE_MS)) || trouble() !== undefined) break;
+    if ((await flush(NOTE_MS)) || failure() !== undefined) break;
   }
   return unloads() === before;
 }

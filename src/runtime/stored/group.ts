@@ -4,47 +4,47 @@ import { type Budget, createMapState, type MapState, type Part } from './map-sta
 import type { MapReading, ValueCodec } from './stored-map.ts';
 import type { WriteGroup, WriteGuard } from './write-group.ts';
 
-/** One batch's share of a group. */
+/** The writes of one group in a batch. */
 export interface GroupPart extends Part {
-  /** A check in it did not hold. */
+  /** A required version did not match. */
   conflict(): void;
 }
 
-/** A group as the journal drives it. */
+/** A group as the journal uses it. */
 export interface DrivenGroup extends WriteGroup {
   readonly isGuarded: boolean;
-  /** What is to be written next, within the budget; undefined: nothing, or not now. */
+  /** Takes the next writes within the budget; undefined if none is due or the guard does not allow it. */
   take(budget: Budget): GroupPart | undefined;
-  /** Something is left that did not fit. */
+  /** True if writes are left that did not fit. */
   hasMore(): boolean;
   /**
-   * Looks whether the store still has what it should, and writes what it has not: every manifest, and so many of the other
-   * records, the next ones each time. Rejects when the store cannot be asked.
+   * Checks that the store still has every manifest and the next `records` of the other records, and queues missing ones to be
+   * written again. Rejects if the store does not answer.
    */
   audit(store: SnapshotStore, records: number): Promise<void>;
 }
 
-/** So many of the last deletions of a group are repeated when an older copy of the store comes back. */
+/** Deletions that a group remembers, to repeat them if an older copy of the store takes over. */
 const DELETIONS = 10_000;
 
 interface State {
   /** Everything that was put or noted, by key. */
   readonly records: Map<string, unknown>;
-  /** Keys of the records that were deleted last: an older copy of the store would bring them back. */
+  /** Keys of the last deleted records: an older copy of the store may still have them. */
   readonly deleted: Set<string>;
-  /** Keys of records that wait. */
+  /** Keys of records that are not written yet. */
   readonly waiting: Set<string>;
   readonly maps: Map<string, MapState<never>>;
   readonly dirty: Set<MapState<never>>;
-  /** Records that the next audits look for, and what to do if one is missing. */
+  /** Records that the next audits check, and the action if one is missing. */
   toAudit: { readonly key: string; readonly missing: () => void }[];
   isRefused: boolean;
   isClosed: boolean;
 }
 
 /**
- * `wake` is called whenever there may be something to take; `refilling` with the number of records that the store has lost
- * and that are written to it again.
+ * `wake` is called whenever writes may be due; `refilling` with the number of lost records that are queued to be written
+ * again.
  */
 export function createGroup(
   guard: WriteGuard | undefined,
@@ -64,7 +64,7 @@ export function createGroup(
   const put = (key: string, value: unknown | null): void => {
     remember(state, key, value);
     if (value === null) noteDeletion(state, key);
-    // What is put later is never written earlier: whoever puts one thing after the other can rely on it.
+    // Moved to the end: callers rely on records being written in the order of their puts.
     state.waiting.delete(key);
     state.waiting.add(key);
     wake();
@@ -143,24 +143,24 @@ function addMap<Value>(
   return map;
 }
 
-/** Buckets first; then records; and the manifests when all else is in this batch or in an earlier one. */
+/** Buckets first, then records; manifests only when all buckets and records are in this batch or an earlier one. */
 function takeParts(state: State, budget: Budget): readonly Part[] {
   const parts: Part[] = [];
   for (const map of state.dirty) {
-    if (map.isOpen()) parts.push(reopening(state, map, map.lay(budget)));
-    if (map.isOpen()) return parts;
+    if (map.hasUnstaged()) parts.push(dirtyAgain(state, map, map.stage(budget)));
+    if (map.hasUnstaged()) return parts;
   }
   parts.push(takeRecords(state, budget));
   if (state.waiting.size > 0) return parts;
   for (const map of state.dirty) {
-    const sealed = map.seal();
+    const committed = map.commit();
     state.dirty.delete(map);
-    if (sealed !== undefined) parts.push(reopening(state, map, sealed));
+    if (committed !== undefined) parts.push(dirtyAgain(state, map, committed));
   }
   return parts;
 }
 
-function reopening({ dirty }: State, map: MapState<never>, part: Part): Part {
+function dirtyAgain({ dirty }: State, map: MapState<never>, part: Part): Part {
   const failed = (): void => {
     part.failed();
     dirty.add(map);
@@ -181,7 +181,7 @@ function takeRecords({ records, waiting }: State, budget: Budget): Part {
     budget.bytes -= bytes?.length ?? 0;
     budget.records -= 1;
   }
-  // What was put to the same key since waits already, and is the newer one.
+  // A newer put of the same key waits already, and its value is the one that is written.
   const failed = (): void => taken.forEach((key) => void waiting.add(key));
   return { writes, written: () => undefined, failed };
 }
@@ -202,7 +202,7 @@ function partOf(
       failed();
       const outdated = parts.flatMap((part) => part.outdated ?? []);
       for (const rewrite of outdated) rewrite();
-      // Where something was outdated, nothing is known of the guard yet.
+      // An outdated part explains the conflict, so the guard may still match.
       if (guard === undefined || outdated.length > 0) return;
       state.isRefused = true;
       guard.refused();
@@ -212,7 +212,7 @@ function partOf(
 
 function rewriteMap(map: MapState<never>, refilling: (records: number) => void): void {
   const expected = map.expected();
-  // Its buckets and its manifest.
+  // The buckets and the manifest.
   if (expected) refilling(expected.buckets.size + 1);
   map.rewrite();
 }
@@ -222,7 +222,7 @@ async function auditManifests(state: State, store: SnapshotStore, refilling: (re
     const expected = map.expected();
     if (expected === undefined) continue;
     const record = await store.get(name);
-    // What is on its way by now is looked at next time.
+    // The map has changed meanwhile: the next audit checks it.
     if (map.expected() !== expected) continue;
     const found = record === undefined ? null : decodeManifest(name, record.value);
     if (found?.digest !== expected?.digest || found?.sequence !== expected?.sequence) rewriteMap(map, refilling);
@@ -247,7 +247,7 @@ function auditList(
     [...(map.expected()?.buckets ?? [])].flatMap(([number, ref]) =>
       bucketKeys(name, number, ref).map((key) => ({
         key,
-        // It may also be missing because the bucket has changed since.
+        // Not missing if the bucket has changed since.
         missing: () => {
           if (map.expected()?.buckets.get(number)?.digest === ref.digest) rewriteMap(map, refilling);
         },

@@ -6,20 +6,20 @@ import { createGroup, type DrivenGroup, type GroupPart } from './group.ts';
 import type { RecordWriter, WriteGroup, WriteGuard } from './write-group.ts';
 
 /**
- * Write-behind access to the store: what groups want written is gathered for a moment, written in batches, and tried again
- * until it is. Whatever the store loses while this process lives is written to it again. Its own records are in a group
- * without a guard.
+ * Write-behind access to the store: writes of groups are collected for a short time, written in batches, and retried until
+ * they succeed. Records that the store loses while this process runs are written again. Records put directly into the journal
+ * belong to a group without a guard.
  */
 export interface Journal extends RecordWriter {
-  /** What one owner writes. `guard`: only while this holds, checked with each batch. */
+  /** Creates the group of one owner. `guard` is checked with each batch. */
   group(guard?: WriteGuard): WriteGroup;
-  /** Resolves when everything put so far is durable, or when the deadline has passed (false). */
+  /** Resolves with true when everything put so far is durable, with false after `deadlineMs` milliseconds. */
   flush(deadlineMs: number): Promise<boolean>;
-  /** Records that the store had lost and that were queued to be written again, since the start. */
+  /** Number of lost records that were queued to be written again since the start. */
   refilled(): number;
-  /** Why the store cannot be written just now; undefined while all is well. */
-  trouble(): string | undefined;
-  /** No more audits, no ear for what the store tells, and no further attempt to write what could not be written. */
+  /** Why the store cannot be written at present; undefined if it can. */
+  failure(): string | undefined;
+  /** Ends audits, the subscription to events of the store, and retries. */
   stop(): void;
 }
 
@@ -33,21 +33,21 @@ const GATHER_MS = 50;
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 15_000;
 const AUDIT_MS = 30_000;
-/** A batch stops the store for others while it is written; more than this goes in several. */
+/** Size limit of a batch, since the store serves no other call while it writes one. */
 const BATCH_BYTES = 1024 * 1024;
 const BATCH_RECORDS = 400;
-/** Records beside manifests that one audit asks for, shared among all groups. */
+/** Records beside manifests that one audit checks, shared among all groups. */
 const AUDITED_RECORDS = 1_000;
 
 export function createJournal(deps: JournalDeps): Journal {
   const { store, clock } = deps;
   const groups = new Set<DrivenGroup>();
-  /** Groups that may have something to write. */
+  /** Groups with writes that may be due. */
   const waiting = new Set<DrivenGroup>();
   const health = createHealth(deps);
   let writing: Promise<void> | undefined;
   let stopped = false;
-  /** Aborted while somebody waits for the end of writing: then nothing is gathered. */
+  /** Aborted by `flush`: then writes are not collected but written at once. */
   let hurry = new AbortController();
 
   const drain = async (gatherMs: number): Promise<void> => {
@@ -56,19 +56,19 @@ export function createJournal(deps: JournalDeps): Journal {
       const outcome = await writeBatch(store, waiting);
       if (outcome === 'written') health.well();
       else if (outcome !== 'nothing' && !stopped) await health.failed(outcome.failed);
-      // A store in this process answers in the same turn: what else the process does is not kept waiting.
+      // An in-process store answers in the same turn of the event loop: other tasks must run in between.
       if (waiting.size > 0 && !stopped) await clock.sleep(0, hurry.signal);
     }
   };
   const start = (gatherMs: number): Promise<void> => {
     writing ??= drain(gatherMs).finally(() => {
       writing = undefined;
-      // What was queued after the last batch had been taken, and before this ran, has found nobody to start.
+      // Writes that were queued after the last batch was taken found this drain still running, and did not start one.
       if (waiting.size > 0 && !stopped) void start(gatherMs);
     });
     return writing;
   };
-  /** Resolves when nothing waits, also of what is put while the last batch is written. */
+  /** Resolves when no write waits, including those that were put during the last batch. */
   const written = async (): Promise<void> => {
     do await start(0);
     while (waiting.size > 0 && !stopped);
@@ -108,7 +108,7 @@ export function createJournal(deps: JournalDeps): Journal {
       return result;
     },
     refilled: health.refilled,
-    trouble: health.trouble,
+    failure: health.failure,
     stop: () => {
       stopped = true;
       watcher();
@@ -118,7 +118,7 @@ export function createJournal(deps: JournalDeps): Journal {
   };
 }
 
-/** Writes the next batch, or says why it could not be. What was not written waits again. */
+/** Writes the next batch, or returns the reason of the failure. Failed writes wait again. */
 async function writeBatch(
   store: SnapshotStore,
   waiting: Set<DrivenGroup>,
@@ -141,7 +141,7 @@ async function writeBatch(
   }
 }
 
-/** The next batch: of one guarded group, whose check is its own, or of as many others as fit. */
+/** Takes the next batch: writes of one guarded group, whose check covers the batch, or of as many other groups as fit. */
 function collect(waiting: Set<DrivenGroup>): readonly Taken[] {
   const taken: Taken[] = [];
   const budget = { bytes: BATCH_BYTES, records: BATCH_RECORDS };
@@ -151,7 +151,7 @@ function collect(waiting: Set<DrivenGroup>): readonly Taken[] {
     const part = group.take(budget);
     if (part === undefined) continue;
     taken.push({ group, part });
-    // Others come first now.
+    // To the end of the queue.
     if (group.hasMore()) waiting.add(group);
     if (group.isGuarded) break;
   }
@@ -164,58 +164,58 @@ interface Taken {
 }
 
 interface Health {
-  trouble(): string | undefined;
+  failure(): string | undefined;
   well(): void;
   refilling(records: number): void;
   refilled(): number;
-  /** Resolves when it is time to try again. */
+  /** Resolves when the next attempt is due. */
   failed(message: string): Promise<void>;
-  /** Now is the time. */
+  /** Makes the next attempt due now. */
   retry(): void;
   down(message: string): void;
   up(): void;
 }
 
-/** What people are told of the store, and how long to leave it alone. */
+/** Logs the state of the store, and sets the pace of attempts. */
 function createHealth({ clock, log }: JournalDeps): Health {
   let failure: string | undefined;
   let down: string | undefined;
   let waitMs = FIRST_RETRY_MS;
   let refilled = 0;
-  let nap: AbortController | undefined;
+  let pause: AbortController | undefined;
   return {
-    trouble: () => failure ?? down,
+    failure: () => failure ?? down,
     refilling: (records) => {
       refilled += records;
     },
     refilled: () => refilled,
     well: () => {
-      if (failure !== undefined) log.info('the store is written again');
+      if (failure !== undefined) log.info('the store can be written again');
       failure = undefined;
       waitMs = FIRST_RETRY_MS;
     },
     failed: async (message) => {
       if (message !== failure) log.error('the store cannot be written', { error: message });
       failure = message;
-      nap = new AbortController();
-      await clock.sleep(waitMs, nap.signal);
+      pause = new AbortController();
+      await clock.sleep(waitMs, pause.signal);
       waitMs = Math.min(waitMs * 2, LAST_RETRY_MS);
     },
-    retry: () => nap?.abort(),
+    retry: () => pause?.abort(),
     down: (message) => {
-      if (down === undefined) log.warn('the store does not answer; what happens is kept in memory', { error: message });
+      if (down === undefined) log.warn('the store does not answer; changes are kept in memory', { error: message });
       down = message;
     },
     up: () => {
       if (down !== undefined) log.info('the store answers again');
       down = undefined;
       waitMs = FIRST_RETRY_MS;
-      nap?.abort();
+      pause?.abort();
     },
   };
 }
 
-/** Hears what becomes of a shared store, and looks from time to time; the returned function ends it. */
+/** Subscribes to events of a shared store, and audits it periodically; the returned function ends both. */
 function watchStore({ store, clock, log }: JournalDeps, groups: ReadonlySet<DrivenGroup>, health: Health): () => void {
   if (!store.shared) return () => undefined;
   let auditing = false;
@@ -227,17 +227,17 @@ function watchStore({ store, clock, log }: JournalDeps, groups: ReadonlySet<Driv
     try {
       for (const group of [...groups]) await group.audit(store, records);
     } catch (error) {
-      log.debug('the store cannot be looked through', { error: errorText(error) });
+      log.debug('the store cannot be audited', { error: errorText(error) });
     } finally {
       auditing = false;
     }
   };
-  const hear = (event: StoreEvent): void => {
+  const onEvent = (event: StoreEvent): void => {
     switch (event.type) {
       case 'changed':
         return;
       case 'lost':
-        log.warn('the store has lost what was written; it is written again from memory', { detail: event.message });
+        log.warn('writing all records again after a loss of the store', { detail: event.message });
         for (const group of [...groups]) group.rewrite();
         return;
       case 'down':
@@ -252,7 +252,7 @@ function watchStore({ store, clock, log }: JournalDeps, groups: ReadonlySet<Driv
     cancel = clock.schedule(AUDIT_MS, () => void audit().finally(next));
   };
   next();
-  const unwatch = store.watch(hear);
+  const unwatch = store.watch(onEvent);
   return () => {
     cancel();
     unwatch();

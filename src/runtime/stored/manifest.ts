@@ -3,7 +3,7 @@ import type { Digest } from '../../model/ids.ts';
 import { canonicalJson, isJsonObject, type JsonValue, parseJsonBytes } from '../../model/json.ts';
 import { textDigest } from './packed.ts';
 
-/** What a map's manifest says: the one record under the map's own name. */
+/** The manifest of a map: the record under the map's own name. */
 export interface Manifest {
   readonly sequence: number;
   readonly digest: Digest;
@@ -12,7 +12,7 @@ export interface Manifest {
   readonly buckets: ReadonlyMap<number, BucketRef>;
 }
 
-/** Where a bucket is. Its digest is a part of its records' keys: what a manifest names is never overwritten. */
+/** The records of a bucket. Their keys contain its digest, so a record that a manifest names is never overwritten. */
 export interface BucketRef {
   readonly digest: string;
   readonly chunks: number;
@@ -28,7 +28,7 @@ export function bucketKeys(map: string, number: number, { digest, chunks }: Buck
   return Array.from({ length: chunks }, (_, chunk) => `${map}/${hex(number)}/${digest}/${chunk}`);
 }
 
-/** The map that a record belongs to; undefined: it is no bucket's (a manifest, or something else). */
+/** The map whose bucket a record belongs to; undefined for a manifest or another record. */
 export function mapOfBucketRecord(key: string): string | undefined {
   return BUCKET_RECORD.exec(key)?.[1];
 }
@@ -48,7 +48,7 @@ export function encodeManifest(map: string, { sequence, digest, meta, buckets }:
   return new TextEncoder().encode(canonicalJson({ format: FORMAT, sequence, digest, meta, buckets: refs, check }));
 }
 
-/** Undefined: that is no manifest of this map, or not as it was written. */
+/** Undefined if the bytes are no manifest of this map, or are damaged. */
 export function decodeManifest(map: string, bytes: Uint8Array): Manifest | undefined {
   const json = parseJsonBytes(bytes);
   if (!isJsonObject(json)) return undefined;
@@ -69,7 +69,7 @@ function contentDigest(meta: JsonValue, buckets: ReadonlyMap<number, BucketRef>)
   return sha256(`${canonicalJson(meta)}\n${lines.join('')}`);
 }
 
-/** A manifest under the name of another map, or with another number, is not as it was written. */
+/** Binds a manifest to its map and sequence: one that was copied elsewhere is damaged. */
 function checkOf(map: string, sequence: number, digest: Digest): string {
   return textDigest(`${map}\n${sequence}\n${digest}`);
 }

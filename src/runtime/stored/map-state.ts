@@ -6,36 +6,36 @@ import { pack, textDigest } from './packed.ts';
 import type { MapReading, ValueCodec } from './stored-map.ts';
 import type { MapWriter } from './write-group.ts';
 
-/** How much may still go into a batch; something always goes into an empty one. */
+/** Space left in a batch. The first write of a batch is taken even if it exceeds the budget. */
 export interface Budget {
   bytes: number;
   records: number;
 }
 
-/** Writes of a batch, and what becomes of them. */
+/** Writes of a batch, and the callbacks for their outcome. */
 export interface Part {
   readonly writes: readonly StoreWrite[];
   written(): void;
-  /** They may be in the store or not. */
+  /** The outcome is unknown: the store may have the writes or not. */
   failed(): void;
-  /** It builds on what was read of the store: this is called after `failed` if the store had something else by then. */
+  /** The part relies on a version that was read from the store. Called after `failed` if the store has another version. */
   readonly outdated?: () => void;
 }
 
-/** A map as its writer has it in memory, and what is known of the store. */
+/** A map in its writer's memory, and the known state of the map in the store. */
 export interface MapState<Value> extends MapWriter<Value> {
-  /** Buckets have changed that are not laid. */
-  isOpen(): boolean;
+  /** True if changed buckets are not staged yet. */
+  hasUnstaged(): boolean;
   /**
-   * Records of changed buckets, as many as the budget allows. They change nothing for a reader until `seal`: what a
-   * manifest names is never overwritten, since the key of a bucket's record names its content.
+   * Returns records of changed buckets within the budget. Readers do not see them until `commit`: the key of a bucket's record
+   * contains the digest of its content, so a record that a manifest names is never overwritten.
    */
-  lay(budget: Budget): Part;
-  /** The manifest of what is laid, and the end of what it does not name; undefined if the store has it so. */
-  seal(): Part | undefined;
-  /** The store may have lost any of it. */
+  stage(budget: Budget): Part;
+  /** Returns the manifest of the staged buckets, and deletions of the records that it does not name; undefined if nothing changes. */
+  commit(): Part | undefined;
+  /** Stages all records again: the store may have lost any of them. */
   rewrite(): void;
-  /** The manifest that the store should have (null: none); undefined while that is not known. */
+  /** The manifest that the store should have (null: none); undefined while writes are pending. */
   expected(): Manifest | null | undefined;
 }
 
@@ -44,32 +44,32 @@ interface State<Value> {
   readonly codec: ValueCodec<Value>;
   readonly changed: () => void;
   readonly values: Map<number, ReadonlyMap<string, Value>>;
-  /** Buckets whose map is the writer's own; the others are shared with whoever has read them. */
+  /** Buckets that were copied for writing; the others are shared with the reader of the map. */
   readonly own: Map<number, Map<string, Value>>;
-  /** Buckets that have changed since they were laid. */
+  /** Buckets that have changed since they were last staged. */
   readonly dirty: Set<number>;
-  /** What is in the store of each bucket, named by a manifest or not yet. */
-  readonly laid: Map<number, BucketRef>;
-  /** Records that may be in the store and that its manifest may not name. */
-  readonly loose: Set<string>;
-  /** The manifest in the store; null: there is none; undefined: not known. */
-  sealed: Manifest | null | undefined;
+  /** The records of each bucket in the store, committed or only staged. */
+  readonly staged: Map<number, BucketRef>;
+  /** Records that may be in the store without a manifest that names them. */
+  readonly orphans: Set<string>;
+  /** The manifest in the store; null: none; undefined: unknown. */
+  committed: Manifest | null | undefined;
   /**
-   * Version of the manifest's record as it was read (null: there was none), until this process has written it: then it
-   * knows the store. Undefined: nothing is built on a reading.
+   * Version of the manifest's record as read (null: absent); the first commit requires it. Undefined after that commit, or if
+   * no version was read.
    */
   read: string | null | undefined;
-  /** What the store is to have; `asIs`: whatever it has, nothing was said yet. */
+  /** The desired state of the map in the store; `asIs`: not decided, the store stays as it is. */
   wanted: 'asIs' | 'present' | 'absent';
   meta: JsonValue;
-  /** The highest that may have been written. */
+  /** The highest sequence that may have been written. */
   sequence: number;
-  /** Rises with each loss: what was under way then proves nothing. */
+  /** Increases with each loss of the store: outcomes of earlier writes are ignored. */
   generation: number;
-  flights: number;
+  inFlight: number;
 }
 
-/** `changed` is called whenever there is something to write. */
+/** `changed` is called whenever a write becomes due. */
 export function createMapState<Value>(
   name: string,
   codec: ValueCodec<Value>,
@@ -87,13 +87,13 @@ export function createMapState<Value>(
       changed();
     },
     drop: () => drop(state),
-    isOpen: () => state.dirty.size > 0,
-    lay: (budget) => lay(state, budget),
-    seal: () => seal(state),
+    hasUnstaged: () => state.dirty.size > 0,
+    stage: (budget) => stage(state, budget),
+    commit: () => commit(state),
     rewrite: () => rewrite(state),
     expected: () => {
-      const isSettled = state.flights === 0 && state.dirty.size === 0 && isSealed(state) && state.wanted !== 'asIs';
-      return isSettled ? state.sealed : undefined;
+      const isSettled = state.inFlight === 0 && state.dirty.size === 0 && isCommitted(state) && state.wanted !== 'asIs';
+      return isSettled ? state.committed : undefined;
     },
   };
 }
@@ -112,22 +112,22 @@ function initialState<Value>(
     values: new Map([...(map?.buckets ?? [])].map(([number, { values }]) => [number, values])),
     own: new Map(),
     dirty: new Set(),
-    laid: new Map(map?.buckets),
-    loose: new Set(before?.orphans),
-    sealed: map ?? (before?.type === 'missing' ? null : undefined),
+    staged: new Map(map?.buckets),
+    orphans: new Set(before?.orphans),
+    committed: map ?? (before?.type === 'missing' ? null : undefined),
     read: before === undefined || before.type === 'damaged' ? undefined : before.version,
     wanted: map !== undefined ? 'present' : before?.type === 'missing' ? 'absent' : 'asIs',
     meta: map?.meta ?? null,
     sequence: map?.sequence ?? 0,
     generation: 0,
-    flights: 0,
+    inFlight: 0,
   };
 }
 
 function setValue<Value>(state: State<Value>, key: string, value: Value | null): void {
   const number = bucketOf(key);
-  const held = state.values.get(number)?.get(key);
-  if (held === undefined ? value === null : value !== null && state.codec.equals(held, value)) return;
+  const current = state.values.get(number)?.get(key);
+  if (current === undefined ? value === null : value !== null && state.codec.equals(current, value)) return;
   let bucket = state.own.get(number);
   if (bucket === undefined) {
     bucket = new Map(state.values.get(number));
@@ -156,13 +156,13 @@ function drop<Value>(state: State<Value>): void {
   state.values.clear();
   state.own.clear();
   state.dirty.clear();
-  state.laid.clear();
+  state.staged.clear();
   state.meta = null;
   state.wanted = 'absent';
   state.changed();
 }
 
-function lay<Value>(state: State<Value>, budget: Budget): Part {
+function stage<Value>(state: State<Value>, budget: Budget): Part {
   const writes: StoreWrite[] = [];
   const taken: number[] = [];
   for (const number of state.dirty) {
@@ -172,23 +172,24 @@ function lay<Value>(state: State<Value>, budget: Budget): Part {
     const bucket = state.values.get(number);
     const text = bucket === undefined || bucket.size === 0 ? undefined : textOf(bucket, state.codec);
     const digest = text === undefined ? undefined : textDigest(text);
-    if (text === undefined || digest === undefined) state.laid.delete(number);
-    else if (state.laid.get(number)?.digest !== digest) layBucket(state, number, digest, pack(text), budget, writes);
+    if (text === undefined || digest === undefined) state.staged.delete(number);
+    else if (state.staged.get(number)?.digest !== digest)
+      stageBucket(state, number, digest, pack(text), budget, writes);
   }
-  return flight(
+  return trackedPart(
     state,
     writes,
     () => undefined,
     () => {
       for (const number of taken) {
-        state.laid.delete(number);
+        state.staged.delete(number);
         state.dirty.add(number);
       }
     },
   );
 }
 
-function layBucket<Value>(
+function stageBucket<Value>(
   state: State<Value>,
   number: number,
   digest: string,
@@ -198,11 +199,11 @@ function layBucket<Value>(
 ): void {
   const ref = { digest, chunks: chunks.length };
   const keys = bucketKeys(state.name, number, ref);
-  state.laid.set(number, ref);
+  state.staged.set(number, ref);
   for (const [index, value] of chunks.entries()) {
     const key = keys[index] ?? '';
     into.push({ key, value });
-    state.loose.add(key);
+    state.orphans.add(key);
     budget.bytes -= value.length;
     budget.records -= 1;
   }
@@ -213,35 +214,35 @@ function textOf<Value>(bucket: ReadonlyMap<string, Value>, codec: ValueCodec<Val
   return canonicalJson(entries.map(([key, value]): JsonValue => [key, codec.encode(value)]));
 }
 
-function seal<Value>(state: State<Value>): Part | undefined {
-  if (isSealed(state)) return undefined;
-  const { name, sealed, read } = state;
-  const next = state.wanted === 'present' ? makeManifest(state.sequence + 1, state.meta, state.laid) : null;
-  const before = sealed === undefined || sealed === null ? [] : recordsOf(name, sealed);
+function commit<Value>(state: State<Value>): Part | undefined {
+  if (isCommitted(state)) return undefined;
+  const { name, committed, read } = state;
+  const next = state.wanted === 'present' ? makeManifest(state.sequence + 1, state.meta, state.staged) : null;
+  const before = committed === undefined || committed === null ? [] : recordsOf(name, committed);
   const named = new Set(next === null ? [] : recordsOf(name, next));
-  const gone = [...new Set([...state.loose, ...before])].filter((key) => !named.has(key));
+  const obsolete = [...new Set([...state.orphans, ...before])].filter((key) => !named.has(key));
   const writes: StoreWrite[] = [
     {
       ...{ key: name, value: next === null ? null : encodeManifest(name, next) },
       ...(read === undefined ? {} : { ifVersion: read }),
     },
-    ...gone.map((key): StoreWrite => ({ key, value: null })),
+    ...obsolete.map((key): StoreWrite => ({ key, value: null })),
   ];
   state.sequence += 1;
-  const part = flight(
+  const part = trackedPart(
     state,
     writes,
     () => {
-      state.sealed = next;
+      state.committed = next;
       state.read = undefined;
-      state.loose.clear();
+      state.orphans.clear();
     },
     () => {
-      // If it has come to pass, the next one finds the store changed.
+      // If the write took effect, the next commit finds another version.
       if (read !== undefined) return;
-      // Either manifest may be there now. What both name stays; what only one names goes once it is known which.
-      for (const key of before) state.loose.add(key);
-      state.sealed = undefined;
+      // The store may have either manifest. Records that only one of them names are deleted by the next commit that succeeds.
+      for (const key of before) state.orphans.add(key);
+      state.committed = undefined;
     },
   );
   return read === undefined ? part : { ...part, outdated: () => rewrite(state) };
@@ -250,38 +251,38 @@ function seal<Value>(state: State<Value>): Part | undefined {
 function rewrite<Value>(state: State<Value>): void {
   if (state.wanted === 'asIs') return;
   state.generation += 1;
-  if (state.sealed !== undefined && state.sealed !== null) {
-    for (const key of recordsOf(state.name, state.sealed)) state.loose.add(key);
+  if (state.committed !== undefined && state.committed !== null) {
+    for (const key of recordsOf(state.name, state.committed)) state.orphans.add(key);
   }
-  state.laid.clear();
-  state.sealed = undefined;
+  state.staged.clear();
+  state.committed = undefined;
   state.read = undefined;
   for (const [number, bucket] of state.values) if (bucket.size > 0) state.dirty.add(number);
   state.changed();
 }
 
-/** What ends after a loss says nothing of what the store has. */
-function flight<Value>(
+/** Ignores outcomes that arrive after a loss of the store. */
+function trackedPart<Value>(
   state: State<Value>,
   writes: readonly StoreWrite[],
   written: () => void,
   failed: () => void,
 ): Part {
   const { generation } = state;
-  state.flights += 1;
+  state.inFlight += 1;
   const end = (act: () => void): void => {
-    state.flights -= 1;
+    state.inFlight -= 1;
     if (generation === state.generation) act();
   };
   return { writes, written: () => end(written), failed: () => end(failed) };
 }
 
-function isSealed<Value>({ wanted, sealed, laid, meta }: State<Value>): boolean {
+function isCommitted<Value>({ wanted, committed, staged, meta }: State<Value>): boolean {
   if (wanted === 'asIs') return true;
-  if (wanted === 'absent') return sealed === null;
-  if (sealed === undefined || sealed === null || sealed.buckets.size !== laid.size) return false;
-  for (const [number, { digest }] of laid) if (sealed.buckets.get(number)?.digest !== digest) return false;
-  return jsonEquals(sealed.meta, meta);
+  if (wanted === 'absent') return committed === null;
+  if (committed === undefined || committed === null || committed.buckets.size !== staged.size) return false;
+  for (const [number, { digest }] of staged) if (committed.buckets.get(number)?.digest !== digest) return false;
+  return jsonEquals(committed.meta, meta);
 }
 
 function recordsOf(name: string, { buckets }: Manifest): readonly string[] {

@@ -2,20 +2,20 @@ import { errorText } from '../../model/error-text.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 
-/** A store that is watched at work. */
+/** A store with metrics. */
 export interface MeteredStore {
   readonly store: SnapshotStore;
   figures(): MeteredFigures;
 }
 
-/** Since the start; `errors` by constant word. */
+/** Counts since the start; `errors` by reason. */
 export interface MeteredFigures {
   readonly up: boolean;
   readonly writes: number;
   readonly errors: ReadonlyMap<string, number>;
 }
 
-/** `wrote` is told how many seconds each batch took, whatever became of it. */
+/** `wrote` receives the duration of each batch in seconds, also of failed ones. */
 export function meterStore(inner: SnapshotStore, clock: Clock, wrote: (seconds: number) => void): MeteredStore {
   let up = true;
   let writes = 0;
@@ -38,7 +38,7 @@ export function meterStore(inner: SnapshotStore, clock: Clock, wrote: (seconds: 
       } catch (error) {
         const reason = reasonOf(errorText(error));
         failed(reason);
-        // A store of one process tells nothing by itself; what a shared one refuses does not mean that it is away.
+        // A store of one process emits no events; an error of a shared one does not always mean that it is unreachable.
         if (!inner.shared || reason === 'Unreachable') up = false;
         throw error;
       } finally {
@@ -49,7 +49,7 @@ export function meterStore(inner: SnapshotStore, clock: Clock, wrote: (seconds: 
   return { store, figures: () => ({ up, writes, errors }) };
 }
 
-/** Constant words, so that texts of errors make no labels. */
+/** A constant reason, so that error texts do not become labels. */
 function reasonOf(message: string): string {
   for (const [pattern, reason] of REASONS) if (pattern.test(message)) return reason;
   return 'Other';

@@ -4,14 +4,14 @@ import { type BucketRef, bucketKeys, decodeManifest, type Manifest, mapOfBucketR
 import { unpack } from './packed.ts';
 import { type MapReading, type StoredBucket, type StoredMap, type ValueCodec, valuesOf } from './stored-map.ts';
 
-/** How often a map that changes while it is read is read again. */
+/** Attempts to read a map that changes meanwhile. */
 const TRIES = 5;
-/** More records than this are listed rather than asked for one by one. */
+/** From this number on, records are listed instead of read one by one. */
 const LIST_FROM = 16;
 
 /**
- * Reads a map. What `before` has already is not read again: give the map as it was read last, and only the changed
- * buckets travel. Rejects when the store cannot be asked.
+ * Reads a map. `before`: the map as last read; only buckets that differ from it are read. Rejects if the store does not
+ * answer.
  */
 export async function readMap<Value>(
   store: SnapshotStore,
@@ -24,14 +24,14 @@ export async function readMap<Value>(
     const raw = await fetchRecords(store, name, record, before);
     const reading = decodeMap(raw, codec, before);
     if (reading.type !== 'damaged') return reading;
-    // Buckets that are replaced while they are read look like damage; then there is another manifest by now.
+    // Buckets that are replaced during the reading look like damage; then the manifest has changed too.
     if (attempt === TRIES || (await store.get(name))?.version === record?.version) return reading;
   }
 }
 
 /**
- * What `read` finds while none of these maps changes: so it is of one moment, as their writer wrote them. Rejects if they
- * do not stand still for long enough, or the store cannot be asked.
+ * Returns the result of a run of `read` during which none of these maps changed, so that it is one consistent state. Rejects
+ * if the maps change during every attempt, or if the store does not answer.
  */
 export async function atOneMoment<Found>(
   store: SnapshotStore,
@@ -50,7 +50,7 @@ export async function atOneMoment<Found>(
   throw new Error(`${names.join(', ')}: they change faster than they can be read`);
 }
 
-/** The records of one map as they lie in the store. */
+/** The records of one map, not decoded. */
 export interface RawMap {
   readonly name: string;
   readonly manifest: StoredRecord | undefined;
@@ -59,8 +59,8 @@ export interface RawMap {
 }
 
 /**
- * The maps whose names start with `prefix`, one at a time from one listing, so that no more than one is in memory as it
- * lies in the store. Where writers are at work, what is damaged here has to be read again with {@link readMap}.
+ * Lists the maps whose names start with `prefix`, one at a time, so that only one undecoded map is in memory. If other
+ * processes write meanwhile, a map that is damaged here must be read again with {@link readMap}.
  */
 export async function* listMaps(store: SnapshotStore, prefix: string): AsyncGenerator<RawMap, void, void> {
   let current: { name: string; manifest: StoredRecord | undefined; records: Map<string, Uint8Array> } | undefined;
@@ -78,7 +78,7 @@ export async function* listMaps(store: SnapshotStore, prefix: string): AsyncGene
   if (current !== undefined) yield current;
 }
 
-/** Checks and decodes what lies in the store. */
+/** Checks and decodes a map. */
 export function decodeMap<Value>(
   { name, manifest: record, records }: RawMap,
   codec: ValueCodec<Value>,
@@ -88,7 +88,7 @@ export function decodeMap<Value>(
   if (record === undefined) return { type: 'missing', version: null, orphans: [...orphans] };
   const manifest = decodeManifest(name, record.value);
   const damaged = (message: string): MapReading<Value> => ({ type: 'damaged', message, orphans: [...records.keys()] });
-  if (manifest === undefined) return damaged(`the manifest of ${name} is not as it was written`);
+  if (manifest === undefined) return damaged(`the manifest of ${name} is damaged`);
   const buckets = new Map<number, StoredBucket<Value>>();
   for (const [number, ref] of manifest.buckets) {
     const known = before?.buckets.get(number);
@@ -103,7 +103,7 @@ export function decodeMap<Value>(
       ref,
       codec,
     );
-    if (values === undefined) return damaged(`bucket ${number} of ${name} is missing or not as it was written`);
+    if (values === undefined) return damaged(`bucket ${number} of ${name} is missing or damaged`);
     for (const key of keys) orphans.delete(key);
     buckets.set(number, { ...ref, values });
   }
@@ -149,8 +149,8 @@ function decodeBucket<Value>(
   { digest }: BucketRef,
   codec: ValueCodec<Value>,
 ): ReadonlyMap<string, Value> | undefined {
-  const whole = chunks.filter((chunk) => chunk !== undefined);
-  const text = whole.length === chunks.length ? unpack(whole, digest) : undefined;
+  const present = chunks.filter((chunk) => chunk !== undefined);
+  const text = present.length === chunks.length ? unpack(present, digest) : undefined;
   const entries = text === undefined ? undefined : parseJson(text);
   if (!Array.isArray(entries)) return undefined;
   const values = new Map<string, Value>();

@@ -3,33 +3,33 @@ import type { Digest } from '../../model/ids.ts';
 import { type JsonValue, jsonEquals } from '../../model/json.ts';
 
 /**
- * A checked map: values by key, kept in the store as one record per bucket and a manifest that names the digest of each.
- * What is read is the whole map as it was at one write, or nothing: never a part of it.
+ * A checked map: values by key, stored as the records of each bucket and a manifest with the digest of each bucket. A reader
+ * gets the complete map as of one write, or nothing.
  */
 export interface StoredMap<Value = JsonValue> {
-  /** Rises with each write of the map. An older copy of a store has a lower one. */
+  /** Increases with each write of the map; lower in an older copy of the store. */
   readonly sequence: number;
   /** Of the content, `meta` included: equal content has an equal digest. */
   readonly digest: Digest;
-  /** What its writer says of the whole; null: nothing. */
+  /** Data of the writer about the map as such; null: none. */
   readonly meta: JsonValue;
   readonly values: ReadonlyMap<string, Value>;
-  /** The buckets that are not empty, by number; one that has not changed is the same in a map that was read later. */
+  /** The non-empty buckets by number. An unchanged bucket is the same object in a map that is read later. */
   readonly buckets: ReadonlyMap<number, StoredBucket<Value>>;
 }
 
-/** One part of a map as the store has it. */
+/** A bucket as read from the store. */
 export interface StoredBucket<Value> {
   readonly digest: string;
-  /** Of how many records it consists. */
+  /** Number of its records. */
   readonly chunks: number;
   readonly values: ReadonlyMap<string, Value>;
 }
 
 /**
- * `missing`: the store has no such map. `damaged`: it has something of it, and that is not the map as it was written: it
- * counts as missing. `orphans`: records under its name that belong to no bucket; its writer takes them away. `version`: of
- * the manifest's record, null if there is none.
+ * `missing`: the store has no such map. `damaged`: a record of it is missing or fails its check; the map counts as missing.
+ * `orphans`: records under its name that belong to no bucket; its writer deletes them. `version`: version of the manifest's
+ * record, null if there is none.
  */
 export type MapReading<Value = JsonValue> =
   | {
@@ -41,16 +41,16 @@ export type MapReading<Value = JsonValue> =
   | { readonly type: 'missing'; readonly version: null; readonly orphans: readonly string[] }
   | { readonly type: 'damaged'; readonly message: string; readonly orphans: readonly string[] };
 
-/** How values are written down. */
+/** How values are encoded. */
 export interface ValueCodec<Value> {
   encode(value: Value): JsonValue;
-  /** Undefined: that is no such value, and the map is damaged. */
+  /** Undefined if the JSON is no such value: then the map is damaged. */
   decode(json: JsonValue, key: string): Value | undefined;
-  /** A value that equals the one before is not written. */
+  /** A value that equals the previous one is not written. */
   equals(a: Value, b: Value): boolean;
 }
 
-/** Values that are JSON and are trusted to have the shape that was written. */
+/** For values that are JSON; their shape is not checked, since digests protect the records. */
 export function jsonCodec<Value>(): ValueCodec<Value> {
   return {
     encode: (value) => value as JsonValue,
@@ -60,8 +60,8 @@ export function jsonCodec<Value>(): ValueCodec<Value> {
 }
 
 /**
- * What has to be done to a map `before` (undefined: empty) to get to `after`; null: the key is gone. Costs what changed;
- * neighbours of a changed key may be named as well.
+ * The changes that lead from `before` (undefined: empty) to `after`; null: the key is deleted. The cost depends on the changed
+ * buckets only; unchanged keys of a changed bucket may be included.
  */
 export function changesBetween<Value>(
   before: StoredMap<Value> | undefined,

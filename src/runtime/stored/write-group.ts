@@ -2,51 +2,51 @@ import type { JsonValue } from '../../model/json.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import type { MapReading, ValueCodec } from './stored-map.ts';
 
-/** Who may write a group, where several processes share a store. */
+/** Decides whether this process may write a group, where several processes share a store. */
 export interface WriteGuard {
-  /** Goes with every batch; undefined: not now, and what is to be written waits until {@link WriteGroup.resume}. */
+  /** The check of each batch; undefined: writes wait until {@link WriteGroup.resume}. */
   check(): StoreWrite | undefined;
-  /** The check has failed: somebody else owns this now. Nothing more is written until {@link WriteGroup.resume}. */
+  /** The check has failed: another process owns the records. The group writes nothing until {@link WriteGroup.resume}. */
   refused(): void;
 }
 
-/** Writes records of JSON, each on its own. */
+/** Writes JSON records. */
 export interface RecordWriter {
   /** Null deletes. */
   put(key: string, value: unknown | null): void;
-  /** The store has this already, as read or as written by somebody else: it is remembered and not written. */
+  /** The store has this record already: it is remembered for a loss of the store, and not written. */
   noted(key: string, value: unknown | null): void;
 }
 
 /**
- * What one owner writes to the store. Memory is the truth, the store follows: everything that is put within one short
- * while is written together, and in one batch as long as that is not too large; the maps of a group are always those of
- * one moment. The newest value per key wins. Everything is remembered, so that it can be written anew after a loss.
+ * The writes of one owner. Memory is authoritative, and the store follows it. Values that are put within a short time are
+ * written together, in one batch if it is not too large; the committed maps of a group are one consistent state. The last value
+ * per key wins. All values are remembered, so that they can be written again after a loss of the store.
  */
 export interface WriteGroup extends RecordWriter {
   /**
-   * The writer of a map. `before` is what the store has of it, as read by whoever owns it now; without it nothing is
-   * known, and the whole is written with the first change.
+   * Creates the writer of a map. `before`: the map in the store, as read by the new owner. Without it the first change writes
+   * the complete map.
    */
   map<Value>(name: string, codec: ValueCodec<Value>, before?: MapReading<Value>): MapWriter<Value>;
-  /** The store may have lost any of it: everything again. */
+  /** Writes everything again: the store may have lost any of it. */
   rewrite(): void;
-  /** Somebody else has written these since: what is remembered of them is void. */
+  /** Forgets these records: another process has written them since. */
   forget(isVoid: (key: string) => boolean): void;
-  /** The guard may say something else now. */
+  /** The guard may allow writes again. */
   resume(): void;
-  /** Not owned any more: what waits is dropped, and what is in the store stays. */
+  /** The process no longer owns the group: waiting writes are dropped, and the store keeps its records. */
   close(): void;
 }
 
 /** Writes a checked map. */
 export interface MapWriter<Value> {
-  /** Null: the key is gone. */
+  /** Null deletes the key. */
   set(key: string, value: Value | null): void;
-  /** The map holds these and nothing else; what is as before costs no write. */
+  /** Replaces the content; unchanged buckets are not written. */
   replaceAll(values: Iterable<readonly [string, Value]>): void;
-  /** Says something of the whole, in the manifest; an empty map is in the store once this was called. */
+  /** Sets the data in the manifest. Afterwards the map exists in the store even if it is empty. */
   setMeta(meta: JsonValue): void;
-  /** The map is to be missing, until something is set again. */
+  /** Deletes the map, until a value is set again. */
   drop(): void;
 }

@@ -28,7 +28,7 @@ describeOnDirectories('Redis becomes unavailable', (clusters) => {
   };
   const noticed = (): Promise<boolean> =>
     until('every replica has noticed', () =>
-      [fleet.a, fleet.b].every(({ said }) => said('the store does not answer; what happens is kept in memory')),
+      [fleet.a, fleet.b].every(({ said }) => said('the store does not answer; changes are kept in memory')),
     );
 
   describe.each(['SIGKILL', 'SIGSTOP'] as const)('by %s', (signal) => {
@@ -60,6 +60,6 @@ describeOnDirectories('Redis becomes unavailable', (clusters) => {
     await fleet.redis.kill();
     fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two'), 'apps/b.yaml': null });
     await fleet.holds(everywhere(sceneContents(names), { 'ConfigMap/web/a': 'two', 'ConfigMap/web/b': null }));
-    expect(fleet.a.said('the store does not answer; what happens is kept in memory')).toBe(true);
+    expect(fleet.a.said('the store does not answer; changes are kept in memory')).toBe(true);
   });
 });

@@ -46,7 +46,7 @@ export const suspensions: MakeChecker = (world, fail) => {
         return;
       case 'log':
         if (event.line.message === 'the store cannot be written') storeTroubleAt = Number.POSITIVE_INFINITY;
-        if (event.line.message === 'the store is written again') storeTroubleAt = world.time.elapsed();
+        if (event.line.message === 'the store can be written again') storeTroubleAt = world.time.elapsed();
         return;
       case 'died':
         for (const [address, { process, at }] of all) {

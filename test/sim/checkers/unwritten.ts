@@ -15,7 +15,7 @@ export function followUnwritten(world: World): Unwritten {
     if (event.type !== 'log') return;
     const { message, process } = event.line;
     if (message === 'the store cannot be written') troubled.set(process, world.time.elapsed());
-    if (message === 'the store is written again') troubled.delete(process);
+    if (message === 'the store can be written again') troubled.delete(process);
   });
   return { since: (process) => (troubled.get(process) ?? world.time.elapsed()) - WRITE_MS };
 }

@@ -11,13 +11,13 @@ it.each(['leader', 'follower'] as const)(
     const engine = createEngine(createGraph());
     engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role });
     const puts: string[] = [];
-    const keeper = createContenderRecorder(engine, { put: (key) => void puts.push(key), noted: () => undefined });
+    const recorder = createContenderRecorder(engine, { put: (key) => void puts.push(key), noted: () => undefined });
     engine.commit();
-    keeper();
+    recorder();
     const origin = { source: must(parseSourceName('gone')), path: 'x.yaml' };
     engine.inputs.contenders.set('east', '/ConfigMap/web/x', { origins: [origin], scope: [] });
     engine.commit();
-    expect(keeper()).toBe(true);
+    expect(recorder()).toBe(true);
     engine.commit();
     expect([...engine.inputs.contenders.partitions()]).toEqual([]);
     expect(puts).toEqual(role === 'leader' ? ['contenders/east//ConfigMap/web/x'] : []);

@@ -49,7 +49,7 @@ describe.each([
   ['ahead', HOUR],
   ['behind', -HOUR],
 ])('of two replicas, one an hour %s', (_, wrongByMs) => {
-  it('a certificate of before the end is void at both, and one of after it counts at both', async () => {
+  it('a certificate issued before the end is void at both replicas, one issued after it is valid at both', async () => {
     const memory = createSharedMemory();
     const [leader, other] = [await replica(memory, 0, true), await replica(memory, wrongByMs, false)];
     for (const { register } of [leader, other]) register();
@@ -63,7 +63,7 @@ describe.each([
     }
   });
 
-  it('an end that both see counts once, in whatever order they hear of it', async () => {
+  it('an end that both replicas detect counts once, in any order', async () => {
     const memory = createSharedMemory();
     const [leader, other] = [await replica(memory, 0, true), await replica(memory, wrongByMs, false)];
     for (const { register } of [leader, other]) register();
@@ -81,7 +81,7 @@ describe.each([
     expect(isVoid(certificate, other.ledger.revocation(EAST))).toBe(false);
   });
 
-  it('the end is remembered through a restart', async () => {
+  it('the end outlasts a restart', async () => {
     const memory = createSharedMemory();
     const leader = await replica(memory, wrongByMs, true);
     leader.register();

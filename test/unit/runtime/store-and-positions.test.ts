@@ -30,7 +30,7 @@ describe('staged and committed', () => {
 });
 
 describe('the store', () => {
-  it('is started from although one of its records is damaged', async () => {
+  it('does not prevent the start of a server by one damaged record', async () => {
     const first = await startedWorld();
     await first.settle();
     await first.store.write([{ key: 'entries/east//ConfigMap/web/a', value: new TextEncoder().encode('{"dig') }]);
@@ -41,7 +41,7 @@ describe('the store', () => {
     expect(world.server.engine.inputs.ledger.size('east')).toBe(3);
   });
 
-  it('gets every record, whenever it is queued', async () => {
+  it('receives every record, whenever it is queued', async () => {
     const store = createMemoryStore();
     const clock = createVirtualClock();
     for (let ticks = 0; ticks < 8; ticks++) {
@@ -66,7 +66,7 @@ describe('the store', () => {
     expect(keys).toHaveLength(8);
   });
 
-  it('keeps no ledger of a cluster that is gone from the fleet and from its own inventory', async () => {
+  it('keeps no ledger of a cluster that is deregistered and has an empty inventory', async () => {
     const world = await startedWorld();
     world.agent('east').disconnect();
     world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': null, 'apps/c.yaml': null });
@@ -79,7 +79,7 @@ describe('the store', () => {
 });
 
 describe('positions', () => {
-  it('are above what an agent has seen when an older store comes back', async () => {
+  it('are above the last position of an agent when an older copy of the store is restored', async () => {
     const first = await startedWorld();
     const copy = createMemoryStore();
     for await (const { key, value } of first.store.list('')) await copy.write([{ key, value }]);

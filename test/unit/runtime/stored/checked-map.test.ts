@@ -27,7 +27,7 @@ const stores: Record<string, () => Promise<SnapshotStore>> = {
 };
 
 describe.each(Object.entries(stores))('a checked map in a store of %s', (_name, make) => {
-  it('is read as it was written, also an empty one, and is missing before and after', async () => {
+  it('is read as written, also if it is empty, and is missing before the write and after the drop', async () => {
     const [store, clock] = [await make(), createVirtualClock()];
     const writer = journalOn(store, clock).group().map('m', codec);
     expect((await read(store, 'm')).type).toBe('missing');
@@ -49,7 +49,7 @@ describe.each(Object.entries(stores))('a checked map in a store of %s', (_name, 
     await store.close();
   });
 
-  it('of ten thousand values is written in bounded batches, the manifest last, and then costs what changes', async () => {
+  it('of ten thousand values is written in bounded batches, the manifest last; later writes cost what changes', async () => {
     const [store, clock] = [await make(), createVirtualClock()];
     const watched = dyingStore(store, Number.MAX_SAFE_INTEGER, 'after');
     const writer = journalOn(watched, clock).group().map('m', codec);
@@ -75,7 +75,7 @@ describe.each(Object.entries(stores))('a checked map in a store of %s', (_name, 
 });
 
 describe('reading again', () => {
-  it('asks for what has changed and nothing else, and says what that is', async () => {
+  it('reads changed buckets only, and returns the changes', async () => {
     const [store, clock] = [createMemoryStore(), createVirtualClock()];
     const writer = journalOn(store, clock).group().map('m', codec);
     writer.replaceAll(many(1_000, 'x'));
@@ -106,7 +106,7 @@ describe('reading again', () => {
     expect(second.map.sequence).toBeGreaterThan(first.map.sequence);
   });
 
-  it('finds a map that changes under it whole', async () => {
+  it('returns a complete map although it changes meanwhile', async () => {
     const [store, clock] = [createMemoryStore(), createVirtualClock()];
     const writer = journalOn(store, clock).group().map('m', codec);
     writer.replaceAll(many(50, 'x'));
@@ -127,7 +127,7 @@ describe('reading again', () => {
   });
 });
 
-it('maps of one group that are read at one moment belong together, although they change meanwhile', async () => {
+it('maps of one group that are read together are consistent although they change meanwhile', async () => {
   const [store, clock] = [createMemoryStore(), createVirtualClock()];
   const group = journalOn(store, clock).group();
   const writers = ['a', 'b'].map((name) => group.map(name, codec));
@@ -148,7 +148,7 @@ it('maps of one group that are read at one moment belong together, although they
 });
 
 describe('damage', () => {
-  it('of any byte of any record, or the lack of any record, is never taken for content', async () => {
+  it('of any byte of any record, or a missing record, is detected', async () => {
     const [store, clock] = [createMemoryStore(), createVirtualClock()];
     const writer = journalOn(store, clock).group().map('m', codec);
     writer.replaceAll([...many(40, 'some text that repeats, some text that repeats'), ['big', big('')]]);
@@ -176,7 +176,7 @@ describe('damage', () => {
     );
   });
 
-  it('does not pass for the map of another cluster, or for another state of it', async () => {
+  it('is detected in a record that was copied from another cluster, or from another state', async () => {
     const [store, clock] = [createMemoryStore(), createVirtualClock()];
     const group = journalOn(store, clock).group();
     group.map('m', codec).set('a', 1);
@@ -261,7 +261,7 @@ const spell = (model: readonly (ReadonlyMap<string, JsonValue> | null)[]): strin
   JSON.stringify(model.map((each) => (each === null ? null : [...each].sort())));
 
 describe('a process that dies between any two writes', () => {
-  it('leaves both maps of a group as they were at one moment, no earlier than what was confirmed; the next one goes on', async () => {
+  it('leaves both maps of a group consistent and not older than the last confirmed write; the next process continues', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 20, size: 'max' }),

@@ -34,7 +34,7 @@ async function replica(store: SnapshotStore, clock: VirtualClock) {
 }
 
 describe('the records of a cluster among several processes', () => {
-  it('are not ended by what a process noted about an earlier registration when it comes to lead', async () => {
+  it('are not deleted by what a new leader remembers of an earlier registration', async () => {
     const [memory, clock] = [createSharedMemory(), createVirtualClock()];
     const [a, b] = [await replica(memory.open(), clock), await replica(memory.open(), clock)];
     a.ledger.replicateRegistration('east', registration, undefined);
@@ -50,7 +50,7 @@ describe('the records of a cluster among several processes', () => {
     expect(keys).toEqual(expect.arrayContaining(['registrations/east', 'clusters/east/live', 'revocations/east']));
   });
 
-  it('go when a cluster that nobody serves is deregistered, at the word of the leader', async () => {
+  it('are deleted by the leader when a cluster that no replica serves is deregistered', async () => {
     const [memory, clock] = [createSharedMemory(), createVirtualClock()];
     const [a, b] = [await replica(memory.open(), clock), await replica(memory.open(), clock)];
     b.ledger.own('east', {}, always);
@@ -66,7 +66,7 @@ describe('the records of a cluster among several processes', () => {
     ).toEqual([]);
   });
 
-  it('are as memory has them when an agent comes back to a process that has read them long ago', async () => {
+  it('match the memory of a replica that read them long ago when the agent reconnects to it', async () => {
     const [memory, clock] = [createSharedMemory(), createVirtualClock()];
     const { engine, ledger } = await replica(memory.open(), clock);
     ledger.own('east', {}, always);

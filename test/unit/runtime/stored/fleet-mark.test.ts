@@ -7,7 +7,7 @@ import { silentLog as log } from '../../../support/silent-log.ts';
 
 const [shop, bank] = [must(parseFleetName('shop')), must(parseFleetName('bank'))];
 
-test('a shared store is one fleet’s, whose replicas all use it, and no other one’s, also after it was emptied', async () => {
+test('a shared store belongs to one fleet, for all its replicas, also after it was emptied', async () => {
   const memory = createSharedMemory();
   await Promise.all([1, 2].map(() => keepFleetMark({ store: memory.open(), log }, shop)));
   const asBank = () => keepFleetMark({ store: memory.open(), log }, bank);

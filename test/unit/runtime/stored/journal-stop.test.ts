@@ -4,7 +4,7 @@ import { createJournal } from '../../../../src/runtime/stored/journal.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
-test('a journal that is stopped while the store is away tries no more, or its process would never end', async () => {
+test('a journal that is stopped during an outage of the store makes no further attempt, so that its process can end', async () => {
   const clock = createVirtualClock();
   let attempts = 0;
   const away = {

@@ -24,7 +24,7 @@ function scripted(answers: Answer[], shared: boolean) {
   return { ...metered, took, tell: (event: StoreEvent) => tell(event) };
 }
 
-test('counts writes and their errors by constant words, and passes both on', async () => {
+test('counts writes and errors by constant reason, and passes results and errors on', async () => {
   const answers: Answer[] = [
     'written',
     'conflict',
@@ -49,7 +49,7 @@ test('counts writes and their errors by constant words, and passes both on', asy
   expect(took).toHaveLength(5);
 });
 
-test('is down when the store says so or does not answer, and up again likewise', async () => {
+test('is down when the store reports it or does not answer, and up when it reports up or answers', async () => {
   const { store, figures, tell } = scripted([new Error('the store does not answer: ECONNREFUSED')], true);
   tell({ type: 'down', message: 'gone' });
   expect(figures().up).toBe(false);

@@ -15,7 +15,7 @@ const put = (store: SnapshotStore, key: string, text: string) =>
   store.write([{ key, value: new TextEncoder().encode(text) }]);
 
 describe('a record of a single key', () => {
-  it('that says something else than what was written counts as missing, and the server starts', async () => {
+  it('with another shape than expected counts as missing, and the server starts', async () => {
     const few = guards({ maxRemovalsPerCluster: 1, maxRemovalPercentPerCluster: 100, maxRemovalPercentPerFleet: 100 });
     const first = await startedWorld({ ...base, 'fleet/policy.yaml': few });
     first.source.push({ 'apps/a.yaml': null });

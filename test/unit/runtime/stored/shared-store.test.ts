@@ -21,7 +21,7 @@ async function ownedMap() {
   return { memory, clock, journal, group, writer, reader, whole };
 }
 
-describe('what a shared store loses is written again', () => {
+describe('records that a shared store loses are written again', () => {
   it('when it is emptied', async () => {
     const { memory, clock, journal, reader, whole } = await ownedMap();
     expect(journal.refilled()).toBe(0);
@@ -33,7 +33,7 @@ describe('what a shared store loses is written again', () => {
     expect(journal.refilled()).toBe(records);
   });
 
-  it('when an older copy takes over, which does not stay in the way', async () => {
+  it('when an older copy takes over, whose content is replaced', async () => {
     const { memory, clock, writer, reader } = await ownedMap();
     const copy = memory.copy();
     const before = await read(reader, 'm');
@@ -48,7 +48,7 @@ describe('what a shared store loses is written again', () => {
     );
   });
 
-  it('when an older copy takes over: what was deleted since is deleted again', async () => {
+  it('when an older copy takes over: records deleted since are deleted again', async () => {
     const { memory, clock, group, reader } = await ownedMap();
     const copy = memory.copy();
     group.put('record', null);
@@ -70,22 +70,22 @@ describe('what a shared store loses is written again', () => {
     expect(journal.refilled()).toBe(what === 'a record' ? 1 : memory.keys().length - 1);
   });
 
-  it('also if the loss comes while the store is down, and while something is on its way', async () => {
+  it('also if the loss happens during an outage and during a write', async () => {
     const { memory, clock, journal, writer, reader } = await ownedMap();
     memory.down('gone');
     writer.set('k1', 'changed while it was down');
     await clock.advance(5_000);
-    expect(journal.trouble()).toBe('gone');
+    expect(journal.failure()).toBe('gone');
     memory.lose();
     memory.up();
     await clock.advance(100);
-    expect(journal.trouble()).toBeUndefined();
+    expect(journal.failure()).toBeUndefined();
     const found = await contentOf(reader, 'm');
     expect([found?.k1, Object.keys(found ?? {}).length]).toEqual(['changed while it was down', 300]);
   });
 });
 
-it('what is lost between a write and its answer is written again', async () => {
+it('a record that is lost between a write and its answer is written again', async () => {
   const [memory, clock] = [createSharedMemory(), createVirtualClock()];
   const store = memory.open();
   const slow: SnapshotStore = {
@@ -107,20 +107,20 @@ it('what is lost between a write and its answer is written again', async () => {
   expect(await store.get('record')).toBeDefined();
 });
 
-describe('a store in trouble', () => {
-  it('with a full memory is said, left alone for longer each time, and written when there is room', async () => {
+describe('a store that cannot be written', () => {
+  it('with a full memory is logged, retried with back-off, and written when there is memory', async () => {
     const { memory, clock, journal, writer, reader } = await ownedMap();
     memory.refusing = 'OOM command not allowed when used memory > maxmemory';
     writer.set('k1', 'new');
     await clock.advance(20_000);
-    expect(journal.trouble()).toContain('OOM');
+    expect(journal.failure()).toContain('OOM');
     memory.refusing = undefined;
     await clock.advance(16_000);
-    expect(journal.trouble()).toBeUndefined();
+    expect(journal.failure()).toBeUndefined();
     expect((await contentOf(reader, 'm'))?.k1).toBe('new');
   });
 
-  it('is not waited for by a flush longer than its deadline', async () => {
+  it('does not delay a flush beyond its deadline', async () => {
     const { memory, clock, journal, writer } = await ownedMap();
     memory.down();
     writer.set('k1', 'new');
@@ -142,7 +142,7 @@ describe('a store in trouble', () => {
 describe('a guarded group', () => {
   const claim = (value: string): StoreWrite => ({ key: 'claim', value: new TextEncoder().encode(value) });
 
-  it('writes nothing without leave, and stops when somebody else has taken its claim', async () => {
+  it('writes nothing without a check, and stops when another process has taken its lease', async () => {
     const [memory, clock] = [createSharedMemory(), createVirtualClock()];
     const store = memory.open();
     const other = memory.open();
@@ -170,7 +170,7 @@ describe('a guarded group', () => {
     expect(await contentOf(other, 'm')).toEqual({ a: 3 });
   });
 
-  it('leaves others alone when its check fails', async () => {
+  it('does not stop other groups when its check fails', async () => {
     const [memory, clock] = [createSharedMemory(), createVirtualClock()];
     const store = memory.open();
     const journal = journalOn(store, clock);
@@ -187,8 +187,8 @@ describe('a guarded group', () => {
   });
 });
 
-describe('a writer that takes over', () => {
-  it('by a reading that is not the latest ends with the store as it has it in memory', async () => {
+describe('a new writer of a map', () => {
+  it('that starts from an outdated reading brings the store to the state of its memory', async () => {
     const { memory, clock, group, writer, reader } = await ownedMap();
     const early = await read(reader, 'm');
     writer.replaceAll([['k1', 'later']]);
@@ -206,7 +206,7 @@ describe('a writer that takes over', () => {
     expect([found?.k1, found?.k2, found?.k3, Object.keys(found ?? {}).length]).toEqual([1, 'mine', undefined, 299]);
   });
 
-  it('is not misled by an answer that was lost', async () => {
+  it('detects that a write with a lost answer took effect', async () => {
     const { memory, clock, group, reader } = await ownedMap();
     group.close();
     const next = journalOn(reader, clock)
@@ -253,7 +253,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe('random histories of losses', () => {
-  it('end with the store as memory has it, and with nothing else in it; a reader never sees what never was', async () => {
+  it('end with the store equal to memory, without other records; a reader never sees a state that never existed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30, size: 'max' }), async (steps) => {
         const [memory, clock] = [createSharedMemory(), createVirtualClock()];
@@ -334,7 +334,7 @@ describe('random histories of losses', () => {
     );
   }, 120_000);
 
-  it('leave no record behind that a map read anew does not take away', async () => {
+  it('leave only records that the next writer of the map deletes', async () => {
     const { memory, clock, writer } = await ownedMap();
     const copy = memory.copy();
     for (let turn = 0; turn < 5; turn++) {
