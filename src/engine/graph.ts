@@ -294,20 +294,23 @@ function declareIndexes(
     held: graph.index('held', from.outputs, ({ value }) => (value.type === 'held' ? ['all'] : [])),
     progress: graph.index('progressByState', from.progress, ({ partition, value }) => [
       progressGroup(partition, value.state),
-      ...[...new Set(value.origins.map((origin) => origin.source))].map((source) =>
-        progressGroup(partition, value.state, source),
-      ),
+      ...sourcesOf(value).map((source) => progressGroup(partition, value.state, source)),
     ]),
-    health: graph.index('health', from.progress, ({ partition, value: { health, origins } }) =>
-      health === undefined
+    health: graph.index('health', from.progress, ({ partition, value }) => {
+      const { health } = value;
+      return health === undefined
         ? []
-        : ['', ...new Set(origins.map(({ source }) => source))].map((source) =>
-            healthGroup(partition, health.state, source),
-          ),
-    ),
+        : ['', ...sourcesOf(value)].map((source) => healthGroup(partition, health.state, source));
+    }),
     ledgerByScope: graph.index('ledgerByScope', inputs.ledger, ({ value }) => value.scope),
     progressByObject: graph.index('progressByObject', from.progress, ({ key }) => [key]),
   };
+}
+
+function sourcesOf({ origins }: Progress): readonly string[] {
+  const [first, ...others] = origins;
+  if (first === undefined || others.length === 0) return first === undefined ? [] : [first.source];
+  return [...new Set(origins.map(({ source }) => source))];
 }
 
 /** How many outputs of a cluster are in each state; of one source if given. */

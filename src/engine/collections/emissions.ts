@@ -15,19 +15,27 @@ import type { Contribution } from './types.ts';
 
 /** Gives a value for a cell. Takes effect in {@link settleEmissions}. */
 export function addEmission(node: DerivedNode, cell: Cell, emission: Emission): void {
-  touch(node, cell).added.push(emission);
+  const touched = touch(node, cell);
+  // Most cells get one: a list that is pushed to reserves room for many more.
+  if (touched.added.length === 0) touched.added = [emission];
+  else touched.added.push(emission);
 }
 
 /** Takes back what a computation gave for a cell. Takes effect in {@link settleEmissions}. */
 export function withdrawEmissions(node: DerivedNode, cell: Cell, by: Computation): void {
-  touch(node, cell).withdrawn.push(by);
+  const touched = touch(node, cell);
+  if (touched.withdrawn.length === 0) touched.withdrawn = [by];
+  else touched.withdrawn.push(by);
 }
+
+/** Shared, so it is replaced and never changed. */
+const none: never[] = [];
 
 function touch(node: DerivedNode, cell: Cell): Touch {
   const origin = cell.origin as DerivedOrigin;
   if (origin?.kind === 'touch') return origin;
   const before = origin as Computation | Emissions | undefined;
-  const made: Touch = { kind: 'touch', cell, origin: before, scope: scopeOfCell(cell), withdrawn: [], added: [] };
+  const made: Touch = { kind: 'touch', cell, origin: before, scope: scopeOfCell(cell), withdrawn: none, added: none };
   cell.origin = made;
   node.touched.push(made);
   return made;
@@ -99,6 +107,7 @@ function compareEmissions(a: Emission, b: Emission): number {
 /** A gathered value. Contributions that stay are the same objects as before: both lists are in the same order. */
 function listOf(cell: Cell, origin: Touch['origin'], emissions: readonly Emission[]): readonly Contribution<unknown>[] {
   const emissionsBefore = origin?.kind === 'emissions' ? origin.list : [];
+  if (emissionsBefore.length === 0) return Object.freeze(emissions.map(contributionOf));
   const listBefore = origin === undefined ? [] : (cell.value as readonly Contribution<unknown>[]);
   const places = new Map(emissionsBefore.map((emission, place) => [emission, place]));
   return Object.freeze(emissions.map((emission) => listBefore[places.get(emission) ?? -1] ?? contributionOf(emission)));

@@ -53,21 +53,27 @@ export function refreshIndex(index: IndexNode): void {
 
 function regroup(index: IndexNode, cell: Cell, sizesBefore: Map<Group, number>): void {
   const wanted = wantedGroups(index, cell);
-  const left: Group[] = [];
-  const stayed = new Set<string>();
+  // Most cells are in no group of an index, or come for the first time: nothing is made for them.
+  let left: Group[] | undefined;
+  let stayed: Set<string> | undefined;
   for (const dependent of itemsOf(cell.dependents)) {
     if (dependent.kind !== 'group' || dependent.index !== index) continue;
-    if (wanted.has(dependent.name)) stayed.add(dependent.name);
-    else left.push(dependent);
+    if (wanted.has(dependent.name)) {
+      stayed ??= new Set();
+      stayed.add(dependent.name);
+    } else {
+      left ??= [];
+      left.push(dependent);
+    }
   }
-  for (const group of left) {
+  for (const group of left ?? []) {
     noteMembership(group, sizesBefore);
     group.members = withoutItem(group.members, cell);
     cell.dependents = withoutItem(cell.dependents, group);
     index.memberships -= 1;
   }
   for (const name of wanted) {
-    if (stayed.has(name)) continue;
+    if (stayed?.has(name) === true) continue;
     const group = obtainGroup(index, name);
     noteMembership(group, sizesBefore);
     group.members = withItem(group.members, cell);
@@ -92,7 +98,8 @@ function wantedGroups(index: IndexNode, cell: Cell): ReadonlySet<string> {
   let message: string | undefined;
   if (value !== absent) {
     try {
-      groups = new Set(index.groupsOf({ partition: partition.name, key, value }));
+      const names = index.groupsOf({ partition: partition.name, key, value });
+      if (!Array.isArray(names) || names.length > 0) groups = new Set(names);
     } catch (error) {
       message = messageOf(error);
     }

@@ -114,8 +114,8 @@ export interface Touch {
   readonly cell: Cell;
   readonly origin: Computation | Emissions | undefined;
   readonly scope: Scope;
-  readonly withdrawn: Computation[];
-  readonly added: Emission[];
+  withdrawn: Computation[];
+  added: Emission[];
 }
 
 /** Whatever the origin of a cell of a derived store can be. Each kind says its scope. */

@@ -1,5 +1,5 @@
-import { compareAddresses } from './order.ts';
-import { isSameList, type Scope } from './scopes.ts';
+import { compareText } from './order.ts';
+import { emptyScope, isSameList, type Scope } from './scopes.ts';
 import { absent, type Store, type Watcher } from './state.ts';
 import { findCell, sameValue, scopeOfCell } from './storage.ts';
 import type { Change } from './types.ts';
@@ -8,6 +8,9 @@ interface Earlier {
   readonly value: unknown;
   readonly clusters: readonly string[];
 }
+
+/** Of what was not there. */
+const appeared: Earlier = { value: absent, clusters: emptyScope.clusters };
 
 /** Collects a store's changes from now on. Only the state before the first change of each address is kept. */
 export function createWatch<Value>(store: Store): { take(): readonly Change<Value>[] } {
@@ -19,7 +22,8 @@ export function createWatch<Value>(store: Store): { take(): readonly Change<Valu
         keys = new Map();
         earlier.set(name, keys);
       }
-      if (!keys.has(key)) keys.set(key, { value, clusters });
+      if (keys.has(key)) return;
+      keys.set(key, value === absent && clusters === emptyScope.clusters ? appeared : { value, clusters });
     },
   };
   store.watchers.push(watcher);
@@ -28,15 +32,19 @@ export function createWatch<Value>(store: Store): { take(): readonly Change<Valu
       const taken = earlier;
       earlier = new Map();
       const changes: Change<Value>[] = [];
-      for (const [partition, keys] of taken) {
-        for (const [key, before] of keys) {
+      for (const [partition, keys] of [...taken].sort(byName)) {
+        for (const [key, before] of [...keys].sort(byName)) {
           const change = changeSince(store, partition, key, before);
           if (change !== undefined) changes.push(change as Change<Value>);
         }
       }
-      return changes.sort(compareAddresses);
+      return changes;
     },
   };
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return compareText(a, b);
 }
 
 function changeSince(store: Store, partition: string, key: string, before: Earlier): Change<unknown> | undefined {
