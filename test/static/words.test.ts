@@ -24,7 +24,7 @@ test('no retired word is used', () => {
 
 test.each([
   'const rivals = 1;',
-  '// the rival keeper',
+  '// the rival of it',
   'rivalOf(key)',
   "role: 'clerk'",
   'stageClearances()',

@@ -15,6 +15,12 @@ export const retiredWords: readonly RetiredWord[] = [
   { word: /presumption|presumed/i, instead: 'assumed warm' },
   { word: /as last read|lastRead/i, instead: 'last known good' },
   { word: /\bSight\b/, instead: 'Visibility' },
+  { word: /sole.?claims?\b/i, instead: 'store lock' },
+  { word: /\bchores?\b|[a-z]Chore\b/i, instead: 'single-flight task' },
+  { word: /\blookouts?\b/i, instead: 'observer' },
+  { word: /\bkeepers?\b|[a-z]Keeper\b/, instead: 'recorder, reconciler or refresher' },
+  { word: /\bfarewells?\b/i, instead: 'deregistration notice' },
+  { word: /\bpartings\b/i, instead: 'disconnectCount' },
   { word: /\bpostings?\b/i, instead: 'cluster index' },
   {
     word: /earlier (version|format)s? (has|have|wrote|of the store)/i,

@@ -29,7 +29,7 @@ import type { Log } from '../../src/ports/log.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
 import type { Source, SourceCondition, SourceListener } from '../../src/ports/source.ts';
 import type { Admission, AgentListener, AgentSession, SendOutcome } from '../../src/relay/session.ts';
-import type { SoleClaim } from '../../src/runtime/replica/sole-claim.ts';
+import type { StoreLock } from '../../src/runtime/replica/store-lock.ts';
 import { createKubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
 import type { FakeCustomResources } from './fake-custom-resources.ts';
 import { silentLog } from './silent-log.ts';
@@ -136,7 +136,7 @@ export async function createFleetWorld(
     /** It is one of several servers. */
     readonly replicas?: ReplicaSetup;
     /** It is the only one, and has claimed its store. */
-    readonly claim?: SoleClaim;
+    readonly claim?: StoreLock;
     /** Of the server alone, where it is not the agents' and the test's. */
     readonly serverClock?: Clock;
     readonly log?: Log;

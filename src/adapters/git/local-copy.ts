@@ -19,7 +19,7 @@ export interface LocalCopy {
 const LOCAL_DEADLINE_MS = 30_000;
 const LOCKS = ['HEAD.lock', 'config.lock', 'packed-refs.lock', 'shallow.lock', 'gc.pid', 'gc.pid.lock'];
 
-/** Creates the keeper of the copy below `directory`, which belongs to this process alone. */
+/** Maintains the copy below `directory`, which belongs to this process alone. */
 export function createLocalCopy(git: GitCommand, directory: string): LocalCopy {
   const path = join(directory, 'copy.git');
   const fresh = join(directory, 'copy.new.git');

@@ -23,7 +23,7 @@ import { createLoop } from '../../runtime/loop.ts';
 import { createApprovalFiles } from '../../runtime/removals/approval-files.ts';
 import { createHeldSets } from '../../runtime/removals/held-sets.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
-import type { SoleClaim } from '../../runtime/replica/sole-claim.ts';
+import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import { createSafeModeLog } from '../../runtime/safe-mode-log.ts';
 import { createSafeStart } from '../../runtime/safe-start.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
@@ -72,7 +72,7 @@ interface ServerDeps {
   /** It is one of several servers of its fleet; the store is shared then. Absent: it is the only one. */
   readonly replicas?: ReplicaSetup;
   /** It is the only one, and has claimed a store that others could use as well. */
-  readonly claim?: SoleClaim;
+  readonly claim?: StoreLock;
   readonly statusSink?: StatusSink;
   /** Custom resources among the sources whose status is written. */
   readonly customResources?: readonly StatusOfCustomResources[];
@@ -196,7 +196,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   });
   loop.addSink(() => sender.run());
   loop.addSink(() => settings.run());
-  loop.addSink(createFarewell(engine, sessions));
+  loop.addSink(createDeregistrationNotice(engine, sessions));
   const listener = createAgentSource({
     ...parts,
     fleet,
@@ -214,7 +214,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
 }
 
 /** Ends the session of a cluster that is not registered any more; what it holds stays as it is. */
-function createFarewell(engine: Engine, sessions: Sessions): () => void {
+function createDeregistrationNotice(engine: Engine, sessions: Sessions): () => void {
   const clusters = engine.graph.watch(engine.clusters);
   return () => {
     for (const { key, after } of clusters.take()) {

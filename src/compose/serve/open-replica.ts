@@ -5,7 +5,7 @@ import { createStoreLease, LEASE_DURATION_MS } from '../../adapters/stores/store
 import type { RelayConfig } from '../../model/relay-config.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { withFence } from '../../runtime/replica/fenced-lease.ts';
-import { claimStore, type SoleClaim } from '../../runtime/replica/sole-claim.ts';
+import { claimStore, type StoreLock } from '../../runtime/replica/store-lock.ts';
 import { whileWaiting } from './await-store.ts';
 import type { ProcessDeps } from './sources.ts';
 import type { ReplicaSetup } from './wire-replica.ts';
@@ -18,7 +18,7 @@ const NAMESPACE = 'fleetrelay';
 
 /** What this process is among the servers of its fleet, and what ends that. */
 export interface OpenedReplica {
-  readonly role: { readonly replicas?: ReplicaSetup; readonly claim?: SoleClaim };
+  readonly role: { readonly replicas?: ReplicaSetup; readonly claim?: StoreLock };
   close(): Promise<void>;
 }
 

@@ -31,9 +31,9 @@ import { ADMISSION_KEY, readAdmission, readJson } from '../../runtime/replica/re
 import type { Replica } from '../../runtime/replica/replica.ts';
 import { createSharedSources, type Judgement } from '../../runtime/replica/replica-parts.ts';
 import { createSharedReplica } from '../../runtime/replica/shared-replica.ts';
-import type { SoleClaim } from '../../runtime/replica/sole-claim.ts';
 import { createSoleIntake, createSoleReplica } from '../../runtime/replica/sole-replica.ts';
 import { openStoreFormat } from '../../runtime/replica/store-format.ts';
+import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import { readVerdicts } from '../../runtime/replica/verdicts.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
@@ -72,7 +72,7 @@ export interface Foundation {
   /** Undefined: it is the only server of its fleet. */
   readonly candidacy: Candidacy | undefined;
   /** Of the only server, where others could use its store as well. */
-  readonly claim: SoleClaim | undefined;
+  readonly claim: StoreLock | undefined;
   /** Resolves when this process may use the store no more, and so must end: why, for people. */
   readonly over: Promise<string>;
   readonly clock: Clock;

@@ -4,9 +4,9 @@ import type { Log } from '../../ports/log.ts';
 import type { WriteGroup, WriteGuard } from '../stored/write-group.ts';
 import type { AdmissionCounter } from './admission-counter.ts';
 import type { AdmissionRecord } from './admission-record.ts';
-import { type Chore, createChore } from './chore.ts';
 import type { FollowedTrees } from './followed-trees.ts';
 import type { Publisher } from './publisher.ts';
+import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import type { StagedSources } from './staged-sources.ts';
 
 /** What a turn as leader is made of, beside admitting. */
@@ -98,7 +98,7 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
     deps.entered();
     return false;
   };
-  const chore: Chore = createChore(deps, 'admitting what the sources say', async () => {
+  const task: SingleFlight = createSingleFlight(deps, 'admitting what the sources say', async () => {
     const now = turn();
     if (now !== begun) end();
     if (now === undefined) return follow();
@@ -118,13 +118,13 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
       // Whoever leads no more does not wait for a store that may not answer.
       if (isOver()) end();
       else publisher.reconsider();
-      chore.wake();
+      task.wake();
     },
     group: () => publisher.group(),
     judges: () => judging.is() && turn() === begun,
     isOver,
     stop: async () => {
-      await chore.stop();
+      await task.stop();
       end();
     },
   };

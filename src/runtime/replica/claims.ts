@@ -8,9 +8,9 @@ import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
 import type { Admission, AgentSession } from '../../relay/session.ts';
 import type { WriteGuard } from '../stored/write-group.ts';
 import { positionJson } from './admission-record.ts';
-import { createChore } from './chore.ts';
 import type { Peers } from './peers.ts';
 import { type JsonRecord, jsonWrite, readAdmission, readJson } from './records.ts';
+import { createSingleFlight } from './single-flight.ts';
 
 /** Which replica serves a cluster's agent. */
 export interface Claim {
@@ -97,12 +97,12 @@ export function createClaims(deps: ClaimsDeps, id: string): Claims {
     ...{ readsAll: true, isStuck: false },
   };
   const { own, others, leaving, due } = state;
-  const chore = createChore(deps, 'claiming clusters', () => settleDue(state));
+  const task = createSingleFlight(deps, 'claiming clusters', () => settleDue(state));
   let sessions = 0;
   const wake = (cluster?: string): void => {
     if (cluster === undefined) state.readsAll = true;
     else due.add(cluster);
-    chore.wake();
+    task.wake();
   };
   return {
     start: wake,
@@ -142,7 +142,7 @@ export function createClaims(deps: ClaimsDeps, id: string): Claims {
       refused: () => wake(cluster),
     }),
     stop: async () => {
-      await chore.stop();
+      await task.stop();
       await releaseAll(state);
     },
   };

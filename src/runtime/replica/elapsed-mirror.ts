@@ -6,7 +6,7 @@ import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts'
 import type { Deadlines } from '../deadlines.ts';
 import { recordShape } from '../ledger/record-shapes.ts';
 import { type ElapsedRecord, elapsedAddress, recordKey } from '../ledger/records.ts';
-import { createChore } from './chore.ts';
+import { createSingleFlight } from './single-flight.ts';
 
 /** A follower stages the passed moments that the leader has written to the store. */
 export interface ElapsedMirror {
@@ -53,7 +53,7 @@ export function createElapsedMirror(deps: {
       }
     }
   };
-  const chore = createChore(deps, 'reading which deadlines have passed', async () => {
+  const task = createSingleFlight(deps, 'reading which deadlines have passed', async () => {
     if (deps.leads()) {
       due.clear();
       readsAll = false;
@@ -83,8 +83,8 @@ export function createElapsedMirror(deps: {
     wake: (record) => {
       if (record === undefined) readsAll = true;
       else due.add(record);
-      chore.wake();
+      task.wake();
     },
-    stop: chore.stop,
+    stop: task.stop,
   };
 }

@@ -4,8 +4,8 @@ import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
-import { type Chore, createChore } from './chore.ts';
 import { jsonWrite, readJson } from './records.ts';
+import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 
 /** Of several replicas that find an empty store at once, one begins the epoch. Rejects if the store cannot be asked. */
 export async function ensureEpoch(store: SnapshotStore, clock: Clock): Promise<void> {
@@ -20,12 +20,12 @@ export async function ensureEpoch(store: SnapshotStore, clock: Clock): Promise<v
  * Keeps the epoch of several replicas one: when a store was lost, one that starts may begin a new epoch before the others
  * have written theirs again. The highest holds, and all go over to it; `raised`: this one has.
  */
-export function createEpochKeeper(
+export function createEpochRecorder(
   deps: { readonly store: SnapshotStore; readonly ledger: Ledger; readonly clock: Clock; readonly log: Log },
   raised: (epoch: number) => void,
-): Chore {
+): SingleFlight {
   const { store, ledger, log } = deps;
-  return createChore(deps, 'keeping the epoch', async () => {
+  return createSingleFlight(deps, 'keeping the epoch', async () => {
     for (;;) {
       const { epoch = 0, version } = await readEpoch(store);
       if (epoch === ledger.epoch()) return false;

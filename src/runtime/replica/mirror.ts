@@ -22,9 +22,9 @@ import type { Loop } from '../loop.ts';
 import { atOneMoment, readMap } from '../stored/read-map.ts';
 import { changesBetween } from '../stored/stored-map.ts';
 import type { Candidacy } from './candidacy.ts';
-import { createChore } from './chore.ts';
 import { claimKey } from './claims.ts';
 import { readJson } from './records.ts';
+import { createSingleFlight } from './single-flight.ts';
 
 /**
  * What other replicas keep of the clusters that they serve, staged here as well: so every replica computes the same
@@ -103,7 +103,7 @@ export function createMirror(deps: MirrorDeps): Mirror {
     for await (const { key } of store.list(prefix)) due.add(key.slice(prefix.length));
     for (const { cluster } of deps.ledger.registrations()) due.add(cluster);
   };
-  const chore = createChore(deps, 'reading what other replicas keep', async () => {
+  const task = createSingleFlight(deps, 'reading what other replicas keep', async () => {
     if (readsAll) {
       // Before it is listed: what changes meanwhile is listed again.
       readsAll = false;
@@ -127,7 +127,7 @@ export function createMirror(deps: MirrorDeps): Mirror {
   const wake = (cluster?: string): void => {
     if (cluster === undefined) readsAll = true;
     else due.add(cluster);
-    chore.wake();
+    task.wake();
   };
   // Whoever led before may have died before it could write what was lost.
   deps.candidacy.onChange(() => wake());
@@ -140,7 +140,7 @@ export function createMirror(deps: MirrorDeps): Mirror {
       writers.delete(cluster);
       patience.forget(cluster);
     },
-    stop: chore.stop,
+    stop: task.stop,
   };
 }
 

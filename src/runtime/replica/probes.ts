@@ -3,9 +3,9 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Sessions } from '../sessions.ts';
-import { createChore } from './chore.ts';
 import type { Claim } from './claims.ts';
 import { jsonWrite, readJson } from './records.ts';
+import { createSingleFlight } from './single-flight.ts';
 
 /** Replicas ask each other through the store whether an agent that one of them serves still lives. */
 export interface Probes {
@@ -46,7 +46,7 @@ export function createProbes(
       ]);
     } else connected.close('drain', 'PeerSilent', 'it answered no ping');
   };
-  const chore = createChore(deps, 'asking whether an agent lives', async () => {
+  const task = createSingleFlight(deps, 'asking whether an agent lives', async () => {
     await drain(questions, ([cluster, { session }]) => store.write([jsonWrite(PREFIX + cluster, { by: id, session })]));
     await drain(due, ([cluster]) => answer(cluster));
     return false;
@@ -60,14 +60,14 @@ export function createProbes(
       }
       asked.set(cluster, { session: claim.session, at: clock.monotonic(), isAlive: false });
       questions.set(cluster, claim);
-      chore.wake();
+      task.wake();
       return 'asked';
     },
     wake: (cluster) => {
       due.set(cluster, true);
-      chore.wake();
+      task.wake();
     },
-    stop: chore.stop,
+    stop: task.stop,
   };
 }
 

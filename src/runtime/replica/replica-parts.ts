@@ -15,10 +15,9 @@ import type { Journal } from '../stored/journal.ts';
 import type { AdmissionCounter } from './admission-counter.ts';
 import { type Admitting, createAdmitting } from './admitting.ts';
 import type { Candidacy } from './candidacy.ts';
-import type { Chore } from './chore.ts';
 import { type Claims, claimedCluster, createClaims } from './claims.ts';
 import { createElapsedMirror, type ElapsedMirror } from './elapsed-mirror.ts';
-import { createEpochKeeper } from './epoch.ts';
+import { createEpochRecorder } from './epoch.ts';
 import { createFollowedTrees } from './followed-trees.ts';
 import { createMirror, type Mirror, mirroredCluster } from './mirror.ts';
 import { createOwnSources, type OwnSources } from './own-sources.ts';
@@ -27,6 +26,7 @@ import { createProbes, type Probes, probedCluster } from './probes.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
 import { ADMISSION_KEY } from './records.ts';
 import { setRole } from './role.ts';
+import type { SingleFlight } from './single-flight.ts';
 import { createStagedSources, type StagedSources } from './staged-sources.ts';
 import { createVerdicts, judgedCluster, type Verdicts } from './verdicts.ts';
 
@@ -114,7 +114,7 @@ export interface Parts {
   readonly mirror: Mirror;
   readonly verdicts: Verdicts;
   readonly elapsed: ElapsedMirror;
-  readonly epoch: Chore;
+  readonly epoch: SingleFlight;
 }
 
 /** How long the last words about a cluster may take to become durable. */
@@ -183,7 +183,7 @@ export function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     },
     options,
   );
-  const epoch = createEpochKeeper(deps, (begun) => {
+  const epoch = createEpochRecorder(deps, (begun) => {
     counter.seen({ epoch: begun, sequence: 0 });
     admitting.wake();
   });

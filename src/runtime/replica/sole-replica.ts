@@ -11,7 +11,7 @@ import type { AdmissionCounter } from './admission-counter.ts';
 import { type AdmittedRevision, type Intake, stageFile } from './intake.ts';
 import { ADMISSION_KEY } from './records.ts';
 import { behindAgent, firstClaim, type Replica } from './replica.ts';
-import type { SoleClaim } from './sole-claim.ts';
+import type { StoreLock } from './store-lock.ts';
 
 interface SoleDeps {
   readonly engine: Engine;
@@ -54,7 +54,7 @@ export function createSoleReplica(
     readonly sources: SourceTable;
     readonly sessions: Sessions;
     /** On a store that others could use as well. */
-    readonly claim: SoleClaim | undefined;
+    readonly claim: StoreLock | undefined;
   },
 ): Replica {
   const { claim, clock, counter, ledger, loop, log, sessions, sources } = deps;

@@ -10,8 +10,8 @@ import type { Windows } from '../removals/windows.ts';
 import type { RecordWriter } from '../stored/write-group.ts';
 import type { AdmissionCounter } from './admission-counter.ts';
 import { isSameAdmission, positionJson } from './admission-record.ts';
-import { createChore } from './chore.ts';
 import { readAdmission, readJson } from './records.ts';
+import { createSingleFlight } from './single-flight.ts';
 
 /**
  * Removals are judged once, by the leader, for all clusters: what its guards let pass in a cluster that another replica
@@ -83,7 +83,7 @@ export function createVerdicts(deps: {
     const holds = isSameAdmission(readAdmission(admission), counter.current());
     stageRemovalPermits(engine, loop, cluster, holds ? textsOf(removals) : []);
   };
-  const chore = createChore(deps, 'reading which removals the leader lets pass', async () => {
+  const task = createSingleFlight(deps, 'reading which removals the leader lets pass', async () => {
     for (const cluster of due) {
       due.delete(cluster);
       try {
@@ -121,9 +121,9 @@ export function createVerdicts(deps: {
     },
     wake: (cluster) => {
       due.add(cluster);
-      chore.wake();
+      task.wake();
     },
-    stop: chore.stop,
+    stop: task.stop,
   };
 }
 

@@ -138,7 +138,7 @@ function needsWhole(answer: Awaited<ReturnType<typeof send>>): boolean {
 }
 
 async function judgeLive(applying: Applying, raw: JsonObject): Promise<Verdict> {
-  const { request, resource, live, fights } = applying;
+  const { request, resource, live, flapping } = applying;
   const { key, stamp, value } = request;
   const claim = claimOf(raw, stamp.fleet, key);
   const adopted = claim.type === 'theirs' && claim.adoptable && annotationOf(value, ADOPT) === 'true';
@@ -155,7 +155,7 @@ async function judgeLive(applying: Applying, raw: JsonObject): Promise<Verdict> 
   if (claim.type === 'ours') live.wrote(entry);
   if (entryMatches(applying, request, entry)) return unchanged(applying, entry.uid);
   const others = adopted ? [] : contestedFields(applying, raw, entry);
-  const fighting = fights.fighting(
+  const fighting = flapping.among(
     key,
     others.map(({ manager }) => manager),
   );
@@ -193,7 +193,7 @@ interface Force {
 }
 
 async function overwrite(applying: Applying, raw: JsonObject, { force, others }: Force): Promise<Verdict> {
-  const { request, resource, body, fights, log } = applying;
+  const { request, resource, body, flapping, log } = applying;
   const { key } = request;
   const holders = fieldHolders(raw);
   const now = asOf(handOver(body, raw, holders, ignoredOf(applying, request)), raw);
@@ -202,7 +202,7 @@ async function overwrite(applying: Applying, raw: JsonObject, { force, others }:
     const before = textOf(metadataOf(raw).resourceVersion);
     // Nothing was put back if nothing was written.
     if (others.length > 0 && textOf(metadataOf(answer.body).resourceVersion) !== before)
-      fights.reversed(key, managersOf(others));
+      flapping.reversed(key, managersOf(others));
     return written(applying, answer.body, before);
   }
   if (answer.type !== 'refused' || force)
@@ -212,7 +212,7 @@ async function overwrite(applying: Applying, raw: JsonObject, { force, others }:
   const declared = conflicts.filter(({ operation }) => operation === 'Apply');
   if (declared.length > 0 && annotationOf(request.value, FORCE_CONFLICTS) !== 'true')
     return contested(request, declared);
-  const fighting = fights.fighting(key, managersOf(conflicts));
+  const fighting = flapping.among(key, managersOf(conflicts));
   if (fighting.length > 0)
     return fight(
       request,

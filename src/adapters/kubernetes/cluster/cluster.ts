@@ -10,7 +10,7 @@ import type { KubeClient } from '../api/types.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
 import { applyObject, matches } from './apply.ts';
 import { uidOf } from './apply-body.ts';
-import { createFights } from './fights.ts';
+import { createFlapping } from './flapping.ts';
 import { createLive, type Live } from './live/live.ts';
 import { ownedKinds } from './owned-kinds.ts';
 import { removeObject } from './remove.ts';
@@ -43,8 +43,8 @@ export async function createKubernetesCluster(
   await inventory.fence();
   const live = createLive(deps, { namespace: options.namespace, catalog: catalog.value });
   let settings: AgentSettings = NO_SETTINGS;
-  const fights = createFights(deps.clock);
-  const writing: Writing = { ...deps, live, fights, mayWrite: options.mayWrite, settings: () => settings };
+  const flapping = createFlapping(deps.clock);
+  const writing: Writing = { ...deps, live, flapping, mayWrite: options.mayWrite, settings: () => settings };
   return {
     identity: async () => id,
     list: live.list,

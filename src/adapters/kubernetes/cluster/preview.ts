@@ -41,8 +41,8 @@ export type Preview =
 /** What previews need, with one request: nothing is followed, and nothing is taken from an agent that runs. */
 export async function openLooking(client: KubeClient, catalog: ApiCatalog, settings: AgentSettings): Promise<Looking> {
   const autoscaled = await loadAutoscaled(client, catalog);
-  const keeper = { current: () => catalog, refresh: async () => catalog };
-  return { client, live: { catalog: keeper, autoscaled }, settings: () => settings };
+  const refresher = { current: () => catalog, refresh: async () => catalog };
+  return { client, live: { catalog: refresher, autoscaled }, settings: () => settings };
 }
 
 async function loadAutoscaled(client: KubeClient, catalog: ApiCatalog): Promise<Autoscaled> {

@@ -29,7 +29,7 @@ export async function removeObject(writing: Writing, request: RemoveRequest): Pr
     if (kept !== undefined) return kept;
     const removed = await deleteJudged(writing, resource, key, live.raw);
     if (removed.type === 'changed') continue;
-    if (removed.type === 'gone') writing.fights.forget(key);
+    if (removed.type === 'gone') writing.flapping.forget(key);
     return removed;
   }
   return failed(true, 'ChangedMeanwhile', `${displayKey(key)} was changed by others while it was being removed`);
@@ -45,10 +45,10 @@ async function withoutKind({ live, client }: Writing, key: ObjectKey, why: Failu
   return defined === true ? why : defined;
 }
 
-function forgotten({ live, fights }: Writing, key: ObjectKey): RemoveOutcome {
+function forgotten({ live, flapping }: Writing, key: ObjectKey): RemoveOutcome {
   const known = live.objects.get(key);
   if (known !== undefined) live.removed(key, known.uid);
-  fights.forget(key);
+  flapping.forget(key);
   return { type: 'gone' };
 }
 

@@ -7,9 +7,9 @@ import type { Log } from '../../../ports/log.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiResource, KubeAnswer, KubeClient, KubeRequest } from '../api/types.ts';
 import { FIELD_MANAGER } from './field-ownership.ts';
-import type { Fights } from './fights.ts';
+import type { Flapping } from './flapping.ts';
 import type { Autoscaled } from './live/autoscaled.ts';
-import type { CatalogKeeper } from './live/catalog-keeper.ts';
+import type { CatalogRefresher } from './live/catalog-refresher.ts';
 import type { Live } from './live/live.ts';
 import { type Failure, failed, failureOf } from './refusals.ts';
 
@@ -17,7 +17,7 @@ import { type Failure, failed, failureOf } from './refusals.ts';
 export interface Looking {
   readonly client: KubeClient;
   readonly live: {
-    readonly catalog: Pick<CatalogKeeper, 'current' | 'refresh'>;
+    readonly catalog: Pick<CatalogRefresher, 'current' | 'refresh'>;
     readonly autoscaled: Pick<Autoscaled, 'has'>;
   };
   readonly settings: () => AgentSettings;
@@ -28,7 +28,7 @@ export interface Writing extends Looking {
   readonly clock: Clock;
   readonly log: Log;
   readonly live: Live;
-  readonly fights: Fights;
+  readonly flapping: Flapping;
   /** May a request be sent at this moment? */
   readonly mayWrite: () => boolean;
 }
@@ -63,12 +63,12 @@ export async function findResource(
 }
 
 function noSuchKind(
-  { catalog: keeper }: Looking['live'],
+  { catalog: refresher }: Looking['live'],
   group: string,
   kind: string,
   version: string | undefined,
 ): Failure {
-  const catalog = keeper.current();
+  const catalog = refresher.current();
   const name = group === '' ? kind : `${kind}.${group}`;
   const versions = catalog.resources
     .filter((resource) => resource.group === group && resource.kind === kind)

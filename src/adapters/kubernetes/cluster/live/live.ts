@@ -9,7 +9,7 @@ import type { ReflectorDeps } from '../../api/reflector.ts';
 import type { ApiCatalog, ApiResource, KubeClient } from '../../api/types.ts';
 import type { Autoscaled } from './autoscaled.ts';
 import { createAutoscaled } from './autoscaled.ts';
-import { type CatalogKeeper, createCatalogKeeper } from './catalog-keeper.ts';
+import { type CatalogRefresher, createCatalogRefresher } from './catalog-refresher.ts';
 import type { LiveEntry } from './entry.ts';
 import { createKindWatches, type KindWatches } from './kind-watches.ts';
 import { createStopButton } from './stop-button.ts';
@@ -19,7 +19,7 @@ import { createLiveStore, type LiveStore } from './store.ts';
 export interface Live {
   readonly objects: LiveStore['objects'];
   readonly autoscaled: Autoscaled;
-  readonly catalog: CatalogKeeper;
+  readonly catalog: CatalogRefresher;
   isPaused(): boolean;
   /** As `ClusterApi.list`. */
   list(depth: 'hinted' | 'complete'): Promise<LiveState>;
@@ -55,7 +55,7 @@ export function createLive(
   };
   const kinds: KindWatches = createKindWatches(deps, { store, autoscaled, news, stateChanged: changedKinds });
   const button = createStopButton(deps, { ...options, changed: news });
-  const catalog = createCatalogKeeper(deps, options.catalog, (next) => {
+  const catalog = createCatalogRefresher(deps, options.catalog, (next) => {
     changedKinds();
     if (kinds.follow(next)) news();
   });

@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 
 /** Work that is done again whenever something may have changed, once at a time. */
-export interface Chore {
+export interface SingleFlight {
   /** There may be something to do: soon it runs, once more if it is running. */
   wake(): void;
   /** Runs no more, and resolves when it is at rest. */
@@ -13,11 +13,11 @@ export interface Chore {
 const RETRY_MS = 1_000;
 
 /** `run` resolves true if it has more to do and must wait for it a while. A rejection is told and tried again. */
-export function createChore(
+export function createSingleFlight(
   deps: { readonly clock: Clock; readonly log: Log },
   what: string,
   run: () => Promise<boolean>,
-): Chore {
+): SingleFlight {
   const { clock, log } = deps;
   const stopping = new AbortController();
   let wanted = false;

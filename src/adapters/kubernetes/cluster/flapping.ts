@@ -1,25 +1,25 @@
 import type { ObjectKey } from '../../../model/object-key.ts';
 import type { Clock } from '../../../ports/clock.ts';
 
-/** Remembers whose changes were put back, so that two that want different things do not go on for ever. */
-export interface Fights {
-  /** Managers that have had enough reversals of this object in a short time. */
-  fighting(key: ObjectKey, managers: readonly string[]): readonly string[];
-  /** Something of the object was taken back from these. */
+/** Counts how often an object was reverted against each field manager, so that two managers do not revert each other for ever. */
+export interface Flapping {
+  /** The managers among these that have reverted the object too often within ten minutes. */
+  among(key: ObjectKey, managers: readonly string[]): readonly string[];
+  /** Counts one reversal of the object against each of these managers. */
   reversed(key: ObjectKey, managers: readonly string[]): void;
-  /** The object is to be something else, or is gone. */
+  /** Forgets the object: its declaration has changed, or it is gone. */
   forget(key: ObjectKey): void;
 }
 
 const WINDOW_MS = 600_000;
 const ENOUGH = 3;
 
-export function createFights(clock: Clock): Fights {
+export function createFlapping(clock: Clock): Flapping {
   const reversals = new Map<ObjectKey, Map<string, readonly number[]>>();
 
-  return { fighting, reversed, forget: (key) => void reversals.delete(key) };
+  return { among, reversed, forget: (key) => void reversals.delete(key) };
 
-  function fighting(key: ObjectKey, managers: readonly string[]): readonly string[] {
+  function among(key: ObjectKey, managers: readonly string[]): readonly string[] {
     return managers.filter((manager) => recent(key, manager).length >= ENOUGH);
   }
 

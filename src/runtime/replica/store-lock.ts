@@ -9,7 +9,7 @@ import type { StoreCondition } from './conditioned-store.ts';
  * The claim of a single server on a store that others could use as well. It goes on without it while the store is away; it
  * ends when another server has taken the store meanwhile.
  */
-export interface SoleClaim extends StoreCondition {
+export interface StoreLock extends StoreCondition {
   /** Why nothing is sent just now; undefined: it is; empty: it will be known in a moment. */
   obstacle(): string | undefined;
   /** Who is told when that may have changed. */
@@ -20,13 +20,13 @@ export interface SoleClaim extends StoreCondition {
   stop(): Promise<void>;
 }
 
-export interface SoleClaimDeps {
+export interface StoreLockDeps {
   readonly lease: FencedLease;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export interface SoleClaimOptions {
+export interface StoreLockOptions {
   /** The lease's record. */
   readonly key: string;
   /** Milliseconds after which a lease that was not renewed is free: who is refused it for longer, by one who lives. */
@@ -44,7 +44,7 @@ const WAIT_MS = 250;
  * Claims the store; a server that was killed has it for as long as its lease lasts. Rejects, with a text for people, if
  * another one lives, or the wait is given up.
  */
-export async function claimStore(deps: SoleClaimDeps, options: SoleClaimOptions): Promise<SoleClaim> {
+export async function claimStore(deps: StoreLockDeps, options: StoreLockOptions): Promise<StoreLock> {
   const { lease, clock } = deps;
   const { durationMs, waiting, signal } = options;
   const contest = createContest(deps, options);
@@ -103,7 +103,7 @@ interface Contest {
   onChange(listener: () => void): void;
 }
 
-function createContest({ lease, clock, log }: SoleClaimDeps, { durationMs }: SoleClaimOptions): Contest {
+function createContest({ lease, clock, log }: StoreLockDeps, { durationMs }: StoreLockOptions): Contest {
   const listeners: (() => void)[] = [];
   const inTurn = createTurns();
   let answeredAt = clock.monotonic();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createStoreLease, LEASE_DURATION_MS } from '../../../src/adapters/stores/store-lease.ts';
-import { claimStore, type SoleClaim } from '../../../src/runtime/replica/sole-claim.ts';
+import { claimStore, type StoreLock } from '../../../src/runtime/replica/store-lock.ts';
 import { createFleetWorld, type FakeAgents, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { createReplicaWorld } from '../../support/replica-world.ts';
@@ -18,7 +18,7 @@ interface Place {
 interface Sole {
   readonly world: FleetWorld;
   readonly store: SharedMemoryStore;
-  readonly claim: SoleClaim;
+  readonly claim: StoreLock;
   /** Why it had to end; undefined: it need not. */
   over(): string | undefined;
 }
@@ -31,7 +31,7 @@ function newPlace(): Place {
   };
 }
 
-function claimOf({ clock }: Place, store: SharedMemoryStore, id: string): Promise<SoleClaim> {
+function claimOf({ clock }: Place, store: SharedMemoryStore, id: string): Promise<StoreLock> {
   const lease = createStoreLease({ store, clock }, { key: 'leader', identity: id });
   return claimStore({ lease, clock, log: silentLog }, { key: 'leader', durationMs: LEASE_DURATION_MS });
 }

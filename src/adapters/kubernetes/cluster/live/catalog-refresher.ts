@@ -5,7 +5,7 @@ import { createReflector, type ReflectorDeps } from '../../api/reflector.ts';
 import type { ApiCatalog, KubeClient, Reflector, ReflectorListener } from '../../api/types.ts';
 
 /** Which kinds the cluster offers, read anew whenever that may have changed. */
-export interface CatalogKeeper {
+export interface CatalogRefresher {
   current(): ApiCatalog;
   /** Reads it, unless that was done less than a second ago; whoever asks meanwhile shares the answer. */
   refresh(): Promise<ApiCatalog>;
@@ -25,11 +25,11 @@ const SAYS_KINDS = [
   ['apiregistration.k8s.io', 'APIService'],
 ] as const;
 
-export function createCatalogKeeper(
+export function createCatalogRefresher(
   deps: ReflectorDeps,
   first: ApiCatalog,
   changed: (catalog: ApiCatalog) => void,
-): CatalogKeeper {
+): CatalogRefresher {
   const { client, clock, log } = deps;
   let catalog = first;
   let readAt = clock.monotonic();
