@@ -34,17 +34,17 @@ export interface DirectoryClusterDeps {
 }
 
 export interface DirectoryClusterOptions {
-  /** The folder that is the cluster; made if it is missing. */
+  /** The folder of the cluster; created if it is missing. */
   readonly directory: string;
 }
 
-/** Events come in bursts (made, written, renamed); one look serves them all. */
+/** One write causes several events (create, write, rename), which share one look at the path. */
 const SETTLE_MS = 4;
 const PAUSE_NAME = 'paused';
 
 /**
- * Opens a folder of YAML and JSON files as a cluster. Its files are the live state, in whatever folders; what is applied
- * is written to `namespaces/NAMESPACE/KIND[.GROUP]/NAME.yaml` or `cluster/KIND[.GROUP]/NAME.yaml`. `.fleetrelay/` holds
+ * Opens a folder of YAML and JSON files as a cluster. All manifest files in it and in its sub-folders are the live state.
+ * An applied object is written to `namespaces/NAMESPACE/KIND[.GROUP]/NAME.yaml` or `cluster/KIND[.GROUP]/NAME.yaml`. `.fleetrelay/` holds
  * the cluster id, the inventory and a lock; a file `paused` there or in the root is the stop button.
  * Rejects if the folder cannot be used or another agent has it.
  */
@@ -67,7 +67,7 @@ export async function createDirectoryCluster(
       watch: looking.watch,
       apply: async (request) => attempt(present, () => apply(deps, root, looking.files, request)),
       remove: async (request) => attempt(present, () => remove(root, looking.files, request)),
-      // A folder has nothing to leave out, and nobody who shares its fields.
+      // Every kind is listed anyway, and files have no field managers: no setting changes what this adapter does.
       configure: () => {},
       loadInventory: async () => inventory.load(),
       saveInventory: async (change) => {
@@ -83,7 +83,7 @@ export async function createDirectoryCluster(
   }
 }
 
-/** A file that somebody has moved is theirs, though it still says what we wrote. */
+/** A moved file does not match, even with our content: it is not where fleetrelay writes the object. */
 function matches({ key, value, stamp }: ApplyRequest, observed: ObservedObject): boolean {
   return (
     observed.stale !== true &&
@@ -159,11 +159,11 @@ function createLooking(root: string, { clock, log }: DirectoryClusterDeps, prese
       present();
       lookAtDirty();
     } catch (error) {
-      // Whoever follows the hint fails in the same way, and says so.
+      // The list that follows the hint fails for the same reason and reports it.
       failed = true;
       log.debug('the folder could not be looked at', { reason: errorText(error) });
     }
-    // What we wrote ourselves is known already: only what differs is news.
+    // Our own writes are in `files` already and give no hint.
     if (failed || before !== files.version() || wasPaused !== isPaused(root)) {
       for (const hint of hints) hint();
     }
@@ -182,8 +182,8 @@ function createLooking(root: string, { clock, log }: DirectoryClusterDeps, prese
 }
 
 /**
- * Throws unless the folder is the one that was opened. One that was moved away, or whose disk is no longer mounted, is not
- * an empty cluster: what is not found there is not gone.
+ * Throws unless the path still leads to the folder that was opened. A folder that was moved away or unmounted is not an
+ * empty cluster: its objects are not removed.
  */
 function presenceOf(root: string): () => void {
   const opened = folderIdentity(root);
@@ -197,7 +197,7 @@ function presenceOf(root: string): () => void {
 
 class FolderMissing extends Error {}
 
-/** One write; what goes wrong with it is its outcome. */
+/** Runs one write; an error becomes its outcome. */
 function attempt<Outcome>(present: () => void, write: () => Outcome): Outcome | Failure {
   try {
     present();

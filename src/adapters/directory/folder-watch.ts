@@ -2,12 +2,13 @@ import { type FSWatcher, watch } from 'node:fs';
 import { join } from 'node:path';
 import { errorText } from '../../model/error-text.ts';
 import type { Log } from '../../ports/log.ts';
+import { isErrno } from '../disk/errno.ts';
 
-/** Watches folders one by one; events are hints and may be missing. */
+/** Watches single folders; events are hints, and some can be missing. */
 export interface FolderWatch {
-  /** Starts watching a folder (relative to the root, '' is the root) unless it is watched already. */
+  /** Watches a folder (relative to the root, '' is the root), unless it is watched already. */
   add(path: string): void;
-  /** Ends the watches of a folder and of what was below it. */
+  /** Ends the watches of a folder and of the folders in it. */
   drop(path: string): void;
   close(): void;
 }
@@ -28,8 +29,8 @@ export function createFolderWatch(root: string, log: Log, changed: (path: string
       watcher.on('error', () => end(path));
       watchers.set(path, watcher);
     } catch (error) {
-      if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return;
-      // Out of watches: the periodic look still finds everything, only later.
+      if (isErrno(error, 'ENOENT', 'ENOTDIR')) return;
+      // The system's limit of watches is reached: the periodic list finds changes, only later.
       exhausted = true;
       log.warn('folders cannot be watched; changes are found by looking periodically', { reason: errorText(error) });
     }

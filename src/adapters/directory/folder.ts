@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { isErrno } from '../disk/errno.ts';
 import { syncFolder, writeFully } from '../disk/record-log.ts';
 
-/** A file as it was read; `signature` changes whenever the file does (but for edits within one tick of its clock). */
+/** A file's content. `signature` changes with each edit, except for edits within one tick of the file system's clock. */
 export interface FileBytes {
   readonly type: 'file';
   readonly bytes: Uint8Array;
@@ -26,14 +26,14 @@ export interface FileBytes {
   readonly modifiedAt: number;
 }
 
-/** What lies at a path. `other` is never opened: a symbolic link, a device, a file that is too large. */
+/** The state of a path. `other` is never opened: a symbolic link, a device. */
 export type PathState =
   | { readonly type: 'absent' }
   | { readonly type: 'folder' }
   | { readonly type: 'file'; readonly signature: string; readonly modifiedAt: number; readonly size: number }
   | { readonly type: 'other'; readonly what: string };
 
-/** Something in the way that we never follow or replace. */
+/** A symbolic link or a file is in place of a folder; it is neither followed nor replaced. */
 export class BlockedPath extends Error {}
 
 /** The state of a path relative to the root, links not followed. */
@@ -46,11 +46,11 @@ export function statePath(root: string, path: string): PathState {
   return { type: 'file', signature: signatureOf(stats), modifiedAt: Number(stats.mtimeMs), size: Number(stats.size) };
 }
 
-/** Reads a regular file without following a link at its end; undefined if it went away or grew beyond the bound. */
+/** Reads a regular file, links not followed; undefined if it was removed or is larger than `largest` bytes. */
 export function readRegularFile(root: string, path: string, largest: number): FileBytes | undefined {
   let descriptor: number;
   try {
-    // O_NONBLOCK: a pipe that was put there meanwhile must not hold us.
+    // O_NONBLOCK: opening a pipe in place of the file must not block.
     descriptor = openSync(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (isErrno(error, 'ENOENT', 'ELOOP', 'ENOTDIR')) return undefined;
@@ -78,9 +78,9 @@ export function readRegularFile(root: string, path: string, largest: number): Fi
 }
 
 /**
- * Writes a file whole or not at all, as far as processes can see. It is not made durable: after a power failure it may be
- * missing, old, empty, or end early, which is drift like any other. The folders are made; none of them may be a link.
- * `mayReplace` is asked at the last moment; if it says no, nothing has happened and the result is false.
+ * Writes a file atomically for other processes. The write is not durable: after a power failure the file can be missing,
+ * old, empty or truncated, which is corrected as drift. Creates missing folders; none of them may be a link. Calls
+ * `mayReplace` just before the rename; if that returns false, nothing is written and the result is false.
  */
 export function writeFileAtomically(
   root: string,
@@ -95,7 +95,7 @@ export function writeFileAtomically(
   let placed = false;
   try {
     writeFully(descriptor, bytes, 0);
-    // Somebody may have put a link in place of a folder meanwhile.
+    // A link can have replaced a folder since.
     if (realpathSync.native(folder) !== folder) throw new BlockedPath(`${dirname(path)} has become a symbolic link`);
     if (options.mayReplace()) {
       renameSync(temporary, join(root, path));
@@ -108,7 +108,7 @@ export function writeFileAtomically(
   return placed;
 }
 
-/** Removes a file durably, and then the folders of the layout above it that have become empty. */
+/** Removes a file durably, and the folders above it that are empty then. */
 export function removeFile(root: string, path: string): void {
   const folder = checkedFolder(root, dirname(path));
   if (folder === undefined) return;
@@ -124,7 +124,7 @@ export function removeFile(root: string, path: string): void {
   }
 }
 
-/** Is this the name of a file that a crash left in the middle of {@link writeFileAtomically}? */
+/** Whether this is the name of a temporary file of {@link writeFileAtomically}, which a crash can leave behind. */
 export function isTemporaryName(name: string): boolean {
   return name.startsWith(TEMPORARY_PREFIX) && name.endsWith(TEMPORARY_SUFFIX);
 }
@@ -132,7 +132,7 @@ export function isTemporaryName(name: string): boolean {
 const TEMPORARY_PREFIX = '.fleetrelay-';
 const TEMPORARY_SUFFIX = '.tmp';
 
-/** What makes a folder this very one and not another of the same path; undefined: no folder is there. */
+/** Device and inode, which differ for another folder at the same path; undefined: the path is no folder. */
 export function folderIdentity(path: string): string | undefined {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return stats?.isDirectory() ? `${stats.dev}:${stats.ino}` : undefined;
@@ -156,7 +156,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** A folder's absolute path; undefined if it is not there. Throws {@link BlockedPath} if a link leads to it. */
+/** A folder's absolute path; undefined if it does not exist. Throws {@link BlockedPath} if a link is on the path. */
 export function checkedFolder(root: string, path: string): string | undefined {
   let at = root;
   for (const part of path.split('/')) {

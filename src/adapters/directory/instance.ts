@@ -5,19 +5,19 @@ import type { Random } from '../../ports/random.ts';
 import { isErrno } from '../disk/errno.ts';
 import { syncFolder } from '../disk/record-log.ts';
 
-/** The folder inside a directory cluster that holds what is not live state. */
+/** The folder in a directory cluster for fleetrelay's own files, which are not live state. */
 export const OWN_FOLDER = '.fleetrelay';
 
-/** Makes (mode 0700) and returns the own folder. Throws if something else has its name. */
+/** Creates (mode 0700) and returns the own folder. Throws if its path is not a folder. */
 export function openOwnFolder(root: string): string {
   const folder = join(root, OWN_FOLDER);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Opened as a folder, not through a link: everything that is ours would otherwise land elsewhere.
+  // Fails on a link, which would lead our files elsewhere.
   closeSync(openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW));
   return folder;
 }
 
-/** The cluster id from the instance file; a new one at the first start. Throws if the file holds something else. */
+/** The cluster id from the instance file; a new one at the first start. Throws if the file holds no cluster id. */
 export function clusterIdOf(folder: string, random: Random): ClusterId {
   const path = join(folder, 'instance');
   try {
@@ -38,8 +38,8 @@ export function clusterIdOf(folder: string, random: Random): ClusterId {
 }
 
 /**
- * Takes the folder for this process. Two agents on one folder would put back each other's writes, so the second one is
- * told to go. A lock whose process has ended counts for nothing. The returned function gives it back.
+ * Locks the folder for this process, because two agents on one folder would revert each other's writes. Throws if another
+ * live process has the lock; replaces the lock of a process that has ended. The returned function unlocks the folder.
  */
 export function lockFolder(folder: string, random: Random): () => void {
   const path = join(folder, 'lock');
@@ -55,16 +55,16 @@ export function lockFolder(folder: string, random: Random): () => void {
       const [pid = '', start = ''] = readOr(path, '').split(' ');
       if (isAlive(Number(pid), start)) {
         throw new Error(
-          `${folder} is kept by another agent (process ${pid}); stop that one first, or use another folder`,
+          `${folder} is locked by another agent (process ${pid}); stop that one first, or use another folder`,
         );
       }
       rmSync(path, { force: true });
     }
   }
-  throw new Error(`${folder} is being taken by another agent`);
+  throw new Error(`${folder} is being locked by another agent`);
 }
 
-/** When a process started, in ticks since the machine did: tells it from a later one of the same number. */
+/** When a process started, in ticks since boot: distinguishes it from a later process with the same id. */
 function startOf(pid: number): string {
   return statOf(pid)[19] ?? '-';
 }
@@ -72,7 +72,7 @@ function startOf(pid: number): string {
 /** The fields of `/proc/PID/stat` from the state on; none where there is no such file. */
 function statOf(pid: number): readonly string[] {
   const stat = readOr(`/proc/${pid}/stat`, '');
-  // The name of the program stands in parentheses and may hold anything.
+  // The program's name is in parentheses and can contain any character.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
@@ -83,7 +83,7 @@ function isAlive(pid: number, start: string): boolean {
   } catch (error) {
     if (isErrno(error, 'ESRCH')) return false;
   }
-  // One that was killed and that nobody has fetched yet (Z) has a number and does nothing.
+  // A zombie (Z) still has an id although it has ended.
   return startOf(pid) === start && !['Z', 'X'].includes(statOf(pid)[0] ?? '');
 }
 

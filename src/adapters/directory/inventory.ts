@@ -17,7 +17,7 @@ import {
 } from '../disk/stored-json.ts';
 
 const HEADER = { format: 'fleetrelay.dev/inventory', version: 1 };
-/** Rewritten when it is this many times as long as what it says, and this long at least. */
+/** The file is rewritten when it is this many times as long as after the last rewrite, and at least this long. */
 const SLACK = 4;
 const SMALLEST_REWRITE_BYTES = 256 * 1024;
 
@@ -28,12 +28,12 @@ export interface InventoryFile {
   close(): void;
 }
 
-/** Opens the inventory at this path; nothing is written before the first `save`. */
+/** Opens the inventory at this path; the first `save` creates the file. */
 export function openInventory(path: string): InventoryFile {
   const { log, content } = openRecordLog(path);
   const records = new Map<ObjectKey, InventoryRecord>();
   const loaded = content.type === 'found' ? replay(content.records, records) : content;
-  // Not the length of the file: it would grow from start to start.
+  // Not the length of the file, with which it would grow at each restart.
   let lengthAtRewrite = JSON.stringify([...records.values()]).length;
   let started = loaded.type === 'found';
 
@@ -51,7 +51,7 @@ export function openInventory(path: string): InventoryFile {
       lengthAtRewrite = log.size();
       started = true;
     }
-    // Only what is durable is remembered.
+    // In memory only after it is durable.
     take(records, change.put, change.drop);
   }
 }
@@ -88,7 +88,7 @@ function asState(state: JsonObject): InventoryChange['state'] {
   };
 }
 
-/** What cannot be read of them is left out: the server says them again, and nothing else may be lost over it. */
+/** Invalid settings are ignored, so that the rest of the inventory stays valid: the server sends settings again. */
 function settingsIn(settings: JsonValue | undefined): Pick<InventoryChange['state'], 'settings'> {
   if (settings === undefined) return {};
   const known = parseSettings(JSON.stringify(settings));

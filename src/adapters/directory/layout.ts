@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 
 /**
- * Where objects lie in a directory cluster, relative to its root and with `/`:
+ * The path of an object's file in a directory cluster, relative to its root, with `/`:
  * `namespaces/NAMESPACE/KIND[.GROUP]/NAME.yaml` and `cluster/KIND[.GROUP]/NAME.yaml`, the kind in lower case.
  */
 export function pathOfObject(key: ObjectKey): string {
@@ -12,7 +12,7 @@ export function pathOfObject(key: ObjectKey): string {
   return `${place}/${folder}/${fileName(name)}.yaml`;
 }
 
-/** What a path under the layout says of the objects in it. */
+/** What a path of the layout implies for the objects in it. */
 export interface LayoutPlace {
   /** Lower-case. */
   readonly kind: string;
@@ -20,7 +20,7 @@ export interface LayoutPlace {
   readonly namespace: string;
 }
 
-/** The place that a path stands for; undefined if it does not follow the layout. */
+/** The kind, group and namespace of a path; undefined if the path does not follow the layout. */
 export function placeOfPath(path: string): LayoutPlace | undefined {
   const parts = path.split('/');
   const [top = '', second = ''] = parts;
@@ -36,12 +36,12 @@ export function placeOfPath(path: string): LayoutPlace | undefined {
   };
 }
 
-/** Longest file name that every file system takes, less the ending. */
+/** Longest file name without extension that every file system accepts. */
 const LONGEST_NAME = 200;
 
 /**
- * The name of an object as a file name. Names hold no `%`, so what cannot stand in a file name everywhere is escaped
- * with it; a name that grows too long ends in a part of its hash.
+ * The name of an object as a file name. Object names contain no `%`, so it escapes the characters that some file systems
+ * refuse. A name that is too long ends in a part of its hash.
  */
 function fileName(name: string): string {
   const escaped = name.replace(/^[.]|[^A-Za-z0-9._-]/gu, (character) =>
@@ -54,7 +54,7 @@ function fileName(name: string): string {
   return `${escaped.slice(0, LONGEST_NAME - 26)}%-${hash}`;
 }
 
-/** Does a file of this name hold live state? Hidden files, editors' leftovers and other endings do not. */
+/** Whether a file of this name holds live state. Hidden files, editors' backup files and other extensions do not. */
 export function isManifestName(name: string): boolean {
   return /^[^.].*\.(yaml|yml|json)$/i.test(name);
 }

@@ -24,7 +24,7 @@ const LIMITS: DecodeLimits = { ...defaultDecodeLimits, maxBytes: LARGEST_FILE_BY
 export function readLiveFile(path: string, bytes: Uint8Array): Result<readonly ObservedObject[]> {
   const decoded = readText(bytes);
   if (!decoded.ok) return problem(decoded.message);
-  // JSON is YAML too, and its parser is much faster: what begins like JSON is tried as JSON first.
+  // JSON is YAML too, and its parser is much faster: text that begins like JSON is parsed as JSON first.
   const mustBeJson = path.toLowerCase().endsWith('.json');
   const json = mustBeJson || decoded.text.startsWith('{') ? readJson(decoded.text) : undefined;
   const documents = json !== undefined && (json.ok || mustBeJson) ? json : readYaml(decoded.text);
@@ -52,7 +52,7 @@ export function printLiveObject(value: JsonObject): string {
   return isPlainEnough(value, 0) ? printYaml(value) : `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** The dumper runs out of stack on very long texts; the reader refuses the rest in YAML that people write. */
+/** Whether the value is written as YAML: the dumper's stack overflows on long texts, our reader refuses the rest in YAML. */
 function isPlainEnough(value: JsonValue | undefined, depth: number): boolean {
   if (typeof value === 'string') return value.length <= LONGEST_YAML_TEXT;
   if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value);
@@ -64,30 +64,29 @@ function isPlainEnough(value: JsonValue | undefined, depth: number): boolean {
 }
 
 /**
- * Does a file that cannot be read still show that it is ours: does it hold nothing (or the zeros that a power failure
- * leaves), or are both lines of our stamp for this very object and this fleet in it, and no beginning of another object?
- * Then writing it anew takes nothing from anybody.
+ * Whether an unreadable file is ours and may be overwritten. It is empty (or all zeros after a power failure), or it has
+ * both lines of our stamp for this object and this fleet and no second document.
  */
 export function isRemnant(bytes: Uint8Array, fleet: FleetName, key: ObjectKey): boolean {
   if (bytes.byteLength > LARGEST_FILE_BYTES) return false;
   const text = new TextDecoder().decode(bytes);
   if (text.replaceAll('\0', '').trim() === '') return true;
   const raw = text.split('\n');
-  // We never write a second document: somebody is adding one.
+  // Fleetrelay never writes a second document: a person is adding one.
   if (raw.some((line) => /^---(\s|$)/.test(line))) return false;
   const lines = raw.map((line) => line.trim());
-  const says = (name: string, value: string) =>
+  const hasLine = (name: string, value: string) =>
     [`${name}: ${value}`, `${name}: '${value}'`, `${name}: "${value}"`, `"${name}": "${value}",`].some((line) =>
       lines.includes(line),
     );
-  return says(FLEET_ANNOTATION, fleet) && says(OBJECT_ANNOTATION, key);
+  return hasLine(FLEET_ANNOTATION, fleet) && hasLine(OBJECT_ANNOTATION, key);
 }
 
 function readJson(text: string): Result<readonly JsonValue[]> {
   try {
     return ok([JSON.parse(text) as JsonValue]);
   } catch {
-    // The message of the parser quotes the text, which may be a Secret.
+    // The parser's message quotes the text, which can be a Secret.
     return problem('the file is not JSON');
   }
 }
@@ -104,7 +103,7 @@ function readYaml(text: string): Result<readonly JsonValue[]> {
   return error === undefined ? ok(documents.map(({ value }) => value)) : problem(error.message);
 }
 
-/** Reason and place without the quotation of the text, which may be a Secret. */
+/** The parser's reason and line, without its quotation of the text, which can be a Secret. */
 function yamlReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason';
   const reason = 'reason' in error && typeof error.reason === 'string' ? error.reason : error.name;
@@ -130,7 +129,7 @@ function readObject(path: string, document: JsonValue): Result<ObservedObject> {
   });
 }
 
-/** An object that names no namespace: as its stamp says, else as its folder says, else by its kind. */
+/** The namespace of an object that names none: from its stamp, else its kind's scope, else its folder. */
 function impliedNamespace(path: string, ref: { group: string; kind: string; name: string }, stamp?: Stamp): string {
   const stamped = stamp === undefined ? undefined : objectRefOf(stamp.key);
   if (stamped?.group === ref.group && stamped.kind === ref.kind && stamped.name === ref.name) return stamped.namespace;

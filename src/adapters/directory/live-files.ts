@@ -20,38 +20,38 @@ import {
 import { isManifestName } from './layout.ts';
 import { LARGEST_FILE_BYTES, readLiveFile } from './live-file.ts';
 
-/** One live file as read last. */
+/** One live file at its last read. */
 export interface LiveFile {
   readonly signature: string;
   readonly bytesDigest: Digest;
-  /** Wall clock of the reading. */
+  /** When it was read, in milliseconds since 1970. */
   readonly readAt: number;
-  /** Of an unreadable file: the ones that were last seen in it. */
+  /** The objects in the file; of an unreadable file those of the last successful read, marked stale. */
   readonly objects: readonly ObservedObject[];
-  /** Why it cannot be read now. */
+  /** Why the file is unreadable. */
   readonly problem?: string;
 }
 
-/** A path that is passed over, and why. */
+/** A path that is skipped, and the reason. */
 export interface SkippedPath {
   readonly path: string;
   readonly what: string;
 }
 
 /**
- * An edit within the same tick of the file system's clock leaves the signature as it was. A file that was read this soon
- * after its last change is read again when somebody points at it.
+ * An edit within the same tick of the file system's clock does not change the signature. A file that was read this soon
+ * after its last change is read again at the next look.
  */
 const CLOCK_TICK_MS = 50;
-/** How long a walk may hold the process before it lets others run. */
+/** How long a walk may block the event loop. */
 const SLICE_MS = 8;
 const DEEPEST_FOLDER = 16;
 const MOST_FILES = 200_000;
 const NOWHERE: ReadonlySet<string> = new Set();
-/** In place of the signature of a file that can no longer be read. */
+/** The signature of a file that can no longer be read. */
 const UNREAD = '';
 
-/** What the folder holds, read file by file and only where something changed. */
+/** The live files of a folder; a file is read again only after it has changed. */
 export interface LiveFiles {
   readonly files: ReadonlyMap<string, LiveFile>;
   readonly skipped: ReadonlyMap<string, SkippedPath>;
@@ -59,13 +59,13 @@ export interface LiveFiles {
   version(): number;
   /** Paths of the files that hold an object. */
   pathsOf(key: ObjectKey): ReadonlySet<string>;
-  /** Looks at one path now: a file, a folder with all that is in it, or what is gone. */
+  /** Updates one path now: a file, a folder with everything in it, or a removed path. */
   look(path: string): void;
-  /** Looks at a path that can only be a file. */
+  /** Updates the path of a file. */
   lookAtFile(path: string): void;
-  /** Looks at everything; lets others run in between. */
+  /** Updates all paths, in slices between which the event loop runs. */
   walk(): Promise<void>;
-  /** Tells what we have just written ourselves, so that it need not be read. */
+  /** Records a file that fleetrelay has just written, so that it is not read again. */
   wrote(path: string, bytes: Uint8Array, object: ObservedObject): void;
 }
 
@@ -163,7 +163,7 @@ function* folderEntries(context: Context, path: string): Generator<string> {
   for (const entry of readFolder(context, path)) {
     const child = path === '' ? entry.name : `${path}/${entry.name}`;
     if (entry.name.startsWith('.')) {
-      // Before this process has written anything, such a file can only be what a crash has left.
+      // On the first walk this process has not written yet: the file is left over from a crash.
       if (context.changes.clearsLeftOvers && isTemporaryName(entry.name)) removeLeftOver(context, child);
     } else if (entry.isDirectory()) {
       yield* folderEntries(context, child);
@@ -177,7 +177,7 @@ function removeLeftOver({ root }: Context, path: string): void {
   try {
     unlinkSync(join(root, path));
   } catch {
-    // It is hidden and does no harm.
+    // A hidden file has no effect.
   }
 }
 
@@ -214,7 +214,7 @@ function lookAtFile(context: Context, path: string): void {
   unskip(context, path);
 }
 
-/** What lies at a path; undefined if it cannot be asked, which is no reason to pass over everything else. */
+/** The state of a path; undefined if it cannot be read, and then only this path is skipped. */
 function stateOrSkip(context: Context, path: string): PathState | undefined {
   try {
     return statePath(context.root, path);
@@ -224,7 +224,7 @@ function stateOrSkip(context: Context, path: string): PathState | undefined {
   }
 }
 
-/** Why a path is passed over. */
+/** Why a path is skipped; undefined: it is not. */
 function obstacleTo(
   { files }: Context,
   path: string,
@@ -293,7 +293,7 @@ function knownPaths({ files, skipped }: Context): readonly string[] {
   return [...files.keys(), ...skipped.keys()];
 }
 
-/** Drops what is proven gone: what cannot be looked at stays as it was last seen. */
+/** Drops the paths that are proven to be gone. A path that cannot be read keeps its last known state. */
 function forget(context: Context, paths: readonly string[]): void {
   for (const path of paths) {
     const state = stateOrUnknown(context, path);
@@ -306,7 +306,7 @@ function stateOrUnknown({ root }: Context, path: string): PathState['type'] | 'u
   try {
     return checkedFolder(root, dirname(path)) === undefined ? 'absent' : statePath(root, path).type;
   } catch (error) {
-    // Behind a link or a file: whatever is there is no part of this cluster.
+    // Paths behind a link or a file are no part of this cluster.
     return error instanceof BlockedPath || isErrno(error, 'ENOTDIR') ? 'absent' : 'unknown';
   }
 }

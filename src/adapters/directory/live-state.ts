@@ -6,7 +6,7 @@ import type { LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import { pathOfObject, placeOfPath } from './layout.ts';
 import type { LiveFiles } from './live-files.ts';
 
-/** Puts together what the files say. `kinds` remembers every kind that was seen, by its name in lower case. */
+/** Makes the live state of the files. Adds every kind of the files to `kinds`, by its name in lower case. */
 export function composeLiveState(files: LiveFiles, kinds: Map<string, string>, paused: boolean): LiveState {
   const objects = new Map<ObjectKey, ObservedObject>();
   const diagnostics: Diagnostic[] = [];
@@ -17,7 +17,7 @@ export function composeLiveState(files: LiveFiles, kinds: Map<string, string>, p
       rememberKind(kinds, object.key);
       const first = objects.get(object.key);
       if (first !== undefined) diagnostics.push(duplicate(object, first));
-      if (first === undefined || isAtHome(object)) objects.set(object.key, object);
+      if (first === undefined || isAtItsPath(object)) objects.set(object.key, object);
     }
     if (file?.problem !== undefined) {
       diagnostics.push(
@@ -35,7 +35,7 @@ export function composeLiveState(files: LiveFiles, kinds: Map<string, string>, p
   return { objects, kinds: kindStates(kinds, unknown), diagnostics, paused };
 }
 
-function isAtHome(object: ObservedObject): boolean {
+function isAtItsPath(object: ObservedObject): boolean {
   return object.stamp?.key === object.key && object.where === pathOfObject(object.key);
 }
 
@@ -54,7 +54,7 @@ function rememberKind(kinds: Map<string, string>, key: ObjectKey): void {
   kinds.set(name.toLowerCase(), name);
 }
 
-/** A path that cannot be read may hold any object of the kind that its folder stands for, and those last seen in it. */
+/** An unreadable path can hold any object of its folder's kind, and the objects of its last successful read. */
 function markUnknown(
   unknown: Map<string, string>,
   kinds: Map<string, string>,

@@ -8,9 +8,9 @@ import { isRemnant, LARGEST_FILE_BYTES } from './live-file.ts';
 import type { LiveFiles } from './live-files.ts';
 
 /**
- * Who has an object and the path that it would be written to.
- * `free`: nobody. `ours`: the file there carries our stamp for this very object and holds nothing else. `remnant`: it
- * cannot be read, and still shows that it is ours. `theirs`: anything else; it is never touched.
+ * The owner of an object and of the path where fleetrelay writes it.
+ * `free`: neither exists. `ours`: the file carries our stamp for this object and holds no other object. `remnant`: the file
+ * is unreadable, but its remaining text carries our stamp. `theirs`: anything else; it is never changed or removed.
  */
 export type Ownership =
   | { readonly type: 'free' }
@@ -20,7 +20,7 @@ export type Ownership =
 
 const ABSENT: PathState = { type: 'absent' };
 
-/** Judges by what is on the disk at this moment. Throws `BlockedPath` if a link leads to its place: nothing behind it is ours. */
+/** Reads the disk anew. Throws `BlockedPath` if a symbolic link is on the path: files behind a link are never ours. */
 export function ownershipOf(root: string, live: LiveFiles, fleet: FleetName, key: ObjectKey): Ownership {
   const path = pathOfObject(key);
   const state = checkedFolder(root, dirname(path)) === undefined ? ABSENT : statePath(root, path);
@@ -30,9 +30,9 @@ export function ownershipOf(root: string, live: LiveFiles, fleet: FleetName, key
   const otherPath = [...live.pathsOf(key)].find((known) => known !== path);
   if (state.type === 'absent') return otherPath === undefined ? { type: 'free' } : elsewhere(key, otherPath);
   const file = live.files.get(path);
-  const passedOver = live.skipped.get(path);
-  if (file === undefined || passedOver !== undefined)
-    return theirs(path, `${path} cannot be read (${passedOver?.what ?? 'it changes'}), so it is left alone`);
+  const skipped = live.skipped.get(path);
+  if (file === undefined || skipped !== undefined)
+    return theirs(path, `${path} cannot be read (${skipped?.what ?? 'it changes'}), so it is left alone`);
   const [object, ...others] = file.objects;
   if (file.problem !== undefined || object === undefined) {
     const bytes = readRegularFile(root, path, LARGEST_FILE_BYTES)?.bytes;
@@ -41,10 +41,10 @@ export function ownershipOf(root: string, live: LiveFiles, fleet: FleetName, key
       : theirs(path, `${path} cannot be read (${file.problem ?? 'no object'}), so it is left alone; mend or delete it`);
   }
   if (others.length > 0) return theirs(path, `${path} holds other objects too; move them to another file`);
-  return judge(path, object, fleet, key);
+  return byStamp(path, object, fleet, key);
 }
 
-function judge(path: string, object: ObservedObject, fleet: FleetName, key: ObjectKey): Ownership {
+function byStamp(path: string, object: ObservedObject, fleet: FleetName, key: ObjectKey): Ownership {
   const { stamp } = object;
   if (object.key !== key && stamp?.key === object.key && object.key.toLowerCase() === key.toLowerCase()) {
     return theirs(
@@ -52,11 +52,12 @@ function judge(path: string, object: ObservedObject, fleet: FleetName, key: Obje
       `${path} is taken by ${displayKey(object.key)}, which differs from ${displayKey(key)} only in case`,
     );
   }
-  if (object.key !== key) return theirs(path, `${path} holds ${displayKey(object.key)} of somebody else`);
+  if (object.key !== key) return theirs(path, `${path} holds ${displayKey(object.key)} of another owner`);
   if (stamp === undefined)
     return theirs(path, `${path} was not written by fleetrelay; delete or move it to let it be managed`);
   if (stamp.fleet !== fleet) return theirs(`fleet ${stamp.fleet}`, `${path} belongs to the fleet ${stamp.fleet}`);
-  if (stamp.key !== key) return theirs(path, `${path} is a copy of ${displayKey(stamp.key)} and owned by nobody here`);
+  if (stamp.key !== key)
+    return theirs(path, `${path} is a copy of ${displayKey(stamp.key)} and is not owned by fleetrelay`);
   return { type: 'ours', object };
 }
 

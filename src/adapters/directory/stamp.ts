@@ -5,7 +5,7 @@ import { parseObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Stamp } from '../../ports/cluster-api.ts';
 
-/** The annotations that say whose an object is. */
+/** The annotations of the stamp, which names the owner of an object. */
 export const FLEET_ANNOTATION = 'fleetrelay.dev/fleet';
 export const OBJECT_ANNOTATION = 'fleetrelay.dev/object';
 const ORIGIN_ANNOTATION = 'fleetrelay.dev/origin';
@@ -13,8 +13,8 @@ const SCOPE_ANNOTATION = 'fleetrelay.dev/scope';
 const ANNOTATIONS: readonly string[] = [FLEET_ANNOTATION, OBJECT_ANNOTATION, ORIGIN_ANNOTATION, SCOPE_ANNOTATION];
 
 /**
- * The object with the stamp on it, identity first. The stamp is near the beginning of its file whatever else the object
- * holds: of a file that ends early after a power failure it can still be told whose it is.
+ * The object with the stamp, its identity first. So the stamp is near the beginning of the file, and the owner of a file
+ * that a power failure truncated is still known.
  */
 export function withStamp(value: JsonObject, stamp: Stamp): JsonObject {
   const bare = withoutStamp(value);
@@ -33,8 +33,8 @@ export function withStamp(value: JsonObject, stamp: Stamp): JsonObject {
 }
 
 /**
- * The object as if it had never been stamped. Empty annotations are left out, since a stamp hides whether they were
- * there; two values are the same for us when what this returns is.
+ * The object without its stamp. Empty annotations are removed, because a stamp hides whether the object had them. Two
+ * objects count as equal if the results of this function are equal.
  */
 export function withoutStamp(value: JsonObject): JsonObject {
   const metadata = value.metadata;
@@ -46,7 +46,7 @@ export function withoutStamp(value: JsonObject): JsonObject {
   return { ...value, metadata: Object.keys(kept).length === 0 ? others : { ...others, annotations: kept } };
 }
 
-/** The stamp on an object; undefined if there is none, or if it cannot be read (then it owns nothing). */
+/** The stamp of an object; undefined if there is none, or if it is invalid (then fleetrelay does not own the object). */
 export function stampOf(value: JsonObject): Stamp | undefined {
   const metadata = value.metadata;
   const annotations = isJsonObject(metadata) ? metadata.annotations : undefined;
@@ -63,10 +63,9 @@ export function stampOf(value: JsonObject): Stamp | undefined {
   return { fleet: fleet.value, key: key.value, origins: originsOf(textOf(annotations[ORIGIN_ANNOTATION])), scope };
 }
 
-/** Do two stamps say the same? */
+/** Whether two stamps have equal annotations. */
 export function sameStamp(a: Stamp, b: Stamp | undefined): boolean {
-  const said = b === undefined ? undefined : stampAnnotations(b);
-  return jsonEquals(stampAnnotations(a), said);
+  return jsonEquals(stampAnnotations(a), b === undefined ? undefined : stampAnnotations(b));
 }
 
 function stampAnnotations(stamp: Stamp): JsonObject {
@@ -86,7 +85,7 @@ function originsOf(lines: string): readonly Origin[] {
   });
 }
 
-/** One origin is one line, whatever its path holds. */
+/** Escapes line breaks, so that one origin is one line. */
 function toOneLine(path: string): string {
   return path.replaceAll('%', '%25').replaceAll('\n', '%0A').replaceAll('\r', '%0D');
 }

@@ -11,36 +11,36 @@ import { createGatewayWatch } from './gateway-watch.ts';
 import { gatewayKey } from './gateways.ts';
 import { createSelection, type Selection } from './selection.ts';
 
-/** Makes the input snapshot of live states and publishes what is new in it. */
+/** Makes the input snapshot from live states and publishes its changes. */
 export interface Discovery {
   take(live: LiveState, records: ReadonlyMap<ObjectKey, InventoryRecord>): void;
-  /** The cluster cannot be looked at: what was seen last stays, with every kind unknown. */
+  /** The cluster cannot be listed: the last snapshot stays, with every kind unknown. */
   unreadable(error: unknown): void;
 }
 
-/** What an API server keeps for itself: it changes with every write and says nothing. */
+/** Metadata that the API server maintains: it changes with every write and carries no information. */
 const NOISE: readonly string[] = ['managedFields', 'resourceVersion', 'generation', 'selfLink'];
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** One object of the snapshot. Its value is worked out when it is read: nothing is kept twice. */
+/** One object of the snapshot. Its value is computed when it is read, so that no copy of the live object is kept. */
 interface Discovered extends LiveObject {
-  /** What it was made of; absent: it was worked out from several. */
+  /** The live object; absent: the object was computed from several live objects. */
   readonly observed?: ObservedObject;
 }
 
 /**
- * Costs what changed: the first state, new settings, and a state that does not say what changed in it are compared whole.
- * The snapshot's objects are one map, which changes only in the turn in which it is published.
+ * The cost of a state follows its changes. The first state, new settings, and a state without `changed` are compared
+ * completely. The snapshot's objects are one map, which changes only in the event loop turn that publishes it.
  */
 export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settings: () => AgentSettings): Discovery {
   const objects = new Map<ObjectKey, Discovered>();
   const gateways = createGatewayWatch();
   let kinds: readonly KindState[] = [];
-  /** What the cluster said of its kinds, from which `kinds` was made. */
-  let said: readonly KindState[] | undefined;
-  let saidOfGateways: KindState['state'] | undefined;
+  /** The cluster's kinds that `kinds` was computed from. */
+  let clusterKinds: readonly KindState[] | undefined;
+  let gatewayState: KindState['state'] | undefined;
   let published = false;
-  /** A state was not taken to its end, and nobody says again what changed in it: everything is compared once. */
+  /** The last state was not taken to its end, and no later state names its changes: the next one is compared completely. */
   let missed = false;
   let selection: Selection | undefined;
   let records: ReadonlyMap<ObjectKey, InventoryRecord> = new Map();
@@ -56,7 +56,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     },
     unreadable(error) {
       if (!published) return;
-      said = undefined;
+      clusterKinds = undefined;
       publish(new Set(), kinds.map(unknownBecause(errorText(error))));
     },
   };
@@ -65,8 +65,8 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     const before = selection;
     selection = before?.of === settings() ? before : createSelection(settings());
     const isFirst = selection !== before;
-    const looked = selection.note(live, isFirst);
-    const keys = isFirst || looked === undefined ? everyKey(objects, live) : [...looked, ...rederived(records, now)];
+    const moved = selection.note(live, isFirst);
+    const keys = isFirst || moved === undefined ? everyKey(objects, live) : [...moved, ...rederived(records, now)];
     const changed = new Set<ObjectKey>();
     for (const key of keys) if (update(key, live.objects.get(key), now.get(key))) changed.add(key);
     for (const service of gateways.note(live, keys)) if (updateGateway(service)) changed.add(gatewayKey(service));
@@ -74,16 +74,16 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     publish(changed, kindsOf(live.kinds, selection, isFirst));
   }
 
-  /** The same list as before while the cluster says the same: it is long, and seldom new. */
+  /** The list is long and seldom new: it stays the same list while the cluster's kinds do. */
   function kindsOf(now: readonly KindState[], by: Selection, anew: boolean): readonly KindState[] {
-    const worked = gateways.kind(now);
-    if (now === said && worked?.state === saidOfGateways && !anew) return kinds;
-    said = now;
-    saidOfGateways = worked?.state;
-    return withGateways(now, worked).map(by.kind);
+    const gatewayKind = gateways.kind(now);
+    if (now === clusterKinds && gatewayKind?.state === gatewayState && !anew) return kinds;
+    clusterKinds = now;
+    gatewayState = gatewayKind?.state;
+    return withGateways(now, gatewayKind).map(by.kind);
   }
 
-  /** What is worked out for a Service is in the snapshot only with it: a Service that we derived says nothing. */
+  /** A gateway is in the snapshot only together with its Service; derived Services are not in it. */
   function updateGateway(service: ObjectKey): boolean {
     const key = gatewayKey(service);
     const gateway = gateways.of(service);
@@ -94,7 +94,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     return before?.digest !== gateway.digest;
   }
 
-  /** True if the snapshot says something else of this key now. */
+  /** True if the snapshot's object of this key has changed. */
   function update(key: ObjectKey, observed: ObservedObject | undefined, record: InventoryRecord | undefined): boolean {
     const before = objects.get(key);
     if (observed === undefined || isDerived(observed, record)) return objects.delete(key);
@@ -116,7 +116,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
   }
 }
 
-/** Whatever is there, was there, or is said to have changed. */
+/** Keys of the state, of the snapshot before, and of the named changes. */
 function everyKey(
   before: ReadonlyMap<ObjectKey, Discovered>,
   { objects, changed = new Set() }: LiveState,
@@ -125,7 +125,7 @@ function everyKey(
   return [...new Set([...objects.keys(), ...gone, ...changed])];
 }
 
-/** A cluster may have the kind itself, of another maker: a kind is named once. */
+/** A cluster can offer the gateway kind itself; a kind is listed once. */
 function withGateways(kinds: readonly KindState[], gateways: KindState | undefined): readonly KindState[] {
   return gateways === undefined ? kinds : [...kinds.filter(({ kind }) => kind !== gateways.kind), gateways];
 }
@@ -147,20 +147,21 @@ function discovered(observed: ObservedObject, digest: Digest): Discovered {
   };
 }
 
-/** Keys of which the inventory says something else than before: derived from live state, or not. */
+/** Keys whose inventory record was derived from live state before and is not now, or the reverse. */
 function rederived(
   before: ReadonlyMap<ObjectKey, InventoryRecord>,
   now: ReadonlyMap<ObjectKey, InventoryRecord>,
 ): readonly ObjectKey[] {
   if (before === now) return [];
-  const says = (record: InventoryRecord | undefined): boolean | undefined => record && record.scope.length > 0;
+  const isDerivedRecord = (record: InventoryRecord | undefined): boolean | undefined =>
+    record && record.scope.length > 0;
   const keys = [...now.keys(), ...[...before.keys()].filter((key) => !now.has(key))];
-  return keys.filter((key) => says(before.get(key)) !== says(now.get(key)));
+  return keys.filter((key) => isDerivedRecord(before.get(key)) !== isDerivedRecord(now.get(key)));
 }
 
 /**
- * What was computed from live state must not come back as live state; what came from a source is as live as anything, and
- * so is what somebody else has under a name that we were told to use.
+ * Objects that the engine derived from live state are not reported as live state. Objects from a source are reported, and
+ * so are objects of another owner that have the name of a derived object.
  */
 function isDerived({ key, stamp }: ObservedObject, record: InventoryRecord | undefined): boolean {
   return stamp?.key === key && (record ?? stamp).scope.length > 0;
@@ -170,7 +171,7 @@ function trim(key: ObjectKey, value: JsonObject): JsonObject {
   const metadata = isJsonObject(value.metadata) ? trimMetadata(value.metadata) : value.metadata;
   const rest = { ...value, metadata };
   if (kindOf(key) !== '/Secret') return rest;
-  // Nobody needs the values of Secrets outside of their cluster.
+  // The values of Secrets stay in their cluster.
   const { data: _data, stringData: _stringData, ...named } = rest as JsonObject;
   return named;
 }

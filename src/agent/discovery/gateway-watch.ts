@@ -6,19 +6,19 @@ import { labelsOf } from '../../model/object-metadata.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 import { discoverGateway, GATEWAY_KIND, gatewayKey, isGateway } from './gateways.ts';
 
-/** The gateways of a cluster, worked out anew where something that they were made of has changed. */
+/** The gateways of a cluster; a gateway is computed again when an object that it was computed from changes. */
 export interface GatewayWatch {
-  /** Takes a new state; `keys` are those that may differ from the one before. Returns the Services to look at again. */
+  /** Takes a new state; `keys` can differ from the state before. Returns the Services whose gateways can have changed. */
   note(live: LiveState, keys: Iterable<ObjectKey>): readonly ObjectKey[];
-  /** What is known of a Service that is a gateway; undefined: it is none. */
+  /** The gateway of a Service; undefined: the Service is no gateway. */
   of(service: ObjectKey): LiveObject | undefined;
-  /** The state of the kind, if there was ever a gateway here, or there may be one that cannot be seen. */
+  /** The state of the gateway kind; undefined if the cluster never had a gateway and its Services are readable. */
   kind(kinds: readonly KindState[]): KindState | undefined;
 }
 
 interface Gateway {
   readonly object: LiveObject;
-  /** Whatever was looked up for it, there or not. */
+  /** Keys that were read to compute it, also those without an object. */
   readonly madeOf: ReadonlySet<ObjectKey>;
 }
 
@@ -53,7 +53,7 @@ export function createGatewayWatch(): GatewayWatch {
     return [...due];
   }
 
-  /** The Services that an EndpointSlice belonged to, and belongs to now. */
+  /** The Services that an EndpointSlice belonged to before and belongs to now. */
   function moveSlice(live: LiveState, key: ObjectKey): readonly ObjectKey[] {
     const before = serviceOf.get(key);
     const value = live.objects.get(key)?.value;

@@ -3,8 +3,9 @@ import { objectOf, objectsOf, textOf } from '../../model/json-fields.ts';
 import { type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
 import { labelsOf } from '../../model/object-metadata.ts';
 
-/** How objects of a cluster are looked up; undefined: it is not there, or cannot be seen. */
+/** Reads objects of a cluster. */
 export interface ClusterView {
+  /** Undefined: the object does not exist or cannot be read. */
   get(key: ObjectKey): JsonObject | undefined;
   /** The EndpointSlices of a Service. */
   slicesOf(service: ObjectKey): readonly JsonObject[];
@@ -21,8 +22,8 @@ const LOCALITY: Readonly<Record<'region' | 'zone' | 'subZone', readonly string[]
 };
 
 /**
- * Is this Service a gateway? By Istio's label: `istio: ...gateway`, on the Service or in its pod selector. By the Gateway
- * API's: `gateway.networking.k8s.io/gateway-name` (formerly `istio.io/gateway-name`) on the Service.
+ * Whether a Service is a gateway. It has Istio's label `istio: ...gateway`, on itself or in its pod selector, or the Gateway
+ * API's label `gateway.networking.k8s.io/gateway-name` (formerly `istio.io/gateway-name`).
  */
 export function isGateway(service: JsonObject): boolean {
   const labels = labelsOf(service);
@@ -34,16 +35,16 @@ export function isGateway(service: JsonObject): boolean {
   );
 }
 
-/** The key of what is worked out for a Service. */
+/** The key of the DiscoveredGateway of a Service. */
 export function gatewayKey(service: ObjectKey): ObjectKey {
   const { namespace, name } = objectRefOf(service);
   return objectKey({ group: 'internal.gloo.solo.io', kind: 'DiscoveredGateway', namespace, name });
 }
 
 /**
- * The addresses at which a gateway is reached from outside. A LoadBalancer has those that it was given: IPs, else host
- * names, else the Service's own externalIPs. A NodePort has the nodes of its ready endpoints. What keeps it from having
- * one is said in `status.error`; the object is there all the same.
+ * The DiscoveredGateway of a Service, with the addresses that clients outside of the cluster use. A LoadBalancer has its
+ * assigned IPs, else its assigned host names, else the Service's externalIPs. A NodePort has the nodes of its ready
+ * endpoints. Without an address, `status.error` has the reason.
  */
 export function discoverGateway(key: ObjectKey, service: JsonObject, view: ClusterView): JsonObject {
   const { namespace, name } = objectRefOf(key);
@@ -137,15 +138,15 @@ function serviceAccounts(namespace: string, endpoints: readonly Endpoint[], view
   return texts(names).map((name) => ({ name, namespace }));
 }
 
-/** What all of these nodes have in common; of none at all, nothing. */
+/** The locality fields that all of these nodes share; empty without nodes. */
 function commonLocality(nodes: readonly (JsonObject | undefined)[]): JsonObject {
   const parts = Object.entries(LOCALITY).flatMap(([part, labels]) => {
-    const said = nodes.map((node) => {
+    const values = nodes.map((node) => {
       const of = node === undefined ? {} : labelsOf(node);
       return labels.map((label) => textOf(of[label])).find((text) => text !== '') ?? '';
     });
-    const [first = ''] = said;
-    return first !== '' && said.every((text) => text === first) ? [[part, first] as const] : [];
+    const [first = ''] = values;
+    return first !== '' && values.every((text) => text === first) ? [[part, first] as const] : [];
   });
   return Object.fromEntries(parts);
 }
@@ -168,7 +169,7 @@ function nodeKey(name: string): ObjectKey {
   return objectKey({ group: '', kind: 'Node', namespace: '', name });
 }
 
-/** Texts that are not empty, each once, in canonical order. */
+/** The distinct non-empty texts, in canonical order. */
 function texts(values: readonly (JsonValue | undefined)[]): readonly string[] {
   return [...new Set(values.map(textOf))].filter((text) => text !== '').sort();
 }

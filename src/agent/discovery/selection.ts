@@ -6,20 +6,20 @@ import { kindOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { annotationOf, labelsOf } from '../../model/object-metadata.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 
-/** Says of an object, or of the Namespace around it, that it stays out of input snapshots. */
+/** The value `disabled` excludes an object, or all objects of a Namespace, from input snapshots. */
 const DISCOVERY_ANNOTATION = 'fleetrelay.dev/discovery';
 
-/** What of a cluster goes into its input snapshot, by the fleet's settings and by annotations. */
+/** Selects the objects of the input snapshot, by the fleet's settings and by annotations. */
 export interface Selection {
-  /** The settings that it is made of. */
+  /** The settings of this selection. */
   readonly of: AgentSettings;
   /**
-   * Takes a new state. Returns the keys to look at: what changed, and whatever lies in a Namespace that was taken in or
-   * left out by it; undefined if that is everything. `anew`: nothing is known of the state before.
+   * Takes a new state. Returns the keys to select again: the changed ones, and all in Namespaces that this state includes
+   * or excludes anew; undefined: all keys. `anew`: the selection has not seen the state before.
    */
   note(live: LiveState, anew: boolean): readonly ObjectKey[] | undefined;
   takes(key: ObjectKey, value: JsonObject): boolean;
-  /** A kind that is left out is offered, and not empty; one of which nobody knows what is to be left out is unknown. */
+  /** The reported state of a kind. An excluded kind is `offered`; a kind whose Namespace labels are unknown is `unknown`. */
   kind(kind: KindState): KindState;
 }
 
@@ -28,11 +28,11 @@ export function createSelection(settings: AgentSettings): Selection {
   const { excludedNamespaces, excludedKinds, namespaceSelector, objectSelector } = settings.discovery;
   const namespacesOut = new Set(excludedNamespaces);
   const kindsOut = new Set(excludedKinds);
-  /** Of a Namespace that cannot be seen no labels are known. */
+  /** Whether a Namespace that the state does not contain is excluded: its labels are not known. */
   const outUnseen = namespaceSelector !== undefined && !matchesLabels(namespaceSelector, {});
-  /** Whether Namespaces are left out by what they say of themselves. */
+  /** Whether each Namespace is excluded by its own labels and annotations. */
   const out = new Map<string, boolean>();
-  /** Why the labels of Namespaces are not known, where they matter: what lies in one that was never seen stays out. */
+  /** Why Namespaces cannot be listed, where a selector needs their labels; then unseen Namespaces are excluded. */
   let blind: string | undefined;
 
   return {
@@ -42,10 +42,10 @@ export function createSelection(settings: AgentSettings): Selection {
     kind,
   };
 
-  function kind(said: KindState): KindState {
-    if (kindsOut.has(said.kind)) return { ...said, state: 'offered', message: '' };
-    if (blind === undefined || said.state !== 'complete' || said.scope === 'Cluster') return said;
-    return { ...said, state: 'unknown', message: `Namespaces are selected by labels, and cannot be listed: ${blind}` };
+  function kind(found: KindState): KindState {
+    if (kindsOut.has(found.kind)) return { ...found, state: 'offered', message: '' };
+    if (blind === undefined || found.state !== 'complete' || found.scope === 'Cluster') return found;
+    return { ...found, state: 'unknown', message: `Namespaces are selected by labels, and cannot be listed: ${blind}` };
   }
 
   function note(live: LiveState, anew: boolean): readonly ObjectKey[] | undefined {
@@ -60,7 +60,7 @@ export function createSelection(settings: AgentSettings): Selection {
     const moved = new Set<string>();
     for (const key of changed) if (kindOf(key) === '/Namespace' && look(live, key)) moved.add(objectRefOf(key).name);
     if (moved.size === 0) return [...changed];
-    // Rare enough to walk over everything.
+    // Rare: the cost of all keys is acceptable.
     const inside = [...live.objects.keys()].filter((key) => moved.has(objectRefOf(key).namespace));
     return [...new Set([...changed, ...inside])];
   }
@@ -69,7 +69,7 @@ export function createSelection(settings: AgentSettings): Selection {
     return namespacesOut.has(namespace) || (out.get(namespace) ?? (blind !== undefined || outUnseen));
   }
 
-  /** True if a Namespace has come in or gone out. */
+  /** True if the Namespace is now included or excluded anew. */
   function look(live: LiveState, key: ObjectKey): boolean {
     const { name } = objectRefOf(key);
     const before = isOut(name);

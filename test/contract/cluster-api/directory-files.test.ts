@@ -53,7 +53,7 @@ async function reopen(): Promise<void> {
   cluster = await createDirectoryCluster(deps, { directory });
 }
 
-test('the file lies where the layout says, as YAML with the stamp, and its empty folders go with it', async () => {
+test('a file is at the path of its object, as YAML with the stamp; its empty folders are removed with it', async () => {
   await cluster.apply(request(a));
   expect(readFileSync(at(pathOfA), 'utf8')).toBe(
     [
@@ -153,7 +153,7 @@ test('kinds that differ only in case do not overwrite each other', async () => {
   });
 });
 
-test('a file that is broken but still ours is put back; one that shows no sign of us is left alone', async () => {
+test('a broken file with our stamp is restored; a broken file without it is not changed', async () => {
   await cluster.apply(request(a));
   writeFileSync(at(pathOfA), `${readFileSync(at(pathOfA), 'utf8')}broken: [\n`);
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
@@ -165,7 +165,7 @@ test('a file that is broken but still ours is put back; one that shows no sign o
   expect(readFileSync(at(pathOfA), 'utf8')).toBe('somebody: [else');
 });
 
-test('an unreadable file makes its kind unknown, never empty, and what was last seen in it stays', async () => {
+test('an unreadable file makes its kind unknown, never empty, and keeps its last known objects', async () => {
   put('mine.yaml', 'apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: web}\n');
   await cluster.apply(request(a));
   await cluster.list('complete');
@@ -184,7 +184,7 @@ test('an unreadable file makes its kind unknown, never empty, and what was last 
   ]);
 });
 
-test('hidden files, other endings and what a crash left are no live state', async () => {
+test('hidden files, other extensions and temporary files of a crash are no live state', async () => {
   await cluster.close();
   for (const path of ['.hidden.yaml', '.git/x.yaml', 'README.md', 'x.yaml~', '.x.yaml.swp']) put(path, 'kind: [');
   put(`namespaces/web/configmap/.fleetrelay-${'0'.repeat(32)}.tmp`, 'half');
@@ -194,7 +194,7 @@ test('hidden files, other endings and what a crash left are no live state', asyn
   expect(readdirSync(at('namespaces/web/configmap'))).toEqual([]);
 });
 
-test('a torn last step of the inventory is dropped; damage before it is told, and the file is kept', async () => {
+test('a truncated last step of the inventory is dropped; damage before it is reported, and the file is kept', async () => {
   await cluster.saveInventory(inventoryChange(1, [a]));
   await cluster.saveInventory(inventoryChange(2, [], [keyOf(a)]));
   const path = at('.fleetrelay/inventory');
@@ -215,14 +215,14 @@ test('a torn last step of the inventory is dropped; damage before it is told, an
   expect(await cluster.loadInventory()).toMatchObject({ type: 'found', state: { position: { sequence: 4 } } });
 });
 
-test('a second agent on the same folder is sent away; the lock of a dead one counts for nothing', async () => {
-  await expect(createDirectoryCluster(deps, { directory })).rejects.toThrow('kept by another agent');
+test('a second agent on the same folder is refused; the lock of a dead process is replaced', async () => {
+  await expect(createDirectoryCluster(deps, { directory })).rejects.toThrow('locked by another agent');
   await cluster.close();
   writeFileSync(at('.fleetrelay/lock'), '4194304 1 dead\n');
   cluster = await createDirectoryCluster(deps, { directory });
 });
 
-test('the lock of an agent that was killed counts for nothing, even before anybody has fetched its end', async () => {
+test('the lock of a killed agent is replaced, even while its process is a zombie', async () => {
   await cluster.close();
   // A process whose parent never waits for it stays behind as a zombie when it ends.
   const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], {
@@ -265,7 +265,7 @@ test('our own writes are no hints, and an edit within the same tick of the clock
   expect(hints - before).toBeLessThanOrEqual(2);
 });
 
-test('what is rendered is read back as the same value', () => {
+test('a rendered value is read back equal', () => {
   const json = fc.jsonValue({ maxDepth: 4 }).map((value) => value as JsonObject[string]);
   fc.assert(
     fc.property(fc.dictionary(fc.string(), json), (data) => {

@@ -49,7 +49,7 @@ const put = (path: string, text: string): void => {
   writeFileSync(at(path), text);
 };
 
-test('a copy that a person makes of our file leaves ours ours: it is changed and removed, and the copy stays', async () => {
+test("a person's copy of our file does not change who owns ours: ours is changed and removed, the copy stays", async () => {
   await cluster.apply(request(a));
   const text = read(pathOfA);
   put('backup/a.yaml', text);
@@ -68,7 +68,7 @@ test('a hard link to our file keeps what it had', async () => {
   expect(readFileSync(join(home, 'linked'), 'utf8')).toBe(text);
 });
 
-test("a file of comments is somebody's, one of nothing is nobody's", async () => {
+test('a file of comments is not ours, an empty file is free to write', async () => {
   for (const text of ['# to be written\n', '---\n# later\n', 'null\n']) {
     put(pathOfA, text);
     expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: pathOfA });
@@ -79,7 +79,7 @@ test("a file of comments is somebody's, one of nothing is nobody's", async () =>
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
 });
 
-test('a second object that is half typed into our file is not lost', async () => {
+test('a second object that is partly typed into our file is not lost', async () => {
   await cluster.apply(request(a));
   const typed = `${read(pathOfA)}---\nkind: ConfigMap\nmetadata: {name: hal`;
   put(pathOfA, typed);
@@ -88,7 +88,7 @@ test('a second object that is half typed into our file is not lost', async () =>
   expect(read(pathOfA)).toBe(typed);
 });
 
-test('what takes the place of our file and cannot be read is neither called applied nor removed', async () => {
+test('an unreadable path in place of our file is neither reported as applied nor as removed', async () => {
   await cluster.apply(request(a));
   await cluster.list('complete');
   put(pathOfA, 'a large file of a person');
@@ -105,7 +105,7 @@ test('what takes the place of our file and cannot be read is neither called appl
   expect(again !== undefined && cluster.matches(request(a), again)).toBe(true);
 });
 
-test('what lies behind a link is never ours, not even if it is as declared', async () => {
+test('a file behind a link is never ours, even if its content is as declared', async () => {
   await cluster.apply(request(a));
   renameSync(at('namespaces'), join(home, 'moved'));
   symlinkSync(join(home, 'moved'), at('namespaces'));

@@ -59,7 +59,7 @@ test.each([
   });
 });
 
-test('an inventory that somebody deleted is written anew with all that it held', async () => {
+test('a deleted inventory is written again completely', async () => {
   rmSync(join(directory, '.fleetrelay/inventory'));
   await cluster.saveInventory(inventoryChange(2, [configMap('b', {})]));
   await cluster.close();
@@ -71,7 +71,7 @@ test('an inventory that somebody deleted is written anew with all that it held',
   ]);
 });
 
-test('a stored output that somebody deleted is written anew with all that it held', async () => {
+test('a deleted stored output is written again completely', async () => {
   const folder = join(home, 'disk');
   const step = (sequence: number, value: typeof a) => ({
     position: { epoch: 1, sequence },
@@ -112,7 +112,7 @@ test('the inventory stays short over many restarts', async () => {
   expect(largest).toBeLessThan(whole * 7);
 });
 
-test('what a crash left and nobody may delete does not keep the agent from starting', async () => {
+test('a temporary file that cannot be deleted does not stop the agent from starting', async () => {
   // A folder of that name cannot be deleted as a file, whoever tries.
   mkdirSync(join(directory, 'namespaces/web/.fleetrelay-0.tmp'));
   writeFileSync(join(directory, 'namespaces/web/.fleetrelay-0.tmp/x'), '');

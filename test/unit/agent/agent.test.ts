@@ -19,7 +19,7 @@ const b = configMap('b', '1');
 const [keyA, keyB] = [keyOf(a), keyOf(b)];
 const fault = { type: 'failed', retryable: true, reason: 'Broken', message: 'no' } as const;
 
-test('an accepted object is entered before it is written, applied, reported and discovered', async () => {
+test('an accepted object is in the inventory before it is written; then it is reported and discovered', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   expect(await server.say({ upserts: [a] })).toEqual({ accepted: true });
   await settle();
@@ -48,7 +48,7 @@ test('accepting does not wait for applying', async () => {
   expect(server.lastResults()).toEqual({ [keyA]: 'failed Broken', [keyB]: 'applied Applied' });
 });
 
-test('a failing object is retried with growing pauses until it works, and is reported on change only', async () => {
+test('a failing object is retried with back-off until it succeeds, and is reported on change only', async () => {
   const { server, cluster, clock, settle } = await createConnectedWorld();
   cluster.fail(keyA, fault);
   await server.say({ upserts: [a] });
@@ -62,7 +62,7 @@ test('a failing object is retried with growing pauses until it works, and is rep
   expect(server.results.map(({ state }) => state)).toEqual(['failed', 'applied']);
 });
 
-test('an object that calls itself otherwise than its key fails alone', async () => {
+test('an object whose name differs from its key fails alone', async () => {
   const { server, settle } = await createConnectedWorld();
   const upserts = [
     { key: keyA, value: configMap('other', '1'), digest: objectDigest(a), ...meta },
@@ -93,7 +93,7 @@ test.each([
   expect(await server.say({ upserts: [b] })).toEqual({ accepted: true });
 });
 
-test('a delta of an earlier admission is refused; one that says none, of the same or of a later one is not', async () => {
+test('a delta of an earlier admission is refused; a delta of the same, a later or no admission is accepted', async () => {
   const { server } = await createConnectedWorld();
   const admitted = { epoch: 7, sequence: 3 };
   expect(await server.say({ upserts: [a], forged: { admitted } })).toEqual({ accepted: true });
@@ -114,7 +114,7 @@ test('a delta of an earlier admission is refused; one that says none, of the sam
   expect(server.holding()).not.toHaveProperty('admitted');
 });
 
-test('a delta that cannot be made durable is not accepted and leaves nothing', async () => {
+test('a delta that cannot be made durable is not accepted and changes nothing', async () => {
   const { server, cluster, disk, settle } = await createConnectedWorld();
   disk.fault = new Error('disk full');
   expect(await server.say({ upserts: [a] })).toMatchObject({ accepted: false, reason: 'NotDurable' });
@@ -124,7 +124,7 @@ test('a delta that cannot be made durable is not accepted and leaves nothing', a
   expect(await server.say({ upserts: [a] })).toEqual({ accepted: true });
 });
 
-test('a removal takes away what the delta names and nothing else', async () => {
+test('a removal removes the objects that the delta names and no others', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();
@@ -135,7 +135,7 @@ test('a removal takes away what the delta names and nothing else', async () => {
   expect(server.holding().entries.map(({ key }) => key)).toEqual([keyB]);
 });
 
-test('an object that waits for its end stays in the inventory as removing, and holds up nothing', async () => {
+test('an object with a pending removal stays in the inventory as removing, and blocks no other object', async () => {
   const { server, cluster, clock, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();
@@ -150,7 +150,7 @@ test('an object that waits for its end stays in the inventory as removing, and h
   expect(server.holding().entries).toEqual([]);
 });
 
-test('a removal that is retried rests while the server is away', async () => {
+test('a removal is not retried while the server is away', async () => {
   const { server, cluster, clock, settle } = await createConnectedWorld();
   await server.say({ upserts: [a] });
   await settle();
@@ -169,7 +169,7 @@ test('a removal that is retried rests while the server is away', async () => {
   expect(cluster.objects.has(keyA)).toBe(false);
 });
 
-test('namespaces come first and go last, and stay while something held lies in them', async () => {
+test('namespaces are created first and removed last, and stay while they contain an owned object', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   const [web, keyWeb] = [namespace('web'), keyOf(namespace('web'))];
   await server.say({ upserts: [a, b, web] });
@@ -187,7 +187,7 @@ test('namespaces come first and go last, and stay while something held lies in t
   ]);
 });
 
-test('drift is put back: a changed and a removed object, also without a server', async () => {
+test('drift of a changed and of a removed object is corrected, also without a server', async () => {
   const { server, cluster, agent, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();
@@ -201,7 +201,7 @@ test('drift is put back: a changed and a removed object, also without a server',
   expect(server.results).toHaveLength(2);
 });
 
-test('drift without a hint is found by looking periodically', async () => {
+test('drift without a hint is found by the periodic list', async () => {
   const { server, cluster, clock, settle } = await createConnectedWorld();
   await server.say({ upserts: [a] });
   await settle();
@@ -211,7 +211,7 @@ test('drift without a hint is found by looking periodically', async () => {
   expect(cluster.objects.get(keyA)?.value).toEqual(a);
 });
 
-test('an object that a person has is a conflict, is not touched, and is applied once they give it up', async () => {
+test('an object of a person is a conflict, is not changed, and is applied after the person removes it', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   cluster.personPuts(keyA, configMap('a', 'theirs'), 'drop');
   await server.say({ upserts: [a] });
@@ -223,7 +223,7 @@ test('an object that a person has is a conflict, is not touched, and is applied 
   expect(server.lastResults()[keyA]).toBe('applied Applied');
 });
 
-test('removing what a person has taken over lets go of it', async () => {
+test('removing an object that a person has taken over releases it', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   await server.say({ upserts: [a] });
   await settle();
@@ -236,7 +236,7 @@ test('removing what a person has taken over lets go of it', async () => {
   expect(server.holding().entries).toEqual([]);
 });
 
-test('paused: nothing is written, deltas are accepted; released: everything follows', async () => {
+test('while paused nothing is written and deltas are accepted; after the release they are applied', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();
@@ -255,7 +255,7 @@ test('paused: nothing is written, deltas are accepted; released: everything foll
   expect(server.lastResults()).toEqual({ [keyA]: 'applied Applied', [keyB]: 'removed Removed' });
 });
 
-test('a keep changes nothing; a keep of what is on its way out calls the removal off', async () => {
+test('a keep changes nothing; a keep of an object that is being removed cancels the removal', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();
@@ -279,7 +279,7 @@ test('a keep changes nothing; a keep of what is on its way out calls the removal
   expect(cluster.objects.get(keyA)?.value).toEqual(a);
 });
 
-test('what was derived from live state is not discovered, what came from a source is', async () => {
+test('objects derived from live state are not discovered, objects from a source are', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await server.say({ touches: [{ key: keyB, scope: ['east' as ClusterName] }] });
@@ -291,7 +291,7 @@ test('what was derived from live state is not discovered, what came from a sourc
   expect(cluster.objects.get(keyB)?.stamp?.scope).toEqual(['east']);
 });
 
-test('what somebody else has goes on being discovered when a derived object of its name is sent', async () => {
+test('an object of another owner stays discovered when a derived object of its name is sent', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   cluster.personPuts(keyA, configMap('a', 'theirs'));
   await settle();
@@ -338,7 +338,7 @@ test('after its own restart the agent repairs without a server, and removes noth
   expect(world.server.lastResults()).toEqual({ [keyA]: 'applied Applied', [keyB]: 'removed Removed' });
 });
 
-test('a server that comes back is told every result once more', async () => {
+test('a server that reconnects receives every result once more', async () => {
   const { server, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();
@@ -348,7 +348,7 @@ test('a server that comes back is told every result once more', async () => {
   expect(server.lastResults()).toEqual({ [keyA]: 'applied Applied', [keyB]: 'applied Applied' });
 });
 
-test('a stored output that is older than the inventory is ignored: nothing is repaired before the server speaks', async () => {
+test('a stored output that is older than the inventory is ignored: drift is not corrected before the server connects', async () => {
   const world = await createConnectedWorld();
   await world.server.say({ upserts: [a, b] });
   await world.settle();
@@ -372,7 +372,7 @@ test('a stored output that is older than the inventory is ignored: nothing is re
   expect(told.digest).toBe(snapshotDigest(told.entries.map(({ key, digest }) => [key, digest])));
 });
 
-test('a stored output that is lost does no harm where the cluster is as it should be', async () => {
+test('a lost stored output changes nothing in a cluster without drift', async () => {
   const world = await createConnectedWorld();
   await world.server.say({ upserts: [a, b] });
   await world.settle();
@@ -389,7 +389,7 @@ test('a stored output that is lost does no harm where the cluster is as it shoul
   expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
 });
 
-test('without an inventory, what carries our stamp is entered again, and nothing else', async () => {
+test('without an inventory, it is rebuilt from the objects with our stamp, and no others', async () => {
   const world = await createConnectedWorld();
   await world.server.say({ upserts: [a, b] });
   await world.settle();
@@ -407,7 +407,7 @@ test('without an inventory, what carries our stamp is entered again, and nothing
   expect(world.server.holding().position).toEqual({ epoch: 0, sequence: 0 });
 });
 
-test('a fresh agent holds nothing and says so', async () => {
+test('a new agent reports an empty inventory', async () => {
   const world = await createAgentWorld();
   await world.agent.start();
   expect(world.server.holding()).toEqual({
@@ -433,7 +433,7 @@ test('the fleet of the server is stamped, and kept through a restart without a s
   expect(world.cluster.objects.get(keyA)?.stamp).toMatchObject({ fleet });
 });
 
-test('a server of another fleet changes nothing while something is held, and may have an empty cluster', async () => {
+test('a server of another fleet changes nothing while the cluster has owned objects, and may take an empty cluster', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   expect(server.fleet()).toBeUndefined();
   await server.say({ upserts: [a] });
@@ -452,7 +452,7 @@ test('a server of another fleet changes nothing while something is held, and may
   expect(cluster.objects.get(keyB)?.stamp).toMatchObject({ fleet: other });
 });
 
-test('without an inventory, stamps of several fleets say nothing about whose the cluster is', async () => {
+test('without an inventory, stamps of several fleets do not decide the fleet of the cluster', async () => {
   const world = await createAgentWorld();
   world.cluster.objects.set(keyA, { key: keyA, value: a, stamp: { fleet, key: keyA, ...meta }, where: 'a' });
   const other = must(parseFleetName('other'));
@@ -463,7 +463,7 @@ test('without an inventory, stamps of several fleets say nothing about whose the
   await world.agent.stop();
 });
 
-test('a change of what is held is applied before the inventory is durable; what is new or goes away is not', async () => {
+test('a change of an owned object is applied before the inventory is durable; a creation or removal is not', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   const a2 = configMap('a', '2');
   await server.say({ upserts: [a, b] });
@@ -485,7 +485,7 @@ test('a change of what is held is applied before the inventory is durable; what 
   expect((await said({ upserts: [a2], removals: [keyB] })).indexOf('inventory')).toBe(0);
 });
 
-test('a change whose inventory cannot be written is not accepted, and is put back', async () => {
+test('a change whose inventory cannot be written is not accepted, and is reverted', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   await server.say({ upserts: [a] });
   await settle();
@@ -518,7 +518,7 @@ test('removals that end together are one write of the inventory', async () => {
   expect(cluster.calls.filter((call) => call === 'inventory').length).toBeLessThanOrEqual(1 + 10);
 });
 
-test('what is wrong in the cluster is logged once for each change, and counted', async () => {
+test('diagnostics of the cluster are logged once for each change, and counted', async () => {
   const { cluster, agent, log, settle } = await createConnectedWorld();
   const lines = () => log.lines.flatMap(({ data }) => (typeof data.diagnostic === 'string' ? [data.diagnostic] : []));
   const broken = diagnosticOf({

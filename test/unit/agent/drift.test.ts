@@ -4,13 +4,13 @@ import { configMap, createConnectedWorld, keyOf } from '../../support/agent-worl
 const a = configMap('a', '1');
 const keyA = keyOf(a);
 
-test('drift that is seen while its object is being worked on is put back afterwards', async () => {
+test('drift that is seen while its object is being reconciled is corrected afterwards', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   const gate = Promise.withResolvers<void>();
   cluster.writeGate = gate.promise;
   await server.say({ upserts: [a] });
   await settle();
-  // It is written, and the answer is on its way: a look finds the edit and leaves the object to who works on it.
+  // The write is in progress: a list finds the edit, and the object is compared again afterwards.
   cluster.personPuts(keyA, configMap('a', 'drift'));
   await settle();
   gate.resolve();

@@ -5,7 +5,7 @@ const a = configMap('a', '1');
 const b = configMap('b', '1');
 const [keyA, keyB] = [keyOf(a), keyOf(b)];
 
-test('ids of new objects hold up neither results nor the queue, and are entered together', async () => {
+test('identities of new objects delay neither results nor the queue, and are written together', async () => {
   const { cluster, clock, server, settle } = await createConnectedWorld();
   cluster.identify = true;
   await server.say({ upserts: [a, b] });
@@ -18,7 +18,7 @@ test('ids of new objects hold up neither results nor the queue, and are entered 
   expect(cluster.inventory.current?.records.get(keyB)?.identity).toBe('id-3');
 });
 
-test('ids that could not be entered are entered later', async () => {
+test('a failed write of identities is retried', async () => {
   const { cluster, clock, server, settle } = await createConnectedWorld();
   cluster.identify = true;
   await server.say({ upserts: [a] });
@@ -32,7 +32,7 @@ test('ids that could not be entered are entered later', async () => {
   expect(cluster.inventory.current?.records.get(keyA)?.identity).toBe('id-2');
 });
 
-test('ids that wait are entered when the agent stops', async () => {
+test('waiting identities are written when the agent stops', async () => {
   const { agent, cluster, server, settle } = await createConnectedWorld();
   cluster.identify = true;
   await server.say({ upserts: [a] });
@@ -41,7 +41,7 @@ test('ids that wait are entered when the agent stops', async () => {
   expect(cluster.inventory.current?.records.get(keyA)?.identity).toBe('id-2');
 });
 
-test('an object that a person has taken out of our hands is not tried at each look', async () => {
+test('an object that a person has exempted is not retried at each list', async () => {
   const { cluster, clock, server, settle } = await createConnectedWorld();
   await server.say({ upserts: [a] });
   await settle();
@@ -82,7 +82,7 @@ test('an agent whose cluster another agent has taken over stops, and writes noth
   expect(takenOver).toHaveLength(1);
 });
 
-test('a removal that waits for a finalizer ends as soon as the object is seen to be gone', async () => {
+test('a removal that waits for a finalizer ends as soon as a list lacks the object', async () => {
   const world = await createConnectedWorld();
   await world.server.say({ upserts: [a] });
   await world.settle();
@@ -118,7 +118,7 @@ test.each(['done', 'under way'])('an object that was made anew is removed, its m
   expect(cluster.inventory.current?.records.size).toBe(0);
 });
 
-test('an id that could not be entered is not entered over a newer one: the object would never be removed', async () => {
+test('a retried identity does not replace a newer one, with which the object can be removed', async () => {
   const { cluster, clock, server, settle } = await createConnectedWorld();
   cluster.identify = true;
   await server.say({ upserts: [a] });
@@ -137,7 +137,7 @@ test('an id that could not be entered is not entered over a newer one: the objec
   expect(cluster.objects.has(keyA)).toBe(false);
 });
 
-test('what a look that failed has missed is made up for by the next one', async () => {
+test('changes that a failed comparison missed are compared with the next state', async () => {
   const { cluster, server, settle } = await createConnectedWorld();
   cluster.view();
   await server.say({ upserts: [a, b] });
@@ -158,7 +158,7 @@ test('what a look that failed has missed is made up for by the next one', async 
   expect(cluster.objects.get(keyB)?.value).toEqual(b);
 });
 
-test('an object whose kind or Namespace is missing is tried as soon as that is there', async () => {
+test('an object whose kind or Namespace is missing is retried as soon as the kind or Namespace exists', async () => {
   const { cluster, server, settle } = await createConnectedWorld();
   const gadget = { apiVersion: 'example.com/v1', kind: 'Gadget', metadata: { name: 'g', namespace: 'web' } };
   const failed = { type: 'failed', retryable: true, message: 'missing' } as const;

@@ -123,7 +123,7 @@ describe('addresses of gateways', () => {
     expect(latest()?.objects.get(key)).toBeDefined();
   });
 
-  test('a Service that we derived from other clusters is none', () => {
+  test('a Service that was derived from other clusters is no gateway', () => {
     const { see, latest } = createWorld();
     const gateway = service('LoadBalancer', {}, { ingress: [{ ip: '1.1.1.1' }] });
     const stamp = { fleet, key: keyOf(gateway), origins: [], scope: ['west' as ClusterName] };
@@ -173,7 +173,7 @@ describe('addresses of gateways', () => {
     expect(createWorld().see(values)).toMatchObject({ spec: { externalAddresses: [] }, status: { error } });
   });
 
-  test('gateways are known by labels, and other Services are none', () => {
+  test('gateways are recognised by labels', () => {
     const { see } = createWorld();
     const labelled = (labels: JsonObject, selector: JsonObject = {}): JsonObject => ({
       ...service('LoadBalancer', { selector }),
@@ -191,7 +191,7 @@ describe('addresses of gateways', () => {
     expect(see([labelled({ app: 'web' })])).toBeUndefined();
   });
 
-  test('what it is made of moves it, and nothing else', () => {
+  test('a gateway changes with the objects that it is computed from, and with no others', () => {
     const { see, hints } = createWorld();
     const last = () => hints.at(-1);
     see([service('NodePort'), node('n9', {}), slice({ n9: true }, 'other', 'other')]);
@@ -207,7 +207,7 @@ describe('addresses of gateways', () => {
     expect(last()).toEqual(['/Service/istio/gw', key]);
   });
 
-  test('the kind is unknown while what it is made of is, and a Service that is left out has none', () => {
+  test('the gateway kind is unknown while a kind that it is computed from is; an excluded Service has no gateway', () => {
     const { see, kind, set } = createWorld();
     see([]);
     expect(kind()).toBeUndefined();

@@ -14,7 +14,7 @@ async function worldWithA() {
   return { ...world, said: () => world.server.results.map(({ health }) => health) };
 }
 
-test('a result is told again when the health of its object changes', async () => {
+test('a result is reported again when the health of its object changes', async () => {
   const { cluster, clock, server, said } = await worldWithA();
   expect(said()).toEqual([undefined]);
   cluster.becomes(keyA, rolling(1));
@@ -27,7 +27,7 @@ test('a result is told again when the health of its object changes', async () =>
   expect(said()).toHaveLength(3);
 });
 
-test('changes within a moment are told once, and of those that only change the words few', async () => {
+test('changes within a second are reported once, and changes of the message only less often', async () => {
   const { cluster, clock, said } = await worldWithA();
   for (let count = 0; count < 100; count += 1) {
     cluster.becomes(keyA, rolling(count));
@@ -38,7 +38,7 @@ test('changes within a moment are told once, and of those that only change the w
   expect(said().at(-1)).toEqual(rolling(99));
 });
 
-test('what was seen before a write is not told of what was written', async () => {
+test('health from before a write is not reported for the written object', async () => {
   const { cluster, clock, server, said } = await worldWithA();
   cluster.becomes(keyA, current);
   await clock.advance(2_000);
@@ -50,7 +50,7 @@ test('what was seen before a write is not told of what was written', async () =>
   expect(said().at(-1)).toEqual(rolling(1));
 });
 
-test('an agent that starts tells the health of what is as declared', async () => {
+test('an agent that starts reports the health of unchanged objects', async () => {
   const world = await createConnectedWorld();
   await world.server.say({ upserts: [a] });
   await world.settle();
@@ -62,7 +62,7 @@ test('an agent that starts tells the health of what is as declared', async () =>
   expect(world.server.results.at(-1)).toMatchObject({ state: 'applied', health: current });
 });
 
-test('a cluster that knows no health tells none', async () => {
+test('a cluster without health reports none', async () => {
   const { server, clock } = await worldWithA();
   await clock.advance(120_000);
   expect(server.results.every((result) => !('health' in result))).toBe(true);

@@ -91,7 +91,7 @@ test('the first delta after the stored output was lost makes all of it durable',
   expect([world.cluster.objects.get(keyA)?.value, world.cluster.objects.get(keyB)?.value]).toEqual([a, b]);
 });
 
-test('a removal that is called off after a restart finds the content again, though the object is gone', async () => {
+test('a removal that is cancelled after a restart recreates the object from the stored content', async () => {
   const world = await createConnectedWorld();
   await world.server.say({ upserts: [a, b] });
   await world.settle();
@@ -116,7 +116,7 @@ test('a removal that is called off after a restart finds the content again, thou
   expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
 });
 
-test('what was removed leaves the stored output with the next delta', async () => {
+test('the next delta drops removed objects from the stored output', async () => {
   const world = await createConnectedWorld();
   await world.server.say({ upserts: [a, b] });
   await world.settle();

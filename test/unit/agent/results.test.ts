@@ -10,7 +10,7 @@ const both = snapshotDigest([
   [keyB, objectDigest(b)],
 ]);
 
-test('a removal that was called off before it was tried is answered: the server has forgotten what it knew', async () => {
+test('a removal that is cancelled before its first attempt gets a new result: the server has dropped the last one', async () => {
   const { server, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b, namespace('web')] });
   await settle();
@@ -34,7 +34,7 @@ test('a removal that was called off before it was tried is answered: the server 
   expect(server.lastResults()[keyA]).toBe('applied Applied');
 });
 
-test('an object that is sent again is answered again', async () => {
+test('an object that is sent again gets a new result', async () => {
   const { server, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();
@@ -44,7 +44,7 @@ test('an object that is sent again is answered again', async () => {
   expect(server.lastResults()).toEqual({ [keyA]: 'applied Applied' });
 });
 
-test('the end of a removal is not told once the object is held again', async () => {
+test('the end of a removal is not reported once the object is owned again', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();
@@ -62,7 +62,7 @@ test('the end of a removal is not told once the object is held again', async () 
   expect(server.lastResults()[keyA]).toBe('applied Applied');
 });
 
-test('the end of a removal that waits for the inventory is not told once a newer delta holds the object again', async () => {
+test('the end of a removal that waits for the inventory is not reported once a newer delta declares the object again', async () => {
   const { server, cluster, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();
@@ -85,7 +85,7 @@ test('the end of a removal that waits for the inventory is not told once a newer
   expect(server.lastResults()[keyA]).toBe('applied Applied');
 });
 
-test('a delta that comes before the connection is complete does not hide what else is held', async () => {
+test('a delta before the connection is complete does not hide other owned objects', async () => {
   const world = await createConnectedWorld();
   await world.server.say({ upserts: [a, b] });
   await world.settle();
@@ -98,7 +98,7 @@ test('a delta that comes before the connection is complete does not hide what el
   expect(world.server.lastResults()).toMatchObject({ [keyA]: 'applied Applied', [keyB]: 'applied Applied' });
 });
 
-test('an object whose content nobody knows any more is said to be so', async () => {
+test('an object whose content is lost is reported as such', async () => {
   const world = await createConnectedWorld();
   await world.server.say({ upserts: [a, b] });
   await world.settle();
@@ -114,7 +114,7 @@ test('an object whose content nobody knows any more is said to be so', async () 
   expect(world.server.lastResults()).toEqual({ [keyA]: 'failed ContentUnknown', [keyB]: 'applied Applied' });
 });
 
-test('a removal that waits for the server says so, and not that the object is applied', async () => {
+test('a removal that waits for the server is reported as waiting, not as applied', async () => {
   const world = await createAgentWorld();
   await world.agent.start();
   world.server.connect();
@@ -136,7 +136,7 @@ test('a removal that waits for the server says so, and not that the object is ap
   expect(world.server.lastResults()[keyA]).toBe('removed Removed');
 });
 
-test('what a refused delta would have removed is answered again', async () => {
+test('the removals of a refused delta get their last results again', async () => {
   const { server, disk, settle } = await createConnectedWorld();
   await server.say({ upserts: [a, b] });
   await settle();

@@ -155,7 +155,7 @@ describe.each([true, false])('what stays out of the input snapshot (a view that 
   });
 });
 
-test('one changed object is looked at alone, and what does not change is not said', () => {
+test('one changed object is compared alone, and unchanged objects are not published', () => {
   const world = createWorld(true);
   world.put(...Array.from({ length: 100 }, (_, index) => service(`s${index}`, 'web')));
   world.look();
@@ -169,7 +169,7 @@ test('one changed object is looked at alone, and what does not change is not sai
   );
 });
 
-test('what a look that failed has missed is made up for by the next one', () => {
+test('changes that a failed state missed are taken with the next state', () => {
   const world = createWorld(true);
   world.put(service('a', 'web'));
   world.look();
@@ -200,7 +200,7 @@ const step = fc.record({
   look: fc.boolean(),
 });
 
-test('step by step comes to the same as looking at everything', () => {
+test('incremental selection equals complete selection', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       const worlds = [createWorld(true), createWorld(false)];

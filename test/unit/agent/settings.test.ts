@@ -27,7 +27,7 @@ test('settings survive deltas', async () => {
   expect(world.cluster.inventory.current?.state).toMatchObject({ settings, position: { sequence: 1 } });
 });
 
-test('settings that cannot be written are in force, and written with what is written next', async () => {
+test('settings that cannot be written are in force, and the next write contains them', async () => {
   const world = await createConnectedWorld();
   world.cluster.inventoryGate = Promise.reject(new Error('disk full'));
   world.server.settings(settings);
@@ -38,7 +38,7 @@ test('settings that cannot be written are in force, and written with what is wri
   expect(world.cluster.inventory.current?.state.settings).toEqual(settings);
 });
 
-test('settings make nothing durable that was found without proof', async () => {
+test('settings do not make an inventory durable that was recovered without proof', async () => {
   const world = await createAgentWorld();
   const value = configMap('a', '1');
   const key = '/ConfigMap/web/a' as never;
@@ -53,7 +53,7 @@ test('settings make nothing durable that was found without proof', async () => {
   expect(world.cluster.inventory.current).toBeUndefined();
 });
 
-test('settings that come faster than they can be written are written once', async () => {
+test('settings that arrive faster than they can be written are written once', async () => {
   const world = await createConnectedWorld();
   const gate = Promise.withResolvers<void>();
   world.cluster.inventoryGate = gate.promise;

@@ -29,7 +29,7 @@ async function triesAfter(act: (queue: WorkQueue) => void): Promise<number> {
   return tries - before;
 }
 
-it('a back-off goes on where it was when a key is added again, and begins anew with something new', async () => {
+it('a back-off continues when a key is added again, and is reset when the key is renewed', async () => {
   expect(await triesAfter((queue) => queue.add(key))).toBe(1);
   // At once, after one second, and after two more.
   expect(await triesAfter((queue) => queue.renew(key))).toBe(3);
