@@ -7,7 +7,7 @@ export interface StoredRecord {
 }
 
 /**
- * One write of a batch; `value: null` deletes, without `value` nothing is written. With `ifVersion` the whole batch fails
+ * One write of a batch; `value: null` deletes, without `value` nothing is written. With `ifVersion` the complete batch fails
  * unless the key has that version (`null`: is absent).
  */
 export interface StoreWrite {

@@ -3,33 +3,33 @@ import { compareText } from '../../src/model/json.ts';
 import type { SnapshotStore, StoredRecord, StoreEvent, StoreWrite } from '../../src/ports/snapshot-store.ts';
 
 /**
- * One memory that several processes have open, as they would a Redis; held to the same contract. Events come a microtask
- * after their cause. All faults are silent for whoever would not see them on a real one.
+ * One memory that several processes share, like a Redis; it passes the same contract suite. Events follow their cause after a
+ * microtask. A process that would not notice a fault on a real Redis receives no event here either.
  */
 export interface SharedMemory {
   /** The store of one more process. */
   open(): SharedMemoryStore;
-  /** Nobody is answered any more, until `up`. */
+  /** No process gets answers, until `up`. */
   down(message?: string): void;
   up(): void;
-  /** Empties it (FLUSHDB, a restart without persistence). Told as `lost`, to who is cut off when it is mended. */
+  /** Empties the memory (FLUSHDB, a restart without persistence). Emits `lost`; a disconnected process gets it after `mend`. */
   lose(): void;
-  /** All that is in it now, for `fallBack`. */
+  /** A copy of the current content, for `fallBack`. */
   copy(): MemoryCopy;
-  /** An older copy takes over (failover to a replica that was behind). Told as `lost`. */
+  /** An older copy takes over (failover to a replica that was behind). Emits `lost`. */
   fallBack(copy: MemoryCopy): void;
-  /** One record goes, and nobody is told. */
+  /** Removes one record without an event. */
   evict(key: string): void;
-  /** The next so many writes take effect, but their answer is lost: they reject. */
+  /** The next writes, this many, take effect but reject: their answers are lost. */
   swallowReplies(count?: number): void;
   /** While set, batches that add something are rejected with this text (a full memory); reads and deletions go on. */
   refusing: string | undefined;
-  /** Keys that are in it, in key order. */
+  /** Keys of all records, in key order. */
   keys(): readonly string[];
 }
 
 export interface SharedMemoryStore extends SnapshotStore {
-  /** This process alone gets no answers any more, until `mend`. */
+  /** Only this process gets no answers, until `mend`. */
   cut(message?: string): void;
   mend(): void;
 }
@@ -47,9 +47,9 @@ interface Shared {
 }
 
 interface Handle {
-  readonly tell: (event: StoreEvent) => void;
-  trouble(): string | undefined;
-  /** What it will be told when it is reached again. */
+  readonly emit: (event: StoreEvent) => void;
+  failure(): string | undefined;
+  /** The event that the process receives when it is connected again. */
   missed: StoreEvent | undefined;
 }
 
@@ -64,14 +64,14 @@ export function createSharedMemory(): SharedMemory {
   };
   const lost = (message: string): void => {
     for (const handle of shared.handles) {
-      if (handle.trouble() === undefined) handle.tell({ type: 'lost', message });
+      if (handle.failure() === undefined) handle.emit({ type: 'lost', message });
       else handle.missed = { type: 'lost', message };
     }
   };
   const memory: SharedMemory = {
     open: () => openStore(shared, () => memory.refusing),
     down: (message = 'the memory does not answer') => {
-      for (const handle of shared.handles) if (handle.trouble() === undefined) handle.tell({ type: 'down', message });
+      for (const handle of shared.handles) if (handle.failure() === undefined) handle.emit({ type: 'down', message });
       shared.downMessage = message;
     },
     up: () => {
@@ -100,9 +100,9 @@ export function createSharedMemory(): SharedMemory {
 }
 
 function reached(handle: Handle): void {
-  if (handle.trouble() !== undefined) return;
-  handle.tell({ type: 'up' });
-  if (handle.missed !== undefined) handle.tell(handle.missed);
+  if (handle.failure() !== undefined) return;
+  handle.emit({ type: 'up' });
+  if (handle.missed !== undefined) handle.emit(handle.missed);
   handle.missed = undefined;
 }
 
@@ -113,10 +113,10 @@ function openStore(shared: Shared, refusing: () => string | undefined): SharedMe
     type: 'open',
   };
   const handle: Handle = {
-    tell: (event) => {
+    emit: (event) => {
       for (const listener of listeners) queueMicrotask(() => listeners.has(listener) && listener(event));
     },
-    trouble: () => (state.type === 'cut' ? state.message : shared.downMessage),
+    failure: () => (state.type === 'cut' ? state.message : shared.downMessage),
     missed: undefined,
   };
   shared.handles.add(handle);
@@ -160,7 +160,7 @@ function openStore(shared: Shared, refusing: () => string | undefined): SharedMe
       shared.handles.delete(handle);
     },
     cut: (message = 'this process is cut off from the memory') => {
-      if (handle.trouble() === undefined) handle.tell({ type: 'down', message });
+      if (handle.failure() === undefined) handle.emit({ type: 'down', message });
       state = { type: 'cut', message };
     },
     mend: () => {
@@ -184,15 +184,15 @@ function openStore(shared: Shared, refusing: () => string | undefined): SharedMe
     }
     shared.applied.add(id);
     for (const other of shared.handles) {
-      if (other !== handle && keys.length > 0 && other.trouble() === undefined) other.tell({ type: 'changed', keys });
+      if (other !== handle && keys.length > 0 && other.failure() === undefined) other.emit({ type: 'changed', keys });
     }
     return 'written';
   }
 
   function assertReachable(): void {
     if (state.type === 'closed') throw new Error('the store is closed');
-    const trouble = handle.trouble();
-    if (trouble !== undefined) throw new Error(trouble);
+    const failure = handle.failure();
+    if (failure !== undefined) throw new Error(failure);
   }
 }
 

@@ -17,7 +17,7 @@ export async function read(store: SnapshotStore, name: string): Promise<MapReadi
   return readMap(store, name, codec);
 }
 
-/** What a reader finds; null: nothing that counts. */
+/** Returns the values that a reader gets; null if the map is missing or damaged. */
 export async function contentOf(
   store: SnapshotStore,
   name: string,
@@ -32,7 +32,7 @@ export async function keysOf(store: SnapshotStore, prefix = ''): Promise<readonl
   return keys;
 }
 
-/** Counts the writes of a store, and ends the process at one of them: before it, or when it has taken effect. */
+/** Counts the writes of a store, and stops the process at one of them: before the write, or after it took effect. */
 export function dyingStore(
   store: SnapshotStore,
   at: number,

@@ -49,8 +49,9 @@ export function sessionError(error: unknown, { nodes, sentinel }: RedisStoreOpti
   if (error instanceof RefusedServer) return error;
   const raw = errorText(error);
   const where = nodes.map(({ host, port }) => `${host}:${port}`).join(', ');
-  const who = sentinel === undefined ? `Redis at ${where}` : `master ${sentinel.master} of the sentinels at ${where}`;
-  const text = `${who}: ${error instanceof RefusedCommand ? raw : connectText(raw)}`;
+  const target =
+    sentinel === undefined ? `Redis at ${where}` : `master ${sentinel.master} of the sentinels at ${where}`;
+  const text = `${target}: ${error instanceof RefusedCommand ? raw : connectText(raw)}`;
   return FINAL.test(raw) ? new RefusedServer(text, { cause: error }) : new Error(text, { cause: error });
 }
 
