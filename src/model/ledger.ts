@@ -42,7 +42,7 @@ export interface Registration {
   readonly kindsAsWritten?: boolean;
 }
 
-/** A declaration and its origin, as last read: it stays in force while its document cannot be read. */
+/** A declaration and its origin, as read last: it stays in force while its document cannot be read. */
 export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
   [Each in Kind]: {
     readonly kind: Each;

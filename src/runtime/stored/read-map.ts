@@ -10,7 +10,7 @@ const TRIES = 5;
 const LIST_FROM = 16;
 
 /**
- * Reads a map. `before`: the map as last read; only buckets that differ from it are read. Rejects if the store does not
+ * Reads a map. `before`: the map as read last; only buckets that differ from it are read. Rejects if the store does not
  * answer.
  */
 export async function readMap<Value>(
