@@ -169,7 +169,7 @@ describe('addresses of gateways', () => {
     ['no endpoint', [service('NodePort')], 'no ready endpoint says which node it is on'],
     ['an unseen node', [service('NodePort'), slice({ n1: true })], 'no address is known of node n1'],
     ['nonsense', [service('NodePort', { ports: 'x', selector: [] })], 'no ready endpoint says which node it is on'],
-  ])('%s is said, and the object is there', (_what, values, error) => {
+  ])('%s: status.error has the reason, and the object is in the snapshot', (_what, values, error) => {
     expect(createWorld().see(values)).toMatchObject({ spec: { externalAddresses: [] }, status: { error } });
   });
 

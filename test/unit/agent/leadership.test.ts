@@ -208,7 +208,7 @@ describe('leadership', () => {
     a.leadership.start();
     await clock.advance(1_500);
     const term = a.term();
-    // Somebody has edited the object by hand.
+    // A person has edited the Lease object.
     await lease.of('a').release();
     await lease.of('thief').acquire();
     await clock.advance(1_000);

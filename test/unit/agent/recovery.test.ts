@@ -40,7 +40,7 @@ test.each(losses)(
     const world = await restartedOnDrift(lose);
     await world.restart();
     await world.restart();
-    // The person puts right what they had changed; nobody may put it back.
+    // The person reverts the edit; the agent must not write the object again.
     world.cluster.personPuts(keyA, a);
     await world.settle();
     expect(world.cluster.objects.get(keyA)?.value).toEqual(a);
@@ -51,7 +51,7 @@ test.each(losses)(
 );
 
 test.each(losses)(
-  'after the %s was lost and a server has been heard, repairing goes on through a restart',
+  'after the loss of the %s and a connect, drift is corrected also after a restart',
   async (_, lose) => {
     const world = await restartedOnDrift(lose);
     world.server.connect();
@@ -64,7 +64,7 @@ test.each(losses)(
 );
 
 test.each(losses)(
-  'that drift is not put back after the %s was lost is said, until a server has been heard',
+  'after the loss of the %s the agent reports that it does not correct drift, until a server connects',
   async (_, lose) => {
     const world = await restartedOnDrift(lose);
     expect(world.agent.health().repairs).toBe(false);
