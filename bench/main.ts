@@ -14,6 +14,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   push: () => import('./push/push.ts'),
   render: () => import('./render/render.ts'),
   restart: () => import('./fleet/restart.ts'),
+  status: () => import('./status/status.ts'),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -150,11 +150,16 @@ function watchResources(source: KubernetesSource, resources: CustomResources): (
     const [objectsBefore, enteredBefore] = [objects, entered];
     objects = resources.state().objects;
     entered = source.entered();
-    return [...objects.values(), ...objectsBefore.values()].flatMap((resource) => {
-      const { key } = resource;
-      const path = resourcePath(key);
-      const isSame = objects.get(key) === objectsBefore.get(key) && entered.get(path) === enteredBefore.get(path);
-      return isSame ? [] : [key];
-    });
+    const changed = [...differing(objects, objectsBefore), ...differing(entered, enteredBefore)];
+    return changed.map(({ key }) => key);
   };
+}
+
+/** What is not the same in both, or only in one of them. */
+function differing<Key>(now: ReadonlyMap<Key, CustomResource>, before: ReadonlyMap<Key, CustomResource>) {
+  if (now === before) return [];
+  const found: CustomResource[] = [];
+  for (const [key, resource] of now) if (before.get(key) !== resource) found.push(resource);
+  for (const [key, resource] of before) if (!now.has(key)) found.push(resource);
+  return found;
 }

@@ -7,7 +7,7 @@ import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import type { SourceTable } from '../source-table.ts';
-import { createCarriedFiles } from './carried-files.ts';
+import { type CarriedFiles, createCarriedFiles } from './carried-files.ts';
 import { createRevisionFiles } from './revision-files.ts';
 import { sourceDocument } from './source-document.ts';
 import {
@@ -51,29 +51,23 @@ interface RendererDeps {
 
 export function createStatusRenderer({ engine, sources, customSources, diagnosticsOf }: RendererDeps): StatusRenderer {
   const dirty = trackDirty(engine, sources);
-  const before = new Map<string, WrittenBefore>();
   const carried = createCarriedFiles();
   const revisions = createRevisionFiles();
+  const writer = createWriter(carried);
 
-  const beforeAt = (path: string): WrittenBefore => before.get(path) ?? nothingWritten;
-  const put = (changes: Map<string, string | null>, path: string, document: JsonObject | null | undefined): void => {
-    carried.spokenOf(path);
-    if (document === undefined || document === null) before.delete(path);
-    else before.set(path, writtenBefore(document));
-    changes.set(path, document === undefined || document === null ? null : printYaml(document));
-  };
+  const { beforeAt, put, putChanged } = writer;
   const putSources = async (changes: Map<string, string | null>, now: number): Promise<void> => {
     for (const state of sources.all()) {
       const { admitted } = state;
       const sourcePath = statusPath.source(state.source.name);
       if (state.condition.state !== 'pending')
-        put(changes, sourcePath, sourceDocument(state, beforeAt(sourcePath), now));
+        putChanged(changes, sourcePath, sourceDocument(state, beforeAt(sourcePath), now));
       if (admitted === undefined) continue;
       const { source, revision } = admitted;
       const found = await diagnosticsOf(source);
       const written = beforeAt(statusPath.revision(source, revision));
       const document = revisionDocument(admitted, revisionStatus(engine, source), found, written, now);
-      for (const [path, file] of revisions.put(source, revision, document)) put(changes, path, file);
+      for (const [path, file] of revisions.put(source, revision, document)) putChanged(changes, path, file);
     }
   };
   const isOnBranch = ({ origin }: DeclaredStatus): boolean => origin === undefined || !customSources.has(origin.source);
@@ -81,7 +75,7 @@ export function createStatusRenderer({ engine, sources, customSources, diagnosti
     for (const key of objects) {
       const status = objectStatus(engine, key);
       const path = statusPath.object(key);
-      put(changes, path, status && objectDocument(key, status, beforeAt(path), now));
+      put(changes, path, status === undefined ? null : objectDocument(key, status, beforeAt(path), now));
     }
     for (const [path, { partition, key }] of declared) {
       const status = engine.statuses.get(partition, key);
@@ -93,12 +87,12 @@ export function createStatusRenderer({ engine, sources, customSources, diagnosti
   return {
     load: (files, parse, now) => {
       // Somebody else may have written since this process did.
-      before.clear();
+      writer.forget();
       dirty.noteAll();
       for (const [path, text] of files) {
         const value = parseOrNothing(text, parse);
         if (value === undefined) continue;
-        before.set(path, writtenBefore(value, now));
+        writer.load(path, writtenBefore(value, now));
         if (!revisions.load(path, value)) carried.add(path, text);
       }
       dirty.touch();
@@ -117,6 +111,38 @@ export function createStatusRenderer({ engine, sources, customSources, diagnosti
         throw error;
       }
       return new Map([...carried.changes(complete), ...changes]);
+    },
+  };
+}
+
+/** Files as texts, and what the next version of each depends on. */
+function createWriter(carried: CarriedFiles) {
+  const before = new Map<string, WrittenBefore>();
+  /** Of files that are rendered each time: as they were handed over last. */
+  const last = new Map<string, string>();
+  const textOf = (path: string, document: JsonObject | null): string | null => {
+    carried.spokenOf(path);
+    if (document === null) before.delete(path);
+    else before.set(path, writtenBefore(document));
+    return document === null ? null : printYaml(document);
+  };
+  return {
+    load: (path: string, written: WrittenBefore) => void before.set(path, written),
+    forget: () => {
+      before.clear();
+      last.clear();
+    },
+    beforeAt: (path: string): WrittenBefore => before.get(path) ?? nothingWritten,
+    put: (changes: Map<string, string | null>, path: string, document: JsonObject | null) => {
+      changes.set(path, textOf(path, document));
+    },
+    /** Only what differs from the last time. */
+    putChanged: (changes: Map<string, string | null>, path: string, document: JsonObject | null) => {
+      const text = textOf(path, document);
+      if (text !== null && last.get(path) === text) return;
+      if (text === null) last.delete(path);
+      else last.set(path, text);
+      changes.set(path, text);
     },
   };
 }

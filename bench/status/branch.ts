@@ -1,0 +1,53 @@
+import { parseSourceName } from '../../src/model/ids.ts';
+import { must } from '../../src/model/result.ts';
+import type { Source, SourceCondition } from '../../src/ports/source.ts';
+import { locatedDiagnostics } from '../../src/runtime/api/located-diagnostics.ts';
+import { createLocator } from '../../src/runtime/api/locator.ts';
+import type { SourceState, SourceTable } from '../../src/runtime/source-table.ts';
+import { createStatusRenderer } from '../../src/runtime/status/status-renderer.ts';
+import type { Target, TargetDeps } from './target.ts';
+
+/** Renders the files of the status branch as the publisher does. A write is a file that the sink is given. */
+export function branchTarget({ engine }: TargetDeps): Target {
+  const name = must(parseSourceName('main'));
+  const source: Source = {
+    name,
+    address: 'bench',
+    start: () => undefined,
+    trigger: () => undefined,
+    accept: () => false,
+    read: async () => undefined,
+    stop: async () => undefined,
+  };
+  const condition: SourceCondition = { source: name, state: 'synced', reason: 'Synced', message: '', revision: 'r1' };
+  const admitted = { source: name, revision: 'r1', state: 'whole' as const, diagnostics: [] };
+  const state: SourceState = { source, condition, admitted };
+  const sources: SourceTable = {
+    start: () => undefined,
+    get: () => state,
+    all: () => [state],
+    allHaveSpoken: () => true,
+    allWereRead: () => true,
+    allAreWhole: () => true,
+    revisions: () => [{ source: name, revision: 'r1' }],
+    diagnostics: () => [],
+    stop: async () => undefined,
+  };
+  const locator = createLocator({ engine, sources });
+  const renderer = createStatusRenderer({
+    engine,
+    sources,
+    customSources: new Set(),
+    diagnosticsOf: (of) => locatedDiagnostics(engine, locator, of),
+  });
+  return {
+    source: name,
+    path: (at) => `mesh/web-${at}.yaml`,
+    write: async () => {
+      renderer.note();
+      if (!renderer.hasWork()) return 0;
+      return (await renderer.render(Date.UTC(2026, 0, 1), true)).size;
+    },
+    comesBack: async () => 0,
+  };
+}
