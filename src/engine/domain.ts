@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { Collection, Contribution, Derived, Graph, Index } from './collections/types.ts';
 import type { Deadline } from './deadlines.ts';
 import type { Reason } from './explain/reason.ts';
+import type { Accepts } from './fleet/accepts.ts';
 import type { ClusterValue } from './fleet/clusters.ts';
 import type { Declarations } from './fleet/declared.ts';
 import type { LiveKinds } from './fleet/live-reads.ts';
@@ -28,6 +29,8 @@ export interface Domain {
   readonly readsLive: LiveKinds;
   /** The part of the policy that the domain reads; other changes of the policy do not wake it. */
   readonly settings?: (policy: FleetPolicy) => JsonValue;
+  /** May refuse a change of a declaration of one of its kinds, which then holds as last known good. */
+  readonly accepts?: Accepts;
   /** Declares the domain's collections. Runs once, before placement. */
   readonly derive: (graph: Graph, core: DomainCore) => DomainParts;
 }

@@ -5,6 +5,7 @@ import type { LedgerEntry } from '../model/ledger.ts';
 import type { CommitReport, Contribution, Derived, Graph, Index } from './collections/types.ts';
 import { type Deadline, joinDeadlines } from './deadlines.ts';
 import type { Domain, DomainParts } from './domain.ts';
+import { joinAccepts } from './fleet/accepts.ts';
 import { type ClusterValue, deriveClusters, indexClusters } from './fleet/clusters.ts';
 import { type Declarations, type Declared, deriveDeclarations } from './fleet/declared.ts';
 import { joinLiveReads } from './fleet/live-reads.ts';
@@ -113,7 +114,8 @@ export interface EngineIndexes {
 /** Wires the whole graph: reading this function and those that it calls is reading the system. */
 export function createEngine(graph: Graph, among: readonly Domain[] = domains): Engine {
   const inputs = declareInputs(graph);
-  const desired = wireDesired(graph, inputs);
+  const accepts = joinAccepts(among.map((domain) => domain.accepts));
+  const desired = wireDesired(graph, inputs, accepts);
   const wired = wireDomains(graph, inputs, desired, among);
   const wanted = wireWants(graph, inputs, desired, wired);
   const held = wireOutputs(graph, inputs, desired, wired, wanted);
@@ -163,12 +165,14 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains): 
 }
 
 /** What the sources declare, and which documents go where. */
-function wireDesired(graph: Graph, inputs: EngineInputs) {
-  const { files, sources, lastKnownGood } = inputs;
+function wireDesired(graph: Graph, inputs: EngineInputs, accepts: ReturnType<typeof joinAccepts>) {
+  const { files, sources, lastKnownGood, observed } = inputs;
   const documents = deriveDocuments(graph, files);
   const fileProofs = deriveFileProofs(graph, sources, files);
   const doubts = indexDoubts(graph, fileProofs);
-  const declarations = deriveDeclarations(graph, { documents, sources, fileProofs, doubts, lastKnownGood });
+  const declarations = deriveDeclarations(graph, {
+    ...{ documents, sources, fileProofs, doubts, lastKnownGood, observed, accepts },
+  });
   const clusters = deriveClusters(graph, declarations);
   const policy = derivePolicy(graph, declarations);
   const clusterIndex = indexClusters(graph, clusters);

@@ -1,6 +1,7 @@
 import type { KindState, LiveObject, ObjectResult } from '../model/agent.ts';
 import type { DocumentContent } from '../model/desired.ts';
 import type { ApprovalOutcome, Contenders, LastKnownGood, LedgerEntry } from '../model/ledger.ts';
+import type { ObservedStatus } from '../model/observed-status.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
 import type { Graph, Input } from './collections/types.ts';
 import type { Hold } from './output/decision.ts';
@@ -95,6 +96,8 @@ export interface EngineInputs {
   readonly contenders: Input<Contenders>;
   /** Ledger: declarations, by id of the kind and key. */
   readonly lastKnownGood: Input<LastKnownGood>;
+  /** The statuses written last, by id of the kind and key. */
+  readonly observed: Input<ObservedStatus>;
   /** Ledger: removals that were held at the last commit, by cluster and object key, and why. */
   readonly heldRemovals: Input<Hold>;
   /** Ledger: removals that a person has approved, by cluster and object key. */
@@ -128,6 +131,7 @@ export function declareInputs(graph: Graph): EngineInputs {
     ledger: graph.input<LedgerEntry>('ledger'),
     contenders: graph.input<Contenders>('contenders'),
     lastKnownGood: graph.input<LastKnownGood>('lastKnownGood'),
+    observed: graph.input<ObservedStatus>('observed'),
     heldRemovals: graph.input<Hold>('heldRemovals'),
     approvals: graph.input<true>('approvals'),
     approvalOutcomes: graph.input<ApprovalOutcome>('approvalOutcomes'),

@@ -1,11 +1,15 @@
 import { createGraph } from '../../src/engine/collections/graph.ts';
+import type { Domain } from '../../src/engine/domain.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
 import { stageFile } from '../../src/runtime/replica/intake.ts';
 
 /** An engine with one source, `main`, that has been read and is empty. */
-export function createEngineWorld(): { readonly engine: Engine; file(path: string, text: string | null): void } {
-  const engine = createEngine(createGraph());
+export function createEngineWorld(among?: readonly Domain[]): {
+  readonly engine: Engine;
+  file(path: string, text: string | null): void;
+} {
+  const engine = createEngine(createGraph(), among);
   engine.inputs.fleet.set('', '', {
     bounds: { guards: {}, safeModes: [] },
     role: 'leader',

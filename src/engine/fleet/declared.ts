@@ -1,7 +1,9 @@
 import type { DeclarationValues } from '../../model/desired.ts';
 import type { EngineKind } from '../../model/engine-kinds.ts';
 import type { LastKnownGood } from '../../model/ledger.ts';
+import type { ObservedStatus } from '../../model/observed-status.ts';
 import type { Origin } from '../../model/output.ts';
+import { structurallyEqual } from '../collections/equality.ts';
 import type {
   Collection,
   Contribution,
@@ -13,6 +15,7 @@ import type {
   Reader,
 } from '../collections/types.ts';
 import type { SourceValue } from '../inputs.ts';
+import type { joinAccepts, Refusal } from './accepts.ts';
 import { type Contender, elect } from './elect.ts';
 import { type DocumentRef, type DocumentValue, originOf, proofOf, provesAbsence, type SourceProof } from './sources.ts';
 
@@ -29,6 +32,8 @@ export type Declared<Kind extends EngineKind = EngineKind> = {
     readonly identity: string;
     /** The declaration cannot be read now, and what it said last is in force. */
     readonly isLastKnownGood: boolean;
+    /** Why the change that the document makes is not taken: what was declared before holds as last known good. */
+    readonly refusal?: Refusal;
     /** Other declarations of the same key, which are not in force. */
     readonly losers: readonly DocumentRef[];
   };
@@ -48,6 +53,9 @@ export interface DeclarationInputs {
   readonly doubts: Index<SourceProof>;
   /** Same addresses as {@link Declarations}. */
   readonly lastKnownGood: Collection<LastKnownGood>;
+  /** Same addresses: the status written last. */
+  readonly observed: Collection<ObservedStatus>;
+  readonly accepts: ReturnType<typeof joinAccepts>;
 }
 
 type DeclaredClaim = Contender<Pick<Declared, 'namespace' | 'name' | 'value'>>;
@@ -70,12 +78,14 @@ export function deriveDeclarations(graph: Graph, inputs: DeclarationInputs): Dec
     name: 'declarations',
     left: claims,
     right: inputs.lastKnownGood,
-    reads: [inputs.sources, inputs.fileProofs, inputs.doubts],
+    reads: [inputs.sources, inputs.fileProofs, inputs.doubts, inputs.observed],
     compute: ({ partition: kind, key, left = [], right }, read, emit) => {
       const candidates = left.map((claim) => claim.value);
       const elected = electDeclared(candidates, right, read, inputs);
+      if (elected === undefined) return;
       // The claims and the last known good of a partition are of its kind.
-      if (elected !== undefined) emit(kind, key, { kind, ...elected } as Declared);
+      const declared = { kind, ...elected } as Declared;
+      emit(kind, key, right === undefined ? declared : acceptedOr(right, declared, key, read, inputs));
     },
   });
   return declarations as Declarations;
@@ -116,6 +126,23 @@ function electDeclared(
       return { namespace, name, value, origin, identity: '', isLastKnownGood: true, losers };
     }
   }
+}
+
+/** The declaration, or what was declared before if a domain refuses the change. */
+function acceptedOr(
+  lastKnownGood: LastKnownGood,
+  declared: Declared,
+  key: string,
+  read: Reader,
+  { observed, accepts }: DeclarationInputs,
+): Declared {
+  const { kind, isLastKnownGood, value: after } = declared;
+  const { value: before } = lastKnownGood;
+  if (isLastKnownGood || structurallyEqual(before, after)) return declared;
+  const refusal = accepts(kind, { before, after, observed: read.get(observed, kind, key) });
+  return refusal === undefined
+    ? declared
+    : ({ ...declared, value: before, isLastKnownGood: true, refusal } as Declared);
 }
 
 function refOfClaim({ origin, identity }: DeclaredClaim): DocumentRef {

@@ -1,10 +1,11 @@
 import type { KindState } from '../../model/agent.ts';
+import type { ConditionValue } from '../../model/conditions.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { AgentValue } from '../inputs.ts';
-import { type ConditionValue, countOutcomes, countsField, summarise } from './conditions.ts';
+import { countOutcomes, countsField, summarise } from './conditions.ts';
 import type { StatusPart } from './declared-status.ts';
 import { countHealth, healthyCondition } from './health.ts';
 import { tally, worstTrouble } from './lookups.ts';
@@ -72,9 +73,9 @@ function kindGroup(cluster: string, state: KindState['state']): string {
   return `${cluster}/${state}`;
 }
 
-function lastKnownGood({ isLastKnownGood, origin }: ClusterValue): readonly ConditionValue[] {
+function lastKnownGood({ isLastKnownGood, origin, refusal }: ClusterValue): readonly ConditionValue[] {
   if (!isLastKnownGood) return [];
-  const message = `${origin.path} cannot be read: it holds as last known good`;
+  const message = `${origin.path} ${refusal === undefined ? 'cannot be read' : 'is not accepted'}: it holds as last known good`;
   return [{ type: 'Declared', status: 'Unknown', reason: 'LastKnownGood', message }];
 }
 function warmCondition(warm: boolean): ConditionValue {

@@ -1,10 +1,10 @@
+import type { ConditionValue } from '../../model/conditions.ts';
 import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { Declarations, Declared } from '../fleet/declared.ts';
 import type { FileValue } from '../inputs.ts';
-import type { ConditionValue } from './conditions.ts';
 
 /** What is known of an object of an engine kind. Partition: the id of its kind. Key: as of its declaration. */
 export interface StatusPart {
@@ -65,8 +65,11 @@ export function deriveStatuses(
         emit(kind, key, { ...identity, conditions, fields, ...rest });
         return;
       }
-      const { origin } = declared;
-      const accepted = acceptedCondition(read.get(files, origin.source, origin.path));
+      const { origin, refusal } = declared;
+      const accepted: ConditionValue =
+        refusal === undefined
+          ? acceptedCondition(read.get(files, origin.source, origin.path))
+          : { type: 'Accepted', status: 'False', reason: refusal.reason, message: refusal.message };
       emit(kind, key, { ...identity, origin, conditions: [accepted, ...conditions], fields, ...rest });
     },
   });

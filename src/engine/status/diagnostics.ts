@@ -113,9 +113,13 @@ function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
   return engine.indexes.troubledDeclarations.members('lastKnownGood').map(({ key, value }) => ({
     severity: 'warning',
     reason: 'LastKnownGood',
-    message: `${titleOf(value.kind, key)} cannot be read and holds as last known good`,
-    at: [{ ...value.origin, identity: '' }],
+    message: `${titleOf(value.kind, key)} ${whyHeld(value)} and holds as last known good`,
+    at: [{ ...value.origin, identity: value.identity }],
   }));
+}
+
+function whyHeld({ refusal }: Declared): string {
+  return refusal === undefined ? 'cannot be read' : `cannot be changed so (${refusal.message})`;
 }
 
 function titleOf(kind: EngineKind, key: string): string {

@@ -1,7 +1,7 @@
+import type { ConditionValue } from '../../model/conditions.ts';
 import type { ObjectHealth } from '../../model/object-health.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { Entry, Index } from '../collections/types.ts';
-import type { ConditionValue } from './conditions.ts';
 import { type HealthCounts, healthStates, moving } from './health-counts.ts';
 import { type Lookups, tally } from './lookups.ts';
 import { healthGroup, type Progress } from './progress.ts';

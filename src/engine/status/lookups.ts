@@ -1,5 +1,6 @@
+import type { ConditionValue } from '../../model/conditions.ts';
 import type { Index, Reader } from '../collections/types.ts';
-import { type ConditionValue, worstFirst } from './conditions.ts';
+import { worstFirst } from './conditions.ts';
 import { constantTrouble, type Progress, type ProgressState } from './progress.ts';
 
 /** Looks groups up: a {@link Reader} inside a computation, {@link asCommitted} outside. */

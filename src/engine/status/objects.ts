@@ -1,7 +1,8 @@
+import type { ConditionValue } from '../../model/conditions.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Engine } from '../graph.ts';
-import { type ConditionValue, countOutcomes, summarise, worstFirst } from './conditions.ts';
+import { countOutcomes, summarise, worstFirst } from './conditions.ts';
 import { countHealthOf } from './health-counts.ts';
 import { tally } from './lookups.ts';
 import { type Progress, progressStates } from './progress.ts';

@@ -1,8 +1,9 @@
+import type { ConditionValue } from '../../model/conditions.ts';
 import { compareText } from '../../model/json.ts';
 import type { OutcomeCounts } from '../../model/outcome.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { countProgress, type Engine } from '../graph.ts';
-import { type ConditionValue, countOutcomes, summarise } from './conditions.ts';
+import { countOutcomes, summarise } from './conditions.ts';
 import { countHealth } from './health.ts';
 import { addHealth, type HealthCounts } from './health-counts.ts';
 import { asCommitted, type Trouble, worstTrouble } from './lookups.ts';

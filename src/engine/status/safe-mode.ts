@@ -1,7 +1,7 @@
+import type { ConditionValue } from '../../model/conditions.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
 import { compareText } from '../../model/json.ts';
 import type { Engine } from '../graph.ts';
-import type { ConditionValue } from './conditions.ts';
 import { asCommitted } from './lookups.ts';
 import { causeOf, readersOf, type SafeModeCause } from './safe-mode-cause.ts';
 

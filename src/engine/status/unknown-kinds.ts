@@ -1,6 +1,6 @@
 import type { KindState } from '../../model/agent.ts';
+import type { ConditionValue } from '../../model/conditions.ts';
 import { compareText } from '../../model/json.ts';
-import type { ConditionValue } from './conditions.ts';
 
 /** Kinds named for one reason; what a cluster offers may be hundreds, and all of them are unknown when it does not answer. */
 const NAMED = 4;

@@ -1,6 +1,7 @@
 import { countProgress, type Engine } from '../../engine/graph.ts';
-import { type ConditionValue, countOutcomes } from '../../engine/status/conditions.ts';
+import { countOutcomes } from '../../engine/status/conditions.ts';
 import type { Progress } from '../../engine/status/progress.ts';
+import type { ConditionValue } from '../../model/conditions.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';

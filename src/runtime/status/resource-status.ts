@@ -1,6 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { ConditionForm, ConditionValue } from '../../engine/status/conditions.ts';
 import { acceptedCondition, type DeclaredStatus, type StatusPart } from '../../engine/status/declared-status.ts';
+import type { ConditionForm, ConditionValue } from '../../model/conditions.ts';
 import { declarationKey, engineKindOf, engineKindRow } from '../../model/engine-kinds.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';

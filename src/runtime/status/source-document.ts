@@ -1,4 +1,4 @@
-import { type ConditionValue, withTimes } from '../../engine/status/conditions.ts';
+import { type ConditionValue, withTimes } from '../../model/conditions.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import type { SourceState } from '../source-table.ts';
 import type { WrittenBefore } from './status-documents.ts';

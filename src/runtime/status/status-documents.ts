@@ -1,14 +1,14 @@
+import { countsField } from '../../engine/status/conditions.ts';
+import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
+import type { ObjectStatus } from '../../engine/status/objects.ts';
+import type { RevisionStatus } from '../../engine/status/revision.ts';
 import {
   type Condition,
   type ConditionForm,
   type ConditionValue,
-  countsField,
   readConditions,
   withTimes,
-} from '../../engine/status/conditions.ts';
-import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
-import type { ObjectStatus } from '../../engine/status/objects.ts';
-import type { RevisionStatus } from '../../engine/status/revision.ts';
+} from '../../model/conditions.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { displayDiagnostic } from '../../model/diagnostic.ts';
 import { engineKindRow } from '../../model/engine-kinds.ts';

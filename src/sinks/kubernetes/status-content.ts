@@ -4,7 +4,7 @@ import {
   type ConditionValue,
   readConditions,
   withTimes,
-} from '../../engine/status/conditions.ts';
+} from '../../model/conditions.ts';
 import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
 import { objectOf, objectsOf } from '../../model/json-fields.ts';
 import type { MetadataChange } from '../../ports/resource-status.ts';

@@ -1,4 +1,4 @@
-import type { Condition } from '../../engine/status/conditions.ts';
+import type { Condition } from '../../model/conditions.ts';
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import type { ResourceEvent } from '../../ports/resource-status.ts';
 import { conditionsOf } from './status-content.ts';

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Engine } from '../../../src/engine/graph.ts';
-import { type ConditionValue, countOutcomes, summarise, worstFirst } from '../../../src/engine/status/conditions.ts';
+import { countOutcomes, summarise, worstFirst } from '../../../src/engine/status/conditions.ts';
 import { countHealthOf } from '../../../src/engine/status/health-counts.ts';
 import { tally } from '../../../src/engine/status/lookups.ts';
 import { type Progress, progressStates } from '../../../src/engine/status/progress.ts';
 import type { ObjectResult } from '../../../src/model/agent.ts';
+import type { ConditionValue } from '../../../src/model/conditions.ts';
 import { compareText } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
-import type { ConditionValue } from '../../../src/engine/status/conditions.ts';
 import type { DeclaredStatus } from '../../../src/engine/status/declared-status.ts';
 import { printYaml } from '../../../src/manifest/print-yaml.ts';
+import type { ConditionValue } from '../../../src/model/conditions.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
 import { declaredDocument, nothingWritten, writtenBefore } from '../../../src/runtime/status/status-documents.ts';
 import { statusOf } from '../../../src/sinks/kubernetes/status-content.ts';

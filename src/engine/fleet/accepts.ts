@@ -1,0 +1,38 @@
+import type { DeclarationValues } from '../../model/desired.ts';
+import type { EngineKind } from '../../model/engine-kinds.ts';
+import type { ObservedStatus } from '../../model/observed-status.ts';
+
+/** A change of what is declared. */
+export interface DeclarationChange<Kind extends EngineKind = EngineKind> {
+  /** As last known good. */
+  readonly before: DeclarationValues[Kind];
+  readonly after: DeclarationValues[Kind];
+  /** The status written last; undefined: none is known. */
+  readonly observed: ObservedStatus | undefined;
+}
+
+/** Why a change is not taken. */
+export interface Refusal {
+  /** Constant UpperCamelCase word. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** By kind: refuses a change, or gives undefined. Pure. A refused declaration holds as last known good. */
+export type Accepts = {
+  readonly [Kind in EngineKind]?: (change: DeclarationChange<Kind>) => Refusal | undefined;
+};
+
+/** What the domains say of a change of a kind; the first refusal counts. */
+export function joinAccepts(
+  all: readonly (Accepts | undefined)[],
+): (kind: EngineKind, change: DeclarationChange) => Refusal | undefined {
+  return (kind, change) => {
+    for (const accepts of all) {
+      // The values of a change are of its kind.
+      const refusal = (accepts?.[kind] as ((change: DeclarationChange) => Refusal | undefined) | undefined)?.(change);
+      if (refusal !== undefined) return refusal;
+    }
+    return undefined;
+  };
+}
