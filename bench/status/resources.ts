@@ -63,7 +63,7 @@ export function resourceTarget({ engine, loop, objects: count }: TargetDeps): Ta
   const resources = { start: ignore, state: () => ({ kinds: [], objects }), stop: async () => undefined };
   const sources = { get: () => undefined } as never;
   const wired = wireCustomResourceStatus(
-    { engine, loop, sources, clock, log },
+    { engine, loop, sources, clock, log, observed: { found: () => undefined, written: () => undefined } },
     [{ source, resources, status, random: { next: () => 0, id: () => '' } }],
     () => true,
   );

@@ -241,11 +241,11 @@ describe('a planted fault is caught', () => {
   test('status truth: everything is called applied', async () => {
     const sink: Tampering['sink'] = (_world, own) => ({
       ...own,
-      update: (changes, summary) => {
+      update: (changes, summary, published) => {
         const lies = [...changes].map(
           ([path, text]) => [path, text?.replace(/state: \w+/g, 'state: applied') ?? null] as const,
         );
-        own.update(new Map(lies), summary);
+        own.update(new Map(lies), summary, published);
       },
     });
     expect(await caught({ sink })).toContain('status truth');
@@ -254,15 +254,16 @@ describe('a planted fault is caught', () => {
   test('stillness: status tells the time', async () => {
     const sink: Tampering['sink'] = (world, own) => ({
       ...own,
-      update: (changes, summary) => {
+      update: (changes, summary, published) => {
         const beat = (): void => {
           own.update(
             new Map([['objects/beat.yaml', `object: beat\nstatus: {clusters: []}\nat: ${world.time.elapsed()}\n`]]),
             summary,
+            () => undefined,
           );
           world.time.in(1_000, beat);
         };
-        own.update(changes, summary);
+        own.update(changes, summary, published);
         beat();
       },
     });

@@ -166,7 +166,7 @@ export async function createFleetWorld(
       },
       statusSink: {
         readAll: async () => ({ ok: true, files: new Map(statusFiles) }),
-        update: (changes) => {
+        update: (changes, _summary, published) => {
           // As the real sink: the first call states the whole set.
           if (!stated) for (const path of statusFiles.keys()) if (!changes.has(path)) statusFiles.delete(path);
           stated = true;
@@ -175,6 +175,7 @@ export async function createFleetWorld(
             if (text === null) statusFiles.delete(path);
             else statusFiles.set(path, text);
           }
+          published();
         },
         setMinInterval: () => undefined,
         condition: () => ({ state: 'synced', message: '', commit: null }),

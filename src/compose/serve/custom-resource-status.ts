@@ -1,5 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import { declarationKey, type EngineKind, engineKindOf } from '../../model/engine-kinds.ts';
+import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CustomResource, CustomResources } from '../../ports/custom-resources.ts';
@@ -8,6 +9,7 @@ import type { Random } from '../../ports/random.ts';
 import type { ResourceStatus } from '../../ports/resource-status.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
+import type { ObservedStatuses } from '../../runtime/status/observed-statuses.ts';
 import { ownConditionsOf, statusOfResource } from '../../runtime/status/resource-status.ts';
 import {
   createResourceStatusSink,
@@ -29,6 +31,7 @@ interface StatusParts {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly sources: SourceTable;
+  readonly observed: Pick<ObservedStatuses, 'found' | 'written'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -56,6 +59,7 @@ export function wireCustomResourceStatus(
   let settled = false;
   let leading = false;
   let wrote = false;
+  let reads = false;
   const mayWrite = (): boolean => {
     if (!leading) return false;
     settled ||= isSettled() || clock.monotonic() >= settleBy;
@@ -67,9 +71,12 @@ export function wireCustomResourceStatus(
     const files = affected();
     const may = mayWrite();
     for (const sink of sinks) {
+      // What was written before is read before anything is.
+      if (leading) sink.read(reads ? files : undefined);
       if (may && !wrote) sink.allChanged();
       else if (may) sink.filesChanged(files);
     }
+    reads = leading;
     wrote = may;
   };
   loop.addSink(changed);
@@ -90,16 +97,23 @@ export function wireCustomResourceStatus(
 interface WiredSource {
   readonly sink: ResourceStatusSink;
   allChanged(): void;
+  /** Tells the engine the statuses that the custom resources of these files have; of all if there are none given. */
+  read(files: readonly Origin[] | undefined): void;
   /** What is said of these files may have changed; those of other sources are among them. */
   filesChanged(files: readonly Origin[]): void;
 }
 
 function wireOne(
-  { engine, sources, clock, log }: StatusParts,
+  { engine, sources, observed, clock, log }: StatusParts,
   { source, resources, status, random }: StatusOfCustomResources,
   mayWrite: () => boolean,
 ): WiredSource {
   const isRefused = (): boolean => sources.get(source.name)?.condition.state === 'refused';
+  /** The status that a resource has is the one written last, if its declaration is the one in force. */
+  const find = (key: ObjectKey): void => {
+    const address = addressInForce(engine, source.name, key);
+    if (address !== undefined) observed.found('resource', ...address, resources.state().objects.get(key)?.status);
+  };
   const subject = (key: ObjectKey): StatusSubject | undefined => {
     const resource = resources.state().objects.get(key);
     const path = resourcePath(key);
@@ -112,21 +126,44 @@ function wireOne(
   const sink = createResourceStatusSink({
     ...{ status, subject, mayWrite, clock, random, log: log.child({ source: source.name }) },
     ownConditions: ownConditionsOf,
+    written: (key, said) => {
+      const address = addressInForce(engine, source.name, key);
+      if (address !== undefined) observed.written(...address, said);
+    },
   });
   const looked = watchResources(source, resources);
   let wasRefused = false;
   source.watch(() => sink.changed(looked()));
   const allChanged = (): void => sink.changed(resources.state().objects.keys());
+  const keysOf = (files: readonly Origin[]): readonly ObjectKey[] =>
+    files.flatMap((file) => (file.source === source.name ? (resourceOfPath(file.path) ?? []) : []));
   return {
     sink,
     allChanged,
+    read: (files) => {
+      for (const key of files === undefined ? resources.state().objects.keys() : keysOf(files)) find(key);
+    },
     filesChanged: (files) => {
       const refused = isRefused();
       if (refused !== wasRefused) allChanged();
       wasRefused = refused;
-      sink.changed(files.flatMap((file) => (file.source === source.name ? (resourceOfPath(file.path) ?? []) : [])));
+      sink.changed(keysOf(files));
     },
   };
+}
+
+/** Kind and key of the declaration that a custom resource is, if it is the one in force. */
+function addressInForce(
+  { statuses }: Engine,
+  source: string,
+  key: ObjectKey,
+): readonly [EngineKind, string] | undefined {
+  const { group, kind, namespace, name } = objectRefOf(key);
+  const id = engineKindOf(group, kind);
+  if (id === undefined) return undefined;
+  const declared = declarationKey(id, { namespace, name });
+  const { origin } = statuses.get(id, declared) ?? {};
+  return origin?.source === source && origin.path === resourcePath(key) ? [id, declared] : undefined;
 }
 
 /** Tells at each call which files have a status that may have changed since the last call. */

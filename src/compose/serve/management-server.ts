@@ -176,6 +176,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   const { mayStart, knowsAll } = replica;
   loop.addBookkeeper(createSafeStart({ ...parts, mayStart }));
   parts.deadlines.follow(replica);
+  parts.observed.follow(replica);
   loop.addBookkeeper(createContenderRecorder(engine, records));
   const heldSets = createHeldSets(parts);
   loop.addBookkeeper(createApprovalFiles({ ...parts, journal: records, heldSets }));
@@ -245,6 +246,7 @@ function wireStatus(
   const renderer = createStatusRenderer({
     engine,
     sources,
+    observed: parts.observed,
     customSources: new Set(deps.customResources?.map(({ source }) => source.name)),
     diagnosticsOf: (source) => locatedDiagnostics(engine, locator, source),
   });

@@ -170,7 +170,8 @@ function reasonOf(error: unknown): string {
 function statusSinkOf(sink: GitStatusSink) {
   return {
     readAll: () => sink.readAll(),
-    update: (changes: ReadonlyMap<string, string | null>, summary: string) => sink.update(changes, { summary }),
+    update: (changes: ReadonlyMap<string, string | null>, summary: string, published: () => void) =>
+      sink.update(changes, { summary }, published),
     setMinInterval: (seconds: number) => sink.setMinInterval(seconds),
     lead: (leads: boolean) => sink.lead(leads),
     condition: () => {

@@ -37,6 +37,7 @@ import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import { readVerdicts } from '../../runtime/replica/verdicts.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
+import { createObservedStatuses, type ObservedStatuses } from '../../runtime/status/observed-statuses.ts';
 import { createJournal, type Journal } from '../../runtime/stored/journal.ts';
 import type { RecordWriter } from '../../runtime/stored/write-group.ts';
 import { createPatientIntake, type Suspensions } from '../../runtime/suspensions.ts';
@@ -68,6 +69,7 @@ export interface Foundation {
   readonly approvals: Approvals;
   readonly windows: Windows;
   readonly deadlines: Deadlines;
+  readonly observed: ObservedStatuses;
   readonly counter: AdmissionCounter;
   /** Undefined: it is the only server of its fleet. */
   readonly candidacy: Candidacy | undefined;
@@ -111,6 +113,7 @@ export async function layFoundation(
     ...{ journal, fleet, records, ledger, candidacy, over: over.promise },
     approvals: createApprovals({ ...deps, journal: fleet, records }),
     windows: createWindows({ ...deps, ledger, journal: fleet, store: journal, records }),
+    observed: createObservedStatuses({ ...deps, journal: fleet, records }),
     deadlines: createDeadlines({
       ...{ ...deps, graph: engine.graph, deadlines: engine.deadlines, elapsed: engine.inputs.elapsed },
       ...{ journal: fleet, records, isOfProcess: (owner) => owner === SAFE_START },
@@ -175,7 +178,7 @@ function stagedReadings({ readings, registrations }: LedgerRecords): ReadonlyMap
 const FLUSH_MS = 2_000;
 
 function createJudgement(
-  { engine, store, journal, fleet, approvals, windows, deadlines, log }: Foundation,
+  { engine, store, journal, fleet, approvals, windows, deadlines, observed, log }: Foundation,
   changed: (leads: boolean) => void,
 ): Judgement {
   const { heldRemovals, approvalOutcomes, lastKnownGood, ledger } = engine.inputs;
@@ -191,6 +194,7 @@ function createJudgement(
         approvals.load(records.approvals);
         windows.load(records.windows);
         deadlines.load(records.elapsed);
+        observed.load(records.observed);
         // An earlier leader may not have lived to count what left at its word; what it has counted is not in its verdicts.
         for (const [cluster, keys] of passed) windows.mayLeave(cluster, keys);
         joinContenders(engine, fleet, records.contenders);

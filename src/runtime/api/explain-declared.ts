@@ -2,8 +2,8 @@ import { explainDeclaration, troubledObjects } from '../../engine/explain/explai
 import type { DeclarationName } from '../../engine/explain/object-name.ts';
 import type { Reason } from '../../engine/explain/reason.ts';
 import type { Declared } from '../../engine/fleet/declared.ts';
-import type { ConditionValue } from '../../engine/status/conditions.ts';
 import type { EngineDiagnostic } from '../../engine/status/diagnostic.ts';
+import type { ConditionValue } from '../../model/conditions.ts';
 import { sentenceOf } from '../../model/diagnostic.ts';
 import { findings as codes } from '../../model/finding-codes.ts';
 import type { Answer, ConditionView, DeclarationExplanation, ExplanationStep } from '../../server/api.ts';

@@ -46,6 +46,7 @@ export const recordShape = {
       return isTime(at) && isTime(removed) && Array.isArray(open) && open.every(isText);
     }),
   approvalOutcome: (json) => isText(objectOf(json).digest) && isText(objectOf(json).outcome),
+  observed: isJsonObject,
   elapsed: (json) => isTime(objectOf(json).at),
 } satisfies Readonly<Record<string, Shape>>;
 

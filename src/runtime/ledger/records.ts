@@ -1,6 +1,6 @@
 import type { Hold } from '../../engine/output/decision.ts';
 import type { EngineKind } from '../../model/engine-kinds.ts';
-import { parseJsonBytes } from '../../model/json.ts';
+import { type JsonObject, parseJsonBytes } from '../../model/json.ts';
 import type { ApprovalOutcome, Contenders, LastKnownGood, Registration } from '../../model/ledger.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
@@ -27,6 +27,7 @@ export const recordKey = {
   registration: (cluster: string) => `registrations/${cluster}`,
   source: (source: string) => `sources/${source}`,
   declared: (kind: EngineKind, key: string) => `declared/${kind}/${key}`,
+  observed: (kind: EngineKind, key: string) => `observed/${kind}/${key}`,
   contenders: (cluster: string, key: string) => `contenders/${cluster}/${key}`,
   recovery: 'assumed-warm-recovery',
   assumedWarm: (cluster: string) => `assumed-warm/${cluster}`,
@@ -41,7 +42,7 @@ export const recordKey = {
 
 /** True for a record that the leader writes: other replicas have outdated copies of it when the leader changes. */
 export function isLeaderRecord(key: string): boolean {
-  return /^(contenders|held|approvals|windows|approval-outcomes|elapsed)\//.test(key);
+  return /^(contenders|held|approvals|windows|approval-outcomes|elapsed|observed)\//.test(key);
 }
 
 /** Which deadline a record of {@link recordKey.elapsed} is about; undefined: the record is of another kind. */
@@ -104,6 +105,8 @@ export interface LedgerRecords {
   readonly approvalOutcomes: ReadonlyMap<string, ApprovalOutcome>;
   /** Moments that have passed, by the owner of the deadline and its key. */
   readonly elapsed: ReadonlyMap<string, ReadonlyMap<string, ElapsedRecord>>;
+  /** The statuses written last, by kind and key. */
+  readonly observed: ReadonlyMap<string, ReadonlyMap<string, JsonObject>>;
   /** The clusters' maps. */
   readonly readings: ReadonlyMap<string, ClusterReadings>;
 }
@@ -139,11 +142,14 @@ export async function readRecords(store: SnapshotStore, log: Log): Promise<Ledge
   };
 }
 
+/** The records that only the leader writes. */
+type LeaderRecords = Pick<
+  LedgerRecords,
+  'contenders' | 'held' | 'approvals' | 'windows' | 'approvalOutcomes' | 'elapsed' | 'observed'
+>;
+
 /** Reads the records that only the leader needs. Rejects if the store does not answer. */
-export async function readLeaderRecords(
-  store: SnapshotStore,
-  log: Log,
-): Promise<Pick<LedgerRecords, 'contenders' | 'held' | 'approvals' | 'windows' | 'approvalOutcomes' | 'elapsed'>> {
+export async function readLeaderRecords(store: SnapshotStore, log: Log): Promise<LeaderRecords> {
   const read = createReader(store, log);
   return {
     contenders: await read.nested<Contenders>('contenders/', recordShape.meta),
@@ -152,6 +158,7 @@ export async function readLeaderRecords(
     windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
     approvalOutcomes: await read.flat<ApprovalOutcome>(recordKey.approvalOutcome(''), recordShape.approvalOutcome),
     elapsed: await read.nested<ElapsedRecord>(recordKey.elapsedOfAll, recordShape.elapsed),
+    observed: await read.nested<JsonObject>('observed/', recordShape.observed),
   };
 }
 

@@ -55,6 +55,16 @@ export function writtenBefore(value: JsonValue, now = Number.POSITIVE_INFINITY):
   return { conditions: read(conditions), lists: Object.fromEntries(lists), admittedAt };
 }
 
+/** The status in a file of the branch, which others may have written: later times than `now`, and what is none, are now. */
+export function trustedStatus(status: JsonValue | undefined, now: number): JsonObject | undefined {
+  if (status === undefined || !isJsonObject(status)) return undefined;
+  const trusted = ([field, value]: [string, JsonValue | undefined]) => {
+    const conditions = readConditions(value).map((condition) => ({ ...clamped(condition, now) }) as JsonObject);
+    return [field, conditions.length === 0 ? value : conditions] as const;
+  };
+  return Object.fromEntries(Object.entries(status).map(trusted));
+}
+
 function clamped({ lastTransitionTime, lastUpdateTime, ...condition }: Condition, now: number): Condition {
   return {
     ...condition,

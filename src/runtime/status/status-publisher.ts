@@ -12,8 +12,11 @@ export interface StatusSink {
     | { readonly ok: true; readonly files: ReadonlyMap<string, string> }
     | { readonly ok: false; readonly message: string }
   >;
-  /** The first call after a start is the full set. `summary` is one line for people. */
-  update(changes: StatusChanges, summary: string): void;
+  /**
+   * The first call after a start is the full set. `summary` is one line for people. `published`: called once the sink holds
+   * these changes, or newer ones.
+   */
+  update(changes: StatusChanges, summary: string, published: () => void): void;
   /** The least time between two commits, in seconds. */
   setMinInterval(seconds: number): void;
   /** Only who leads publishes; absent: it publishes what it is told, whoever leads. */
@@ -86,7 +89,7 @@ export function createStatusPublisher(deps: {
     rendering = true;
     renderer
       .render(clock.now(), deps.isComplete())
-      .then((changes) => sink.update(changes, deps.summary()))
+      .then((changes) => sink.update(changes, deps.summary(), () => renderer.published(changes)))
       .catch((error: unknown) => log.error('status cannot be rendered', { error: String(error) }))
       .finally(() => {
         rendering = false;

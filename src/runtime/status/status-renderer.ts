@@ -5,9 +5,11 @@ import { objectStatus } from '../../engine/status/objects.ts';
 import { revisionStatus } from '../../engine/status/revision.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { engineKindIds, isEngineKind } from '../../model/engine-kinds.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { SourceTable } from '../source-table.ts';
 import { type CarriedFiles, createCarriedFiles } from './carried-files.ts';
+import type { ObservedStatuses } from './observed-statuses.ts';
 import { createRevisionFiles } from './revision-files.ts';
 import { sourceDocument } from './source-document.ts';
 import {
@@ -16,6 +18,7 @@ import {
   objectDocument,
   revisionDocument,
   statusPath,
+  trustedStatus,
   type WrittenBefore,
   writtenBefore,
 } from './status-documents.ts';
@@ -38,6 +41,8 @@ export interface StatusRenderer {
    * (every source has been read), and only then what nobody speaks of any more goes.
    */
   render(now: number, complete: boolean): Promise<StatusChanges>;
+  /** The branch has these texts now. */
+  published(changes: StatusChanges): void;
 }
 
 interface RendererDeps {
@@ -45,12 +50,16 @@ interface RendererDeps {
   readonly sources: SourceTable;
   /** Sources of custom resources whose status is written there: what they declare has no file. */
   readonly customSources: ReadonlySet<string>;
+  /** Is told what the branch says of declared objects, and what was written there. */
+  readonly observed: Pick<ObservedStatuses, 'found' | 'written'>;
   /** What the engine has to say about a source, with lines. */
   readonly diagnosticsOf: (source: string) => Promise<readonly Diagnostic[]>;
 }
 
-export function createStatusRenderer({ engine, sources, customSources, diagnosticsOf }: RendererDeps): StatusRenderer {
+export function createStatusRenderer(deps: RendererDeps): StatusRenderer {
+  const { engine, sources, customSources, diagnosticsOf } = deps;
   const dirty = trackDirty(engine, sources);
+  const observed = observeBranch(deps);
   const carried = createCarriedFiles();
   const revisions = createRevisionFiles();
   const writer = createWriter(carried);
@@ -80,7 +89,9 @@ export function createStatusRenderer({ engine, sources, customSources, diagnosti
     for (const [path, { partition, key }] of declared) {
       const status = engine.statuses.get(partition, key);
       const isThere = status?.path === path && isOnBranch(status);
-      put(changes, path, isThere ? declaredDocument(status, beforeAt(path), now) : null);
+      const document = isThere ? declaredDocument(status, beforeAt(path), now) : null;
+      put(changes, path, document);
+      observed.rendered(path, { partition, key }, changes.get(path) ?? null, document);
     }
   };
 
@@ -89,15 +100,19 @@ export function createStatusRenderer({ engine, sources, customSources, diagnosti
       // Somebody else may have written since this process did.
       writer.forget();
       dirty.noteAll();
+      const parsed = new Map<string, JsonValue>();
       for (const [path, text] of files) {
         const value = parseOrNothing(text, parse);
         if (value === undefined) continue;
         writer.load(path, writtenBefore(value, now));
+        parsed.set(path, value);
         if (!revisions.load(path, value)) carried.add(path, text);
       }
+      observed.loaded(parsed, now);
       dirty.touch();
     },
     note: dirty.note,
+    published: observed.published,
     hasWork: dirty.any,
     render: async (now, complete) => {
       const changes = new Map<string, string | null>();
@@ -111,6 +126,40 @@ export function createStatusRenderer({ engine, sources, customSources, diagnosti
         throw error;
       }
       return new Map([...carried.changes(complete), ...changes]);
+    },
+  };
+}
+
+/** What the branch says of declared objects, for the engine. */
+function observeBranch({
+  engine,
+  observed,
+  customSources,
+}: Pick<RendererDeps, 'engine' | 'observed' | 'customSources'>) {
+  /** Rendered and not known to be on the branch, by path. */
+  const waiting = new Map<string, EntryAddress & { readonly text: string; readonly status: JsonObject }>();
+  return {
+    loaded: (files: ReadonlyMap<string, JsonValue>, now: number) => {
+      for (const kind of engineKindIds) {
+        for (const { key, value } of engine.statuses.entries(kind)) {
+          const file = files.get(value.path);
+          const isElsewhere = value.origin !== undefined && customSources.has(value.origin.source);
+          if (isElsewhere || file === undefined || !isJsonObject(file)) continue;
+          observed.found('branch', kind, key, trustedStatus(file.status, now));
+        }
+      }
+    },
+    rendered: (path: string, address: EntryAddress, text: string | null, document: JsonObject | null) => {
+      if (text === null || document === null || !isJsonObject(document.status)) waiting.delete(path);
+      else waiting.set(path, { ...address, text, status: document.status });
+    },
+    published: (changes: StatusChanges) => {
+      for (const [path, text] of changes) {
+        const written = waiting.get(path);
+        if (written === undefined || written.text !== text || !isEngineKind(written.partition)) continue;
+        waiting.delete(path);
+        observed.written(written.partition, written.key, written.status);
+      }
     },
   };
 }

@@ -115,6 +115,9 @@ async function refreshTree(
 
 function holds({ repo }: GitStatusSinkDeps, state: PublishState, version: number, commit: string | null): void {
   state.published = version;
+  const told = state.waiting.filter((each) => each.version <= version);
+  state.waiting = state.waiting.filter((each) => each.version > version);
+  for (const { published } of told) published();
   const where = commit === null ? repo.branch : `${repo.branch} at ${commit.slice(0, 12)}`;
   state.condition = {
     state: 'synced',

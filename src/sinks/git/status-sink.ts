@@ -26,8 +26,9 @@ export interface GitStatusSink {
   /**
    * Takes changes of the set (null removes a path). The first call of a process states the whole set: whatever else the
    * branch holds is removed with the next commit. The note of the latest call goes into the commit message.
+   * `published`: called once the branch holds these changes, or newer ones.
    */
-  update(changes: ReadonlyMap<string, string | null>, note: StatusNote): void;
+  update(changes: ReadonlyMap<string, string | null>, note: StatusNote, published?: () => void): void;
   /** The least time between two commits, in seconds, from now on. */
   setMinInterval(seconds: number): void;
   /** Only who leads publishes (at first: this process). Who begins to looks at the branch anew: somebody else has written it. */
@@ -70,8 +71,11 @@ export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusS
   }
   return {
     readAll: () => inTurn(() => readAll(deps, options)),
-    update: (changes, note) => {
+    update: (changes, note, published) => {
       if (applyUpdate(state, changes, note)) arm();
+      if (published === undefined) return;
+      if (state.version === state.published) published();
+      else state.waiting.push({ version: state.version, published });
     },
     setMinInterval: (seconds) => {
       state.minIntervalMs = seconds * 1000;
@@ -102,6 +106,7 @@ function initialState({ repo }: GitStatusSinkDeps, options: GitStatusSinkOptions
     note: { summary: 'Status' },
     version: 0,
     published: 0,
+    waiting: [],
     tree: noTree,
     treeIsFresh: false,
     lastCommitAt: Number.NEGATIVE_INFINITY,

@@ -52,6 +52,8 @@ export interface PublishState {
   /** Counts updates that changed something; `published`: the one that the branch is known to hold. */
   version: number;
   published: number;
+  /** Who is told once the branch holds a version. */
+  waiting: { readonly version: number; readonly published: () => void }[];
   /** The branch as last seen. */
   tree: StatusTree;
   /** False: it may have moved, fetch first. */

@@ -33,6 +33,8 @@ interface SinkDeps {
   readonly subject: (key: ObjectKey) => StatusSubject | undefined;
   /** False: nothing is written, and what has changed is forgotten; then {@link ResourceStatusSink.changed} names all anew. */
   readonly mayWrite: () => boolean;
+  /** An object has this status now. */
+  readonly written?: (key: ObjectKey, status: JsonObject) => void;
   /** Types of the conditions that are ours in the status of an object. */
   readonly ownConditions: (key: ObjectKey) => readonly string[];
   readonly clock: Clock;
@@ -201,6 +203,7 @@ async function writeOne(
     case 'written':
       tried.set(key, { ...same, outcome: 'written', failures: 0 });
       reversals.written(key, uid, status);
+      deps.written?.(key, status);
       for (const event of eventsBetween(before, status)) await deps.status.event(target, event);
       return;
     case 'gone':

@@ -147,7 +147,7 @@ function open(
       statusSink: parts.wrapSink({
         lead: sink.lead,
         readAll: sink.readAll,
-        update: (changes, summary) => sink.update(changes, { summary }),
+        update: (changes, summary, published) => sink.update(changes, { summary }, published),
         setMinInterval: sink.setMinInterval,
         condition: () => {
           const { state, message, commit } = sink.condition();

@@ -12,6 +12,7 @@ function publishing() {
       load: () => void done.push('load'),
       note: () => undefined,
       hasWork: () => false,
+      published: () => undefined,
       render: async () => {
         done.push('render');
         return new Map();
