@@ -148,6 +148,14 @@ describe('recorded clusters', () => {
     expect(existsSync(join(cwd, left))).toBe(true);
   });
 
+  test('what lies there as it is derived from live state is no live state', async () => {
+    const deps = systemDeps();
+    const checkout = await readCheckout(deps, join(GOLDEN, 'mirroring/repo'));
+    const clusters = await readRecordedClusters(join(GOLDEN, 'mirroring/clusters'), deps.clock);
+    const { inputs } = evaluate(checkout, clusters, 0);
+    expect([...inputs.live.entries('west')].map(({ key }) => key)).toEqual(['/Service/web/cart']);
+  });
+
   test('the output folder, read as clusters, is wholly applied', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 30 }),
