@@ -4,19 +4,29 @@ import type { ObjectDecision } from '../../engine/output/decision.ts';
 import { objectDigest } from '../../model/digest.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Digest } from '../../model/ids.ts';
+import { isJsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import { readObserved } from '../../model/observed-status.ts';
+import { trustedStatus } from '../../runtime/status/status-documents.ts';
 import { agentSettings } from '../../sinks/agents/settings.ts';
 import { openEvaluation } from '../evaluate.ts';
 import type { Checkout } from '../read-checkout.ts';
 import { discover, type RecordedCluster } from './recorded-clusters.ts';
+import type { StatusFolder } from './status-folder.ts';
 
 /**
  * Computes what the engine makes of a checkout and of recorded clusters. Every recorded cluster counts as connected, and
  * an object counts as applied that lies in its cluster as it is declared.
  *
  * @param at whole seconds since 1970: deadlines up to then have passed
+ * @param written the status that was written last
  */
-export function evaluate(checkout: Checkout, clusters: readonly RecordedCluster[], at: number): Engine {
+export function evaluate(
+  checkout: Checkout,
+  clusters: readonly RecordedCluster[],
+  at: number,
+  written: StatusFolder = () => undefined,
+): Engine {
   const engine = openEvaluation(checkout);
   const lying = new Map(clusters.map((cluster) => [cluster.name, digestsOf(cluster)]));
   if (clusters.length > 0) {
@@ -24,11 +34,11 @@ export function evaluate(checkout: Checkout, clusters: readonly RecordedCluster[
     engine.commit();
     for (const cluster of clusters) stageCluster(engine, cluster, at);
   }
-  // It ends: each round but the last one counts another object as applied, or a later moment as passed.
+  // It ends: each round but the last one counts another object as applied, a later moment as passed, or reads a status.
   for (let hasMore = true; hasMore; ) {
     engine.commit();
     const applied = [...lying].map(([cluster, digests]) => stageApplied(engine, cluster, digests));
-    hasMore = [...applied, stagePassed(engine, at)].includes(true);
+    hasMore = [...applied, stagePassed(engine, at), stageObserved(engine, written, at * 1000)].includes(true);
   }
   return engine;
 }
@@ -74,6 +84,22 @@ function stagePassed({ inputs: { elapsed }, deadlines }: Engine, at: number): bo
     for (const { key, value } of deadlines.entries(owner)) {
       if (value.at > at || (elapsed.get(owner, key) ?? Number.NEGATIVE_INFINITY) >= value.at) continue;
       elapsed.set(owner, key, value.at);
+      hasMore = true;
+    }
+  }
+  return hasMore;
+}
+
+/** Stages what the statuses said when they were written last. True if there are more of them than before. */
+function stageObserved({ inputs: { observed }, statuses }: Engine, written: StatusFolder, now: number): boolean {
+  let hasMore = false;
+  for (const kind of statuses.partitions()) {
+    for (const { key, value } of statuses.entries(kind)) {
+      if (observed.get(kind, key) !== undefined) continue;
+      const document = written(value.path);
+      const status = isJsonObject(document) ? readObserved(trustedStatus(document.status, now)) : undefined;
+      if (status === undefined) continue;
+      observed.set(kind, key, status);
       hasMore = true;
     }
   }

@@ -1,23 +1,12 @@
-import { readFile, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { load } from 'js-yaml';
-import { errorText } from '../../model/error-text.ts';
-import type { JsonValue } from '../../model/json.ts';
-import { nothingWritten, type WrittenBefore, writtenBefore } from '../../runtime/status/status-documents.ts';
+import { resolve } from 'node:path';
+import { writtenBefore } from '../../runtime/status/status-documents.ts';
 import { systemDeps } from '../kube.ts';
 import { readCheckout } from '../read-checkout.ts';
 import { evaluate } from './evaluate.ts';
 import { prepareFolder, writeObjects } from './object-files.ts';
 import { readRecordedClusters } from './recorded-clusters.ts';
-import {
-  clustersOf,
-  declaredStatuses,
-  findingsOf,
-  objectsOf,
-  type Rendering,
-  statusesOf,
-  viewsOf,
-} from './rendering.ts';
+import { clustersOf, findingsOf, objectsOf, type Rendering, statusesOf, viewsOf } from './rendering.ts';
+import { openStatusFolder } from './status-folder.ts';
 
 /** What `fleetrelay render` is told. Folders are relative to `cwd`. */
 export interface RenderRequest {
@@ -48,14 +37,13 @@ export async function renderRepository(request: RenderRequest): Promise<Renderin
   const checkout = await readCheckout(deps, absolute(request.folder));
   const recorded =
     request.clusters === undefined ? [] : await readRecordedClusters(absolute(request.clusters), deps.clock);
-  const engine = evaluate(checkout, recorded, at);
-  const paths = declaredStatuses(engine).map(({ path }) => path);
-  const written = request.status === undefined ? undefined : await readWritten(absolute(request.status), paths, now);
+  const written = request.status === undefined ? undefined : openStatusFolder(absolute(request.status));
+  const engine = evaluate(checkout, recorded, at, written);
   const findings = await findingsOf(engine, checkout, recorded);
   const rendering: Rendering = {
     clusters: clustersOf(engine),
     objectsOf: (cluster) => objectsOf(engine, cluster),
-    statuses: statusesOf(engine, (path) => written?.get(path) ?? nothingWritten, now),
+    statuses: statusesOf(engine, (path) => writtenBefore(written?.(path) ?? null, now), now),
     findings,
     views: viewsOf(engine),
     isInvalid: [...checkout.diagnostics, ...recorded.flatMap(({ live }) => live.diagnostics)].some(
@@ -64,27 +52,4 @@ export async function renderRepository(request: RenderRequest): Promise<Renderin
   };
   if (outputDir !== undefined) await writeObjects(outputDir, rendering);
   return rendering;
-}
-
-/**
- * What the files of a checkout of the status branch say. One that is missing or no YAML says nothing.
- *
- * @param now milliseconds since 1970: later times are taken for this one
- */
-async function readWritten(
-  folder: string,
-  paths: readonly string[],
-  now: number,
-): Promise<ReadonlyMap<string, WrittenBefore>> {
-  const written = new Map<string, WrittenBefore>();
-  const found = await stat(folder).catch((error: unknown) => errorText(error));
-  if (typeof found === 'string') throw new Error(`the status in ${folder} cannot be read: ${found}`);
-  for (const path of paths) {
-    const value = await readFile(join(folder, path), 'utf8').then(
-      (text) => load(text) as JsonValue,
-      () => undefined,
-    );
-    if (value !== undefined) written.set(path, writtenBefore(value, now));
-  }
-  return written;
 }

@@ -50,7 +50,7 @@ export function objectsOf({ outputs }: Engine, cluster: string): readonly Render
 }
 
 /** The statuses of everything declared. */
-export function declaredStatuses({ statuses }: Engine): readonly DeclaredStatus[] {
+function declaredStatuses({ statuses }: Engine): readonly DeclaredStatus[] {
   return [...statuses.partitions()].flatMap((kind) => [...statuses.entries(kind)].map(({ value }) => value));
 }
 

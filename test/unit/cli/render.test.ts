@@ -11,6 +11,7 @@ import { readCheckout } from '../../../src/compose/read-checkout.ts';
 import { evaluate } from '../../../src/compose/render/evaluate.ts';
 import { readRecordedClusters } from '../../../src/compose/render/recorded-clusters.ts';
 import { clustersOf, findingsOf, objectsOf, statusesOf, viewsOf } from '../../../src/compose/render/rendering.ts';
+import { openStatusFolder } from '../../../src/compose/render/status-folder.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { nothingWritten } from '../../../src/runtime/status/status-documents.ts';
 import { type CliRun, runCli } from '../../support/cli.ts';
@@ -154,6 +155,16 @@ describe('recorded clusters', () => {
     const clusters = await readRecordedClusters(join(GOLDEN, 'mirroring/clusters'), deps.clock);
     const { inputs } = evaluate(checkout, clusters, 0);
     expect([...inputs.live.entries('west')].map(({ key }) => key)).toEqual(['/Service/web/cart']);
+  });
+
+  test('the engine is told the status that was written last, and times that are still to come are now', async () => {
+    const checkout = await readCheckout(systemDeps(), join(GOLDEN, 'status/repo'));
+    const written = openStatusFolder(join(GOLDEN, 'status/status'));
+    const { inputs } = evaluate(checkout, [], Date.parse('2026-03-01T12:00:00Z') / 1000, written);
+    expect([...inputs.observed.entries('KubernetesCluster')].map(({ key }) => key).sort()).toEqual(['east', 'west']);
+    const { conditions = [] } = inputs.observed.get('KubernetesCluster', 'west') ?? {};
+    const times = Object.fromEntries(conditions.map(({ type, lastTransitionTime }) => [type, lastTransitionTime]));
+    expect(times).toMatchObject({ Ready: '2026-02-01T00:00:00Z', Reconciling: '2026-03-01T12:00:00Z' });
   });
 
   test('the output folder, read as clusters, is wholly applied', async () => {
