@@ -34,7 +34,7 @@ describeOnClusters('what a push does to real clusters', (clusters, { capabilitie
     until(`${commit} has entered`, async () => (await fleet.status()).sources[0]?.revision === commit || undefined);
 
   beforeAll(async () => {
-    fleet = await startFleet(files, { clusters });
+    fleet = await startFleet(files, { clusters, poll: 1 });
     await fleet.agent('east').start();
     await fleet.agent('west').start();
     await summary(/^applied by 2 of 2 clusters$/);

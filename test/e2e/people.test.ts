@@ -62,11 +62,8 @@ describeOnClusters('what people do', (clusters) => {
     fleet = await startFleet(files, { clusters });
     await fleet.agent('east').start();
     await holds('c', 'one');
-    const rewritten = fleet.sandbox.push(
-      fleet.bare,
-      { ...files, 'apps/a.yaml': configMapYaml('a', 'rewritten') },
-      { orphan: true },
-    );
+    const all = { ...files, 'apps/a.yaml': configMapYaml('a', 'rewritten') };
+    const rewritten = fleet.push(all, 'fleet', { orphan: true });
     const source = await until('the revision is refused', async () =>
       (await fleet.status()).sources.find(({ state }) => state === 'refused'),
     );

@@ -11,14 +11,19 @@ import { must } from '../../src/model/result.ts';
 import { clusterToken } from '../../src/relay/trust/token.ts';
 import type { FleetView, OutputView } from '../../src/server/api.ts';
 import { freePort } from './free-port.ts';
-import { createGitSandbox, type GitSandbox } from './git-sandbox.ts';
+import { createGitSandbox, type GitSandbox, type PushOptions } from './git-sandbox.ts';
 import { type ClusterPool, directoryClusters, type TestCluster } from './test-clusters.ts';
 
 /** The file that Node runs: what FLEETRELAY_PROGRAM names (the bundle in tests, see `installed-bundle.ts`), else fleetrelay from its sources. */
 export const PROGRAM =
   process.env.FLEETRELAY_PROGRAM ?? fileURLToPath(new URL('../../bin/fleetrelay.cjs', import.meta.url));
 export const STATUS_BRANCH = 'fleetrelay/status/test';
-const LOOK_EVERY_MS = 50;
+/** A look at a repository over HTTP is five processes of git. */
+const SELDOM_S = 10;
+const TELL_MS = 60_000;
+const FIRST_PAUSE_MS = 20;
+/** A look may be a process or a request to a busy server: what takes long is looked at less often. */
+const LONGEST_PAUSE_MS = 250;
 
 /** A real fleet: git over smart HTTP, a server process, agent processes with clusters of some kind. */
 export interface Fleet extends FleetAsked {
@@ -31,8 +36,8 @@ export interface Fleet extends FleetAsked {
    * Another server of this fleet, with a data directory of its own and the same relay secret; started by the test. `args` win over those of the first.
    */
   another(name: string, args?: readonly string[]): ServerProcess;
-  /** Pushes files (null removes) and returns the commit; the server hears of it by its poll. Default: to the first source. */
-  push(files: Readonly<Record<string, string | null>>, source?: string): string;
+  /** Pushes files (null removes) and returns the commit; a hook tells the servers. Default: to the first source. */
+  push(files: Readonly<Record<string, string | null>>, source?: string, options?: PushOptions): string;
   agent(name: string): AgentProcess;
   /** The cluster of the agent of this name, empty at first. */
   cluster(name: string): Promise<TestCluster>;
@@ -95,7 +100,7 @@ export async function until<Value>(
 ): Promise<Value> {
   const end = performance.now() + deadlineMs;
   let trouble: unknown;
-  while (performance.now() < end) {
+  for (let pause = FIRST_PAUSE_MS; performance.now() < end; pause = Math.min(pause * 1.2, LONGEST_PAUSE_MS)) {
     const seen = await Promise.resolve()
       .then(look)
       .catch((error: unknown) => {
@@ -103,13 +108,15 @@ export async function until<Value>(
         return undefined;
       });
     if (seen !== undefined && seen !== false) return seen;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
   throw new Error(`this did not happen: ${what}${trouble === undefined ? '' : ` (${String(trouble)})`}`);
 }
 
 /** How the server of a fleet is started. */
 export interface FleetOptions {
+  /** Seconds between two looks at the repository, and no hook tells of a push. Otherwise a hook does, and they look seldom. */
+  readonly poll?: number;
   /** Follow this folder instead of the repository. */
   readonly watch?: string;
   /** Further sources beside `fleet`, by name: a repository each, with these files. */
@@ -142,8 +149,10 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
     sandbox.push(bares.get(name) ?? '', contents);
   }
   const dataDir = join(sandbox.path, 'server');
-  const one = options.watch === undefined ? ['--repo', repository, '--poll', '1'] : ['--watch', options.watch];
-  const following = bares.size === 1 ? one : ['--config', severalSources(sandbox.path, url, [...bares.keys()])];
+  const poll = options.poll ?? SELDOM_S;
+  const one = options.watch === undefined ? ['--repo', repository, '--poll', `${poll}`] : ['--watch', options.watch];
+  const several = (): string => severalSources(sandbox.path, url, { names: [...bares.keys()], poll });
+  const following = bares.size === 1 ? one : ['--config', several()];
   const { program = PROGRAM, serverEnv } = options;
   const args = [...following, ...(options.serve ?? [])];
   const server = createServerProcess(program, args, dataDir, { env: serverEnv });
@@ -186,7 +195,11 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
       others.push(other);
       return other;
     },
-    push: (changes, source = 'fleet') => sandbox.push(bares.get(source) ?? source, changes),
+    push: (changes, source = 'fleet', how = {}) => {
+      const commit = sandbox.push(bares.get(source) ?? source, changes, how);
+      if (options.poll === undefined) for (const each of [server, ...others]) tellOfPush(each);
+      return commit;
+    },
     agent: (name) => {
       const agent =
         agents.get(name) ??
@@ -208,17 +221,28 @@ export async function startFleet(files: Readonly<Record<string, string>>, option
 }
 
 /** The configuration that follows these repositories. */
-function severalSources(folder: string, url: string, names: readonly string[]): string {
+function severalSources(
+  folder: string,
+  url: string,
+  { names, poll }: { readonly names: readonly string[]; readonly poll: number },
+): string {
   const file = join(folder, 'relay.yaml');
   const document = {
     apiVersion: 'fleetrelay.dev/v1alpha1',
     kind: 'RelayConfig',
     fleet: { name: 'test' },
-    sources: names.map((name) => ({ name, git: { url: `${url}/${name}.git`, pollIntervalSeconds: 1 } })),
+    sources: names.map((name) => ({ name, git: { url: `${url}/${name}.git`, pollIntervalSeconds: poll } })),
     status: { git: { enabled: false } },
   };
   writeFileSync(file, JSON.stringify(document));
   return file;
+}
+
+/** One that does not run reads the repository when it starts; one that is suspended finds the call when it goes on. */
+function tellOfPush(server: Pick<ServerProcess, 'pid' | 'http'>): void {
+  if (server.pid() === undefined) return;
+  const signal = AbortSignal.timeout(TELL_MS);
+  void fetch(`${server.http()}/hooks/git`, { method: 'POST', signal }).catch(() => undefined);
 }
 
 /** What one server answers. */
