@@ -8,6 +8,7 @@ import { PROGRAM, until } from '../support/fleet-processes.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
+const SOURCES = join(ROOT, 'bin/fleetrelay.cjs');
 const home = mkdtempSync(join(tmpdir(), 'fleetrelay-home-'));
 // A bare machine: no identity for git, and none to be found.
 const env = { ...process.env, HOME: home, GIT_CONFIG_NOSYSTEM: '1', NO_COLOR: '1' };
@@ -36,8 +37,8 @@ async function type(command: string | undefined, allowed = 0, as: NodeJS.Process
 }
 
 /** Types every command that a demo suggests, in its order, and looks whether it does what it promises. */
-async function followInvitation(args: readonly string[], demoEnv: NodeJS.ProcessEnv): Promise<void> {
-  const child = spawn(process.execPath, [join(ROOT, 'bin/fleetrelay.cjs'), 'demo', ...args], {
+async function followInvitation(program: string, args: readonly string[], demoEnv: NodeJS.ProcessEnv): Promise<void> {
+  const child = spawn(process.execPath, [program, 'demo', ...args], {
     env: demoEnv,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -75,10 +76,10 @@ async function followInvitation(args: readonly string[], demoEnv: NodeJS.Process
 }
 
 test('each command that the demo suggests does what it promises, and a closed terminal leaves nothing behind', () =>
-  followInvitation([], env));
+  followInvitation(SOURCES, [], env));
 
 // The home of the person that runs this: what was built for them is there.
-test.skipIf(noKubernetes)('so it does on Kubernetes', () => followInvitation(['--kubernetes'], process.env));
+test.skipIf(noKubernetes)('so it does on Kubernetes', () => followInvitation(PROGRAM, ['--kubernetes'], process.env));
 
 test.skipIf(noKubernetes)('the whole story really happens on Kubernetes, by what is shipped', async () => {
   const said = await type(`${process.execPath} ${PROGRAM} demo --once --kubernetes -o json`, 0, process.env);

@@ -7,6 +7,7 @@ import {
   startAuditedPlane,
   startReplicatedFleet,
 } from '../support/kubernetes/agent-process.ts';
+import { type ApiRequests, createApiRequests } from '../support/kubernetes/api-request.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
 
@@ -29,10 +30,12 @@ const files = {
 
 describe.skipIf(noKubernetes)('replicas of an agent', () => {
   let audited: AuditedPlane;
+  let api: ApiRequests;
   let fleet: Fleet & { replica(name: string): ReplicaProcess };
 
   beforeAll(async () => {
     audited = await startAuditedPlane(['replica-a', 'replica-b']);
+    api = createApiRequests(audited.plane);
     await audited.plane.kubectl(['create', 'namespace', 'web']);
   });
   beforeEach(async () => {
@@ -54,19 +57,19 @@ describe.skipIf(noKubernetes)('replicas of an agent', () => {
     const path = '/api/v1/namespaces/fleetrelay/finalize';
     await audited.plane.kubectl(['replace', '--raw', path, '-f', '-'], { input: JSON.stringify(finalized) });
   });
-  afterAll(() => audited?.stop());
+  afterAll(async () => {
+    api?.close();
+    await audited?.stop();
+  });
 
   const values = async (): Promise<Readonly<Record<string, string>>> => {
-    const list = await audited.plane.get<{ items: { metadata: { name: string }; data: { value: string } }[] }>(
-      'configmaps',
-      '-n',
-      'web',
-    );
-    return Object.fromEntries(list.items.map(({ metadata, data }) => [metadata.name, data.value]));
+    const { body } = await api.send('GET', '/api/v1/namespaces/web/configmaps');
+    const items: readonly { metadata: { name: string }; data: { value: string } }[] = body.items;
+    return Object.fromEntries(items.map(({ metadata, data }) => [metadata.name, data.value]));
   };
   const lease = async (): Promise<LeaseSpec> => {
-    const { spec } = await audited.plane.get<{ spec: LeaseSpec }>('lease', 'fleetrelay-agent', '-n', 'fleetrelay');
-    return spec;
+    const { body } = await api.send('GET', `/${LEASES}/fleetrelay-agent`);
+    return body.spec;
   };
   const holder = async (): Promise<string> => (await lease()).holderIdentity ?? '';
   const leads = (replica: ReplicaProcess, times = 1) =>

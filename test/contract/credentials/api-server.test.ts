@@ -11,7 +11,8 @@ import type { JsonObject } from '../../../src/model/json.ts';
 import { must } from '../../../src/model/result.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
-import { type OwnNamespaces, startOwnNamespaces } from '../../support/kubernetes/own-namespaces.ts';
+import { type OwnNamespaces, openOwnNamespaces } from '../../support/kubernetes/own-namespaces.ts';
+import { LIMITED_USER } from '../../support/kubernetes/shared-plane.ts';
 import { kubernetesCredentialsContract, NAME, secretOf } from './kubernetes.ts';
 import { credentials } from './suite.ts';
 
@@ -19,7 +20,7 @@ describe.skipIf(noKubernetes)('on a real API server', () => {
   let home: OwnNamespaces;
 
   beforeAll(async () => {
-    home = await startOwnNamespaces({ users: { agent: [] } });
+    home = await openOwnNamespaces();
   });
 
   afterAll(() => home?.stop());
@@ -32,7 +33,7 @@ describe.skipIf(noKubernetes)('on a real API server', () => {
 
     beforeAll(async () => {
       const deps = { clock: createSystemClock(), random: createSystemRandom(), log: createRecordingLog() };
-      const kubeconfig = home.plane.kubeconfig('agent');
+      const kubeconfig = home.limited;
       agent = must(await connectKube(deps, { kubeconfig, userAgent: 'test' })).client;
     });
 
@@ -45,7 +46,7 @@ describe.skipIf(noKubernetes)('on a real API server', () => {
     async function withRights(): Promise<string> {
       const { client, namespace } = await home.make();
       const base = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
-      const subjects = [{ kind: 'User', name: 'agent', apiGroup: 'rbac.authorization.k8s.io' }];
+      const subjects = [{ kind: 'User', name: LIMITED_USER, apiGroup: 'rbac.authorization.k8s.io' }];
       for (const manifest of agentRights(namespace)) {
         if (manifest.kind !== 'Role' && manifest.kind !== 'RoleBinding') continue;
         const body: JsonObject = manifest.kind === 'Role' ? manifest : { ...manifest, subjects };

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
-import { type OwnNamespaces, startOwnNamespaces } from '../../support/kubernetes/own-namespaces.ts';
+import { type OwnNamespaces, openOwnNamespaces } from '../../support/kubernetes/own-namespaces.ts';
 import { kubernetesLeaseContract } from './kubernetes.ts';
 
 describe.skipIf(noKubernetes)('on a real API server', () => {
   let home: OwnNamespaces;
 
   beforeAll(async () => {
-    home = await startOwnNamespaces();
+    home = await openOwnNamespaces();
   });
 
   afterAll(() => home?.stop());

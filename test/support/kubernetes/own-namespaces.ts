@@ -4,34 +4,33 @@ import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { must } from '../../../src/model/result.ts';
 import { silentLog } from '../silent-log.ts';
-import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
+import { sharedPlane } from './shared-plane.ts';
 
-/** A real API server whose tests each have a namespace for themselves. */
+/** Namespaces of a real API server that other files use as well; each test has one for itself. */
 export interface OwnNamespaces {
-  readonly plane: ControlPlane;
+  /** Path of a kubeconfig for the user without any right. */
+  readonly limited: string;
   /** A new namespace, and a client that may do everything. */
   make(): Promise<{ readonly client: KubeClient; readonly namespace: string }>;
   stop(): Promise<void>;
 }
 
-export async function startOwnNamespaces(options: ControlPlaneOptions = {}): Promise<OwnNamespaces> {
-  const plane = await startControlPlane(options);
+export async function openOwnNamespaces(): Promise<OwnNamespaces> {
+  const { admin, limited } = await sharedPlane();
   const deps = { clock: createSystemClock(), random: createSystemRandom(), log: silentLog };
-  const { client } = must(await connectKube(deps, { kubeconfig: plane.kubeconfig(), userAgent: 'test' }));
+  const { client } = must(await connectKube(deps, { kubeconfig: admin, userAgent: 'test' }));
+  const prefix = `own-${deps.random.id().slice(0, 8).toLowerCase()}`;
   let made = 0;
   return {
-    plane,
+    limited,
     make: async () => {
       made += 1;
-      const namespace = `own-${made}`;
+      const namespace = `${prefix}-${made}`;
       const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } };
       const answer = await client.request({ method: 'POST', path: '/api/v1/namespaces', body });
       if (answer.type !== 'ok') throw new Error(JSON.stringify(answer));
       return { client, namespace };
     },
-    stop: async () => {
-      await client.close();
-      await plane.stop();
-    },
+    stop: () => client.close(),
   };
 }
