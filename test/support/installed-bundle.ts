@@ -31,5 +31,7 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env.FLEETRELAY_PROGRAM !== undefined) return undefined;
   const { program, remove } = await installBundle();
   process.env.FLEETRELAY_PROGRAM = program;
+  // Compiled code of this bundle is of no use to later ones, and goes with it.
+  process.env.NODE_COMPILE_CACHE = join(program, '..', '..', 'compiled');
   return remove;
 }
