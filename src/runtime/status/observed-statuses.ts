@@ -83,8 +83,11 @@ export function createObservedStatuses(deps: {
       let hasForgottenOld = false;
       loop.addBookkeeper(() => {
         const gone = changes.take().filter(({ after }) => after === undefined);
-        if (!replica.leads()) hasForgottenOld = false;
-        if (!replica.leads() || !replica.knowsAll()) return false;
+        // What goes meanwhile is looked for later.
+        if (!replica.leads() || !replica.knowsAll()) {
+          hasForgottenOld = false;
+          return false;
+        }
         const old = hasForgottenOld ? [] : [...observed.partitions()].flatMap((kind) => [...observed.entries(kind)]);
         hasForgottenOld = true;
         const over = [...gone, ...old].filter(

@@ -40,6 +40,7 @@ const LEFT: Readonly<Record<string, number>> = {
   documents: 1,
   policy: 1,
   statuses: 1,
+  observed: 1,
   declarations: 1,
   lastKnownGood: 1,
   guardLimits: 1,
