@@ -1,5 +1,5 @@
 import type { DeclarationValues } from '../../model/desired.ts';
-import type { EngineKind } from '../../model/engine-kinds.ts';
+import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
 import type { ObservedStatus } from '../../model/observed-status.ts';
 
 /** A change of what is declared. */
@@ -23,10 +23,17 @@ export type Accepts = {
   readonly [Kind in EngineKind]?: (change: DeclarationChange<Kind>) => Refusal | undefined;
 };
 
-/** What the domains say of a change of a kind; the first refusal counts. */
+/**
+ * What the domains say of a change of a kind; the first refusal counts. Throws if a domain would refuse changes of a kind
+ * that does not hold as last known good: there would be nothing to go back to.
+ */
 export function joinAccepts(
   all: readonly (Accepts | undefined)[],
 ): (kind: EngineKind, change: DeclarationChange) => Refusal | undefined {
+  for (const kind of all.flatMap((accepts) => Object.keys(accepts ?? {}))) {
+    if (isEngineKind(kind) && engineKindRow(kind).holdsAsLastKnownGood) continue;
+    throw new Error(`changes of ${kind} cannot be refused: it does not hold as last known good`);
+  }
   return (kind, change) => {
     for (const accepts of all) {
       // The values of a change are of its kind.

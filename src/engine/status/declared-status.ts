@@ -68,7 +68,7 @@ export function deriveStatuses(
       const { origin, refusal } = declared;
       const accepted: ConditionValue =
         refusal === undefined
-          ? acceptedCondition(read.get(files, origin.source, origin.path))
+          ? acceptedCondition(read.get(files, origin.source, origin.path), declared.isLastKnownGood)
           : { type: 'Accepted', status: 'False', reason: refusal.reason, message: refusal.message };
       emit(kind, key, { ...identity, origin, conditions: [accepted, ...conditions], fields, ...rest });
     },
@@ -100,8 +100,12 @@ export function statusPathOf(
 }
 
 /** Whether the declaration in a file is taken; undefined: the file is not there, as of a source that was not read yet. */
-export function acceptedCondition(file: FileValue | undefined): ConditionValue {
+export function acceptedCondition(file: FileValue | undefined, isLastKnownGood = false): ConditionValue {
   const type = 'Accepted';
+  if (file === undefined && isLastKnownGood) {
+    const message = 'its file cannot be read: the last known good declaration is in force';
+    return { type, status: 'Unknown', reason: 'LastKnownGood', message };
+  }
   if (file === undefined) return { type, status: 'Unknown', reason: 'NotEntered', message: 'it has not entered yet' };
   const message = file.findings.join('; ');
   if (!file.readable) return { type, status: 'False', reason: 'Invalid', message };

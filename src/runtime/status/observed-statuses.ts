@@ -50,6 +50,13 @@ export function createObservedStatuses(deps: {
     return true;
   };
   const load = (records: LedgerRecords['observed']): void => {
+    // The leader before may have deleted a record since this process read it.
+    for (const { partition: kind, key } of [...observed.partitions()].flatMap((each) => [...observed.entries(each)])) {
+      const isGone = places.get(addressOf(kind, key)) === 'store' && records.get(kind)?.get(key) === undefined;
+      if (!isGone) continue;
+      places.delete(addressOf(kind, key));
+      observed.delete(kind, key);
+    }
     for (const [kind, ofKind] of records) {
       if (!isEngineKind(kind)) continue;
       for (const [key, record] of ofKind) {
@@ -83,8 +90,8 @@ export function createObservedStatuses(deps: {
       let hasForgottenOld = false;
       loop.addBookkeeper(() => {
         const gone = changes.take().filter(({ after }) => after === undefined);
-        // What goes meanwhile is looked for later.
         if (!replica.leads() || !replica.knowsAll()) {
+          // What is gone meanwhile is forgotten together with the old ones, once every source is complete.
           hasForgottenOld = false;
           return false;
         }

@@ -14,7 +14,7 @@ import { displayDiagnostic } from '../../model/diagnostic.ts';
 import { engineKindRow } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import { rfc3339 } from '../../model/time.ts';
+import { parseRfc3339, rfc3339 } from '../../model/time.ts';
 import type { AdmittedRevision } from '../replica/intake.ts';
 
 /** Paths of the files on the status branch, beside those of declared objects. */
@@ -60,9 +60,20 @@ export function trustedStatus(status: JsonValue | undefined, now: number): JsonO
   if (status === undefined || !isJsonObject(status)) return undefined;
   const trusted = ([field, value]: [string, JsonValue | undefined]) => {
     const conditions = readConditions(value).map((condition) => ({ ...clamped(condition, now) }) as JsonObject);
-    return [field, conditions.length === 0 ? value : conditions] as const;
+    return [field, conditions.length === 0 ? withoutFuture(value, now) : conditions] as const;
   };
   return Object.fromEntries(Object.entries(status).map(trusted));
+}
+
+/** A value with every time later than `now` replaced by `now`, at any depth. */
+function withoutFuture(value: JsonValue | undefined, now: number): JsonValue | undefined {
+  if (typeof value === 'string') {
+    const at = parseRfc3339(value);
+    return at !== undefined && at > now ? rfc3339(now) : value;
+  }
+  if (Array.isArray(value)) return value.map((item) => withoutFuture(item, now) ?? null);
+  if (value === undefined || !isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutFuture(member, now)]));
 }
 
 function clamped({ lastTransitionTime, lastUpdateTime, ...condition }: Condition, now: number): Condition {

@@ -1,6 +1,5 @@
 import { backOffMs } from '../../model/back-off.ts';
-import { canonicalJson, type JsonObject } from '../../model/json.ts';
-import { objectsOf } from '../../model/json-fields.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 
 /** Notices that somebody goes on undoing what is written. */
@@ -47,10 +46,18 @@ export function createReversals(now: () => number): Reversals {
   };
 }
 
-/** Without the times of conditions: they are taken over from what is there. */
-function saidIn({ conditions, ...fields }: JsonObject): string {
-  return canonicalJson({
-    ...fields,
-    conditions: objectsOf(conditions).map(({ lastTransitionTime: _since, ...said }) => said),
+/** The status without the times of its conditions, in every list of conditions: each write gives them anew. */
+function saidIn(status: JsonObject): string {
+  return canonicalJson(
+    Object.fromEntries(Object.entries(status).map(([field, value]) => [field, withoutTimes(value)])),
+  );
+}
+
+function withoutTimes(value: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(value)) return value;
+  return value.map((item) => {
+    if (!isJsonObject(item)) return item;
+    const { lastTransitionTime: _since, lastUpdateTime: _updated, ...said } = item;
+    return said;
   });
 }
