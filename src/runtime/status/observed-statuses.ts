@@ -42,11 +42,12 @@ export function createObservedStatuses(deps: {
     places.set(addressOf(kind, key), place);
     observed.set(kind, key, status);
   };
-  const forget = (kind: string, key: string): boolean => {
+  /** Only the leader takes the record from the store. */
+  const forget = (kind: string, key: string, leads: boolean): boolean => {
     places.delete(addressOf(kind, key));
     if (observed.get(kind, key) === undefined || !isEngineKind(kind)) return false;
     observed.delete(kind, key);
-    journal.put(recordKey.observed(kind, key), null);
+    if (leads) journal.put(recordKey.observed(kind, key), null);
     return true;
   };
   const load = (records: LedgerRecords['observed']): void => {
@@ -88,19 +89,19 @@ export function createObservedStatuses(deps: {
     },
     follow: (replica) => {
       let hasForgottenOld = false;
+      let wasLeading = false;
       loop.addBookkeeper(() => {
         const gone = changes.take().filter(({ after }) => after === undefined);
-        if (!replica.leads() || !replica.knowsAll()) {
-          // What is gone meanwhile is forgotten together with the old ones, once every source is complete.
-          hasForgottenOld = false;
-          return false;
-        }
+        // A new leader has loaded the records anew. What is gone while a source is not complete is forgotten later.
+        if (replica.leads() !== wasLeading || !replica.knowsAll()) hasForgottenOld = false;
+        wasLeading = replica.leads();
+        if (!replica.knowsAll()) return false;
         const old = hasForgottenOld ? [] : [...observed.partitions()].flatMap((kind) => [...observed.entries(kind)]);
         hasForgottenOld = true;
         const over = [...gone, ...old].filter(
           ({ partition, key }) => engine.statuses.get(partition, key) === undefined,
         );
-        return over.map(({ partition, key }) => forget(partition, key)).includes(true);
+        return over.map(({ partition, key }) => forget(partition, key, replica.leads())).includes(true);
       });
     },
   };
