@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
 import { clusterToken } from '../../src/relay/trust/token.ts';
+import type { FleetView } from '../../src/server/api.ts';
 import { REPLICATED } from '../contract/deploy/releases.ts';
 import { type Manifest, noHelm, noKubectl, renderChart } from '../contract/deploy/rendering.ts';
 import { type DeployedServer, deployedServer } from '../support/deployed-servers.ts';
@@ -121,8 +122,17 @@ describe.skipIf(noRedis || noHelm)('two servers as the chart deploys them, with 
     const leader = await until('one leads', () => servers.find(leads), LONG_MS);
     const follower = servers.find((server) => server !== leader);
     if (follower === undefined) throw new Error('there are not two');
+    await until('the other one knows who leads', () => knowsLeader(follower), LONG_MS);
     return { leader, follower };
   };
+
+  /** The leader writes its address after it was elected, and the other replica reads it after that. */
+  async function knowsLeader({ http }: DeployedServer): Promise<boolean> {
+    const token = API_TOKEN.trim();
+    const answer = await fetch(`${http}/api/v1/status`, { headers: { authorization: `Bearer ${token}` } });
+    const { replica } = (await answer.json()) as FleetView;
+    return typeof replica?.leader?.address === 'string';
+  }
 
   function startAgent({ relay }: DeployedServer): void {
     const folder = join(sandbox.path, 'east');

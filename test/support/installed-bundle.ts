@@ -22,7 +22,8 @@ export async function installBundle(): Promise<InstalledBundle> {
   }
   return {
     program: join(folder, 'bin', 'fleetrelay.cjs'),
-    remove: () => rm(folder, { recursive: true, force: true }),
+    // A process that is ending may still write compiled code: a folder that is not empty is tried again.
+    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }),
   };
 }
 
