@@ -14,12 +14,12 @@ import type { ClusterView } from '../../src/server/api.ts';
 import { enrolled, type Identity, mustEnrol } from '../support/enrolled.ts';
 import { type Fleet, startFleet, tokenFor, until } from '../support/fleet-processes.ts';
 import { clusterYaml, configMapYaml, placementYaml } from '../support/manifests.ts';
-import { describeOnClusters } from '../support/on-clusters.ts';
+import { describeOnDirectories } from '../support/on-clusters.ts';
 import { clusterId, clusterName } from '../support/relay-world.ts';
 
 const live = 'ConfigMap/web/a';
 
-describeOnClusters('a hostile agent', (clusters) => {
+describeOnDirectories('a hostile agent', (clusters) => {
   let fleet: Fleet;
 
   beforeAll(async () => {

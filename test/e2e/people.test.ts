@@ -1,10 +1,10 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { type Fleet, STATUS_BRANCH, startFleet, until } from '../support/fleet-processes.ts';
+import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { createGitSandbox } from '../support/git-sandbox.ts';
 import { clusterYaml, configMapYaml, placementYaml, policyYaml } from '../support/manifests.ts';
-import { describeOnClusters } from '../support/on-clusters.ts';
+import { describeOnDirectories } from '../support/on-clusters.ts';
 
 const live = (name: string): string => `ConfigMap/web/${name}`;
 const files = {
@@ -32,7 +32,7 @@ function configOf(tokens: { readonly ann: string; readonly bob: string }, log: s
   };
 }
 
-describeOnClusters('what people do', (clusters) => {
+describeOnDirectories('what people do', (clusters) => {
   let fleet: Fleet;
   afterEach(async () => fleet.stop());
   const holds = (name: string, text: string): Promise<boolean> =>
@@ -72,38 +72,6 @@ describeOnClusters('what people do', (clusters) => {
     expect(await fleet.live('east', live('a'))).toContain('one');
     await fleet.cli('source', 'accept', 'main', rewritten);
     await holds('a', 'rewritten');
-  });
-
-  it('read no secret in a log, an answer, or the status branch', async () => {
-    const value = 'c3VwZXItc2VjcmV0LXZhbHVl';
-    const secret = `apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: web}\ndata: {password: ${value}}\n`;
-    fleet = await startFleet({ ...files, 'apps/s.yaml': secret }, { clusters });
-    await fleet.agent('east').start();
-    await until(
-      'the Secret is applied',
-      async () => (await fleet.live('east', 'Secret/web/s'))?.includes(value) === true,
-    );
-    fleet.push({ 'apps/broken.yaml': `${secret}stringData: [super-secret-value]\n` });
-    await until(
-      'it is reported',
-      async () => (await fleet.status()).sources.some(({ partial }) => partial) || undefined,
-    );
-    const branch = await until('status is written', () =>
-      fleet.sandbox.git(fleet.bare, 'grep', 'Secret', STATUS_BRANCH),
-    );
-    const all = [
-      JSON.stringify(fleet.server.logs),
-      JSON.stringify(fleet.agent('east').logs),
-      JSON.stringify(await fleet.status()),
-      await fleet.cli('get', 'outputs', '-o', 'json'),
-      await fleet.cli('explain', 'east', 'Secret/web/s'),
-      await (await fetch(`${fleet.server.metrics()}/metrics`)).text(),
-      branch,
-      fleet.sandbox.git(fleet.bare, 'log', '-p', STATUS_BRANCH),
-    ].join('\n');
-    expect(all).not.toContain(value);
-    expect(all).not.toContain('super-secret-value');
-    expect(all).not.toMatch(/frt1_/);
   });
 
   it('have names and roles; what they do is noted, and what they must not as well', async () => {
