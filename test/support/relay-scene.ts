@@ -177,6 +177,6 @@ export async function waitsFor(
   expect(found.mode).toBe(mode);
   for (const { cluster, message } of found.causes) {
     expect(message).toMatch(/bring its agent back; deregister it .*; or set spec\.skipWarming: true/);
-    expect(replica.said('safe mode waits for a cluster', { cluster })).toBe(true);
+    await until(`${replica.name} logs it`, () => replica.said('safe mode waits for a cluster', { cluster }));
   }
 }
