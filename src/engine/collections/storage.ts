@@ -74,10 +74,12 @@ export function* presentCells(store: Store, partitionName: string): Iterable<Cel
   for (const cell of partition.cells.values()) if (cell.value !== absent) yield cell;
 }
 
-/** Orders cells of one store by (partition, key). */
+/** Orders cells by (partition, key). Cells of several stores may share the name of a partition. */
 export function compareCells(a: Cell, b: Cell): number {
-  const within = a.partition === b.partition || a.partition.name === b.partition.name;
-  const left = within ? a.key : a.partition.name;
-  const right = within ? b.key : b.partition.name;
-  return left < right ? -1 : left > right ? 1 : 0;
+  if (a.partition !== b.partition) {
+    const left = a.partition.name;
+    const right = b.partition.name;
+    if (left !== right) return left < right ? -1 : 1;
+  }
+  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
 }

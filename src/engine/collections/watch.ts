@@ -32,8 +32,8 @@ export function createWatch<Value>(store: Store): { take(): readonly Change<Valu
       const taken = earlier;
       earlier = new Map();
       const changes: Change<Value>[] = [];
-      for (const [partition, keys] of [...taken].sort(byName)) {
-        for (const [key, before] of [...keys].sort(byName)) {
+      for (const [partition, keys] of inOrder(taken)) {
+        for (const [key, before] of inOrder(keys)) {
           const change = changeSince(store, partition, key, before);
           if (change !== undefined) changes.push(change as Change<Value>);
         }
@@ -43,8 +43,9 @@ export function createWatch<Value>(store: Store): { take(): readonly Change<Valu
   };
 }
 
-function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return compareText(a, b);
+/** The entries sorted by key. Most commits change one key of a partition: then nothing is copied. */
+function inOrder<Value>(entries: ReadonlyMap<string, Value>): Iterable<readonly [string, Value]> {
+  return entries.size < 2 ? entries : [...entries].sort(([a], [b]) => compareText(a, b));
 }
 
 function changeSince(store: Store, partition: string, key: string, before: Earlier): Change<unknown> | undefined {
