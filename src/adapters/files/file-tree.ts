@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
 import { watch as watchFolder } from 'chokidar';
@@ -16,10 +16,11 @@ export interface FileTreeOptions {
 /** A {@link FileTree} of a real folder, watched with the platform's file events. */
 export function createFileTree(deps: { readonly log: Log }, options: FileTreeOptions): FileTree {
   const folder = resolve(options.folder);
+  const isInside = createIsInside(folder);
   return {
     address: folder,
-    list: (wanted) => listFolder(folder, wanted, options.maxEntries ?? 200_000),
-    read: (path, maxBytes) => readInside(folder, path, maxBytes),
+    list: (wanted) => listFolder({ folder, isInside }, wanted, options.maxEntries ?? 200_000),
+    read: (path, maxBytes) => readInside({ folder, isInside }, path, maxBytes),
     watch: async (changed) => {
       const watcher = watchFolder(folder, {
         ignoreInitial: true,
@@ -41,6 +42,22 @@ export function createFileTree(deps: { readonly log: Log }, options: FileTreeOpt
   };
 }
 
+interface Inside {
+  readonly folder: string;
+  /** Whether a path without symbolic links is in the folder. */
+  isInside(target: string): Promise<boolean>;
+}
+
+/** The folder may be a symbolic link that is changed, so where it leads is looked up again before a path is refused. */
+function createIsInside(folder: string): Inside['isInside'] {
+  let root: string | undefined;
+  return async (target) => {
+    if (root !== undefined && target.startsWith(root + sep)) return true;
+    root = await realpath(folder);
+    return target.startsWith(root + sep);
+  };
+}
+
 function isSkipped(name: string): boolean {
   return name === '.git' || name.startsWith('..');
 }
@@ -48,10 +65,11 @@ function isSkipped(name: string): boolean {
 class TooManyEntries extends Error {}
 
 async function listFolder(
-  folder: string,
+  inside: Inside,
   wanted: (path: string) => boolean,
   maxEntries: number,
 ): Promise<FileTreeListing> {
+  const { folder } = inside;
   const entries: FileTreeEntry[] = [];
   let seen = 0;
   const walk = async (relative: string): Promise<void> => {
@@ -63,7 +81,7 @@ async function listFolder(
       if (isSkipped(child.name)) continue;
       if (child.isDirectory()) await walk(path).catch(passOver);
       else if ((child.isFile() || child.isSymbolicLink()) && wanted(path)) {
-        const entry = await entryAt(folder, path).catch(passOver);
+        const entry = await entryAt(inside, path).catch(passOver);
         if (entry !== undefined) entries.push(entry);
       }
     }
@@ -100,53 +118,64 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }
 
-async function entryAt(folder: string, path: string): Promise<FileTreeEntry | undefined> {
-  const at = join(folder, path);
+async function entryAt(inside: Inside, path: string): Promise<FileTreeEntry | undefined> {
+  const at = join(inside.folder, path);
   const own = await lstat(at, { bigint: true });
-  const target = own.isSymbolicLink() ? await targetInside(folder, at) : at;
+  if (!own.isSymbolicLink()) return entryOf(path, own);
+  const target = await targetInside(inside, at).catch(() => undefined);
   if (target === undefined) return { path, kind: 'symlink', size: 0, stamp: `${own.ino}:${own.ctimeNs}` };
-  const { size, mtimeNs, ctimeNs, ino } = await lstat(target, { bigint: true });
+  return entryOf(path, await lstat(target, { bigint: true }));
+}
+
+function entryOf(path: string, { size, mtimeNs, ctimeNs, ino }: BigIntStats): FileTreeEntry {
   return { path, kind: 'file', size: Number(size), stamp: `${size}:${mtimeNs}:${ctimeNs}:${ino}` };
 }
 
-/** Where a path really leads, if that is a plain file inside the folder. */
-async function targetInside(folder: string, at: string): Promise<string | undefined> {
-  try {
-    const [root, target] = await Promise.all([realpath(folder), realpath(at)]);
-    return target.startsWith(root + sep) && (await lstat(target)).isFile() ? target : undefined;
-  } catch {
-    return undefined;
-  }
+/** Returns where a path leads after all symbolic links; undefined unless that is a plain file inside the folder. */
+async function targetInside({ isInside }: Inside, at: string): Promise<string | undefined> {
+  const target = await realpath(at);
+  return (await isInside(target)) && (await lstat(target)).isFile() ? target : undefined;
 }
 
-async function readInside(folder: string, path: string, maxBytes: number): Promise<FileTreeContent> {
+async function readInside({ folder, isInside }: Inside, path: string, maxBytes: number): Promise<FileTreeContent> {
   let file: FileHandle | undefined;
   try {
-    await lstat(join(folder, path));
-    const target = await targetInside(folder, join(folder, path));
-    if (target === undefined) return { type: 'unreadable', message: 'leads to no plain file inside the folder' };
-    // Whatever is put into the file's place meanwhile: no link is followed, and no pipe waited for.
+    const target = await realpath(join(folder, path));
+    if (!(await isInside(target))) return leadsElsewhere;
+    // Another process may replace the file meanwhile: no symbolic link is followed, and no pipe is waited for.
     file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const { size } = await file.stat();
-    if (size > maxBytes) return { type: 'oversized' };
-    const buffer = Buffer.alloc(Math.min(size, maxBytes) + 1);
-    const length = await readAll(file, buffer);
-    // A file that grew while it was read is caught by its next stamp.
-    return { type: 'read', bytes: buffer.subarray(0, Math.min(length, size)) };
+    const stats = await file.stat();
+    if (!stats.isFile()) return leadsElsewhere;
+    if (stats.size > maxBytes) return { type: 'oversized' };
+    // A file that grows while it is read has another stamp afterwards.
+    return { type: 'read', bytes: await readBytes(file, stats.size) };
   } catch (error) {
     const code = codeOf(error);
-    return code === 'ENOENT' ? { type: 'missing' } : { type: 'unreadable', message: `cannot be read (${code})` };
+    if (code === 'ENOENT') return (await isThere(join(folder, path))) ? leadsElsewhere : { type: 'missing' };
+    return { type: 'unreadable', message: `cannot be read (${code})` };
   } finally {
     await file?.close();
   }
 }
 
-async function readAll(file: FileHandle, buffer: Buffer): Promise<number> {
+const leadsElsewhere: FileTreeContent = { type: 'unreadable', message: 'leads to no plain file inside the folder' };
+
+/** True also for a symbolic link that leads nowhere. */
+async function isThere(at: string): Promise<boolean> {
+  return lstat(at).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Returns the first `size` bytes, or fewer if the file has become shorter. */
+async function readBytes(file: FileHandle, size: number): Promise<Uint8Array> {
+  const buffer = Buffer.alloc(size);
   let length = 0;
-  while (length < buffer.length) {
-    const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
+  while (length < size) {
+    const { bytesRead } = await file.read(buffer, length, size - length, length);
     if (bytesRead === 0) break;
     length += bytesRead;
   }
-  return length;
+  return buffer.subarray(0, length);
 }
