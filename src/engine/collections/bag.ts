@@ -12,8 +12,15 @@ export function withItem<Item extends object>(bag: Bag<Item>, item: Item): Bag<I
   if (bag === undefined) return item;
   if (bag instanceof Set) return bag.add(item);
   if (!Array.isArray(bag)) return [bag, item];
-  // A copy is as long as it must be; a list that grows in place reserves room for a dozen more.
-  return bag.length < longestList ? bag.concat(item) : new Set(bag).add(item);
+  return bag.length < longestList ? appended(bag, item) : new Set(bag).add(item);
+}
+
+/** A copy is as long as it must be: a list that grows in place reserves room for a dozen more, and `concat` is slow. */
+function appended<Item>(items: readonly Item[], item: Item): Item[] {
+  const copy = new Array<Item>(items.length + 1);
+  for (let index = 0; index < items.length; index += 1) copy[index] = items[index] as Item;
+  copy[items.length] = item;
+  return copy;
 }
 
 /** The bag without the item, whether it was in it or not. Reuses the given bag. */
