@@ -14,16 +14,13 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** One line for each exit code, for help and documents. */
 export const EXIT_CODE_MEANINGS: readonly (readonly [code: ExitCode, meaning: string])[] = [
-  [EXIT.ok, 'done; what was asked about is well'],
-  [
-    EXIT.notWell,
-    'what was asked about is not well: invalid manifests, a fleet out of sync, a server that cannot start',
-  ],
+  [EXIT.ok, 'done, nothing is wrong'],
+  [EXIT.notWell, 'something is wrong: invalid manifests, a fleet out of sync, a server that cannot start'],
   [EXIT.usage, 'the command line is wrong'],
   [EXIT.unreachable, 'no server answers, or not in time'],
   [
     EXIT.refused,
-    'the server refused: a missing or wrong token or certificate, a role that may not, or a state that does not allow it',
+    'the server refused: a missing or wrong token or certificate, a role without permission, or a state that does not allow it',
   ],
   [EXIT.notFound, 'there is no such cluster, object, source, revision or held removal'],
   [EXIT.internal, 'a bug in fleetrelay'],
