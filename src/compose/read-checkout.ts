@@ -6,8 +6,8 @@ import type { DecodedFile, SourceDocument } from '../model/desired.ts';
 import type { Diagnostic, Location } from '../model/diagnostic.ts';
 import type { WrittenPath } from '../model/field-path.ts';
 import type { Log } from '../ports/log.ts';
-import { IGNORE_FILE, isManifestName } from '../sources/tree/membership.ts';
-import { createTreeReader } from '../sources/tree/tree-reader.ts';
+import { IGNORE_FILE, isManifestName } from '../sources/tree/ignore-file.ts';
+import { emptyTree, type ReadTreeFile, readTree } from '../sources/tree/tree-reader.ts';
 
 /** A working copy of a repository, read once as a server would read it. */
 export interface Checkout {
@@ -26,9 +26,8 @@ export async function readCheckout(deps: { readonly log: Log }, folder: string):
   const { maxBytes } = defaultDecodeLimits;
   const listing = await tree.list((path) => path === IGNORE_FILE || isManifestName(path));
   if (listing.type === 'failed') throw new Error(`the folder ${folder} cannot be read: ${listing.message}`);
-  const reader = createTreeReader({ decode: decodeFile }, { maxFileBytes: maxBytes });
   const changes = listing.entries.map(({ path, kind, size, stamp }) => ({ path, entry: { kind, size, blob: stamp } }));
-  const prepared = await reader.prepare(changes, async (path) => {
+  const read: ReadTreeFile = async (path) => {
     const content = await tree.read(path, maxBytes);
     switch (content.type) {
       case 'read':
@@ -40,11 +39,14 @@ export async function readCheckout(deps: { readonly log: Log }, folder: string):
       case 'unreadable':
         return { reason: content.message };
     }
-  });
+  };
+  const { nodes, diagnostics } = (
+    await readTree({ decode: decodeFile, read, maxFileBytes: maxBytes }, emptyTree, changes)
+  ).tree;
   return {
     folder: tree.address,
-    files: new Map([...prepared.files].flatMap(([path, file]) => (file === null ? [] : [[path, file] as const]))),
-    diagnostics: prepared.diagnostics,
+    files: new Map([...nodes].flatMap(([path, { file }]) => (file === undefined ? [] : [[path, file] as const]))),
+    diagnostics,
     locate: async (path, identity, field = []) => {
       const content = await tree.read(path, maxBytes);
       return (

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { decodeFile } from '../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../manifest/limits.ts';
 import type { DecodedFile } from '../model/desired.ts';
-import { type Diagnostic, diagnosticOf } from '../model/diagnostic.ts';
+import { compareDiagnostics, type Diagnostic, diagnosticOf } from '../model/diagnostic.ts';
 import { compareText } from '../model/json.ts';
 import {
   followsAll,
@@ -11,7 +11,7 @@ import {
   isManifestName,
   type Membership,
   parseIgnoreFile,
-} from '../sources/tree/membership.ts';
+} from '../sources/tree/ignore-file.ts';
 
 /** What is to be validated. */
 export interface ValidationRequest {
@@ -55,7 +55,7 @@ export async function validatePaths(request: ValidationRequest): Promise<Validat
     if (path === STDIN) add(STDIN, await readStdin(request));
     else await validatePath(path, request.cwd, add, troubles);
   }
-  const diagnostics = [...troubles, ...[...files.values()].flat()].sort(inCanonicalOrder);
+  const diagnostics = [...troubles, ...[...files.values()].flat()].sort(compareDiagnostics);
   return { files: files.size, documents, diagnostics };
 }
 
@@ -202,13 +202,4 @@ function join(path: string, relative: string): string {
   if (relative === '') return path;
   const folder = path.replace(/\/+$/, '');
   return folder === '.' ? relative : `${folder}/${relative}`;
-}
-
-function inCanonicalOrder(a: Diagnostic, b: Diagnostic): number {
-  return (
-    compareText(a.at?.path ?? '', b.at?.path ?? '') ||
-    (a.at?.line ?? 0) - (b.at?.line ?? 0) ||
-    (a.at?.column ?? 0) - (b.at?.column ?? 0) ||
-    compareText(a.message, b.message)
-  );
 }

@@ -1,4 +1,5 @@
 import { type FindingCode, type FindingReason, findings } from './finding-codes.ts';
+import { compareText } from './json.ts';
 
 /** A place in a file; lines and columns count from 1. */
 export interface Location {
@@ -41,4 +42,15 @@ export function displayLocation(at: Location): string {
 export function displayDiagnostic(diagnostic: Diagnostic): string {
   const where = diagnostic.at === undefined ? '' : `${displayLocation(diagnostic.at)}: `;
   return `${where}${diagnostic.severity}: ${sentenceOf(diagnostic)}`;
+}
+
+/** Orders diagnostics canonically: by path, line, column, reason and message. */
+export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
+  return (
+    compareText(a.at?.path ?? '', b.at?.path ?? '') ||
+    (a.at?.line ?? 0) - (b.at?.line ?? 0) ||
+    (a.at?.column ?? 0) - (b.at?.column ?? 0) ||
+    compareText(a.reason, b.reason) ||
+    compareText(a.message, b.message)
+  );
 }

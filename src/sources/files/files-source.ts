@@ -1,4 +1,4 @@
-import { sha256 } from '../../model/digest.ts';
+import { sha256, snapshotDigest } from '../../model/digest.ts';
 import { errorText } from '../../model/error-text.ts';
 import type { SourceName } from '../../model/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -6,17 +6,17 @@ import type { FileTree } from '../../ports/file-tree.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Source } from '../../ports/source.ts';
-import { createAdmission } from '../tree/admission.ts';
+import { IGNORE_FILE, type Membership } from '../tree/ignore-file.ts';
 import { createPoller } from '../tree/poller.ts';
-import { createTreeReader, type DecodeFile } from '../tree/tree-reader.ts';
-import { type FilesLook, takeSnapshotIn } from './files-look.ts';
-import { type SettleOptions, type Snapshot, settledSnapshot } from './settled-snapshot.ts';
+import { createRevisionCheck, type RevisionCheck, type RevisionState } from '../tree/revision-check.ts';
+import { changesTo, type DecodeFile, type ReadTreeFile, readTree } from '../tree/tree-reader.ts';
+import { type Snapshot, settledSnapshot } from './settled-snapshot.ts';
 
 export interface FilesSourceOptions {
   readonly name: SourceName;
-  /** The folder is read anew this often even without an event; 30 unless set. */
+  /** Seconds between two complete looks at the folder without an event; 30 unless set. */
   readonly rescanSeconds?: number;
-  /** A file enters when it was the same twice, this long apart; 200 unless set. */
+  /** A file is read when two looks, this long apart, find it equal; 200 unless set. */
   readonly settleMs?: number;
   /** Larger files are unreadable; 16 MiB unless set. */
   readonly maxFileBytes?: number;
@@ -30,40 +30,37 @@ export interface FilesSourceDeps {
   readonly log: Log;
 }
 
-interface Following extends FilesLook, FilesSourceDeps {
-  readonly settle: SettleOptions;
+interface Following extends FilesSourceDeps {
+  readonly check: RevisionCheck;
+  readonly settleMs: number;
+  readonly maxFileBytes: number;
   readonly trigger: () => void;
   known: Snapshot;
   endWatch: (() => Promise<void>) | undefined;
 }
 
-const MAX_SETTLING_LOOKS = 25;
 const MAX_TRIES = 5;
 
 /**
- * Follows a plain folder. Events are hints: each one, and the time, makes it read the folder anew. A folder that is
- * gone is trouble, one that is suddenly without manifests waits for a person; neither removes anything.
+ * Follows a plain folder. Events are hints: each event, and a timer, cause a look at the complete folder. A missing folder
+ * makes the source failing; a folder that suddenly has no manifest waits for a person. Neither removes anything.
  */
 export function createFilesSource(deps: FilesSourceDeps, options: FilesSourceOptions): Source {
-  const { tree, decode, clock, random } = deps;
-  const { name } = options;
-  const log = deps.log.child({ source: name });
-  const maxFileBytes = options.maxFileBytes ?? 16 * 1024 * 1024;
-  const reader = createTreeReader({ decode }, { maxFileBytes });
+  const { tree, clock, random } = deps;
+  const { name, rescanSeconds = 30, settleMs = 200, maxFileBytes = 16 * 1024 * 1024 } = options;
   const describe = (revision: string): string => `${tree.address} with content ${revision.slice(0, 12)}`;
-  const admission = createAdmission({ reader }, { name, describe });
+  const check = createRevisionCheck({ name, describe });
   const following: Following = {
     ...deps,
-    log,
-    reader,
-    admission,
+    log: deps.log.child({ source: name }),
+    check,
+    settleMs,
     maxFileBytes,
-    settle: { settleMs: options.settleMs ?? 200, maxLooks: MAX_SETTLING_LOOKS, maxFileBytes },
     trigger: () => poller.trigger(),
     known: new Map(),
     endWatch: undefined,
   };
-  const intervalMs = (options.rescanSeconds ?? 30) * 1000;
+  const intervalMs = rescanSeconds * 1000;
   const poller = createPoller(
     { clock, random, look: (signal) => lookOnce(following, signal) },
     { intervalMs, retryMs: Math.min(intervalMs, 1_000), maxRetryMs: intervalMs },
@@ -72,12 +69,12 @@ export function createFilesSource(deps: FilesSourceDeps, options: FilesSourceOpt
     name,
     address: tree.address,
     start: (listener, admitted) => {
-      admission.start(listener, admitted);
+      check.start(listener, admitted);
       poller.start();
     },
     trigger: poller.trigger,
     look: poller.look,
-    accept: admission.accept,
+    accept: check.accept,
     read: async (path, blob) => {
       const content = await tree.read(path, maxFileBytes).catch(() => undefined);
       return content?.type === 'read' && sha256(content.bytes) === blob ? content.bytes : undefined;
@@ -90,32 +87,32 @@ export function createFilesSource(deps: FilesSourceDeps, options: FilesSourceOpt
 }
 
 async function lookOnce(following: Following, signal: AbortSignal): Promise<boolean> {
-  const { admission, log } = following;
+  const { check, log } = following;
   try {
-    // Before the first look, so that what changes after it is noticed.
+    // Watched before the first look, so that no later change is missed.
     following.endWatch ??= await following.tree.watch(following.trigger);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const outcome = await settledSnapshot(following, following.settle, following.known, signal);
+      const outcome = await settledSnapshot(following, following.known, signal);
       if (outcome.type === 'stopped') return false;
       if (outcome.type === 'failed') {
-        // A folder that comes back is another one to the platform's events.
+        // The watch does not follow a folder that is removed and created again.
         await endWatch(following);
         log.warn('a folder cannot be read', { reason: outcome.reason, detail: outcome.message });
-        admission.failing(outcome.reason, outcome.message);
+        check.failing(outcome.reason, outcome.message);
         return false;
       }
-      if (await takeSnapshotIn(following, outcome.snapshot)) {
+      if (await takeSnapshot(following, outcome.snapshot)) {
         following.known = outcome.snapshot;
         return true;
       }
     }
-    admission.failing('StillChanging', 'the folder changes faster than it can be read');
+    check.failing('StillChanging', 'the folder changes faster than it can be read');
     return false;
   } catch (error) {
     if (signal.aborted) return false;
     const message = errorText(error);
     log.error('a source could not be read', { detail: message });
-    admission.failing('ReadFailed', message);
+    check.failing('ReadFailed', message);
     return false;
   }
 }
@@ -124,4 +121,44 @@ async function endWatch(following: Following): Promise<void> {
   const end = following.endWatch;
   following.endWatch = undefined;
   await end?.();
+}
+
+/** Admits or refuses a settled snapshot. Returns false if a file changed before it was read: take another snapshot. */
+async function takeSnapshot(following: Following, snapshot: Snapshot): Promise<boolean> {
+  const { tree: folder, check, decode, maxFileBytes } = following;
+  let hasMoved = false;
+  const read: ReadTreeFile = async (path, entry) => {
+    const problem = snapshot.get(path)?.problem;
+    if (problem !== undefined) return { reason: problem };
+    const content = await folder.read(path, maxFileBytes);
+    if (content.type === 'read' && sha256(content.bytes) === entry.blob) return { bytes: content.bytes };
+    hasMoved = true;
+    return { reason: 'changed while it was read' };
+  };
+  // A person may accept the waiting revision while this one is read: then this one is read again after that one.
+  for (let isTaken = false; !isTaken; ) {
+    const { state } = check;
+    const reading = { decode, read, maxFileBytes, spare: state.waiting?.read.tree };
+    const found = await readTree(reading, state.tree, changesTo(state.tree, snapshot));
+    if (hasMoved) return false;
+    const revision = revisionOf(snapshot, found.tree.membership);
+    if (check.found(revision)) return true;
+    if (found.tree.manifests === 0 && hadManifests(state, revision)) {
+      const message = `the folder ${folder.address} holds no manifest any more`;
+      isTaken = check.refuse({ revision, ...found }, { reason: 'EmptyTree', message });
+    } else isTaken = check.admit({ revision, ...found }) && check.found(revision);
+  }
+  return true;
+}
+
+/** Assumes that the revision of an earlier process had manifests, unless it was this revision. */
+function hadManifests({ admitted, observed, tree }: RevisionState, revision: string): boolean {
+  if (observed !== undefined) return tree.manifests > 0;
+  return admitted !== undefined && admitted !== revision;
+}
+
+/** The digest of the files that the source follows: a change of any other file is no new revision. */
+function revisionOf(snapshot: Snapshot, membership: Membership): string {
+  const followed = [...snapshot].filter(([path]) => path === IGNORE_FILE || membership.follows(path));
+  return snapshotDigest(followed.map(([path, { blob }]) => [path, blob] as const));
 }

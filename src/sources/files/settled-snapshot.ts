@@ -1,84 +1,84 @@
 import { sha256 } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { FileTree, FileTreeListing } from '../../ports/file-tree.ts';
-import { IGNORE_FILE, isManifestName } from '../tree/membership.ts';
+import type { FileTree, FileTreeEntry, FileTreeListing } from '../../ports/file-tree.ts';
+import { IGNORE_FILE, isManifestName } from '../tree/ignore-file.ts';
 
-/** One file of a snapshot. `trouble`: its content cannot be used (the end of a sentence). */
-export interface SnapshotFile {
-  readonly kind: 'file' | 'symlink';
-  readonly size: number;
-  readonly stamp: string;
+/** One file of a snapshot. `problem`: why its content cannot be used, as the end of a sentence. */
+export interface SnapshotFile extends Omit<FileTreeEntry, 'path'> {
   readonly blob: Digest;
-  readonly trouble?: string;
+  readonly problem?: string;
 }
 
-/** The manifests of a folder (and its ignore file) at one moment. */
+/** The manifests of a folder, and its ignore file, at one moment. */
 export type Snapshot = ReadonlyMap<string, SnapshotFile>;
+
+type Failure = Extract<FileTreeListing, { readonly type: 'failed' }>;
 
 export type SnapshotOutcome =
   | { readonly type: 'settled'; readonly snapshot: Snapshot }
-  | Extract<FileTreeListing, { readonly type: 'failed' }>
+  | Failure
   | { readonly type: 'stopped' };
 
-export interface SettleOptions {
-  /** A file enters when it was the same twice, this long apart. */
-  readonly settleMs: number;
-  /** After so many looks, what still changes is left out as unreadable. */
-  readonly maxLooks: number;
-  readonly maxFileBytes: number;
-}
+/** After so many looks, the files that still change are unreadable. */
+const MAX_LOOKS = 25;
 
 /**
- * Reads the folder until nothing changes any more: a file that is being written shows other bytes at the next look.
- * Files with the stamp that they had in `known` are taken from there.
+ * Reads the folder until two looks, `settleMs` apart, find it equal: a file that is being written changes between two
+ * looks. Files with the same stamp as in `known` are not read again.
  */
 export async function settledSnapshot(
-  deps: { readonly tree: FileTree; readonly clock: Clock },
-  options: SettleOptions,
+  options: {
+    readonly tree: FileTree;
+    readonly clock: Clock;
+    readonly settleMs: number;
+    readonly maxFileBytes: number;
+  },
   known: Snapshot,
   signal: AbortSignal,
 ): Promise<SnapshotOutcome> {
+  const { tree, clock, settleMs, maxFileBytes } = options;
   let before: Snapshot = known;
   for (let looks = 1; ; looks += 1) {
-    const taken = await takeSnapshot(deps.tree, options.maxFileBytes, known);
+    const listing = await tree.list(isRead);
+    if (listing.type === 'failed') return signal.aborted ? { type: 'stopped' } : listing;
+    const snapshot = await readFiles(tree, listing.entries, maxFileBytes, known);
     if (signal.aborted) return { type: 'stopped' };
-    if (taken.type === 'failed') return taken;
-    const moved = movedBetween(before, taken.snapshot);
-    if (moved.length === 0) return { type: 'settled', snapshot: taken.snapshot };
-    if (looks >= options.maxLooks) return { type: 'settled', snapshot: withoutMoving(taken.snapshot, moved) };
-    before = taken.snapshot;
-    await deps.clock.sleep(options.settleMs, signal);
+    const moved = movedBetween(before, snapshot);
+    if (moved.length === 0) return { type: 'settled', snapshot };
+    if (looks >= MAX_LOOKS) return { type: 'settled', snapshot: withoutMoving(snapshot, moved) };
+    before = snapshot;
+    await clock.sleep(settleMs, signal);
   }
 }
 
-async function takeSnapshot(
+async function readFiles(
   tree: FileTree,
+  entries: readonly FileTreeEntry[],
   maxFileBytes: number,
   known: Snapshot,
-): Promise<{ readonly type: 'taken'; readonly snapshot: Snapshot } | Extract<FileTreeListing, { type: 'failed' }>> {
-  const listing = await tree.list(isRead);
-  if (listing.type === 'failed') return listing;
+): Promise<Snapshot> {
   const snapshot = new Map<string, SnapshotFile>();
-  for (const { path, kind, size, stamp } of listing.entries) {
+  for (const { path, ...file } of entries) {
+    const { kind, size, stamp } = file;
     const same = known.get(path);
-    if (same !== undefined && same.stamp === stamp && same.trouble === undefined) snapshot.set(path, same);
-    else if (kind === 'symlink') snapshot.set(path, { kind, size, stamp, blob: sha256('symlink') });
-    else if (size > maxFileBytes) snapshot.set(path, { kind, size, stamp, blob: sha256(`oversized ${stamp}`) });
+    if (same !== undefined && same.stamp === stamp && same.problem === undefined) snapshot.set(path, same);
+    else if (kind === 'symlink') snapshot.set(path, { ...file, blob: sha256('symlink') });
+    else if (size > maxFileBytes) snapshot.set(path, { ...file, blob: sha256(`oversized ${stamp}`) });
     else {
       const content = await tree.read(path, maxFileBytes);
       if (content.type === 'missing') continue;
-      if (content.type === 'read') snapshot.set(path, { kind, size, stamp, blob: sha256(content.bytes) });
+      if (content.type === 'read') snapshot.set(path, { ...file, blob: sha256(content.bytes) });
       else {
-        const trouble = content.type === 'oversized' ? 'grew while it was read' : content.message;
-        snapshot.set(path, { kind, size, stamp, blob: sha256(trouble), trouble });
+        const problem = content.type === 'oversized' ? 'grew while it was read' : content.message;
+        snapshot.set(path, { ...file, blob: sha256(problem), problem });
       }
     }
   }
-  return { type: 'taken', snapshot };
+  return snapshot;
 }
 
-/** Names under which editors keep what is not saved yet. */
+/** Names of files with the unsaved changes of editors. */
 const EDITOR_NAME = /^(\.#|\.~|~\$|#)/;
 
 function isRead(path: string): boolean {
@@ -98,8 +98,8 @@ function movedBetween(before: Snapshot, after: Snapshot): readonly string[] {
 function withoutMoving(snapshot: Snapshot, moved: readonly string[]): Snapshot {
   const result = new Map(snapshot);
   for (const path of moved) {
-    const trouble = 'keeps changing; it is read when it stays the same for a moment';
-    result.set(path, { kind: 'file', size: 0, stamp: '', blob: sha256(trouble), trouble });
+    const problem = 'keeps changing; it is read when it stays the same for a moment';
+    result.set(path, { kind: 'file', size: 0, stamp: '', blob: sha256(problem), problem });
   }
   return result;
 }

@@ -1,18 +1,18 @@
+import { errorText } from '../../model/error-text.ts';
 import type { SourceName } from '../../model/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { GitRepo } from '../../ports/git-repo.ts';
+import type { GitFetchOutcome, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Source } from '../../ports/source.ts';
-import { createAdmission } from '../tree/admission.ts';
 import { createPoller } from '../tree/poller.ts';
-import { createTreeReader, type DecodeFile } from '../tree/tree-reader.ts';
-import { lookOnce, NO_BRANCH } from './git-look.ts';
+import { createRevisionCheck, type ReadRevision, type Refusal, type RevisionCheck } from '../tree/revision-check.ts';
+import { changesTo, type DecodeFile, type ReadTreeFile, readTree } from '../tree/tree-reader.ts';
 
 export interface GitSourceOptions {
   readonly name: SourceName;
   readonly pollIntervalSeconds: number;
-  /** Sub-folder to follow; the whole repository unless set. */
+  /** Sub-folder to follow; the complete repository unless set. */
   readonly path?: string;
   /** Larger files are unreadable; 16 MiB unless set. */
   readonly maxFileBytes?: number;
@@ -29,55 +29,62 @@ export interface GitSourceDeps {
   readonly log: Log;
 }
 
+/** What one look works with. */
+interface Following {
+  readonly repo: GitRepo;
+  readonly decode: DecodeFile;
+  readonly log: Log;
+  readonly check: RevisionCheck;
+  /** Sub-folder, without slashes at its ends. */
+  readonly folder: string;
+  readonly maxFileBytes: number;
+  /** A fetch that began before the first look, for that look. */
+  prefetched: Promise<GitFetchOutcome> | undefined;
+}
+
+/** The revision of a branch that was deleted, so that a person can accept it. */
+const NO_BRANCH = 'no-branch';
+
 /**
- * Follows one branch of a repository. A revision enters after it was fetched and read whole; a rewritten history, a
- * vanished branch and an empty tree wait for a person.
+ * Follows one branch of a repository. A revision is observed after it was fetched and read completely. A rewritten
+ * history, a deleted branch and an empty tree wait for a person.
  */
 export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions): Source {
   const { repo, decode, clock, random } = deps;
-  const { name } = options;
+  const { name, maxFileBytes = 16 * 1024 * 1024, maxRetrySeconds = 300 } = options;
   const log = deps.log.child({ source: name });
-  const maxFileBytes = options.maxFileBytes ?? 16 * 1024 * 1024;
   const folder = folderOf(options.path ?? '');
-  const reader = createTreeReader({ decode }, { maxFileBytes });
   const describe = (revision: string): string =>
     revision === NO_BRANCH ? `no branch ${repo.branch}` : `${repo.branch} at ${revision.slice(0, 12)}`;
-  const admission = createAdmission({ reader }, { name, describe });
-  const following = { repo, reader, admission, log, folder, maxFileBytes };
+  const check = createRevisionCheck({ name, describe });
+  const following: Following = { repo, decode, log, check, folder, maxFileBytes, prefetched: undefined };
   const intervalMs = options.pollIntervalSeconds * 1000;
   const stopping = new AbortController();
-  let isFollowing = false;
-  /** A fetch that has begun before the first look, for it. */
-  let ahead: ReturnType<GitRepo['fetch']> | undefined;
-  const takeAhead = (): typeof ahead => {
-    const taken = ahead;
-    ahead = undefined;
-    return taken;
-  };
+  let isStarted = false;
   const poller = createPoller(
-    { clock, random, look: (signal) => lookOnce(following, signal, takeAhead()) },
-    { intervalMs, retryMs: Math.min(intervalMs, 2_000), maxRetryMs: (options.maxRetrySeconds ?? 300) * 1000 },
+    { clock, random, look: (signal) => lookOnce(following, signal) },
+    { intervalMs, retryMs: Math.min(intervalMs, 2_000), maxRetryMs: maxRetrySeconds * 1000 },
   );
   return {
     name,
     address: `${repo.address} ${repo.branch}${folder === '' ? '' : ` ${folder}/`}`,
     start: (listener, admitted) => {
-      admission.start(listener, admitted);
-      isFollowing = true;
+      check.start(listener, admitted);
+      isStarted = true;
       poller.start();
     },
     prefetch: () => {
-      ahead = repo.fetch(stopping.signal);
-      // Who takes it hears of a rejection; until then nobody waits for it.
-      ahead.catch(() => undefined);
+      following.prefetched = repo.fetch(stopping.signal);
+      // The first look handles a rejection; until then no one awaits the promise.
+      following.prefetched.catch(() => undefined);
     },
     trigger: () => {
-      // Before the start nobody hears what is found: the first look finds it, with a fetch of its own.
-      if (isFollowing) poller.trigger();
-      else ahead = undefined;
+      // Before the start there is no listener: the first look fetches again, because the prefetched tip is outdated.
+      if (isStarted) poller.trigger();
+      else following.prefetched = undefined;
     },
     look: poller.look,
-    accept: admission.accept,
+    accept: check.accept,
     read: async (_path, blob) => {
       const outcome = await repo.readBlob(blob, maxFileBytes).catch(() => undefined);
       return outcome?.type === 'read' ? outcome.bytes : undefined;
@@ -90,10 +97,118 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
   };
 }
 
-/** `./config/prod/` is `config/prod`; the root is empty. A path that leads out of the repository finds nothing in it. */
+/** Returns `config/prod` for `./config/prod/`; the root is empty. A path that leads out of the repository matches nothing. */
 function folderOf(path: string): string {
   return path
     .split('/')
     .filter((part) => part !== '' && part !== '.')
     .join('/');
+}
+
+/** Fetches, and admits, refuses or reports the outcome. Resolves with whether the look succeeded; never rejects. */
+async function lookOnce(following: Following, signal: AbortSignal): Promise<boolean> {
+  const { repo, check, log, prefetched } = following;
+  following.prefetched = undefined;
+  try {
+    const outcome = await (prefetched ?? repo.fetch(signal));
+    if (outcome.type === 'fetched') return await takeTip(following, outcome.commit);
+    if (outcome.type === 'failed') {
+      if (outcome.reason === 'Stopped') return false;
+      await fallBack(following);
+      check.failing(outcome.reason, outcome.message);
+      return false;
+    }
+    if (check.state.admitted !== undefined) return await takeTip(following, NO_BRANCH);
+    const message = `there is nothing yet at ${repo.branch} of ${repo.address}; push to it, or configure another branch`;
+    check.failing('BranchNotFound', message);
+    return false;
+  } catch (error) {
+    if (signal.aborted) return false;
+    const message = errorText(error);
+    log.error('a source could not be read', { detail: message });
+    check.failing('ReadFailed', message);
+    return false;
+  }
+}
+
+async function takeTip(following: Following, tip: string): Promise<true> {
+  const { check } = following;
+  // A person may accept the waiting revision while this one is read: then this one is read again after that one.
+  while (!check.found(tip)) {
+    const [read, isDescendant] = await Promise.all([
+      readRevision(following, tip),
+      descendsFromAdmitted(following, tip),
+    ]);
+    const refusal = refusalOf(following, read, isDescendant);
+    if (refusal === undefined) check.admit(read);
+    else if (!(await fallBack(following))) check.refuse(read, refusal);
+  }
+  return true;
+}
+
+/**
+ * Observes the admitted revision if this process has observed none and the local copy has it. So a restart while the
+ * remote is broken, or its newest revision is refused, continues from the admitted revision. Returns whether it did.
+ */
+async function fallBack(following: Following): Promise<boolean> {
+  const { check, repo } = following;
+  const { admitted, observed } = check.state;
+  if (observed !== undefined || admitted === undefined) return false;
+  // A copy that does not exist yet rejects.
+  const hasIt = await repo.hasCommit(admitted).catch(() => false);
+  return hasIt && check.admit(await readRevision(following, admitted));
+}
+
+async function readRevision(following: Following, revision: string): Promise<ReadRevision> {
+  const { repo, check, decode, folder, maxFileBytes } = following;
+  const { observed, tree, waiting } = check.state;
+  const reading = { decode, read: readerOf(following), maxFileBytes, spare: waiting?.read.tree };
+  if (revision === NO_BRANCH) return { revision, ...(await readTree(reading, tree, changesTo(tree, new Map()))) };
+  const from = observed === undefined || observed === NO_BRANCH ? null : observed;
+  const [changes, description] = await Promise.all([repo.diff(from, revision, folder), repo.commitInfo(revision)]);
+  return { revision, description, ...(await readTree(reading, tree, changes)) };
+}
+
+function readerOf({ repo, maxFileBytes }: Following): ReadTreeFile {
+  return async (_path, entry) => {
+    const outcome = await repo.readBlob(entry.blob, maxFileBytes);
+    switch (outcome.type) {
+      case 'read':
+        return { bytes: outcome.bytes };
+      case 'oversized':
+        return { reason: `is ${outcome.size} bytes large; at most ${maxFileBytes} are read` };
+      case 'missing':
+        // The file is not at fault: the copy lacks an object that its own tree names.
+        throw new Error(`the local copy lacks the object ${entry.blob}`);
+    }
+  };
+}
+
+/** True also if no commit was admitted. */
+async function descendsFromAdmitted({ check, repo }: Following, tip: string): Promise<boolean> {
+  const { admitted } = check.state;
+  if (admitted === undefined || admitted === NO_BRANCH || tip === NO_BRANCH) return true;
+  return repo.isAncestor(admitted, tip);
+}
+
+function refusalOf(
+  { check, repo, folder }: Following,
+  { revision, tree }: ReadRevision,
+  isDescendant: boolean,
+): Refusal | undefined {
+  const { admitted, observed, tree: before } = check.state;
+  if (admitted === undefined || admitted === revision || admitted === NO_BRANCH) return undefined;
+  if (revision === NO_BRANCH) {
+    return { reason: 'BranchVanished', message: `the branch ${repo.branch} has vanished from ${repo.address}` };
+  }
+  if (!isDescendant) {
+    const [now, then] = [revision.slice(0, 12), admitted.slice(0, 12)];
+    const message = `the history of ${repo.branch} was rewritten: ${now} does not contain ${then}, which was admitted before`;
+    return { reason: 'HistoryRewritten', message };
+  }
+  // Assume that the revision of an earlier process had manifests, unless its tree is known.
+  const hadNone = observed !== undefined && before.manifests === 0;
+  if (tree.manifests > 0 || hadNone) return undefined;
+  const where = folder === '' ? `the branch ${repo.branch}` : `the folder ${JSON.stringify(folder)} of ${repo.branch}`;
+  return { reason: 'EmptyTree', message: `${where} holds no manifest any more at ${revision.slice(0, 12)}` };
 }

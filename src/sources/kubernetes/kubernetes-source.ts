@@ -6,14 +6,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { CustomResource, CustomResourceState, CustomResources } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Source } from '../../ports/source.ts';
-import { type Admission, createAdmission, type Refusal } from '../tree/admission.ts';
-import {
-  createTreeReader,
-  type DecodeFile,
-  type ReadTreeFile,
-  type TreeChange,
-  type TreeReader,
-} from '../tree/tree-reader.ts';
+import { createRevisionCheck, type Refusal, type RevisionCheck } from '../tree/revision-check.ts';
+import { changesTo, type DecodeFile, type ReadTreeFile, readTree, type TreeEntry } from '../tree/tree-reader.ts';
 import { createGatherer, type Gatherer } from './gatherer.ts';
 import { createMassDeletionWatch, type MassDeletionWatch } from './mass-deletion.ts';
 import { displayKind, kindPath, resourceOfPath, resourcePath } from './resource-path.ts';
@@ -57,8 +51,7 @@ interface Tree {
 
 interface Following {
   readonly deps: SourceDeps;
-  readonly reader: TreeReader;
-  readonly admission: Admission;
+  readonly check: RevisionCheck;
   readonly watch: MassDeletionWatch;
   readonly gatherer: Gatherer;
   /** As they have entered. */
@@ -79,12 +72,10 @@ const MAX_RESOURCE_BYTES = 16 * 1024 * 1024;
 export function createKubernetesSource(deps: SourceDeps, options: KubernetesSourceOptions): KubernetesSource {
   const { name, address } = options;
   const log = deps.log.child({ source: name });
-  const reader = createTreeReader({ decode: deps.decode }, { maxFileBytes: MAX_RESOURCE_BYTES });
   const describe = (revision: string): string => `custom resources of ${address} with content ${revision.slice(0, 12)}`;
   const following: Following = {
     deps: { ...deps, log },
-    reader,
-    admission: createAdmission({ reader }, { name, describe }),
+    check: createRevisionCheck({ name, describe }),
     watch: createMassDeletionWatch(),
     gatherer: createGatherer(deps.clock, async () => {
       await lookOnce(following);
@@ -94,19 +85,19 @@ export function createKubernetesSource(deps: SourceDeps, options: KubernetesSour
     entered: undefined,
     latest: undefined,
   };
-  const { admission, gatherer } = following;
+  const { check, gatherer } = following;
   return {
     name,
     address,
     start: (listener, admitted, remembered) => {
-      admission.start(listener, admitted);
+      check.start(listener, admitted);
       following.watch.recall(remembered.flatMap((path) => resourceOfPath(path) ?? []));
       deps.resources.start(gatherer.changed);
     },
     trigger: gatherer.changed,
     accept: (revision) => {
       const { latest } = following;
-      if (latest?.revision !== revision || !admission.accept(revision)) return false;
+      if (latest?.revision !== revision || !check.accept(revision)) return false;
       haveEntered(following, latest);
       return true;
     },
@@ -125,7 +116,7 @@ export function createKubernetesSource(deps: SourceDeps, options: KubernetesSour
 }
 
 async function lookOnce(following: Following): Promise<void> {
-  const { admission, watch, deps } = following;
+  const { check, watch, deps } = following;
   const state = deps.resources.state();
   watch.note(state);
   if (state.kinds.some((kind) => kind.state === 'pending')) return;
@@ -133,18 +124,18 @@ async function lookOnce(following: Following): Promise<void> {
   const trouble = troubleOf(unknown);
   if (unknown.length === state.kinds.length) {
     // As if the repository could not be reached: what has entered holds, and stays as whole as it was.
-    admission.failing('CustomResourcesUnknown', trouble);
+    check.failing('CustomResourcesUnknown', trouble);
     return;
   }
   try {
     const outcome = await takeIn(following, treeOf(state));
     if (outcome === 'refused' || unknown.length === 0) return;
     const message = `${trouble}. What was read takes effect; this source removes nothing until all its kinds are read`;
-    admission.failing('KindsUnknown', message);
+    check.failing('KindsUnknown', message);
   } catch (error) {
     const message = errorText(error);
     deps.log.error('custom resources could not be taken in', { detail: message });
-    admission.failing('ReadFailed', message);
+    check.failing('ReadFailed', message);
   }
 }
 
@@ -158,28 +149,30 @@ function troubleOf(unknown: CustomResourceState['kinds']): string {
 }
 
 async function takeIn(following: Following, tree: Tree): Promise<'entered' | 'refused'> {
-  const { admission, reader, watch, entered } = following;
+  const { check, watch, entered, deps } = following;
   following.latest = tree;
-  const changes = changesTo(reader, tree);
+  const { tree: before, waiting } = check.state;
+  const changes = changesTo(before, entriesOf(tree));
   if (changes.length === 0 && entered !== undefined) {
     following.entered = tree;
     watch.entered(tree.state);
-    admission.synced();
+    check.found(tree.revision);
     return 'entered';
   }
-  const prepared = await reader.prepare(changes, readerOf(tree));
+  const { decode } = deps;
+  const reading = { decode, read: readerOf(tree), maxFileBytes: MAX_RESOURCE_BYTES, spare: waiting?.read.tree };
+  const read = { revision: tree.revision, ...(await readTree(reading, before, changes)) };
   // A person may have accepted another revision meanwhile.
-  if (!reader.isCurrent(prepared)) return takeIn(following, tree);
-  const candidate = { revision: tree.revision, prepared };
+  if (check.state.tree !== before) return takeIn(following, tree);
   const refusal = refusalOf(following, tree);
   if (refusal !== undefined) {
     // Also if this revision waits already: kinds may have come back since.
-    admission.refuse(candidate, refusal);
+    check.refuse(read, refusal);
     return 'refused';
   }
-  admission.enter(candidate);
+  check.admit(read);
   haveEntered(following, tree);
-  admission.synced();
+  check.found(tree.revision);
   return 'entered';
 }
 
@@ -188,10 +181,10 @@ function haveEntered(following: Following, tree: Tree): void {
   following.watch.entered(tree.state);
 }
 
-function refusalOf({ entered, admission, watch }: Following, { state, revision, unknown }: Tree): Refusal | undefined {
+function refusalOf({ entered, check, watch }: Following, { state, revision, unknown }: Tree): Refusal | undefined {
   const judged = watch.judge(new Set(entered?.state.objects.keys()), state);
   if (judged !== undefined || entered !== undefined) return judged;
-  const admitted = admission.admitted();
+  const { admitted } = check.state;
   // An earlier process has seen something, unless what it admitted was this very nothing.
   const hadAny = admitted !== undefined && admitted !== revision;
   return hadAny && state.objects.size === 0 && unknown.size === 0
@@ -208,19 +201,11 @@ function treeOf(state: CustomResourceState): Tree {
   return { state, revision, resources, texts, unknown };
 }
 
-function changesTo(reader: TreeReader, { texts, unknown }: Tree): readonly TreeChange[] {
-  const changes: TreeChange[] = reader
-    .paths()
-    .filter((path) => !texts.has(path) && !unknown.has(path))
-    .map((path) => ({ path, entry: null }));
-  for (const [path, { blob, bytes }] of texts) {
-    if (reader.entryOf(path)?.blob === blob) continue;
-    changes.push({ path, entry: { kind: 'file', blob, size: bytes.length } });
-  }
-  for (const [path, blob] of unknown) {
-    if (reader.entryOf(path)?.blob !== blob) changes.push({ path, entry: { kind: 'file', blob, size: 0 } });
-  }
-  return changes;
+function entriesOf({ texts, unknown }: Tree): ReadonlyMap<string, TreeEntry> {
+  const entries = new Map<string, TreeEntry>();
+  for (const [path, { blob, bytes }] of texts) entries.set(path, { kind: 'file', blob, size: bytes.length });
+  for (const [path, blob] of unknown) entries.set(path, { kind: 'file', blob, size: 0 });
+  return entries;
 }
 
 function readerOf({ texts }: Tree): ReadTreeFile {

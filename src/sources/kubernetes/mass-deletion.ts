@@ -1,6 +1,6 @@
 import { kindOf, type ObjectKey } from '../../model/object-key.ts';
 import type { CustomResourceState } from '../../ports/custom-resources.ts';
-import type { Refusal } from '../tree/admission.ts';
+import type { Refusal } from '../tree/revision-check.ts';
 import { displayKind } from './resource-path.ts';
 
 /** Tells deletions that a person means from those that befall a kind as a whole. */

@@ -1,8 +1,9 @@
+import { backOffMs } from '../../model/back-off.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 
 export interface PollerOptions {
-  /** Between two looks when all is well; jittered by a tenth. */
+  /** Time between two looks that succeed; jittered by a tenth. */
   readonly intervalMs: number;
   /** The first wait after a failure; doubles with each further one. */
   readonly retryMs: number;
@@ -10,88 +11,71 @@ export interface PollerOptions {
   readonly maxRetryMs: number;
 }
 
-/** Looks again and again: at its interval, later and later while it fails, and at once when triggered. */
+/** Looks at its interval, with back-off while looks fail, and at once when triggered. */
 export interface Poller {
   start(): void;
-  /** A trigger while a look is under way causes exactly one more look, however many there are. */
+  /** Triggers during a look cause exactly one more look, however many there are. */
   trigger(): void;
-  /** Triggers, and resolves when a look that began after this call is over. */
+  /** Triggers, and resolves at the end of a look that began after this call, or at the stop. */
   look(): Promise<void>;
-  /** Aborts the look under way and waits for its end. */
+  /** Aborts the current look and waits for its end. */
   stop(): Promise<void>;
 }
 
-/** `look` resolves with whether it succeeded; a rejection counts as a failure (and is `look`'s to report). */
+/** `look` resolves with whether it succeeded, and reports its failures itself; a rejection counts as a failure. */
 export function createPoller(
   deps: {
     readonly clock: Clock;
     readonly random: Random;
     readonly look: (signal: AbortSignal) => Promise<boolean>;
   },
-  options: PollerOptions,
+  { intervalMs, retryMs, maxRetryMs }: PollerOptions,
 ): Poller {
-  const { clock, random, look } = deps;
+  const { clock, random } = deps;
   const stopping = new AbortController();
-  let underway: Promise<void> | undefined;
-  let again = false;
+  let current: Promise<void> | undefined;
+  /** The look that follows the current one. */
+  let next: Promise<void> | undefined;
   let failures = 0;
-  let begun = 0;
-  const waiting = new Set<{ readonly after: number; readonly done: () => void }>();
   let cancelWait = (): void => undefined;
 
-  async function lookUntilQuiet(): Promise<void> {
-    do {
-      again = false;
-      begun += 1;
-      const succeeded = await look(stopping.signal).catch(() => false);
-      failures = succeeded ? 0 : failures + 1;
-      release((after) => after < begun);
-    } while (again && !stopping.signal.aborted);
+  function look(): Promise<void> {
+    if (current === undefined) return begin();
+    next ??= current.then(begin);
+    return next;
   }
 
-  function release(isDue: (after: number) => boolean): void {
-    for (const waiter of waiting) {
-      if (!isDue(waiter.after)) continue;
-      waiting.delete(waiter);
-      waiter.done();
-    }
+  function begin(): Promise<void> {
+    next = undefined;
+    current = run();
+    return current;
   }
 
-  function trigger(): void {
-    if (underway === undefined) run();
-    else again = true;
-  }
-
-  function run(): void {
+  async function run(): Promise<void> {
     cancelWait();
     if (stopping.signal.aborted) return;
-    underway = lookUntilQuiet().then(() => {
-      underway = undefined;
-      if (!stopping.signal.aborted) cancelWait = clock.schedule(waitMs(), run);
-    });
+    const succeeded = await deps.look(stopping.signal).catch(() => false);
+    failures = succeeded ? 0 : failures + 1;
+    if (next !== undefined || stopping.signal.aborted) return;
+    current = undefined;
+    cancelWait = clock.schedule(waitMs(), () => void look());
   }
 
   function waitMs(): number {
-    if (failures === 0) return options.intervalMs * (0.9 + 0.2 * random.next());
-    // Half fixed, half random: many followers of one broken server come back spread out.
-    const ceiling = Math.min(options.maxRetryMs, options.retryMs * 2 ** Math.min(failures - 1, 30));
-    return ceiling * (0.5 + 0.5 * random.next());
+    if (failures === 0) return intervalMs * (0.9 + 0.2 * random.next());
+    // Half fixed, half random: many followers of one broken server return spread out.
+    return backOffMs(failures - 1, retryMs, maxRetryMs) * (0.5 + 0.5 * random.next());
   }
 
+  const trigger = (): void => void look();
   return {
-    start: run,
+    start: trigger,
     trigger,
-    look: () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.add({ after: begun, done: resolve });
-      trigger();
-      return promise;
-    },
+    look,
     stop: async () => {
       stopping.abort();
       cancelWait();
-      await underway;
-      release(() => true);
+      await (next ?? current);
     },
   };
 }

@@ -1,10 +1,12 @@
 import type { DecodedFile } from '../../model/desired.ts';
-import type { Diagnostic } from '../../model/diagnostic.ts';
+import { compareDiagnostics, type Diagnostic, diagnosticOf, sentenceOf } from '../../model/diagnostic.ts';
 import { errorText } from '../../model/error-text.ts';
+import type { FindingReason } from '../../model/finding-codes.ts';
+import { quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import { pathProblem } from '../../model/path-limits.ts';
-import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFile } from './membership.ts';
-import { unreadableFile, warningAt } from './unreadable.ts';
+import type { RevisionObservation } from '../../ports/source.ts';
+import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFile } from './ignore-file.ts';
 
 /** One entry of a tree of files. `blob` changes exactly when the content does. */
 export interface TreeEntry {
@@ -14,7 +16,7 @@ export interface TreeEntry {
   readonly size: number;
 }
 
-/** `entry` null: the path is gone. */
+/** `entry` null: the path was removed. */
 export interface TreeChange {
   readonly path: string;
   readonly entry: TreeEntry | null;
@@ -23,145 +25,124 @@ export interface TreeChange {
 /** Reads and checks one manifest. */
 export type DecodeFile = (path: string, bytes: Uint8Array, blob: string) => DecodedFile | Promise<DecodedFile>;
 
-/** Bytes of a file of the tree that is being prepared; `reason` says why not, as the end of a sentence. */
+/** Returns the bytes of a file of the tree, or the reason why it has none, as the end of a sentence. */
 export type ReadTreeFile = (
   path: string,
   entry: TreeEntry,
 ) => Promise<{ readonly bytes: Uint8Array } | { readonly reason: string }>;
 
-/** What a tree would be after a set of changes. Nothing has happened yet. */
-export interface PreparedTree extends TreeDelta {
-  /** Manifests in the tree afterwards, readable or not. */
-  readonly manifests: number;
-  readonly unreadable: number;
-  readonly diagnostics: readonly Diagnostic[];
-  /** Which state of the reader it starts from. */
-  readonly generation: number;
-}
-
-interface TreeDelta {
-  readonly entries: ReadonlyMap<string, TreeEntry | null>;
-  /** Manifests that read differently than before; null: no longer one of the source's files. */
-  readonly files: ReadonlyMap<string, DecodedFile | null>;
-  /** Warnings about entries that are no manifests; null: nothing to be said any more. */
-  readonly remarks: ReadonlyMap<string, Diagnostic | null>;
+/** A tree of files with its decoded manifests. Never changed after it was read. */
+export interface Tree {
+  readonly nodes: ReadonlyMap<string, TreeNode>;
+  /** Which paths the ignore file of the tree excludes. */
   readonly membership: Membership;
+  /** Number of manifests, readable or not. */
+  readonly manifests: number;
+  /** Number of files of the source that cannot be read. */
+  readonly unreadable: number;
+  /** Of all files, in canonical order. */
+  readonly diagnostics: readonly Diagnostic[];
 }
 
-/** The manifests of one tree, kept up to date change by change: a blob is read and decoded once. */
-export interface TreeReader {
-  /** Manifests in the current tree, readable or not. */
-  manifests(): number;
-  /** Works out what a tree that differs by `changes` holds. Reads only what is new. */
-  prepare(changes: readonly TreeChange[], read: ReadTreeFile): Promise<PreparedTree>;
-  /** Was it prepared from the current tree? */
-  isCurrent(prepared: PreparedTree): boolean;
-  /** Makes a prepared tree the current one. Throws if it was prepared from another one. */
-  admit(prepared: PreparedTree): void;
-  entryOf(path: string): TreeEntry | undefined;
-  /** All paths of the current tree, manifests or not. */
-  paths(): readonly string[];
+interface TreeNode {
+  readonly entry: TreeEntry;
+  /** Present for a manifest, and for an ignore file that cannot be read. */
+  readonly file?: DecodedFile;
+  /** A warning about an entry that is no manifest. */
+  readonly warning?: Diagnostic;
 }
 
-export interface TreeLimits {
+/** A tree, and the files that read differently than in the tree before. */
+export interface ReadTree {
+  readonly before: Tree;
+  readonly tree: Tree;
+  readonly changes: RevisionObservation['changes'];
+}
+
+export interface TreeReading {
+  readonly decode: DecodeFile;
+  readonly read: ReadTreeFile;
   /** Larger files are unreadable. */
   readonly maxFileBytes: number;
+  /** A tree that was read and not admitted: its manifests are not decoded again. */
+  readonly spare?: Tree | undefined;
 }
 
-interface State {
-  readonly decode: DecodeFile;
-  readonly limits: TreeLimits;
-  readonly entries: Map<string, TreeEntry>;
-  readonly files: Map<string, DecodedFile>;
-  readonly remarks: Map<string, Diagnostic>;
-  membership: Membership;
-  generation: number;
-  /** Decoded for a tree that was prepared and not admitted: the next one probably holds the same blobs. */
-  spare: Pick<TreeDelta, 'entries' | 'files'>;
-}
+export const emptyTree: Tree = {
+  nodes: new Map(),
+  membership: followsAll,
+  manifests: 0,
+  unreadable: 0,
+  diagnostics: [],
+};
 
 const MAX_IGNORE_BYTES = 256 * 1024;
 const READ_AT_ONCE = 32;
 const READ_AT_ONCE_BYTES = 16 * 1024 * 1024;
 
-/** Creates a reader of the empty tree. */
-export function createTreeReader(deps: { readonly decode: DecodeFile }, limits: TreeLimits): TreeReader {
-  const state: State = {
-    decode: deps.decode,
-    limits,
-    entries: new Map(),
-    files: new Map(),
-    remarks: new Map(),
-    membership: followsAll,
-    generation: 0,
-    spare: { entries: new Map(), files: new Map() },
-  };
-  return {
-    manifests: () => state.files.size - (state.files.has(IGNORE_FILE) ? 1 : 0),
-    prepare: (changes, read) => prepare(state, new Map(changes.map(({ path, entry }) => [path, entry])), read),
-    isCurrent: (prepared) => prepared.generation === state.generation,
-    admit: (prepared) => {
-      if (prepared.generation !== state.generation) throw new Error('the tree was prepared from another one');
-      applyTo(state.entries, prepared.entries);
-      applyTo(state.files, prepared.files);
-      applyTo(state.remarks, prepared.remarks);
-      state.membership = prepared.membership;
-      state.generation += 1;
-      state.spare = { entries: new Map(), files: new Map() };
-    },
-    entryOf: (path) => state.entries.get(path),
-    paths: () => [...state.entries.keys()],
-  };
+/** Returns the changes that lead from a tree to exactly these entries. */
+export function changesTo({ nodes }: Tree, entries: ReadonlyMap<string, TreeEntry>): readonly TreeChange[] {
+  const changes: TreeChange[] = [];
+  for (const path of nodes.keys()) if (!entries.has(path)) changes.push({ path, entry: null });
+  for (const [path, entry] of entries) {
+    if (nodes.get(path)?.entry.blob !== entry.blob) changes.push({ path, entry });
+  }
+  return changes;
 }
 
-async function prepare(
-  state: State,
-  changes: ReadonlyMap<string, TreeEntry | null>,
-  read: ReadTreeFile,
-): Promise<PreparedTree> {
-  const { generation } = state;
-  const rules = await readRules(state, changes, read);
-  const files = new Map<string, DecodedFile | null>();
-  const remarks = new Map<string, Diagnostic | null>();
-  if (rules.file !== undefined && (rules.file !== null || state.files.has(IGNORE_FILE))) {
-    files.set(IGNORE_FILE, rules.file);
-  }
-  // Other rules can change what belongs to the source anywhere in the tree.
-  const candidates = new Set(rules.changed ? [...state.entries.keys(), ...changes.keys()] : changes.keys());
-  candidates.delete(IGNORE_FILE);
+/** Reads the tree that differs from `before` by `changes`. Reads and decodes only new content. Rejects if `read` does. */
+export async function readTree(reading: TreeReading, before: Tree, changes: readonly TreeChange[]): Promise<ReadTree> {
+  const entries = new Map(changes.map(({ path, entry }) => [path, entry]));
+  const ignore = entries.get(IGNORE_FILE);
+  const rules = ignore === undefined ? { membership: before.membership } : await readRules(ignore, reading.read);
+  // Other rules can change which paths of the complete tree belong to the source.
+  const paths = [...new Set(ignore === undefined ? [] : before.nodes.keys()).union(entries)].sort(compareText);
+  const nodes = new Map(before.nodes);
   const toDecode: (readonly [string, TreeEntry])[] = [];
-  for (const path of candidates) {
-    const changed = changes.get(path);
-    const entry = changed === undefined ? (state.entries.get(path) ?? null) : changed;
-    const tooLong = pathProblem(path) !== undefined;
-    const followed = entry !== null && !tooLong && rules.membership.follows(path);
-    // Rules are not asked about a path that is too long: a manifest there is unreadable, not gone.
-    const member = entry !== null && (tooLong || followed) && entry.kind !== 'submodule' && isManifestName(path);
-    if (member) toDecode.push([path, entry]);
-    else if (state.files.has(path)) files.set(path, null);
-    const remark = followed && !member ? remarkOn(path, entry) : undefined;
-    if (remark !== undefined) remarks.set(path, remark);
-    else if (state.remarks.has(path)) remarks.set(path, null);
+  for (const path of paths) {
+    const entry = entries.has(path) ? entries.get(path) : before.nodes.get(path)?.entry;
+    if (entry === undefined || entry === null) nodes.delete(path);
+    else if (path === IGNORE_FILE) nodes.set(path, { entry, ...('file' in rules ? { file: rules.file } : {}) });
+    else {
+      const isTooLong = pathProblem(path) !== undefined;
+      const isFollowed = !isTooLong && rules.membership.follows(path);
+      // Rules do not apply to a path that is too long: a manifest there is unreadable, not removed.
+      const isManifest = (isTooLong || isFollowed) && entry.kind !== 'submodule' && isManifestName(path);
+      if (isManifest) toDecode.push([path, entry]);
+      const warning = isFollowed && !isManifest ? warningOn(path, entry) : undefined;
+      nodes.set(path, warning === undefined ? { entry } : { entry, warning });
+    }
   }
-  for (const [path, file] of await decodeAll(state, toDecode, read)) {
-    if (state.files.get(path) !== file) files.set(path, file);
-  }
-  state.spare = { entries: changes, files };
-  return summarize(state, { entries: changes, files, remarks, membership: rules.membership }, generation);
+  for (const [path, entry, file] of await decodeAll(reading, before, toDecode)) nodes.set(path, { entry, file });
+  const changed = paths.flatMap((path) => {
+    const file = nodes.get(path)?.file;
+    return file === before.nodes.get(path)?.file ? [] : [{ path, file: file?.reading ?? null }];
+  });
+  return { before, tree: treeOf(nodes, rules.membership), changes: changed };
 }
 
-/** The ignore rules after the changes. An ignore file that cannot be read is an unreadable file of the source. */
+function treeOf(nodes: ReadonlyMap<string, TreeNode>, membership: Membership): Tree {
+  let manifests = 0;
+  let unreadable = 0;
+  const diagnostics: Diagnostic[] = [];
+  for (const [path, { file, warning }] of nodes) {
+    if (warning !== undefined) diagnostics.push(warning);
+    if (file === undefined) continue;
+    if (path !== IGNORE_FILE) manifests += 1;
+    if (!file.reading.readable) unreadable += 1;
+    diagnostics.push(...file.diagnostics);
+  }
+  return { nodes, membership, manifests, unreadable, diagnostics: diagnostics.sort(compareDiagnostics) };
+}
+
+/** Reads the ignore rules. An ignore file that cannot be read is an unreadable file of the source. */
 async function readRules(
-  state: State,
-  changes: ReadonlyMap<string, TreeEntry | null>,
+  entry: TreeEntry | null,
   read: ReadTreeFile,
-): Promise<{ membership: Membership; changed: boolean; file?: DecodedFile | null }> {
-  const entry = changes.get(IGNORE_FILE);
-  if (entry === undefined) return { membership: state.membership, changed: false };
-  if (entry === null) return { membership: followsAll, changed: true, file: null };
+): Promise<{ readonly membership: Membership; readonly file?: DecodedFile }> {
+  if (entry === null) return { membership: followsAll };
   const broken = (what: string, line?: number) => ({
     membership: followsAll,
-    changed: true,
     file: unreadableFile(IGNORE_FILE, entry.blob, 'FileUnreadable', what, undefined, line),
   });
   if (entry.kind !== 'file') return broken('is not a plain file');
@@ -169,22 +150,21 @@ async function readRules(
   const content = await read(IGNORE_FILE, entry);
   if ('reason' in content) return broken(content.reason);
   const parsed = parseIgnoreFile(new TextDecoder().decode(content.bytes));
-  return parsed.ok ? { membership: parsed.membership, changed: true, file: null } : broken(parsed.problem, parsed.line);
+  return parsed.ok ? { membership: parsed.membership } : broken(parsed.problem, parsed.line);
 }
 
 /** Decodes in portions, so that neither memory nor the number of open reads grows with the tree. */
 async function decodeAll(
-  state: State,
-  wanted: (readonly [string, TreeEntry])[],
-  read: ReadTreeFile,
-): Promise<ReadonlyMap<string, DecodedFile>> {
-  const decoded = new Map<string, DecodedFile>();
-  wanted.sort((a, b) => compareText(a[0], b[0]));
+  reading: TreeReading,
+  before: Tree,
+  wanted: readonly (readonly [string, TreeEntry])[],
+): Promise<readonly (readonly [string, TreeEntry, DecodedFile])[]> {
+  const decoded: (readonly [string, TreeEntry, DecodedFile])[] = [];
   let portion: Promise<void>[] = [];
   let bytes = 0;
   for (const [path, entry] of wanted) {
-    portion.push(decodeOne(state, path, entry, read).then((file) => void decoded.set(path, file)));
-    bytes += Math.min(entry.size, state.limits.maxFileBytes);
+    portion.push(decodeOne(reading, before, path, entry).then((file) => void decoded.push([path, entry, file])));
+    bytes += Math.min(entry.size, reading.maxFileBytes);
     if (portion.length >= READ_AT_ONCE || bytes >= READ_AT_ONCE_BYTES) {
       await Promise.all(portion);
       portion = [];
@@ -195,12 +175,16 @@ async function decodeAll(
   return decoded;
 }
 
-async function decodeOne(state: State, path: string, entry: TreeEntry, read: ReadTreeFile): Promise<DecodedFile> {
+async function decodeOne(
+  { decode, read, maxFileBytes, spare }: TreeReading,
+  before: Tree,
+  path: string,
+  entry: TreeEntry,
+): Promise<DecodedFile> {
   const { blob, kind, size } = entry;
-  for (const { files, entries } of [state, state.spare]) {
-    const known = files.get(path);
+  for (const known of [before.nodes.get(path), spare?.nodes.get(path)]) {
     // A link and a file can have the same blob.
-    if (known?.reading.blob === blob && entries.get(path)?.kind === kind) return known;
+    if (known?.file?.reading.blob === blob && known.entry.kind === kind) return known.file;
   }
   const problem = pathProblem(path);
   if (problem !== undefined) {
@@ -211,61 +195,38 @@ async function decodeOne(state: State, path: string, entry: TreeEntry, read: Rea
     const hint = `put the file itself there, or list it in ${IGNORE_FILE}`;
     return unreadableFile(path, blob, 'SymbolicLink', 'is a symbolic link, which is not followed', hint);
   }
-  if (size > state.limits.maxFileBytes) {
-    const what = `is ${size} bytes large; at most ${state.limits.maxFileBytes} are read`;
+  if (size > maxFileBytes) {
+    const what = `is ${size} bytes large; at most ${maxFileBytes} are read`;
     return unreadableFile(path, blob, 'FileTooLarge', what, `split it, or list it in ${IGNORE_FILE}`);
   }
   const content = await read(path, entry);
   if ('reason' in content) return unreadableFile(path, blob, 'FileUnreadable', content.reason);
   try {
-    return await state.decode(path, content.bytes, blob);
+    return await decode(path, content.bytes, blob);
   } catch (error) {
-    const why = errorText(error);
-    return unreadableFile(path, blob, 'DecoderFailed', `could not be decoded: ${why}`);
+    return unreadableFile(path, blob, 'DecoderFailed', `could not be decoded: ${errorText(error)}`);
   }
 }
 
-function summarize(state: State, delta: TreeDelta, generation: number): PreparedTree {
-  let manifests = 0;
-  let unreadable = 0;
-  const said: Diagnostic[] = [];
-  for (const [path, file] of overlay(state.files, delta.files)) {
-    if (path !== IGNORE_FILE) manifests += 1;
-    if (!file.reading.readable) unreadable += 1;
-    said.push(...file.diagnostics);
-  }
-  for (const [, remark] of overlay(state.remarks, delta.remarks)) said.push(remark);
-  return { ...delta, manifests, unreadable, diagnostics: said.sort(compareDiagnostics), generation };
+function warningOn(path: string, { kind }: TreeEntry): Diagnostic | undefined {
+  if (kind === 'file') return undefined;
+  const [reason, what]: [FindingReason, string] =
+    kind === 'submodule' ? ['SubmoduleIgnored', 'a submodule'] : ['SymbolicLinkIgnored', 'a symbolic link'];
+  const message = `${quote(path)} is ${what}, which is not followed`;
+  return diagnosticOf({ severity: 'warning', reason, message, at: { path } });
 }
 
-function remarkOn(path: string, entry: TreeEntry): Diagnostic | undefined {
-  if (entry.kind === 'submodule') return warningAt(path, 'SubmoduleIgnored', 'is a submodule, which is not followed');
-  return entry.kind === 'symlink'
-    ? warningAt(path, 'SymbolicLinkIgnored', 'is a symbolic link, which is not followed')
-    : undefined;
-}
-
-function* overlay<Value>(
-  before: ReadonlyMap<string, Value>,
-  changes: ReadonlyMap<string, Value | null>,
-): Generator<readonly [string, Value]> {
-  for (const entry of before) if (!changes.has(entry[0])) yield entry;
-  for (const [path, value] of changes) if (value !== null) yield [path, value];
-}
-
-function applyTo<Value>(map: Map<string, Value>, changes: ReadonlyMap<string, Value | null>): void {
-  for (const [path, value] of changes) {
-    if (value === null) map.delete(path);
-    else map.set(path, value);
-  }
-}
-
-function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
-  return (
-    compareText(a.at?.path ?? '', b.at?.path ?? '') ||
-    (a.at?.line ?? 0) - (b.at?.line ?? 0) ||
-    (a.at?.column ?? 0) - (b.at?.column ?? 0) ||
-    compareText(a.reason, b.reason) ||
-    compareText(a.message, b.message)
-  );
+/** A file that exists and cannot be read. `what` continues the sentence after the file's name. */
+function unreadableFile(
+  path: string,
+  blob: string,
+  reason: FindingReason,
+  what: string,
+  hint?: string,
+  line?: number,
+): DecodedFile {
+  const message = `${quote(path)} ${what}`;
+  const at = { path, ...(line === undefined ? {} : { line }) };
+  const diagnostic = diagnosticOf({ severity: 'error', reason, message, at, ...(hint === undefined ? {} : { hint }) });
+  return { reading: { readable: false, blob, findings: [sentenceOf(diagnostic)] }, diagnostics: [diagnostic] };
 }

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parseIgnoreFile } from '../../../src/sources/tree/membership.ts';
+import { parseIgnoreFile } from '../../../src/sources/tree/ignore-file.ts';
 import { createGitSandbox, type GitSandbox, hermeticGit } from '../../support/git-sandbox.ts';
 
 let box: GitSandbox;

@@ -113,8 +113,8 @@ describe('following', () => {
     await look();
     expect(decoded).toEqual(['a.yaml']);
     expect(told.observations[1]?.changes.map(({ path, file }) => [path, file?.readable])).toEqual([
-      ['b.yml', undefined],
       ['a.yaml', true],
+      ['b.yml', undefined],
     ]);
     expect(remote.reads.filter((path) => path === 'c.json')).toHaveLength(1);
   });

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { matchEnds } from '../../../../src/model/path-pattern.ts';
-import { readIgnoreRule } from '../../../../src/sources/tree/ignore-rule.ts';
-import { isManifestName, parseIgnoreFile } from '../../../../src/sources/tree/membership.ts';
+import { isManifestName, parseIgnoreFile, readIgnoreRule } from '../../../../src/sources/tree/ignore-file.ts';
 
 function follows(rules: string, path: string): boolean {
   const parsed = parseIgnoreFile(rules);
