@@ -169,14 +169,10 @@ function reasonOf(error: unknown): string {
 
 function statusSinkOf(sink: GitStatusSink) {
   return {
-    readAll: () => sink.readAll(),
-    update: (changes: ReadonlyMap<string, string | null>, summary: string, published: () => void) =>
-      sink.update(changes, { summary }, published),
-    setMinInterval: (seconds: number) => sink.setMinInterval(seconds),
-    lead: (leads: boolean) => sink.lead(leads),
+    ...sink,
     condition: () => {
       const { state, message, commit } = sink.condition();
-      return { state, message, commit: commit ?? null };
+      return { state, message, commit };
     },
   };
 }

@@ -3,32 +3,34 @@ import { type Digest, type FleetName, quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import type { GitRepo, GitTreeChange } from '../../ports/git-repo.ts';
 
-/** The file at the root of a status branch that says whose it is. */
+/** The file at the root of a status branch that names its fleet. */
 export const FLEET_FILE = 'fleet.json';
 
-/** The status branch as it was fetched. */
+/** The status branch at one commit. */
 export interface StatusTree {
   /** null: the branch does not exist. */
   readonly commit: string | null;
-  /** Of the texts of the managed files, by path. */
+  /** Digests of the managed files, by path. */
   readonly digests: ReadonlyMap<string, Digest>;
-  readonly fleetText: string | undefined;
+  /** The fleet that {@link FLEET_FILE} names; undefined if it names none. */
+  readonly fleet: string | undefined;
 }
 
-/** A text that the branch should hold. */
+/** A text that the branch should contain. */
 export interface WantedFile {
   readonly text: string;
   readonly digest: Digest;
 }
 
-/** A branch that this fleet must not write. */
-export interface ForeignBranch {
-  readonly reason: 'OtherFleet' | 'NotAStatusBranch';
+/** Why the branch cannot be used. `refused`: this fleet must not write it. */
+export interface BranchProblem {
+  readonly state: 'failing' | 'refused';
+  readonly reason: string;
   readonly message: string;
 }
 
 /** The branch that does not exist. */
-export const noTree: StatusTree = { commit: null, digests: new Map(), fleetText: undefined };
+export const noTree: StatusTree = { commit: null, digests: new Map(), fleet: undefined };
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const READ_AT_ONCE = 64;
@@ -39,40 +41,57 @@ export function fleetFileText(fleet: FleetName): string {
 }
 
 /**
- * Does this path belong to the sink? All of the branch does, except what people and hosts put at its root: names that
- * start with a dot, and a README.
+ * True for the paths that the sink writes and removes: all, except the files of people and hosts at the root, whose names
+ * start with a dot or with README.
  */
 export function isManaged(path: string): boolean {
   return !path.startsWith('.') && !/^README(\.[a-z]+)?$/i.test(path);
 }
 
-/** Reads what differs from a tree known before; `text` is called with each managed file that was read. */
-export async function readStatusTree(
+/**
+ * Fetches the branch and reads the files that differ from `before`. Calls `onText` with each managed file that was read.
+ * The result is a problem if the branch cannot be fetched or does not belong to this fleet.
+ */
+export async function fetchStatusTree(
+  repo: GitRepo,
+  fleet: FleetName,
+  before: StatusTree,
+  options: { readonly signal?: AbortSignal; readonly onText?: (path: string, text: string) => void },
+): Promise<StatusTree | BranchProblem> {
+  const fetched = await repo.fetch(options.signal);
+  if (fetched.type === 'absent') return noTree;
+  if (fetched.type === 'failed') return { state: 'failing', reason: fetched.reason, message: fetched.message };
+  const tree = await readTree(repo, before, fetched.commit, options.onText);
+  return ownerProblem(fleet, repo.branch, tree) ?? tree;
+}
+
+async function readTree(
   repo: GitRepo,
   before: StatusTree,
   commit: string,
-  text: (path: string, text: string) => void = () => undefined,
+  onText?: (path: string, text: string) => void,
 ): Promise<StatusTree> {
   const changes = (await repo.diff(before.commit, commit, '')).filter(({ path }) => isManaged(path));
   const digests = new Map(before.digests);
-  let { fleetText } = before;
+  let { fleet } = before;
   for (let index = 0; index < changes.length; index += READ_AT_ONCE) {
     await Promise.all(
       changes.slice(index, index + READ_AT_ONCE).map(async (change) => {
-        const content = await textOf(repo, change);
-        if (change.path === FLEET_FILE) fleetText = content;
-        if (content === undefined) digests.delete(change.path);
+        const { path } = change;
+        const text = await textOf(repo, change);
+        if (path === FLEET_FILE) fleet = text === undefined ? undefined : fleetOf(text);
+        if (text === undefined) digests.delete(path);
         else {
-          digests.set(change.path, sha256(content));
-          text(change.path, content);
+          digests.set(path, sha256(text));
+          onText?.(path, text);
         }
       }),
     );
   }
-  return { commit, digests, fleetText };
+  return { commit, digests, fleet };
 }
 
-/** What is no plain file, or too large for one of ours, counts as other text: it will be replaced. */
+/** An entry that is no plain file, or is too large, counts as another text, so that it is replaced. */
 async function textOf(repo: GitRepo, { path, entry }: GitTreeChange): Promise<string | undefined> {
   if (entry === null) return undefined;
   if (entry.kind !== 'file') return `(${entry.kind})`;
@@ -81,21 +100,15 @@ async function textOf(repo: GitRepo, { path, entry }: GitTreeChange): Promise<st
   return outcome.type === 'read' ? new TextDecoder().decode(outcome.bytes) : '(oversized)';
 }
 
-/** May this fleet write the branch? Only if it is absent or empty, or names this fleet. */
-export function judgeOwner(fleet: FleetName, branch: string, tree: StatusTree): ForeignBranch | undefined {
-  if (tree.digests.size === 0) return undefined;
-  const named = tree.fleetText === undefined ? undefined : fleetOf(tree.fleetText);
-  if (named === fleet) return undefined;
+/** A fleet may write a branch that is empty or names this fleet. */
+function ownerProblem(owner: FleetName, branch: string, { digests, fleet }: StatusTree): BranchProblem | undefined {
+  if (digests.size === 0 || fleet === owner) return undefined;
   const advice = 'give this fleet a status branch of its own';
-  return named === undefined
-    ? {
-        reason: 'NotAStatusBranch',
-        message: `the branch ${branch} has content and no ${FLEET_FILE} that names a fleet; ${advice}`,
-      }
-    : {
-        reason: 'OtherFleet',
-        message: `the branch ${branch} belongs to the fleet ${quote(named)}, not to ${quote(fleet)}; ${advice}`,
-      };
+  const [reason, message] =
+    fleet === undefined
+      ? ['NotAStatusBranch', `the branch ${branch} has content and no ${FLEET_FILE} that names a fleet; ${advice}`]
+      : ['OtherFleet', `the branch ${branch} belongs to the fleet ${quote(fleet)}, not to ${quote(owner)}; ${advice}`];
+  return { state: 'refused', reason, message };
 }
 
 function fleetOf(text: string): string | undefined {
@@ -108,14 +121,16 @@ function fleetOf(text: string): string | undefined {
   }
 }
 
-/** What leads from the tree to exactly the wanted files; canonical order. */
+/** Returns the changes from the tree to exactly the wanted files, in canonical order. */
 export function changesTo(
   tree: StatusTree,
   wanted: ReadonlyMap<string, WantedFile>,
 ): ReadonlyMap<string, Uint8Array | null> {
   const changes: (readonly [string, Uint8Array | null])[] = [];
   for (const [path, { text, digest }] of wanted) {
-    if (tree.digests.get(path) !== digest) changes.push([path, Buffer.from(text, 'utf8')]);
+    const known = tree.digests.get(path);
+    // A fleet file that names this fleet in other bytes stays.
+    if (known !== digest && (path !== FLEET_FILE || known === undefined)) changes.push([path, Buffer.from(text)]);
   }
   for (const path of tree.digests.keys()) if (!wanted.has(path)) changes.push([path, null]);
   return new Map(changes.sort((a, b) => compareText(a[0], b[0])));

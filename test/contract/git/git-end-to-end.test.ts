@@ -106,7 +106,7 @@ test('a push over HTTP reaches the source at once by the hook, and a restart ask
 test('status goes to its branch; two writers of one fleet end with one set; a restart repeats no commit', async () => {
   const one = statusSink('status-1');
   expect(await one.readAll()).toEqual({ ok: true, files: new Map() });
-  one.update(new Map([['clusters/east.json', '{}\n']]), { summary: 'first' });
+  one.update(new Map([['clusters/east.json', '{}\n']]), 'first');
   await one.flush();
   const two = statusSink('status-2');
   expect(await two.readAll()).toEqual({ ok: true, files: new Map([['clusters/east.json', '{}\n']]) });
@@ -114,14 +114,14 @@ test('status goes to its branch; two writers of one fleet end with one set; a re
     ['clusters/east.json', '{"a":1}\n'],
     ['revisions/main.json', 'x'.repeat(100_000)],
   ]);
-  one.update(wanted, { summary: 'second' });
-  two.update(wanted, { summary: 'second' });
+  one.update(wanted, 'second');
+  two.update(wanted, 'second');
   await Promise.all([one.flush(), two.flush()]);
   const tip = box.git(bare, 'rev-parse', 'status');
   for (const sink of [one, two]) expect(sink.condition()).toMatchObject({ state: 'synced', commit: tip });
   expect(box.git(bare, 'log', '--format=%s', 'status')).toBe('second\nfirst');
   const three = statusSink('status-3');
-  three.update(wanted, { summary: 'again' });
+  three.update(wanted, 'again');
   await three.flush();
   expect(box.git(bare, 'rev-parse', 'status')).toBe(tip);
   expect(box.git(bare, 'show', 'status:fleet.json')).toBe('{"fleet":"prod"}');

@@ -144,16 +144,7 @@ function open(
       ...(parts.setting.servers > 1 ? { replicas: replicaOf(process, store, parts) } : {}),
       sources: sources.map((source) => parts.wrapSource(name, lives, source)),
       relay: heardRelay(relay, parts.ears(process.name)),
-      statusSink: parts.wrapSink({
-        lead: sink.lead,
-        readAll: sink.readAll,
-        update: (changes, summary, published) => sink.update(changes, { summary }, published),
-        setMinInterval: sink.setMinInterval,
-        condition: () => {
-          const { state, message, commit } = sink.condition();
-          return { state, message, commit: commit ?? null };
-        },
-      }),
+      statusSink: parts.wrapSink(sink),
       parseYaml: (text) => load(text) as JsonValue,
       clock,
       log,

@@ -17,23 +17,22 @@ function setUp(remote: FakeGitRemote = createFakeGitRemote(), fleet = 'prod') {
       fleet: must(parseFleetName(fleet)),
       author: { name: 'fleetrelay', email: 'fleetrelay@example.com' },
       minIntervalSeconds: 10,
-      collectMs: 250,
     },
   );
   const update = (files: Readonly<Record<string, string | null>>, summary = 'Status'): void =>
-    sink.update(new Map(Object.entries(files)), { summary });
+    sink.update(new Map(Object.entries(files)), summary);
   const held = (): Readonly<Record<string, string>> => remote.files(remote.tip(branch) ?? '');
   return { clock, sink, remote, update, held };
 }
 
 describe('publishing', () => {
-  test('the first commit is a root commit that names the fleet, with summary and trailers', async () => {
+  test('the first commit is a root commit that names the fleet, with the summary in one line', async () => {
     const { sink, remote, held } = setUp();
-    sink.update(new Map([['clusters/east.json', 'e']]), { summary: 'two\nlines', trailers: [['Revision', 'main@1']] });
+    sink.update(new Map([['clusters/east.json', 'e']]), 'two\nlines');
     await sink.flush();
     expect(held()).toEqual({ 'fleet.json': fleetFile, 'clusters/east.json': 'e' });
     expect(remote.history(branch)).toHaveLength(1);
-    expect(remote.message(remote.tip(branch) ?? '')).toBe('two lines\n\nFleetrelay-Fleet: prod\nRevision: main@1\n');
+    expect(remote.message(remote.tip(branch) ?? '')).toBe('two lines\n\nFleetrelay-Fleet: prod\n');
     expect(sink.condition()).toMatchObject({ state: 'synced', commit: remote.tip(branch) });
   });
 
