@@ -1,22 +1,22 @@
+import { writableTime } from '../../model/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
   type GitBlobOutcome,
   type GitCommitInfo,
   type GitRepo,
   type GitTreeChange,
+  type GitTreeEntry,
   gitCopyError,
 } from '../../ports/git-repo.ts';
 import { cleanMessage } from './failures.ts';
 import type { GitCommand } from './git-command.ts';
 import { createObjectBatch, isObjectId, type ObjectBatch } from './object-batch.ts';
-import { belowFolder, type ListedEntry, parseCommit, parseTreeDiff, parseTreeList } from './parse-output.ts';
-import type { ProcessOutcome } from './run-process.ts';
 
 /** The part of a {@link GitRepo} that reads the local copy. */
 export interface CopyReader extends Pick<GitRepo, 'hasCommit' | 'isAncestor' | 'commitInfo' | 'diff' | 'readBlob'> {
-  /** Something could not be read since the last call of {@link CopyReader.restart}. */
+  /** True if a read has failed since the last call of `restart`. */
   damaged(): boolean;
-  /** The copy was replaced: what is open of the old one is let go. */
+  /** Ends the processes that read the copy, because it was replaced. */
   restart(): void;
   stop(): void;
 }
@@ -24,28 +24,27 @@ export interface CopyReader extends Pick<GitRepo, 'hasCommit' | 'isAncestor' | '
 const LOCAL_DEADLINE_MS = 120_000;
 const MAX_LISTING_BYTES = 256 * 1024 * 1024;
 const MAX_COMMIT_BYTES = 1024 * 1024;
+/** Git knows the empty tree without having it as an object; its id depends on the object format. */
+const EMPTY_TREES = [
+  '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+  '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
+];
 
 interface Context {
   readonly git: GitCommand;
   readonly repository: string;
-  readonly contents: ObjectBatch;
-  readonly headers: ObjectBatch;
+  readonly objects: ObjectBatch;
 }
 
-/** Creates the reader; its long-lived processes start at the first use. */
+/** Creates the reader; its long-lived process starts at the first use. */
 export function createCopyReader(deps: {
   readonly git: GitCommand;
   readonly clock: Clock;
   readonly repository: string;
 }): CopyReader {
   const { git, clock, repository } = deps;
-  const batch = (mode: '--batch' | '--batch-check') =>
-    createObjectBatch({
-      clock,
-      start: () => git.start(['cat-file', mode], repository),
-      withContent: mode === '--batch',
-    });
-  const context = { git, repository, contents: batch('--batch'), headers: batch('--batch-check') };
+  const objects = createObjectBatch(clock, () => git.start(['cat-file', '--batch'], repository));
+  const context = { git, repository, objects };
   let damaged = false;
   const noticed = async <Value>(reading: Promise<Value>): Promise<Value> => {
     try {
@@ -54,10 +53,6 @@ export function createCopyReader(deps: {
       damaged = true;
       throw error;
     }
-  };
-  const stop = (): void => {
-    context.contents.stop();
-    context.headers.stop();
   };
   return {
     hasCommit: (commit) => noticed(hasCommit(context, commit)),
@@ -68,22 +63,22 @@ export function createCopyReader(deps: {
     damaged: () => damaged,
     restart: () => {
       damaged = false;
-      stop();
+      objects.stop();
     },
-    stop,
+    stop: objects.stop,
   };
 }
 
-async function hasCommit({ headers }: Context, commit: string): Promise<boolean> {
-  const header = await headers.read(commit, 0);
-  return header.found && header.type === 'commit';
+async function hasCommit({ objects }: Context, commit: string): Promise<boolean> {
+  const object = await objects.read(commit, 0);
+  return object?.type === 'commit';
 }
 
 async function isAncestor(context: Context, ancestor: string, descendant: string): Promise<boolean> {
-  const here = (await hasCommit(context, ancestor)) && (await hasCommit(context, descendant));
-  if (!here || ancestor === descendant) return here;
+  const areHere = (await hasCommit(context, ancestor)) && (await hasCommit(context, descendant));
+  if (!areHere || ancestor === descendant) return areHere;
   const outcome = await runLocal(context, ['merge-base', '--is-ancestor', ancestor, descendant]);
-  if (outcome.end === 'exited' && (outcome.code === 0 || outcome.code === 1)) return outcome.code === 0;
+  if (outcome.code === 0 || outcome.code === 1) return outcome.code === 0;
   throw gitCopyError(`walking the history failed: ${cleanMessage(outcome.errors, []) || outcome.end}`);
 }
 
@@ -94,40 +89,119 @@ async function diff(
   folder: string,
 ): Promise<readonly GitTreeChange[]> {
   if (!isObjectId(to) || (from !== null && !isObjectId(from))) throw new Error('not a commit id');
+  const before = from ?? EMPTY_TREES.find((id) => id.length === to.length) ?? '';
+  const below = folder === '' ? [] : [`--relative=${folder}/`];
   const paths = folder === '' ? [] : ['--', folder];
-  const args =
-    from === null
-      ? ['ls-tree', '-r', '-l', '-z', '--full-tree', to, ...paths]
-      : ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, to, ...paths];
-  const outcome = await runLocal(context, args);
-  if (outcome.end !== 'exited' || outcome.code !== 0) {
-    throw gitCopyError(`listing the local copy failed: ${cleanMessage(outcome.errors, []) || outcome.end}`);
-  }
-  const listed = from === null ? parseTreeList(outcome.output) : parseTreeDiff(outcome.output);
-  return Promise.all(belowFolder(listed, folder).map((entry) => withSize(context, entry)));
+  const listing = await listed(context, [
+    'diff-tree',
+    '-r',
+    '-z',
+    '--raw',
+    '--no-renames',
+    ...below,
+    before,
+    to,
+    ...paths,
+  ]);
+  const changes = parseTreeDiff(listing);
+  const files = changes.flatMap(({ entry }) => (entry?.kind === 'file' ? [entry.blob] : []));
+  const sizes = await sizesOf(context, [...new Set(files)]);
+  return changes.map(({ path, entry }) => ({
+    path,
+    entry: entry === null ? null : { ...entry, size: (entry.kind === 'file' && sizes.get(entry.blob)) || 0 },
+  }));
 }
 
-async function withSize({ headers }: Context, { path, entry }: ListedEntry): Promise<GitTreeChange> {
-  if (entry === null) return { path, entry };
-  if (entry.size !== undefined) return { path, entry: { ...entry, size: entry.size } };
-  const header = await headers.read(entry.blob, 0);
-  if (!header.found) throw gitCopyError(`the local copy lacks the object ${entry.blob}`);
-  return { path, entry: { ...entry, size: header.size } };
+async function sizesOf(context: Context, blobs: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (blobs.length === 0) return new Map();
+  const output = await listed(context, ['cat-file', '--batch-check=%(objectsize)'], `${blobs.join('\n')}\n`);
+  const lines = output.toString('latin1').split('\n');
+  return new Map(
+    blobs.map((blob, index) => {
+      const size = Number(lines[index]);
+      if (!Number.isSafeInteger(size)) throw gitCopyError(`the local copy lacks the object ${blob}`);
+      return [blob, size] as const;
+    }),
+  );
 }
 
-async function readBlob({ contents }: Context, blob: string, maxBytes: number): Promise<GitBlobOutcome> {
-  const object = await contents.read(blob, maxBytes);
-  if (!object.found || object.type !== 'blob') return { type: 'missing' };
+async function listed(context: Context, args: readonly string[], input?: string): Promise<Buffer> {
+  const outcome = await runLocal(context, args, input);
+  if (outcome.succeeded) return outcome.output;
+  throw gitCopyError(`listing the local copy failed: ${cleanMessage(outcome.errors, []) || outcome.end}`);
+}
+
+function runLocal({ git, repository }: Context, args: readonly string[], input = '') {
+  const deadlineMs = LOCAL_DEADLINE_MS;
+  return git.run({ args, repository, input: [input], deadlineMs, maxOutputBytes: MAX_LISTING_BYTES });
+}
+
+async function readBlob({ objects }: Context, blob: string, maxBytes: number): Promise<GitBlobOutcome> {
+  const object = await objects.read(blob, maxBytes);
+  if (object?.type !== 'blob') return { type: 'missing' };
   if (object.bytes === undefined) return { type: 'oversized', size: object.size };
   return { type: 'read', bytes: object.bytes };
 }
 
-async function commitInfo({ contents }: Context, commit: string): Promise<GitCommitInfo> {
-  const object = await contents.read(commit, MAX_COMMIT_BYTES);
-  if (!object.found || object.bytes === undefined) throw gitCopyError(`the local copy lacks the commit ${commit}`);
+async function commitInfo({ objects }: Context, commit: string): Promise<GitCommitInfo> {
+  const object = await objects.read(commit, MAX_COMMIT_BYTES);
+  if (object?.bytes === undefined) throw gitCopyError(`the local copy lacks the commit ${commit}`);
   return parseCommit(object.bytes);
 }
 
-function runLocal({ git, repository }: Context, args: readonly string[]): Promise<ProcessOutcome> {
-  return git.run({ args, repository, deadlineMs: LOCAL_DEADLINE_MS, maxOutputBytes: MAX_LISTING_BYTES });
+interface ListedChange {
+  readonly path: string;
+  readonly entry: Omit<GitTreeEntry, 'size'> | null;
+}
+
+/** Parses `diff-tree -r -z --raw --no-renames`: `:mode mode id id status NUL path NUL`. */
+function parseTreeDiff(output: Buffer): readonly ListedChange[] {
+  const changes: ListedChange[] = [];
+  for (let at = 0; at < output.length; ) {
+    const statusEnd = output.indexOf(0, at);
+    const pathEnd = output.indexOf(0, statusEnd + 1);
+    if (statusEnd < 0 || pathEnd < 0) break;
+    const [, mode = '', , blob = ''] = output.toString('latin1', at, statusEnd).split(' ');
+    const kind = kindOfMode(mode);
+    const path = pathText(output.subarray(statusEnd + 1, pathEnd));
+    changes.push({ path, entry: kind === undefined ? null : { kind, blob } });
+    at = pathEnd + 1;
+  }
+  return changes;
+}
+
+function kindOfMode(mode: string): GitTreeEntry['kind'] | undefined {
+  if (mode === '120000') return 'symlink';
+  if (mode === '160000') return 'submodule';
+  return mode.startsWith('100') ? 'file' : undefined;
+}
+
+const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Decodes a path. Bytes that are not UTF-8 become `\xNN`, so that the path still has a name. */
+function pathText(bytes: Uint8Array): string {
+  try {
+    return strictText.decode(bytes);
+  } catch {
+    return [...bytes].map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`)).join('');
+  }
+}
+
+/** Reads author, time of the committer and first line from a raw commit object. */
+function parseCommit(raw: Uint8Array): GitCommitInfo {
+  const text = Buffer.from(raw).toString('utf8');
+  const [header = '', ...body] = text.split('\n\n');
+  const author = /^author (.*)$/m.exec(header)?.[1] ?? '';
+  const seconds = Number(/^committer .*> (-?\d+) [+-]\d{4}$/m.exec(header)?.[1] ?? '0');
+  const message = body.join('\n\n').trimStart();
+  return {
+    subject: printable(message.split('\n', 1)[0] ?? ''),
+    author: printable(/^(.*?) ?</.exec(author)?.[1] ?? author),
+    committedAt: writableTime(seconds * 1000),
+  };
+}
+
+function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a commit must not control the terminal of a person.
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, 300);
 }

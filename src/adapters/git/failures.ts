@@ -1,16 +1,16 @@
 import type { GitFailure } from '../../ports/git-repo.ts';
-import type { ProcessOutcome } from './run-process.ts';
+import type { ProcessOutcome } from './git-command.ts';
 
 const MAX_MESSAGE_LENGTH = 500;
 
-/** What git wrote to its error output, fit for a person: no secret, no terminal sequence, no noise, bounded. */
+/** Makes git's error output fit for a person: without secrets, terminal sequences and progress lines, and bounded. */
 export function cleanMessage(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '***');
   clean = clean.replace(/([a-z][a-z0-9+.-]*:\/\/)[^/\s@']*@/gi, '$1***@');
   const lines = clean
     .split(/[\r\n]+/)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: a server must not write to somebody's terminal.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a server must not control the terminal of a person.
     .map((line) => line.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim())
     .filter(
       (line) => line !== '' && !/^(hint|remote: (Counting|Compressing|Enumerating|Total)|To |Everything)/.test(line),
@@ -20,8 +20,8 @@ export function cleanMessage(text: string, secrets: readonly string[]): string {
   return joined.length > MAX_MESSAGE_LENGTH ? `${joined.slice(0, MAX_MESSAGE_LENGTH - 3)}...` : joined;
 }
 
-/** Git's texts (in the C locale) and what they mean; the first that matches counts. */
-const MEANINGS: readonly (readonly [pattern: RegExp, reason: GitFailure['reason']])[] = [
+/** Git's texts in the C locale, and their reasons; the first match counts. */
+const REASONS: readonly (readonly [pattern: RegExp, reason: GitFailure['reason']])[] = [
   [/fsck error|fsckObjects/i, 'BadObjects'],
   [/could not read (Username|Password)|Authentication failed|error: 40[13]|HTTP 40[13]/i, 'Unauthorized'],
   [
@@ -34,45 +34,38 @@ const MEANINGS: readonly (readonly [pattern: RegExp, reason: GitFailure['reason'
   ],
 ];
 
-/** The connection broke under way: the local copy is not to blame. */
+/** True if the connection broke during the transfer, so that the local copy is not the cause. */
 export function isBrokenConnection(errors: string): boolean {
   return /RPC failed|early EOF|unexpected disconnect|hung up|transfer closed|curl \d+|timed? ?out|unable to access|reset by peer/i.test(
     errors,
   );
 }
 
-/** Turns a call that did not succeed into a failure. `what`: the step, as in "fetching main from https://...". */
+export function failed(reason: GitFailure['reason'], message: string): GitFailure {
+  return { type: 'failed', reason, message };
+}
+
+/** The failure of a call that did not succeed. `what`: the step, as in "fetching main from https://...". */
 export function failureOf(outcome: ProcessOutcome, what: string, secrets: readonly string[]): GitFailure {
+  const errors = cleanMessage(outcome.errors, secrets);
   switch (outcome.end) {
     case 'aborted':
-      return { type: 'failed', reason: 'Stopped', message: `${what} was stopped` };
+      return failed('Stopped', `${what} was stopped`);
     case 'timedOut':
-      return { type: 'failed', reason: 'TimedOut', message: `${what} took longer than its deadline` };
+      return failed('TimedOut', `${what} took longer than its deadline`);
     case 'overflow':
-      return { type: 'failed', reason: 'BadObjects', message: `${what} gave more output than is allowed` };
+      return failed('BadObjects', `${what} gave more output than is allowed`);
     case 'missing':
-      return {
-        type: 'failed',
-        reason: 'LocalTrouble',
-        message: `git could not be started (${cleanMessage(outcome.errors, secrets)}); install git 2.31 or newer`,
-      };
-    case 'exited':
-      return exitFailure(outcome, what, secrets);
+      return failed('LocalTrouble', `git could not be started (${errors}); install git 2.31 or newer`);
+    case 'exited': {
+      const reason = REASONS.find(([pattern]) => pattern.test(outcome.errors))?.[1] ?? 'Unreachable';
+      const message = errors || `git exited with ${outcome.code}`;
+      return failed(reason, `${what} failed: ${message}${adviceOn(outcome.errors, reason)}`);
+    }
   }
 }
 
-function exitFailure(outcome: ProcessOutcome, what: string, secrets: readonly string[]): GitFailure {
-  const message = cleanMessage(outcome.errors, secrets);
-  const reason = MEANINGS.find(([pattern]) => pattern.test(outcome.errors))?.[1] ?? 'Unreachable';
-  const advice = adviceFor(outcome.errors, reason);
-  return {
-    type: 'failed',
-    reason,
-    message: `${what} failed: ${message || `git exited with ${outcome.code}`}${advice}`,
-  };
-}
-
-function adviceFor(errors: string, reason: GitFailure['reason']): string {
+function adviceOn(errors: string, reason: GitFailure['reason']): string {
   if (/error: 30[1278]|redirect/i.test(errors)) {
     return ' (the server sends the request elsewhere, and credentials are not sent after it; configure the address it leads to)';
   }

@@ -1,34 +1,36 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { GitFailure, GitFetchOutcome } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
 import type { CopyReader } from './copy-reader.ts';
-import type { AuthorizationHeader } from './credentials.ts';
-import { failureOf, isBrokenConnection } from './failures.ts';
-import type { GitCommand } from './git-command.ts';
-import type { LocalCopy } from './local-copy.ts';
+import { failed, failureOf, isBrokenConnection } from './failures.ts';
+import type { GitCommand, ProcessOutcome } from './git-command.ts';
 import { isObjectId } from './object-batch.ts';
-import { parseBranch, type Remote } from './remote.ts';
-import type { ProcessOutcome } from './run-process.ts';
+import { type AuthorizationHeader, parseBranch, type Remote } from './remote.ts';
 
-/** What the branch is called while its name is not known. */
+/** The name of the branch while it is not known. */
 export const DEFAULT_BRANCH = 'the default branch';
 
 const FETCHED_REF = 'refs/fleetrelay/fetched';
 const LOCAL_DEADLINE_MS = 30_000;
 const TIDY_DEADLINE_MS = 600_000;
-/** Each fetch adds a pack or loose objects; after this many that brought something, git may tidy up. */
+/** Each fetch adds a pack or loose objects; `git gc` runs after this many fetches of a new tip. */
 const FETCHES_BEFORE_TIDYING = 40;
+const LOCKS = ['HEAD.lock', 'config.lock', 'packed-refs.lock', 'shallow.lock', 'gc.pid', 'gc.pid.lock'];
 
 export interface FetcherOptions {
   readonly remote: Remote;
-  /** Undefined: the remote's default branch, which is asked for once. */
+  /** Undefined: the remote's default branch, which is looked up once. */
   readonly branch: string | undefined;
+  /** The parent of the local copy; belongs to this process alone. */
+  readonly directory: string;
   readonly deadlineMs: number;
   readonly cloneDeadlineMs: number;
 }
 
 export interface FetcherDeps {
   readonly git: GitCommand;
-  readonly copy: LocalCopy;
   readonly reader: CopyReader;
   readonly log: Log;
 }
@@ -48,21 +50,30 @@ interface FetcherState {
   sinceTidying: number;
 }
 
+/** The branch in a local bare repository below `directory`. */
 export interface Fetcher {
-  /** The branch, as far as it is known. */
+  /** The branch; undefined until its name is known. */
   branch(): string | undefined;
   fetch(authorization: AuthorizationHeader | undefined, signal: AbortSignal): Promise<GitFetchOutcome>;
+  /** Creates the local copy if it does not exist. The result is `created`, or a failure. */
+  open(): Promise<{ readonly type: 'open'; readonly created: boolean } | GitFailure>;
 }
 
-/** Brings the branch into the local copy, and makes the copy anew when it is the copy that is broken. */
+/** The path of the local copy (GIT_DIR). */
+export function copyPath(directory: string): string {
+  return join(directory, 'copy.git');
+}
+
+/** Fetches the branch into the local copy, and replaces the copy if it is damaged. */
 export function createFetcher(deps: FetcherDeps, options: FetcherOptions): Fetcher {
   const state: FetcherState = { branch: options.branch, last: undefined, unclean: true, sinceTidying: 0 };
   return {
     branch: () => state.branch,
+    open: () => openCopy(deps.git, options.directory),
     fetch: async (authorization, signal) => {
       const fetching = { ...deps, options, authorization, signal, state };
-      const found = state.branch === undefined ? await findDefaultBranch(fetching) : undefined;
-      if (found !== undefined) return found;
+      const problem = state.branch === undefined ? await findDefaultBranch(fetching) : undefined;
+      if (problem !== undefined) return problem;
       const outcome = await fetchBranch(fetching);
       if (outcome.type === 'fetched' && outcome.commit !== state.last) {
         state.last = outcome.commit;
@@ -74,13 +85,11 @@ export function createFetcher(deps: FetcherDeps, options: FetcherOptions): Fetch
   };
 }
 
-/** Undefined: found. */
+/** Sets the branch. The result is undefined, or the reason why the branch is not known. */
 async function findDefaultBranch(fetching: Fetching): Promise<GitFetchOutcome | undefined> {
-  const { git, options, authorization, signal, state } = fetching;
-  const args = ['ls-remote', '--symref', options.remote.url, 'HEAD'];
-  const network = { authorization, tracePackets: true };
-  const outcome = await git.run({ args, deadlineMs: options.deadlineMs, network, signal });
-  if (outcome.end !== 'exited' || outcome.code !== 0) return failureHere(fetching, outcome);
+  const { options, state } = fetching;
+  const outcome = await askRemote(fetching, ['--symref', options.remote.url, 'HEAD']);
+  if (!outcome.succeeded) return failureHere(fetching, outcome);
   if (!isGitAnswer(options.remote, outcome)) return notGit(options.remote);
   const name = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(outcome.output.toString('utf8'))?.[1];
   const branch = name === undefined ? undefined : parseBranch(name);
@@ -90,26 +99,26 @@ async function findDefaultBranch(fetching: Fetching): Promise<GitFetchOutcome | 
 }
 
 async function fetchBranch(fetching: Fetching): Promise<GitFetchOutcome> {
-  const { copy, reader, options, state } = fetching;
-  const opened = await copy.open();
-  if (!opened.ok) return localTrouble(opened.problem);
-  if (state.unclean) await copy.clearLeftovers();
+  const { git, reader, options, state } = fetching;
+  const path = copyPath(options.directory);
+  const opened = await openCopy(git, options.directory);
+  if (opened.type === 'failed') return opened;
+  if (state.unclean) await clearLeftovers(path);
   state.unclean = true;
   if (!reader.damaged()) {
-    const isNew = opened.created || (state.last === undefined && (await tipOf(fetching, copy.path)) === undefined);
-    const outcome = await fetchInto(fetching, copy.path, isNew ? options.cloneDeadlineMs : options.deadlineMs);
-    const exited = outcome.end === 'exited';
-    state.unclean = !exited;
-    const commit = exited && outcome.code === 0 ? await tipOf(fetching, copy.path) : undefined;
+    const isNew = opened.created || (state.last === undefined && (await tipOf(fetching, path)) === undefined);
+    const outcome = await fetchInto(fetching, path, isNew ? options.cloneDeadlineMs : options.deadlineMs);
+    state.unclean = outcome.end !== 'exited';
+    const commit = outcome.succeeded ? await tipOf(fetching, path) : undefined;
     if (commit !== undefined) return { type: 'fetched', commit };
     const failure = failureHere(fetching, outcome);
-    if (!exited || isBrokenConnection(outcome.errors) || failure.reason === 'BadObjects') return failure;
+    if (state.unclean || isBrokenConnection(outcome.errors) || failure.reason === 'BadObjects') return failure;
   }
   const found = await probe(fetching);
-  return found.type === 'there' ? remake(fetching, found.commit) : found;
+  return found.type === 'fetched' ? replaceCopy(fetching, found.commit) : found;
 }
 
-async function fetchInto(fetching: Fetching, repository: string, deadlineMs: number): Promise<ProcessOutcome> {
+function fetchInto(fetching: Fetching, repository: string, deadlineMs: number): Promise<ProcessOutcome> {
   const { git, options, authorization, signal, state } = fetching;
   const flags = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--force'];
   const refspec = `+refs/heads/${state.branch}:${FETCHED_REF}`;
@@ -121,66 +130,102 @@ async function tipOf({ git }: Fetching, repository: string): Promise<string | un
   const args = ['rev-parse', '--verify', '--quiet', `${FETCHED_REF}^{commit}`];
   const outcome = await git.run({ args, repository, deadlineMs: LOCAL_DEADLINE_MS });
   const commit = outcome.output.toString('latin1').trim();
-  return outcome.end === 'exited' && outcome.code === 0 && isObjectId(commit) ? commit : undefined;
+  return outcome.succeeded && isObjectId(commit) ? commit : undefined;
 }
 
-/** Asks the remote about the branch alone: tells an absent branch and a broken copy from a broken remote. */
-async function probe(
-  fetching: Fetching,
-): Promise<{ readonly type: 'there'; readonly commit: string } | { readonly type: 'absent' } | GitFailure> {
-  const { git, options, authorization, signal, state } = fetching;
-  const args = ['ls-remote', '--exit-code', '--refs', options.remote.url, `refs/heads/${state.branch}`];
-  const network = { authorization, tracePackets: true };
-  const outcome = await git.run({ args, deadlineMs: options.deadlineMs, network, signal });
-  if (outcome.end === 'exited' && outcome.code === 2) {
-    return isGitAnswer(options.remote, outcome) ? { type: 'absent' } : notGit(options.remote);
-  }
+/** Asks the remote for the tip alone: distinguishes an absent branch and a damaged copy from a broken remote. */
+async function probe(fetching: Fetching): Promise<GitFetchOutcome> {
+  const { remote } = fetching.options;
+  const branch = `refs/heads/${fetching.state.branch}`;
+  const outcome = await askRemote(fetching, ['--exit-code', '--refs', remote.url, branch]);
+  if (outcome.code === 2) return isGitAnswer(remote, outcome) ? { type: 'absent' } : notGit(remote);
   const commit = outcome.output.toString('latin1').split('\t', 1)[0] ?? '';
-  if (outcome.end === 'exited' && outcome.code === 0 && isObjectId(commit)) return { type: 'there', commit };
-  return failureHere(fetching, outcome);
+  return outcome.succeeded && isObjectId(commit) ? { type: 'fetched', commit } : failureHere(fetching, outcome);
 }
 
-/** Git takes any page for a very old server without branches; only packets show that a git server has answered. */
+function askRemote(fetching: Fetching, args: readonly string[]): Promise<ProcessOutcome> {
+  const { git, options, authorization, signal } = fetching;
+  const network = { authorization, tracePackets: true };
+  return git.run({ args: ['ls-remote', ...args], deadlineMs: options.deadlineMs, network, signal });
+}
+
+/** Git takes any page for a very old server without branches; only packets prove that a git server has answered. */
 function isGitAnswer(remote: Remote, outcome: ProcessOutcome): boolean {
   return remote.local || /packet: +\S+< /.test(outcome.errors);
 }
 
 function notGit(remote: Remote): GitFailure {
-  const message = `what answers at ${remote.url} is not a git server (a sign-in page or a proxy, perhaps)`;
-  return { type: 'failed', reason: 'Unreachable', message };
+  return failed(
+    'Unreachable',
+    `what answers at ${remote.url} is not a git server (a sign-in page or a proxy, perhaps)`,
+  );
 }
 
-/** A whole new copy beside the old one, which stays until the new one is complete. */
-async function remake(fetching: Fetching, tip: string): Promise<GitFetchOutcome> {
-  const { copy, reader, options, log, state } = fetching;
-  const fresh = await copy.prepare(tip.length === 64 ? 'sha256' : 'sha1');
-  if ('problem' in fresh) return localTrouble(fresh.problem);
-  const outcome = await fetchInto(fetching, fresh.path, options.cloneDeadlineMs);
-  const commit = outcome.end === 'exited' && outcome.code === 0 ? await tipOf(fetching, fresh.path) : undefined;
+function failureHere({ options, authorization, state }: Fetching, outcome: ProcessOutcome): GitFailure {
+  const what = `fetching ${state.branch ?? DEFAULT_BRANCH} from ${options.remote.url}`;
+  return failureOf(outcome, what, authorization?.secrets ?? []);
+}
+
+async function tidy({ git, options, signal, state }: Fetching): Promise<void> {
+  state.sinceTidying = 0;
+  const args = ['-c', 'gc.auto=1000', '-c', 'gc.autoDetach=false', 'gc', '--auto', '--quiet'];
+  const repository = copyPath(options.directory);
+  const outcome = await git.run({ args, repository, deadlineMs: TIDY_DEADLINE_MS, signal });
+  state.unclean = outcome.end !== 'exited';
+}
+
+/** Fetches a new copy beside the old one, which stays until the new copy is complete. */
+async function replaceCopy(fetching: Fetching, tip: string): Promise<GitFetchOutcome> {
+  const { git, reader, options, log, state } = fetching;
+  const [path, fresh, old] = copyPaths(options.directory);
+  const problem = await initCopy(git, fresh, tip.length === 64 ? 'sha256' : 'sha1');
+  if (problem !== undefined) return problem;
+  const outcome = await fetchInto(fetching, fresh, options.cloneDeadlineMs);
+  const commit = outcome.succeeded ? await tipOf(fetching, fresh) : undefined;
   if (commit === undefined) return failureHere(fetching, outcome);
   reader.restart();
-  await copy.replaceBy(fresh.path);
-  // Once more: somebody may have read from the old one meanwhile.
+  await rm(old, { recursive: true, force: true });
+  await rename(path, old);
+  await rename(fresh, path);
+  await rm(old, { recursive: true, force: true });
+  // A second time, because a read of the old copy may have begun in between.
   reader.restart();
   log.info('made a new local copy of a repository', { repository: options.remote.url, branch: state.branch });
   return { type: 'fetched', commit };
 }
 
-async function tidy({ git, copy, signal, state }: Fetching): Promise<void> {
-  state.sinceTidying = 0;
-  const args = ['-c', 'gc.auto=1000', '-c', 'gc.autoDetach=false', 'gc', '--auto', '--quiet'];
-  const outcome = await git.run({ args, repository: copy.path, deadlineMs: TIDY_DEADLINE_MS, signal });
-  state.unclean = outcome.end !== 'exited';
+/** Paths of the copy, of its replacement, and of the copy that is being replaced. */
+function copyPaths(directory: string): readonly [string, string, string] {
+  return [copyPath(directory), join(directory, 'copy.new.git'), join(directory, 'copy.old.git')];
 }
 
-function failureHere({ options, authorization, state }: Fetching, outcome: ProcessOutcome): GitFailure {
-  return failureOf(
-    outcome,
-    `fetching ${state.branch ?? DEFAULT_BRANCH} from ${options.remote.url}`,
-    authorization?.secrets ?? [],
-  );
+async function openCopy(git: GitCommand, directory: string): ReturnType<Fetcher['open']> {
+  const [path, fresh, old] = copyPaths(directory);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await rm(fresh, { recursive: true, force: true });
+  // The process ended between the two renames of a replacement: the old copy is valid.
+  if (!existsSync(path) && existsSync(old)) await rename(old, path);
+  await rm(old, { recursive: true, force: true });
+  if (existsSync(join(path, 'HEAD'))) return { type: 'open', created: false };
+  return (await initCopy(git, path, 'sha1')) ?? { type: 'open', created: true };
 }
 
-function localTrouble(problem: string): GitFailure {
-  return { type: 'failed', reason: 'LocalTrouble', message: `the local copy cannot be made: ${problem}` };
+async function initCopy(git: GitCommand, path: string, format: 'sha1' | 'sha256'): Promise<GitFailure | undefined> {
+  await rm(path, { recursive: true, force: true });
+  const args = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, path];
+  const outcome = await git.run({ args, deadlineMs: LOCAL_DEADLINE_MS });
+  if (outcome.succeeded) return undefined;
+  return failed('LocalTrouble', `the local copy cannot be made: ${outcome.errors.trim() || outcome.end}`);
+}
+
+/** Removes the lock files and incomplete packs of killed processes. */
+async function clearLeftovers(path: string): Promise<void> {
+  for (const lock of LOCKS) await rm(join(path, lock), { force: true });
+  await removeMatching(join(path, 'refs', 'fleetrelay'), /\.lock$/);
+  await removeMatching(join(path, 'objects', 'pack'), /^(tmp_|\.tmp-)|\.lock$/);
+}
+
+async function removeMatching(folder: string, pattern: RegExp): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) if (pattern.test(name)) await rm(join(folder, name), { force: true });
 }

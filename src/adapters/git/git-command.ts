@@ -1,70 +1,150 @@
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Clock } from '../../ports/clock.ts';
-import type { AuthorizationHeader } from './credentials.ts';
-import type { Remote } from './remote.ts';
-import { type ProcessOutcome, runProcess, spawnGroup } from './run-process.ts';
-
-/** Environment variables by name; a variable may be unset. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { AuthorizationHeader, Environment, Remote } from './remote.ts';
 
 export interface GitCall {
   readonly args: readonly string[];
-  /** The repository; none for commands that need none. */
+  /** The repository; absent for commands that need none. */
   readonly repository?: string;
   readonly input?: readonly (string | Uint8Array)[];
   readonly deadlineMs: number;
+  /** More output ends the process; 1 MiB unless set. */
   readonly maxOutputBytes?: number;
   /** Set for a call that may use the network. */
   readonly network?: {
     readonly authorization: AuthorizationHeader | undefined;
-    /** Writes what the protocol says (no headers) to the error output. */
+    /** Writes the packets of the protocol, without HTTP headers, to the error output. */
     readonly tracePackets?: boolean;
   };
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs git so that nothing of the user, the machine or the repository can change what it does. */
+/** How a process ended. */
+export interface ProcessOutcome {
+  /** `overflow`: killed because it wrote too much. `missing`: the program could not be started. */
+  readonly end: 'exited' | 'timedOut' | 'aborted' | 'overflow' | 'missing';
+  /** Exit code; -1 unless `end` is `exited` and no signal ended it. */
+  readonly code: number;
+  /** Exited with code 0. */
+  readonly succeeded: boolean;
+  readonly output: Buffer;
+  /** The end of the error output. */
+  readonly errors: string;
+}
+
+/** Runs git so that no setting of the user, the machine or the repository changes what it does. */
 export interface GitCommand {
+  /** Runs git to its end, its deadline or the caller's abort, whichever is first. Never rejects. */
   run(call: GitCall): Promise<ProcessOutcome>;
-  /** Starts a process that goes on until it is killed; local commands only. */
+  /** Starts a local command that runs until it is killed. */
   start(args: readonly string[], repository: string): ChildProcessWithoutNullStreams;
 }
 
-// What a program needs to find its libraries, its temporary files, the way out and the roots of trust.
+/** What a program needs to find its libraries, its temporary files, the proxies and the trusted certificates. */
 const PASSED_ON =
   /^(PATH|TMPDIR|TEMP|TMP|SYSTEMROOT|SSL_CERT_FILE|SSL_CERT_DIR|LD_LIBRARY_PATH|(HTTP|HTTPS|ALL|NO)_PROXY)$/i;
 const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024;
+const ERROR_TAIL_LENGTH = 16 * 1024;
 
-/** Creates the one way to git. `directory` must exist; it serves as home and working directory. */
+/** Creates the runner. `directory` must exist; it is the home and working directory of git. */
 export function createGitCommand(
-  deps: { readonly clock: Clock; readonly environment: Environment },
+  { clock, environment }: { readonly clock: Clock; readonly environment: Environment },
   options: { readonly directory: string; readonly remote: Remote; readonly caFile: string | undefined },
 ): GitCommand {
-  const { clock } = deps;
   const { directory, remote } = options;
-  const base = baseEnvironment(deps.environment, directory);
-  const environmentOf = (repository: string | undefined, network: GitCall['network']): Record<string, string> => ({
-    ...base,
-    ...(repository === undefined ? {} : { GIT_DIR: repository }),
-    ...(network?.tracePackets === true ? { GIT_TRACE_PACKET: '1' } : {}),
-    GIT_ALLOW_PROTOCOL: network === undefined ? 'none' : remote.protocols,
-    ...configuration([...COMMON_SETTINGS, ...networkSettings(remote, options.caFile, network?.authorization)]),
-  });
+  const base = baseEnvironment(environment, directory);
+  const start = (args: readonly string[], repository: string | undefined, network?: GitCall['network']) =>
+    spawnGroup({
+      program: 'git',
+      args,
+      directory,
+      environment: {
+        ...base,
+        ...(repository === undefined ? {} : { GIT_DIR: repository }),
+        ...(network?.tracePackets === true ? { GIT_TRACE_PACKET: '1' } : {}),
+        GIT_ALLOW_PROTOCOL: network === undefined ? 'none' : remote.protocols,
+        ...configuration([...COMMON_SETTINGS, ...networkSettings(remote, options.caFile, network?.authorization)]),
+      },
+    });
   return {
-    run: (call) =>
-      runProcess(clock, {
-        program: 'git',
-        args: ['--literal-pathspecs', ...call.args],
-        environment: environmentOf(call.repository, call.network),
-        directory,
-        deadlineMs: call.deadlineMs,
-        maxOutputBytes: call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
-        ...(call.input === undefined ? {} : { input: call.input }),
-        signal: call.signal,
-      }),
-    start: (args, repository) =>
-      spawnGroup({ program: 'git', args, environment: environmentOf(repository, undefined), directory }),
+    run: async (call) =>
+      call.signal?.aborted === true
+        ? endedEarly('aborted', '')
+        : outcomeOf(clock, call, start(['--literal-pathspecs', ...call.args], call.repository, call.network)),
+    start,
   };
+}
+
+/**
+ * Starts a program in a process group of its own, so that all processes it starts can be killed with it: a helper of git
+ * would otherwise outlive git and hold a connection.
+ */
+export function spawnGroup(request: {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly directory: string;
+}): ChildProcessWithoutNullStreams {
+  return spawn(request.program, request.args, {
+    cwd: request.directory,
+    env: request.environment,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    windowsHide: true,
+  });
+}
+
+/** Kills a process that {@link spawnGroup} started, and all processes that it started. */
+export function killGroup(child: ChildProcessWithoutNullStreams): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    child.kill('SIGKILL');
+  }
+}
+
+function outcomeOf(clock: Clock, call: GitCall, child: ChildProcessWithoutNullStreams): Promise<ProcessOutcome> {
+  const { input = [], deadlineMs, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES, signal } = call;
+  const { promise, resolve } = Promise.withResolvers<ProcessOutcome>();
+  const output: Buffer[] = [];
+  let size = 0;
+  let errors = '';
+  let forced: 'timedOut' | 'aborted' | 'overflow' | undefined;
+  const force = (why: typeof forced): void => {
+    forced ??= why;
+    killGroup(child);
+  };
+  const abort = (): void => force('aborted');
+  const cancelDeadline = clock.schedule(deadlineMs, () => force('timedOut'));
+  signal?.addEventListener('abort', abort, { once: true });
+  const finish = (outcome: ProcessOutcome): void => {
+    cancelDeadline();
+    signal?.removeEventListener('abort', abort);
+    resolve(outcome);
+  };
+  child.stdout.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > maxOutputBytes) force('overflow');
+    else output.push(chunk);
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-ERROR_TAIL_LENGTH);
+  });
+  // A program that ends early closes its input; its exit says more than the broken pipe.
+  child.stdin.on('error', () => undefined);
+  child.once('error', (error) => finish(endedEarly('missing', error.message)));
+  child.once('close', (exitCode) => {
+    const code = forced === undefined ? (exitCode ?? -1) : -1;
+    finish({ end: forced ?? 'exited', code, succeeded: code === 0, output: Buffer.concat(output), errors });
+  });
+  for (const part of input) child.stdin.write(part);
+  child.stdin.end();
+  return promise;
+}
+
+function endedEarly(end: 'aborted' | 'missing', errors: string): ProcessOutcome {
+  return { end, code: -1, succeeded: false, output: Buffer.alloc(0), errors };
 }
 
 function baseEnvironment(from: Environment, directory: string): Record<string, string> {
@@ -90,7 +170,7 @@ const COMMON_SETTINGS: readonly (readonly [name: string, value: string])[] = [
   ['core.askPass', ''],
   ['credential.helper', ''],
   ['transfer.fsckObjects', 'true'],
-  // Harmless defects of commits that old tools wrote, common in long histories.
+  // Harmless defects of commits by old tools, common in long histories.
   ['fetch.fsck.zeroPaddedFilemode', 'ignore'],
   ['fetch.fsck.badTimezone', 'ignore'],
   ['fetch.fsck.missingSpaceBeforeDate', 'ignore'],
@@ -110,7 +190,7 @@ function networkSettings(
   if (remote.local) return [];
   return [
     ['http.sslVerify', 'true'],
-    // A redirect would take the header along to wherever it leads.
+    // Git would send the header to the target of a redirect.
     ['http.followRedirects', authorization === undefined ? 'initial' : 'false'],
     ['http.lowSpeedLimit', '100'],
     ['http.lowSpeedTime', '60'],
@@ -119,7 +199,7 @@ function networkSettings(
   ];
 }
 
-/** Settings as environment variables: a command line can be read by every user of the machine. */
+/** Passes settings as environment variables: every user of the machine can read a command line. */
 function configuration(settings: readonly (readonly [string, string])[]): Record<string, string> {
   const variables: Record<string, string> = { GIT_CONFIG_COUNT: String(settings.length) };
   for (const [index, [name, value]] of settings.entries()) {

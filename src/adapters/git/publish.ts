@@ -1,13 +1,15 @@
 import type { GitPublishOutcome, GitPublishRequest } from '../../ports/git-repo.ts';
 import { gitCopyError } from '../../ports/git-repo.ts';
-import type { AuthorizationHeader } from './credentials.ts';
 import { cleanMessage, failureOf } from './failures.ts';
 import type { GitCommand } from './git-command.ts';
 import { isObjectId } from './object-batch.ts';
-import type { Remote } from './remote.ts';
+import type { AuthorizationHeader, Remote } from './remote.ts';
 
 const PUBLISH_REF = 'refs/fleetrelay/published';
 const IMPORT_DEADLINE_MS = 60_000;
+/** Git's reasons for a rejection because the branch has moved. */
+const RACE =
+  /stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value|already exists|failed to lock/i;
 
 export interface PublishContext {
   readonly git: GitCommand;
@@ -16,80 +18,60 @@ export interface PublishContext {
   readonly branch: string;
   readonly authorization: AuthorizationHeader | undefined;
   readonly deadlineMs: number;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: AbortSignal;
 }
 
-/** Writes the commit into the local copy and pushes it, under the condition that the branch has not moved. */
+/** Writes the commit into the local copy and pushes it, on the condition that the branch has not moved. */
 export async function publishCommit(context: PublishContext, request: GitPublishRequest): Promise<GitPublishOutcome> {
   const commit = await writeCommit(context, request);
   const { git, repository, remote, branch, authorization, deadlineMs, signal } = context;
   const target = `refs/heads/${branch}`;
-  const outcome = await git.run({
-    args: [
-      'push',
-      '--porcelain',
-      '--no-verify',
-      '--no-recurse-submodules',
-      // The lease makes the remote compare; the commit's parent is what it compares with, so history only grows.
-      `--force-with-lease=${target}:${request.expected ?? ''}`,
-      remote.url,
-      `${commit}:${target}`,
-    ],
-    repository,
-    deadlineMs,
-    network: { authorization },
-    signal,
-  });
-  if (outcome.end === 'exited' && outcome.code === 0) return { type: 'published', commit };
+  // The remote compares its branch with the lease, which is the parent of the commit: history only grows.
+  const lease = `--force-with-lease=${target}:${request.expected ?? ''}`;
+  const flags = ['--porcelain', '--no-verify', '--no-recurse-submodules', lease];
+  const args = ['push', ...flags, remote.url, `${commit}:${target}`];
+  const outcome = await git.run({ args, repository, deadlineMs, network: { authorization }, signal });
+  if (outcome.succeeded) return { type: 'published', commit };
   const secrets = authorization?.secrets ?? [];
   const rejection = /^!\t[^\t]*\t(.*)$/m.exec(outcome.output.toString('utf8'))?.[1];
   if (outcome.end !== 'exited' || rejection === undefined) {
     return failureOf(outcome, `pushing ${branch} to ${remote.url}`, secrets);
   }
-  if (isRace(rejection)) return { type: 'race' };
+  if (RACE.test(rejection)) return { type: 'race' };
   return { type: 'refused', message: refusalMessage(rejection, outcome.errors, secrets) };
 }
 
-function isRace(rejection: string): boolean {
-  return /stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value|already exists|failed to lock/i.test(
-    rejection,
-  );
-}
-
-/** The server's own words, if it said any, after git's short reason. */
+/** Git's short reason, followed by the message of the server if it sent one. */
 function refusalMessage(rejection: string, errors: string, secrets: readonly string[]): string {
-  const words = [...errors.matchAll(/^remote: ?(.*)$/gm)].map((match) => match[1] ?? '').join('\n');
+  const message = [...errors.matchAll(/^remote: ?(.*)$/gm)].map((match) => match[1] ?? '').join('\n');
   const short = rejection.replace(/^\[[^\]]*\] /, '').replace(/^\((.*)\)$/, '$1');
-  return cleanMessage(words.trim() === '' ? short : `${short}: ${words}`, secrets);
+  return cleanMessage(message.trim() === '' ? short : `${short}: ${message}`, secrets);
 }
 
-async function writeCommit(context: PublishContext, request: GitPublishRequest): Promise<string> {
-  if (request.expected !== null && !isObjectId(request.expected))
+async function writeCommit({ git, repository, signal }: PublishContext, request: GitPublishRequest): Promise<string> {
+  if (request.expected !== null && !isObjectId(request.expected)) {
     throw new Error('the expected commit is no commit id');
-  const outcome = await context.git.run({
-    args: ['fast-import', '--quiet', '--done', '--force', '--date-format=raw'],
-    repository: context.repository,
-    input: importStream(request),
-    deadlineMs: IMPORT_DEADLINE_MS,
-    signal: context.signal,
-  });
+  }
+  const args = ['fast-import', '--quiet', '--done', '--force', '--date-format=raw'];
+  const input = importStream(request);
+  const outcome = await git.run({ args, repository, input, deadlineMs: IMPORT_DEADLINE_MS, signal });
   const commit = outcome.output.toString('latin1').trim();
-  if (outcome.end === 'exited' && outcome.code === 0 && isObjectId(commit)) return commit;
+  if (outcome.succeeded && isObjectId(commit)) return commit;
   throw gitCopyError(`writing the commit failed: ${cleanMessage(outcome.errors, []) || outcome.end}`);
 }
 
-/** The commands for `git fast-import`; its answer is the new commit's id. */
-export function importStream(request: GitPublishRequest): readonly (string | Uint8Array)[] {
-  const who = `${identity(request.author.name)} <${identity(request.author.email)}> ${Math.floor(request.at / 1000)} +0000`;
+/** The commands for `git fast-import`, which answers with the id of the new commit. */
+function importStream(request: GitPublishRequest): readonly (string | Uint8Array)[] {
+  const { author, at, message, expected, changes } = request;
+  const who = `${identity(author.name)} <${identity(author.email)}> ${Math.floor(at / 1000)} +0000`;
   const stream: (string | Uint8Array)[] = [
-    // Without this a commit without `from` would build on what the ref held before.
+    // Without this line, a commit without `from` would continue from the old value of the ref.
     `reset ${PUBLISH_REF}\n\n`,
     `commit ${PUBLISH_REF}\nmark :1\nauthor ${who}\ncommitter ${who}\n`,
-    ...dataCommand(Buffer.from(request.message, 'utf8')),
-    request.expected === null ? '' : `from ${request.expected}\n`,
+    ...dataCommand(Buffer.from(message, 'utf8')),
+    expected === null ? '' : `from ${expected}\n`,
   ];
-  const changes = [...request.changes];
-  // Removals first: a file may make room for a folder of the same name.
+  // Removals first: a removed file can make room for a folder of the same name.
   for (const [path, bytes] of changes) if (bytes === null) stream.push(`D ${quotePath(path)}\n`);
   for (const [path, bytes] of changes) {
     if (bytes !== null) stream.push(`M 100644 inline ${quotePath(path)}\n`, ...dataCommand(bytes));
@@ -107,7 +89,7 @@ function identity(text: string): string {
   return text.replace(/[<>\u0000-\u001f\u007f]/g, ' ').trim();
 }
 
-/** Quotes a path for the stream; throws for a path that must not be in a tree (the caller made it: a programming error). */
+/** Quotes a path for the stream. Throws on a path that a tree must not contain, which is a defect of the caller. */
 function quotePath(path: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a line end would start another command.
   const bad = /[\u0000-\u001f\u007f]/.test(path) || path.split('/').some((part) => /^(|\.|\.\.|\.git)$/i.test(part));

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { finished } from 'node:stream';
 import { createCgiParser } from './cgi.ts';
-import { killGroup, spawnGroup } from './run-process.ts';
+import { killGroup, spawnGroup } from './git-command.ts';
 
 /** Who asks for what. */
 export interface GitHttpRequest {

@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createFileTree } from '../../adapters/files/file-tree.ts';
-import type { GitCredentials } from '../../adapters/git/credentials.ts';
 import { createNativeGitRepo } from '../../adapters/git/native-git-repo.ts';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
-import type { CredentialReferences, RelayConfig, SecretReference, SourceConfig } from '../../model/relay-config.ts';
+import type { RelayConfig, SecretReference, SourceConfig } from '../../model/relay-config.ts';
 import { must, unreachable } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
@@ -94,11 +93,10 @@ function statusTarget({ statusGit: { target }, sources }: RelayConfig): Remote |
 }
 
 function openRepo(
-  { url, branch, credentials: references, caFile }: Remote & { readonly branch?: string },
+  { url, branch, credentials, caFile }: Remote & { readonly branch?: string },
   directory: string,
   { clock, log, env }: ProcessDeps,
 ): GitRepo {
-  const credentials = gitCredentials(references);
   return must(
     createNativeGitRepo(
       { clock, log, environment: env },
@@ -111,13 +109,6 @@ function openRepo(
       },
     ),
   );
-}
-
-function gitCredentials(references: CredentialReferences | undefined): GitCredentials | undefined {
-  if (references === undefined) return undefined;
-  const { username, password, token } = references;
-  if (password !== undefined && username !== undefined) return { type: 'basic', username, password };
-  return token === undefined ? undefined : { type: 'token', token, ...(username === undefined ? {} : { username }) };
 }
 
 /** The secret as it is now, without the line end of its file. Rejects with a text for people. */

@@ -50,7 +50,7 @@ function open(options: Partial<NativeGitOptions> = {}, environment: Record<strin
   return repo;
 }
 
-const token = { type: 'token', token: { type: 'env', name: 'TOKEN' } } as const;
+const token = { token: { type: 'env', name: 'TOKEN' } } as const;
 
 /** Listens with what is given and returns its address. */
 async function listening(other: Server): Promise<string> {
@@ -94,14 +94,14 @@ describe('credentials', () => {
     expect(missing).toMatchObject({ type: 'failed', reason: 'Unauthorized' });
     expect(JSON.stringify(missing)).toContain('TOKEN');
     const path = join(box.path, 'none');
-    const file = await open({ credentials: { type: 'bearer', token: { type: 'file', path } } }).fetch();
+    const file = await open({ credentials: { token: { type: 'file', path } } }).fetch();
     expect(JSON.stringify(file)).toContain(path);
   });
 
   test('a secret in a file is read at each use', async () => {
     const path = join(box.path, 'token');
     writeFileSync(path, `${secret}\n`);
-    const repo = open({ credentials: { type: 'token', token: { type: 'file', path } } });
+    const repo = open({ credentials: { token: { type: 'file', path } } });
     expect((await repo.fetch()).type).toBe('fetched');
     password = 'rotated';
     expect(await repo.fetch()).toMatchObject({ reason: 'Unauthorized' });

@@ -28,7 +28,6 @@ describeGitRepo({
         {
           ...options,
           credentials: {
-            type: 'basic',
             username: { type: 'text', text: 'ada' },
             password: { type: 'env', name: 'FLEET_PASSWORD' },
           },
