@@ -115,7 +115,7 @@ describe.skipIf(noRedis || noHelm)('two servers as the chart deploys them, with 
   const ready = (server: DeployedServer) =>
     until(`${server.name} is ready`, async () => (await fetch(`${server.metrics}/readyz`)).status === 200, LONG_MS);
   const leads = ({ logs }: DeployedServer): boolean => {
-    const turns = logs.filter(({ message }) => /^this replica leads/.test(String(message)));
+    const turns = logs.filter(({ message }) => /^this replica (leads|does not lead any more)$/.test(String(message)));
     return turns.at(-1)?.message === 'this replica leads';
   };
   const inTurn = async () => {

@@ -14,6 +14,7 @@ const EVERY_LAYER = [
   'manifest',
   'engine',
   'ports',
+  'election',
   'adapters',
   'sources',
   'sinks',
@@ -35,6 +36,7 @@ function allBut(...excluded: readonly Layer[]): readonly Target[] {
 const MAY_IMPORT: Readonly<Record<Layer, readonly Target[]>> = {
   model: [],
   ports: ['model'],
+  election: ['model', 'ports'],
   engine: ['model'],
   manifest: ['model', 'generated'],
   sources: allBut('sinks', 'adapters', 'compose', 'cli'),
@@ -43,7 +45,7 @@ const MAY_IMPORT: Readonly<Record<Layer, readonly Target[]>> = {
   agent: allBut('engine', 'sources', 'sinks', 'server', 'adapters', 'compose', 'cli'),
   runtime: allBut('adapters', 'sources', 'sinks', 'compose', 'cli'),
   server: allBut('adapters', 'compose', 'cli'),
-  adapters: allBut('engine', 'sources', 'sinks', 'server', 'agent', 'compose', 'cli'),
+  adapters: allBut('election', 'engine', 'sources', 'sinks', 'server', 'agent', 'compose', 'cli'),
   compose: [...allBut('cli'), 'generated'],
   cli: allBut('adapters'),
 };

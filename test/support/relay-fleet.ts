@@ -190,7 +190,9 @@ function replicaOf(name: string, server: ServerProcess, fleet: Fleet, store: Rep
     looks: looksOf(() => ({ ...fleet, ...asked }), LONG_MS),
     said,
     leads: () => {
-      const turns = server.logs.filter(({ message }) => /^this replica leads( no more)?$/.test(String(message)));
+      const turns = server.logs.filter(({ message }) =>
+        /^this replica (leads|does not lead any more)$/.test(String(message)),
+      );
       return turns.at(-1)?.message === 'this replica leads';
     },
     serves: (cluster) => {

@@ -2,7 +2,7 @@ import { createStoreLease } from '../../src/adapters/stores/store-lease.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Lease } from '../../src/ports/lease.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { withFence } from '../../src/runtime/replica/fenced-lease.ts';
+import { withFence } from '../../src/runtime/replica/candidacy.ts';
 import { createFleetWorld, type FakeAgent, type FakeAgents, type FleetWorld } from './fleet-world.ts';
 import { createSharedMemory, type SharedMemory, type SharedMemoryStore } from './shared-memory-store.ts';
 import { silentLog } from './silent-log.ts';

@@ -1,174 +1,113 @@
-import { canonicalJson, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { canonicalJson, type JsonObject } from '../../model/json.ts';
 import { objectOf, textOf } from '../../model/json-fields.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Lease, LeaseAnswer } from '../../ports/lease.ts';
+import type { Lease } from '../../ports/lease.ts';
+import {
+  acquireObserved,
+  LEASE_DURATION_MS,
+  LEASE_TERM_MS,
+  type LeaseTimes,
+  type LeaseView,
+} from '../lease/observed-lease.ts';
 import { microTime } from './api/micro-time.ts';
 import { resourcePath } from './api/paths.ts';
 import type { KubeAnswer, KubeClient } from './api/types.ts';
 
-export interface LeaseDeps {
+interface LeaseDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
 }
 
-export interface LeaseOptions {
+interface LeaseOptions extends LeaseTimes {
   readonly namespace: string;
   readonly name: string;
-  /** Of this process; no other one ever has it. */
-  readonly identity: string;
-  /** Milliseconds after which others take a lease that was not renewed; whole seconds. Default 9 s. */
-  readonly durationMs?: number;
-  /** Milliseconds that a term lasts for its holder, less than the duration: clocks differ, and requests are under way. Default 6 s. */
-  readonly termMs?: number;
 }
 
-const DURATION_MS = 9_000;
-const TERM_MS = 6_000;
 /** The kind by which replicas elect a leader. */
 export const LEASES = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
 
-/**
- * A Lease of an API server, with the meaning that client-go gives it. Whether another one's has run out is judged by the
- * time that has passed here since it was last seen to change, never by the time that is written in it.
- */
-export function createKubernetesLease(deps: LeaseDeps, options: LeaseOptions): Lease {
-  const { clock } = deps;
-  const { identity, durationMs = DURATION_MS, termMs = TERM_MS } = options;
-  const record = createLeaseRecord(deps, options, Math.floor(termMs * 0.7));
-  return { acquire, release };
-
-  async function acquire(): Promise<LeaseAnswer> {
-    const found = await record.read();
-    if (found.type === 'failed') return found;
-    if (found.type === 'missing') {
-      // Whoever takes the object away does not end the term of the process that held it.
-      const before = record.last();
-      return before !== undefined && isOthers(before) ? { type: 'taken', holder: before.holder } : take(undefined);
-    }
-    return isOthers(found.spec) ? { type: 'taken', holder: found.spec.holder } : take(found);
-  }
-
-  /** Is it somebody's who may be alive? */
-  function isOthers({ holder, durationMs: theirs = durationMs }: LeaseSpec): boolean {
-    return holder !== '' && holder !== identity && clock.monotonic() < record.unchangedSince() + theirs;
-  }
-
-  async function take(found: Found | undefined): Promise<LeaseAnswer> {
-    const deadline = clock.monotonic() + termMs;
-    const written = await record.write(found, claim(found?.spec));
-    if (written.type === 'failed') return written;
-    if (written.type === 'written') {
-      return clock.monotonic() < deadline
-        ? { type: 'held', deadline }
-        : { type: 'failed', message: 'the lease was renewed too late' };
-    }
-    // Somebody was faster; or it was us, and the answer was lost.
-    const now = await record.read();
-    return now.type === 'found' && isOthers(now.spec)
-      ? { type: 'taken', holder: now.spec.holder }
-      : { type: 'failed', message: 'the lease was changed at the same moment' };
-  }
-
-  function claim(before: LeaseSpec | undefined): JsonObject {
-    const now = microTime(clock.now());
-    const renewed = before?.holder === identity;
-    return {
-      ...before?.rest,
-      holderIdentity: identity,
-      leaseDurationSeconds: Math.ceil(durationMs / 1000),
-      acquireTime: renewed ? (before.acquireTime ?? now) : now,
-      renewTime: now,
-      leaseTransitions: before === undefined ? 0 : before.transitions + (renewed ? 0 : 1),
-    };
-  }
-
-  async function release(): Promise<void> {
-    const found = await record.read();
-    if (found.type !== 'found' || found.spec.holder !== identity) return;
-    const { rest, transitions } = found.spec;
-    const now = microTime(clock.now());
-    const freed = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
-    await record.write(found, { ...rest, ...freed, leaseTransitions: transitions });
-  }
-}
-
-type Failed = Extract<LeaseAnswer, { type: 'failed' }>;
-
-interface Found {
-  readonly type: 'found';
+interface FoundLease extends LeaseView {
   /** With the resourceVersion that a write is conditional on. */
   readonly metadata: JsonObject;
-  readonly spec: LeaseSpec;
-}
-
-/** The object in the cluster, and since when it has been as it is. */
-function createLeaseRecord({ client, clock }: LeaseDeps, { namespace, name }: LeaseOptions, timeoutMs: number) {
-  const collection = resourcePath({ resource: LEASES, namespace });
-  const path = resourcePath({ resource: LEASES, namespace, name });
-  let observed: { readonly text: string; readonly spec: LeaseSpec; readonly at: number } | undefined;
-  return { read, write, last: () => observed?.spec, unchangedSince: () => observed?.at ?? clock.monotonic() };
-
-  async function read(): Promise<Found | { readonly type: 'missing' } | Failed> {
-    const answer = await client.request({ method: 'GET', path, timeoutMs });
-    if (answer.type === 'ok') return note(answer.body);
-    return answer.type === 'refused' && answer.status === 404 ? { type: 'missing' } : failed(answer, namespace);
-  }
-
-  /** `changed`: it is not as it was found any more. */
-  async function write(
-    found: Found | undefined,
-    spec: JsonObject,
-  ): Promise<{ readonly type: 'written' } | { readonly type: 'changed' } | Failed> {
-    const metadata = found?.metadata ?? { name, namespace };
-    const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
-    const how =
-      found === undefined ? ({ method: 'POST', path: collection } as const) : ({ method: 'PUT', path } as const);
-    const answer = await client.request({ ...how, timeoutMs, body });
-    const gone = answer.type === 'refused' && answer.status === 404 && found !== undefined;
-    if (gone || (answer.type === 'refused' && answer.status === 409)) return { type: 'changed' };
-    if (answer.type !== 'ok') return failed(answer, namespace);
-    note(answer.body);
-    return { type: 'written' };
-  }
-
-  function note({ metadata, spec: said }: JsonObject): Found {
-    const text = canonicalJson(said ?? null);
-    const spec = readSpec(said);
-    if (observed?.text !== text) observed = { text, spec, at: clock.monotonic() };
-    return { type: 'found', metadata: withoutManagers(metadata), spec };
-  }
-}
-
-interface LeaseSpec {
-  /** Empty: nobody. */
-  readonly holder: string;
-  readonly durationMs?: number;
-  readonly acquireTime?: string;
+  readonly acquireTime: string | undefined;
   readonly transitions: number;
-  /** What others may have put there. */
+  /** Fields of the spec that other programs have set. */
   readonly rest: JsonObject;
 }
 
-function readSpec(value: JsonValue | undefined): LeaseSpec {
+/** A Lease of an API server, with the meaning that client-go gives it. */
+export function createKubernetesLease({ client, clock }: LeaseDeps, options: LeaseOptions): Lease {
+  const { namespace, name, identity, durationMs = LEASE_DURATION_MS, termMs = LEASE_TERM_MS } = options;
+  const timeoutMs = Math.floor(termMs * 0.7);
+  const collection = resourcePath({ resource: LEASES, namespace });
+  const path = resourcePath({ resource: LEASES, namespace, name });
+
+  const read = async (): Promise<FoundLease> => {
+    const answer = await client.request({ method: 'GET', path, timeoutMs });
+    if (answer.type === 'ok') return foundLease(answer.body);
+    if (answer.type === 'refused' && answer.status === 404) return foundLease(undefined);
+    throw new Error(failureText(answer, namespace));
+  };
+  /** False: the Lease is not as it was found any more. */
+  const write = async ({ holder, metadata }: FoundLease, spec: JsonObject): Promise<boolean> => {
+    const isNew = holder === undefined;
+    const body = {
+      ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', spec },
+      metadata: isNew ? { name, namespace } : metadata,
+    };
+    const how = isNew ? ({ method: 'POST', path: collection } as const) : ({ method: 'PUT', path } as const);
+    const answer = await client.request({ ...how, timeoutMs, body });
+    if (answer.type === 'ok') return true;
+    if (answer.type === 'refused' && (answer.status === 409 || (answer.status === 404 && !isNew))) return false;
+    throw new Error(failureText(answer, namespace));
+  };
+  const take = (found: FoundLease): Promise<boolean> => {
+    const { holder, acquireTime, transitions, rest } = found;
+    const now = microTime(clock.now());
+    const isRenewal = holder === identity;
+    return write(found, {
+      ...rest,
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(durationMs / 1000),
+      acquireTime: isRenewal ? (acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: holder === undefined || isRenewal ? transitions : transitions + 1,
+    });
+  };
+  const release = async (): Promise<void> => {
+    const found = await read();
+    if (found.holder !== identity) return;
+    const { rest, transitions } = found;
+    const now = microTime(clock.now());
+    const freed = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+    await write(found, { ...rest, ...freed, leaseTransitions: transitions });
+  };
+  return {
+    acquire: acquireObserved(clock, { read, take }, options),
+    // If the API server does not answer, other processes wait until the lease expires.
+    release: () => release().catch(() => undefined),
+  };
+}
+
+/** Undefined: there is no Lease. */
+function foundLease(lease: JsonObject | undefined): FoundLease {
+  const { managedFields: _, ...metadata } = objectOf(lease?.metadata);
   const {
     holderIdentity,
     leaseDurationSeconds,
     acquireTime,
-    renewTime: _,
+    renewTime: __,
     leaseTransitions,
     ...rest
-  } = objectOf(value);
+  } = objectOf(lease?.spec);
   return {
-    holder: textOf(holderIdentity),
+    ...{ metadata, rest },
+    holder: lease === undefined ? undefined : textOf(holderIdentity),
     ...(typeof leaseDurationSeconds === 'number' ? { durationMs: leaseDurationSeconds * 1000 } : {}),
-    ...(typeof acquireTime === 'string' ? { acquireTime } : {}),
+    version: canonicalJson(lease?.spec ?? null),
+    acquireTime: typeof acquireTime === 'string' ? acquireTime : undefined,
     transitions: typeof leaseTransitions === 'number' ? leaseTransitions : 0,
-    rest,
   };
-}
-
-function failed(answer: Exclude<KubeAnswer, { type: 'ok' }>, namespace: string): Failed {
-  return { type: 'failed', message: failureText(answer, namespace) };
 }
 
 function failureText(answer: Exclude<KubeAnswer, { type: 'ok' }>, namespace: string): string {
@@ -176,9 +115,4 @@ function failureText(answer: Exclude<KubeAnswer, { type: 'ok' }>, namespace: str
   const { status, refusal } = answer;
   if (status === 404) return `the namespace ${namespace} is not there; make it: kubectl create namespace ${namespace}`;
   return `the API server answered ${status} ${refusal.reason}: ${refusal.message}`;
-}
-
-function withoutManagers(metadata: JsonValue | undefined): JsonObject {
-  const { managedFields: _, ...kept } = objectOf(metadata);
-  return kept;
 }

@@ -1,5 +1,5 @@
 import type { AgentHealth } from '../../agent/agent.ts';
-import type { LeadershipStatus } from '../../agent/leadership/leadership.ts';
+import type { ElectionStatus } from '../../election/elector.ts';
 import { flag, type MetricSet } from '../../server/metric-set.ts';
 
 /** Who is asked how the agent is. */
@@ -9,7 +9,7 @@ export interface HealthSubject {
   /** When the client certificate runs out, in milliseconds since 1970; absent or undefined: there is none. */
   readonly certificateExpiresAt?: () => number | undefined;
   /** Absent: there is only ever one process. */
-  readonly leadership?: () => LeadershipStatus;
+  readonly leadership?: () => ElectionStatus;
 }
 
 /** What an agent is at the moment of asking; nothing of it is there while no agent runs in this process. */

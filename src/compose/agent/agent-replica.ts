@@ -8,8 +8,8 @@ import { createKubernetesCredentials } from '../../adapters/kubernetes/credentia
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
 import { createSystemClock } from '../../adapters/system/clock.ts';
 import { createSystemRandom } from '../../adapters/system/random.ts';
-import type { Term } from '../../agent/leadership/leadership.ts';
-import { createLeadership } from '../../agent/leadership/leadership.ts';
+import { createLeadership, type LedTerm } from '../../agent/leadership.ts';
+import type { Term } from '../../election/elector.ts';
 import type { ClusterId } from '../../model/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Lease } from '../../ports/lease.ts';
@@ -121,7 +121,7 @@ function isInPod({ KUBERNETES_SERVICE_HOST: host = '', KUBECONFIG: config = '' }
 }
 
 /** Runs the agent for one term. */
-async function lead(replica: Replica, term: Term): Promise<() => Promise<void>> {
+async function lead(replica: Replica, term: LedTerm): Promise<() => Promise<void>> {
   const { deps, options, io, namespace, identity, instance, meter } = replica;
   const closers: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {

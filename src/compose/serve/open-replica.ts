@@ -1,11 +1,12 @@
 import { hostname } from 'node:os';
 import { connectKube } from '../../adapters/kubernetes/api/connect.ts';
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
-import { createStoreLease, LEASE_DURATION_MS } from '../../adapters/stores/store-lease.ts';
+import { LEASE_DURATION_MS } from '../../adapters/lease/observed-lease.ts';
+import { createStoreLease } from '../../adapters/stores/store-lease.ts';
 import type { RelayConfig } from '../../model/relay-config.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
-import { withFence } from '../../runtime/replica/fenced-lease.ts';
-import { claimStore, type StoreLock } from '../../runtime/replica/store-lock.ts';
+import { withFence } from '../../runtime/replica/candidacy.ts';
+import { lockStore, type StoreLock } from '../../runtime/replica/store-lock.ts';
 import { whileWaiting } from './await-store.ts';
 import type { ProcessDeps } from './sources.ts';
 import type { ReplicaSetup } from './wire-replica.ts';
@@ -38,7 +39,7 @@ export async function openReplica(
     if (!store.shared) return { role: {}, close: async () => undefined };
     const claim = await whileWaiting(config, deps, 'the store cannot be used yet', (waiting) => {
       const options = { key: LEADER_KEY, durationMs: LEASE_DURATION_MS, waiting };
-      return claimStore({ ...deps, lease: leaseInStore() }, signal === undefined ? options : { ...options, signal });
+      return lockStore({ ...deps, lease: leaseInStore() }, signal === undefined ? options : { ...options, signal });
     });
     return { role: { claim }, close: claim.stop };
   }

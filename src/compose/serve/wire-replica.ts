@@ -102,7 +102,7 @@ export async function layFoundation(
   void over.promise.then(() => {
     journal.stop();
     // The lease is given back at once: another one leads before this one has ended.
-    return candidacy?.leadership.stop();
+    return candidacy?.stop();
   });
   const fleet = candidacy?.fleet ?? journal;
   const ledger = createLedger({ ...deps, journal, fleet, records }, { ownsAll: setup === undefined });

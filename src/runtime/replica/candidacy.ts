@@ -1,58 +1,106 @@
+import { createElector } from '../../election/elector.ts';
+import { objectOf } from '../../model/json-fields.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { FencedLease } from '../../ports/lease.ts';
+import type { Fence, FencedLease, Lease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';
+import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { isLeaderRecord } from '../ledger/records.ts';
 import type { Journal } from '../stored/journal.ts';
 import type { WriteGroup, WriteGuard } from '../stored/write-group.ts';
-import { createLeadership, type Leadership } from './leadership.ts';
+import { jsonWrite, readJson } from './records.ts';
 
-/** A replica's part in who leads, and leave to write what only the leader writes. */
+/** The part of a replica in the leader election of the servers, and its right to write the records of the leader. */
 export interface Candidacy {
   readonly id: string;
-  readonly leadership: Leadership;
-  /** Holds while this replica leads, and nobody has led since. */
+  /** Number of the current turn of this replica as leader, from 1; undefined: it does not lead. */
+  turn(): number | undefined;
+  /** The identity of the leader, as far as it is known. */
+  leader(): string | undefined;
+  /** Lets a batch pass only while this replica leads and no other one has led since. */
   readonly guard: WriteGuard;
-  /** The records of the fleet. What is put here while another replica leads is what that one writes as well. */
+  /** The records of the fleet. What a follower puts here is not written: the leader puts the same. */
   readonly fleet: WriteGroup;
-  /** Who is told when a turn begins or ends. */
+  /** The listener is called when a turn begins or ends, or another leader is observed. */
   onChange(listener: () => void): void;
+  start(): void;
+  /** Releases the lease. Never rejects. */
+  stop(): Promise<void>;
 }
 
 export function createCandidacy(
   deps: { readonly lease: FencedLease; readonly journal: Journal; readonly clock: Clock; readonly log: Log },
   id: string,
 ): Candidacy {
+  const { lease, journal } = deps;
   const listeners: (() => void)[] = [];
-  let lastTerm = 0;
+  let lastFence = 0;
   let hasAnotherLed = false;
+
+  const turn = (): number | undefined => elector.term()?.number;
   /**
-   * What this replica remembers of its own judging is out of date if another one has led since. The terms show it also if
-   * nobody was heard of; but a store that was lost may count them anew.
+   * Forgets the leader's records of this replica if another one has led since. The numbers of the fences show that as well,
+   * unless the store was lost and counts them anew.
    */
-  const beginTerm = (): void => {
-    const leader = leadership.leader();
-    hasAnotherLed ||= leader !== undefined && leader !== id;
-    const term = leadership.turn() === undefined ? undefined : deps.lease.fence()?.term;
-    if (term === undefined || (term === lastTerm && !hasAnotherLed)) return;
-    if (term !== lastTerm + 1 || hasAnotherLed) fleet.forget(isLeaderRecord);
-    lastTerm = term;
+  const forgetOutdated = (): void => {
+    hasAnotherLed ||= elector.otherLeader() !== undefined;
+    const fence = turn() === undefined ? undefined : lease.fence()?.term;
+    if (fence === undefined || (fence === lastFence && !hasAnotherLed)) return;
+    if (fence !== lastFence + 1 || hasAnotherLed) fleet.forget(isLeaderRecord);
+    lastFence = fence;
     hasAnotherLed = false;
   };
-  const leadership = createLeadership(
-    {
-      ...deps,
-      changed: () => {
-        beginTerm();
-        for (const listener of listeners) listener();
-      },
+  const elector = createElector(deps, {
+    changed: () => {
+      forgetOutdated();
+      for (const listener of listeners) listener();
     },
-    id,
-  );
+  });
   const guard: WriteGuard = {
-    check: () => (leadership.turn() === undefined ? undefined : deps.lease.fence()?.check),
-    refused: () => leadership.giveUp('another replica has led since'),
+    check: () => (turn() === undefined ? undefined : lease.fence()?.check),
+    refused: () => elector.resign('another replica has led since'),
   };
-  const fleet = deps.journal.group(guard);
+  const fleet = journal.group(guard);
   listeners.push(fleet.resume);
-  return { id, leadership, guard, fleet, onChange: (listener) => void listeners.push(listener) };
+  return {
+    ...{ id, turn, guard, fleet, start: elector.start, stop: elector.stop },
+    leader: () => (turn() === undefined ? elector.otherLeader() : id),
+    onChange: (listener) => void listeners.push(listener),
+  };
+}
+
+const FENCE_KEY = 'fence';
+
+/**
+ * Adds a fence in the store to a lease that is kept elsewhere. The holder writes its identity and a number to the record
+ * `fence`; its batches pass only while that record is unchanged. While the store does not answer, the lease is held without
+ * a fence: then nothing can be written either.
+ */
+export function withFence(lease: Lease, store: SnapshotStore, identity: string): FencedLease {
+  let mine: Fence | undefined;
+  return {
+    fence: () => mine,
+    acquire: async () => {
+      const answer = await lease.acquire();
+      if (answer.type === 'taken') mine = undefined;
+      if (answer.type === 'held') mine = await takeFence(store, identity, mine).catch(() => mine);
+      return answer;
+    },
+    release: async () => {
+      mine = undefined;
+      await lease.release();
+    },
+  };
+}
+
+async function takeFence(store: SnapshotStore, identity: string, mine: Fence | undefined): Promise<Fence | undefined> {
+  const found = await readJson(store, FENCE_KEY);
+  if (mine !== undefined && mine.check.ifVersion === found.version) return mine;
+  const { term } = objectOf(found.value);
+  const next = Math.max(typeof term === 'number' ? term : 0, mine?.term ?? 0) + 1;
+  await store.write([jsonWrite(FENCE_KEY, { holder: identity, term: next }, found.version)]);
+  const after = await readJson(store, FENCE_KEY);
+  const taken = objectOf(after.value);
+  return taken.holder === identity && taken.term === next && after.version !== null
+    ? { term: next, check: { key: FENCE_KEY, ifVersion: after.version } }
+    : undefined;
 }

@@ -218,7 +218,7 @@ function registrationOfLost(
 
 /** The leader writes again what the store has lost of a cluster, as long as nobody serves it. */
 function restore({ ledger, candidacy }: MirrorDeps, cluster: string): void {
-  if (candidacy.leadership.turn() === undefined) return;
+  if (candidacy.turn() === undefined) return;
   ledger.restore(cluster, { key: claimKey(cluster), ifVersion: null });
 }
 

@@ -157,7 +157,7 @@ export function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
       ...deps,
       ...shared,
       followed,
-      leads: () => deps.candidacy.leadership.turn() !== undefined,
+      leads: () => deps.candidacy.turn() !== undefined,
       allHaveSpoken: () => sources.allHaveSpoken(),
       knownElsewhere: (name) => peers.alive().some((peer) => peer.sources.includes(name)),
     },
@@ -178,7 +178,7 @@ export function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     {
       ...deps,
       ...{ staged: shared.staged, followed, publisher, sources: names },
-      ...{ guard: deps.candidacy.guard, turn: deps.candidacy.leadership.turn },
+      ...{ guard: deps.candidacy.guard, turn: deps.candidacy.turn },
       ...aboutTurns(deps, parts),
     },
     options,

@@ -70,7 +70,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       elapsed.wake();
       claims.start();
       peers.start();
-      candidacy.leadership.start();
+      candidacy.start();
       stopSweeping = startSweeping(deps, parts);
     },
     stop: async () => {
@@ -79,7 +79,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       await deps.journal.flush(RELEASE_MS);
       await claims.stop();
       await admitting.stop();
-      await candidacy.leadership.stop();
+      await candidacy.stop();
       await Promise.all([mirror, probes, verdicts, elapsed, peers, epoch].map((part) => part.stop()));
       unwatch();
     },
@@ -104,7 +104,7 @@ function viewOf(
   leads: boolean,
   isDown: boolean,
 ): ReplicaView {
-  const leader = candidacy.leadership.leader();
+  const leader = candidacy.leader();
   const address = leader === candidacy.id ? options.advertise : (peers.get(leader ?? '')?.address ?? '');
   return {
     id: candidacy.id,

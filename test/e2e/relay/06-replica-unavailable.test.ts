@@ -50,7 +50,7 @@ describeOnDirectories('a replica becomes unavailable', (clusters) => {
     await exportService(fleet, 'west', 'shop', [there()]);
     const moved = { east: mirrored('west', 'shop', there()) };
     await holds(everywhere(changed(expected, moved), { 'ConfigMap/web/a': `${round}` }));
-    expect(leader.said('this replica leads no more')).toBe(false);
+    expect(leader.said('this replica does not lead any more')).toBe(false);
     await follower.start();
   });
 

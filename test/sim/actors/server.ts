@@ -11,7 +11,7 @@ import type { Lease } from '../../../src/ports/lease.ts';
 import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import type { Source } from '../../../src/ports/source.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../../src/relay/server.ts';
-import { withFence } from '../../../src/runtime/replica/fenced-lease.ts';
+import { withFence } from '../../../src/runtime/replica/candidacy.ts';
 import type { StatusSink } from '../../../src/runtime/status/status-publisher.ts';
 import { createGitStatusSink } from '../../../src/sinks/git/status-sink.ts';
 import { createGitSource } from '../../../src/sources/git/git-source.ts';

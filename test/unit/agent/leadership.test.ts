@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createLeadership, type Leadership, type Term } from '../../../src/agent/leadership/leadership.ts';
+import { createLeadership, type Leadership, type LedTerm } from '../../../src/agent/leadership.ts';
+import type { Lease } from '../../../src/ports/lease.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { createMemoryLease, type MemoryLease } from '../../support/memory-lease.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
@@ -9,7 +10,7 @@ interface Replica {
   readonly log: ReturnType<typeof createRecordingLog>;
   /** Starts and ends of the terms, in order. */
   readonly events: string[];
-  term(): Term;
+  term(): LedTerm;
   /** The next term fails to start. */
   failing: boolean;
   /** Milliseconds that the end of a term takes. */
@@ -25,13 +26,13 @@ function world(): { clock: VirtualClock; lease: MemoryLease; replica: (name: str
     replica: (name) => {
       const log = createRecordingLog();
       const events: string[] = [];
-      const terms: Term[] = [];
+      const terms: LedTerm[] = [];
       const replica: Replica = {
         log,
         events,
         failing: false,
         endMs: 0,
-        term: () => terms.at(-1) as Term,
+        term: () => terms.at(-1) as LedTerm,
         leadership: createLeadership({ lease: lease.of(name), clock, log }, async (term) => {
           terms.push(term);
           events.push(`begins ${term.mayWrite()}`);
@@ -134,7 +135,7 @@ describe('leadership', () => {
     const clock = createVirtualClock();
     const log = createRecordingLog();
     let asked = 0;
-    const terms: Term[] = [];
+    const terms: LedTerm[] = [];
     const leadership = createLeadership(
       {
         lease: {
@@ -187,7 +188,7 @@ describe('leadership', () => {
     // The sleeper has a clock whose timers stand still while time goes on.
     let skipped = 0;
     const asleep = { ...clock, monotonic: () => clock.monotonic() + skipped };
-    const terms: Term[] = [];
+    const terms: LedTerm[] = [];
     const leadership = createLeadership(
       { lease: lease.of('sleeper'), clock: asleep, log: createRecordingLog() },
       async (term) => {
@@ -200,6 +201,27 @@ describe('leadership', () => {
     expect(terms[0]?.mayWrite()).toBe(true);
     skipped = 6_000;
     expect(terms[0]?.mayWrite()).toBe(false);
+  });
+
+  test('a suspended process that renews its own lease begins another term; the old term may not write again', async () => {
+    const clock = createVirtualClock();
+    let skipped = 0;
+    const asleep = { ...clock, monotonic: () => clock.monotonic() + skipped };
+    const terms: LedTerm[] = [];
+    const acquire: Lease['acquire'] = async () => ({ type: 'held', deadline: asleep.monotonic() + 6_000 });
+    const leadership = createLeadership(
+      { lease: { acquire, release: async () => {} }, clock: asleep, log: createRecordingLog() },
+      async (term) => {
+        terms.push(term);
+        return async () => {};
+      },
+    );
+    leadership.start();
+    await clock.settle();
+    skipped = 6_000;
+    await clock.advance(2_500);
+    expect(terms.map((term) => term.mayWrite())).toEqual([false, true]);
+    expect(terms[0]?.over.aborted).toBe(true);
   });
 
   test('the term ends when another replica has the lease', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withFence } from '../../../src/runtime/replica/fenced-lease.ts';
+import { withFence } from '../../../src/runtime/replica/candidacy.ts';
 import { createMemoryLease } from '../../support/memory-lease.ts';
 import { createSharedMemory } from '../../support/shared-memory-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createStoreLease, LEASE_DURATION_MS } from '../../../src/adapters/stores/store-lease.ts';
-import { claimStore, type StoreLock } from '../../../src/runtime/replica/store-lock.ts';
+import { LEASE_DURATION_MS } from '../../../src/adapters/lease/observed-lease.ts';
+import { createStoreLease } from '../../../src/adapters/stores/store-lease.ts';
+import { lockStore, type StoreLock } from '../../../src/runtime/replica/store-lock.ts';
 import { createFleetWorld, type FakeAgents, type FleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { createReplicaWorld } from '../../support/replica-world.ts';
@@ -33,7 +34,7 @@ function newPlace(): Place {
 
 function claimOf({ clock }: Place, store: SharedMemoryStore, id: string): Promise<StoreLock> {
   const lease = createStoreLease({ store, clock }, { key: 'leader', identity: id });
-  return claimStore({ lease, clock, log: silentLog }, { key: 'leader', durationMs: LEASE_DURATION_MS });
+  return lockStore({ lease, clock, log: silentLog }, { key: 'leader', durationMs: LEASE_DURATION_MS });
 }
 
 /** A server with `--replicas one`. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { LeadershipStatus } from '../../../src/agent/leadership/leadership.ts';
 import { startAgentHealth } from '../../../src/compose/agent/agent-health.ts';
 import { createAgentMeter } from '../../../src/compose/agent/agent-meter.ts';
+import type { ElectionStatus } from '../../../src/election/elector.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 test('the metrics of an agent call what should be there wanted: held is what is deliberately not changed', async () => {
@@ -46,7 +46,7 @@ test('the metrics say when the client certificate runs out, and nothing where th
 });
 
 test('a replica that stands by is ready and says who leads; one that knows nothing is not', async () => {
-  let leadership: LeadershipStatus = { type: 'unknown', message: 'the API server does not answer' };
+  let leadership: ElectionStatus = { type: 'unknown', message: 'the API server does not answer' };
   const subject = { health: () => undefined, leadership: () => leadership };
   const listen = { host: '127.0.0.1', port: 0 };
   const health = await startAgentHealth(subject, listen, metricSet());
