@@ -16,7 +16,7 @@ interface Departure {
   /** Which departure of the world it was. */
   readonly order: number;
   readonly process: string;
-  /** What each cluster owned then. */
+  /** What each cluster owned between the decision to send it and its departure. */
   readonly owned: ReadonlyMap<string, Owned>;
 }
 
@@ -96,25 +96,44 @@ export const guards: MakeChecker = (world, fail) => {
   return { name: 'guards' };
 };
 
-/** How each delta has left its server; one that nobody saw leave has left now. */
+/** Follows how each delta left its server; a delta without a departure event has left now. */
 function followDepartures(world: World): (cluster: SimCluster, delta: SequencedDelta) => Departure {
+  const decided = new Map<string, Departure['owned']>();
   const departures = new Map<string, Departure>();
   let order = 0;
   const address = ({ name }: SimCluster, { position }: SequencedDelta): string =>
     `${name} ${position.epoch} ${position.sequence}`;
-  const now = (process: string): Departure => {
+  const ownedNow = (): Departure['owned'] => {
     const names = world.agents.map(({ cluster }) => cluster.name);
-    const owned = names.map((name) => [name, { most: holdings.most(name), least: holdings.least(name) }] as const);
+    return new Map(names.map((name) => [name, { most: holdings.most(name), least: holdings.least(name) }]));
+  };
+  const now = (process: string, earlier: Departure['owned'] | undefined): Departure => {
     order += 1;
-    return { at: world.time.elapsed(), order, process, owned: new Map(owned) };
+    return { at: world.time.elapsed(), order, process, owned: spanOf(ownedNow(), earlier) };
   };
   world.listen((event) => {
+    if (event.type === 'log' && event.line.message === 'a delta is sent') {
+      // Removals leave after their count is on record; other deltas may leave in between.
+      const { cluster, epoch, sequence } = event.line.data;
+      decided.set(`${cluster} ${epoch} ${sequence}`, ownedNow());
+    }
     if (event.type !== 'departed') return;
-    departures.set(address(event.cluster, event.delta), now(event.process));
+    const at = address(event.cluster, event.delta);
+    departures.set(at, now(event.process, decided.get(at)));
   });
-  // Hears of a delta after it was looked at what there was before it.
+  // Listens after the listener above, so that a delta is counted after its departure.
   const holdings = followHoldings(world);
-  return (cluster, delta) => departures.get(address(cluster, delta)) ?? now('');
+  return (cluster, delta) => departures.get(address(cluster, delta)) ?? now('', undefined);
+}
+
+/** Returns the bounds that hold at both moments. */
+function spanOf(owned: Departure['owned'], earlier: Departure['owned'] = owned): Departure['owned'] {
+  return new Map(
+    [...owned].map(([name, { most, least }]) => {
+      const then = earlier.get(name) ?? { most, least };
+      return [name, { most: Math.max(most, then.most), least: Math.min(least, then.least) }];
+    }),
+  );
 }
 
 /** What is wrong with all that went within the window that ends with this step. */

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import type { Source } from '../../../src/ports/source.ts';
+import { guards } from '../../sim/checkers/guards.ts';
+import type { Doc, FileModel } from '../../sim/desired.ts';
+import { createWorld, type SimEvent } from '../../sim/world.ts';
+
+/** One server, one repository. */
+const SEED = 9;
+
+const file = (doc: Doc): FileModel => ({ docs: [doc], broken: undefined });
+const objectFile = (name: string): FileModel =>
+  file({ type: 'object', object: { kind: 'ConfigMap', namespace: 'web', name, data: '' } });
+const placed = (name: string, cluster: string): FileModel =>
+  file({ type: 'placement', name, folder: name, names: [cluster], env: undefined });
+const named = (folder: string, names: readonly string[]): readonly (readonly [string, FileModel])[] =>
+  names.map((name) => [`${folder}/${name}.yaml`, objectFile(`${folder}-${name}`)]);
+
+const BASE: ReadonlyMap<string, FileModel> = new Map([
+  ['clusters/east.yaml', file({ type: 'cluster', name: 'east', env: 'test' })],
+  ['clusters/north.yaml', file({ type: 'cluster', name: 'north', env: 'test' })],
+  ['e.yaml', placed('e', 'east')],
+  ['n.yaml', placed('n', 'north')],
+  [
+    'policy.yaml',
+    file({
+      type: 'policy',
+      maxRemovalsPerCluster: 10,
+      maxRemovalsPerFleet: 50,
+      windowSeconds: 600,
+      percent: { perCluster: 100, perFleet: 30, fromOwned: 10 },
+    }),
+  ],
+  ...named('e', ['a', 'b', 'c', 'd', 'e']),
+]);
+
+test('removals are judged by what was owned when they were decided, not when their count was on record', async () => {
+  const sources: Source[] = [];
+  const source = (_world: unknown, own: Source): Source => {
+    sources.push(own);
+    return own;
+  };
+  const world = createWorld(SEED, { tampering: { source } });
+  const [repository] = world.repositories;
+  if (repository === undefined) throw new Error('the world has no repository');
+  const found: string[] = [];
+  const { stepped } = guards(world, (message) => found.push(message));
+  const taken: SimEvent[] = [];
+  world.listen((event) => event.type === 'taken' && taken.push(event));
+
+  repository.commit(BASE);
+  for (const { start } of [...world.servers, ...world.agents]) start();
+  await world.time.advance(30_000, stepped);
+  taken.length = 0;
+  world.memory.down();
+  // Five objects are owned: the percentage counts from ten. Six more are owned before the removals leave.
+  repository.commit(
+    new Map<string, FileModel | null>([
+      ...['a', 'b', 'c', 'd'].map((name) => [`e/${name}.yaml`, null] as const),
+      ...named('n', ['a', 'b', 'c', 'd', 'e', 'f']),
+    ]),
+  );
+  for (const { look } of sources) void look?.();
+  await world.time.advance(8_000, stepped);
+
+  expect(taken.map((event) => event.type === 'taken' && event.cluster.name)).toEqual(['north', 'east']);
+  expect(taken.flatMap((event) => (event.type === 'taken' ? event.delta.removals : []))).toHaveLength(4);
+  expect(found).toEqual([]);
+});
