@@ -1,8 +1,7 @@
 import { parseSourceName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
 import type { Source, SourceCondition } from '../../src/ports/source.ts';
-import { locatedDiagnostics } from '../../src/runtime/api/located-diagnostics.ts';
-import { createLocator } from '../../src/runtime/api/locator.ts';
+import { createLocator, locatedDiagnostics } from '../../src/runtime/api/locator.ts';
 import type { SourceState, SourceTable } from '../../src/runtime/source-table.ts';
 import { createStatusRenderer } from '../../src/runtime/status/status-renderer.ts';
 import type { Target, TargetDeps } from './target.ts';
@@ -28,7 +27,7 @@ export function branchTarget({ engine }: TargetDeps): Target {
     all: () => [state],
     allHaveSpoken: () => true,
     allWereRead: () => true,
-    allAreWhole: () => true,
+    allAreComplete: () => true,
     revisions: () => [{ source: name, revision: 'r1' }],
     diagnostics: () => [],
     stop: async () => undefined,

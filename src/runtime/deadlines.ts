@@ -5,7 +5,7 @@ import { createDueQueue, type DueQueue } from './due-queue.ts';
 import { type LedgerRecords, recordKey } from './ledger/records.ts';
 import type { Loop } from './loop.ts';
 import type { Replica } from './replica/replica.ts';
-import type { RecordWriter } from './stored/write-group.ts';
+import type { RecordWriter } from './stored/group.ts';
 
 /**
  * Tells the engine which of its deadlines have passed. The leader judges by its clock, and writes each moment that has

@@ -1,11 +1,9 @@
 import type { Engine } from '../engine/graph.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
 import type { RevisionRef } from '../model/output.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Source, SourceCondition, SourceListener } from '../ports/source.ts';
 import type { LedgerRecords } from './ledger/records.ts';
-import { rememberedPaths } from './ledger/remembered-paths.ts';
 import type { Loop } from './loop.ts';
 import type { AdmittedRevision, Intake } from './replica/intake.ts';
 
@@ -17,26 +15,12 @@ export interface SourceState {
   readonly admitted: AdmittedRevision | undefined;
 }
 
-/** The configured sources: starts them, hands on what they observe, and knows whether all have spoken. */
-export interface SourceTable {
-  /** `admitted`: the revision of a source that was admitted last, by whatever process. */
-  start(admitted: (source: string) => string | undefined): void;
-  get(name: string): SourceState | undefined;
-  all(): readonly SourceState[];
-  /** Every source has synced or failed once. */
-  allHaveSpoken(): boolean;
-  /** Every source has been read by this process, and does not wait for a person. */
-  allWereRead(): boolean;
-  /** Every source has been read and is whole. */
-  allAreWhole(): boolean;
-  revisions(): readonly RevisionRef[];
-  diagnostics(): readonly Diagnostic[];
-  stop(): Promise<void>;
-}
+export type SourceTable = ReturnType<typeof createSourceTable>;
 
-/** How long the first commit waits for what the sources read, in milliseconds. */
-const PATIENCE_MS = 1_000;
+/** The first commit waits so long for the first reads of the sources, in milliseconds. */
+const FIRST_READS_MS = 1_000;
 
+/** The configured sources: starts them, passes on their observations, and knows whether each was read. */
 export function createSourceTable(deps: {
   readonly sources: readonly Source[];
   readonly intake: Intake;
@@ -45,70 +29,73 @@ export function createSourceTable(deps: {
   readonly records: LedgerRecords;
   readonly clock: Clock;
   readonly log: Log;
-}): SourceTable {
+}) {
   const { sources, engine, loop, log, intake, clock } = deps;
-  const remembered = rememberedPaths(deps.records);
   const conditions = new Map<string, SourceCondition>(sources.map(({ name }) => [name, notReadYet(name)]));
   const observed = new Set<string>();
   let cancel = (): void => undefined;
-
   let hasBegun = false;
+  warnOfVanishedSources(deps);
+
   const allHaveSpoken = (): boolean =>
     sources.every(({ name }) => observed.has(name) || conditions.get(name)?.state !== 'pending');
-  // Even if nothing was staged: the start-up gate may open now, and from then on what is remembered is asked for.
-  const lookAnew = (): void => {
+  /** Commits even if nothing was staged: the start-up gate may open now, and the first commit stages what the ledger has. */
+  const commit = (): void => {
     loop.transact(() => undefined);
     if (hasBegun || !allHaveSpoken()) return;
     hasBegun = true;
     loop.settle();
   };
-
   const listener: SourceListener = {
     observe: (observation) => {
       const { source, revision, state, changes } = observation;
       log.info('a revision was read', { source, revision, state, changedFiles: changes.length });
       observed.add(source);
       intake.observed(observation);
-      lookAnew();
+      commit();
     },
     condition: (condition) => {
       conditions.set(condition.source, condition);
       logCondition(log, condition);
       intake.conditionChanged?.(condition.source);
-      lookAnew();
+      commit();
     },
   };
-  const stateOf = (source: Source): SourceState => ({
-    source,
-    condition: conditions.get(source.name) ?? notReadYet(source.name),
-    admitted: intake.admitted(source.name),
-  });
-  const all = (): readonly SourceState[] => sources.map(stateOf);
+  const all = (): readonly SourceState[] =>
+    sources.map((source) => ({
+      source,
+      condition: conditions.get(source.name) ?? notReadYet(source.name),
+      admitted: intake.admitted(source.name),
+    }));
   return {
-    start: (admitted) => {
-      // What the store remembers is computed together with what the sources read. If they take long, people see it before.
-      cancel = clock.schedule(PATIENCE_MS, lookAnew);
-      if (sources.length === 0) lookAnew();
-      for (const source of sources) source.start(listener, admitted(source.name), remembered(source.name));
+    /** `admitted`: the revision of a source that was admitted last, by this process or another. */
+    start: (admitted: (source: string) => string | undefined): void => {
+      // The ledger's state is committed together with the first reads. If these take long, it is committed before.
+      cancel = clock.schedule(FIRST_READS_MS, commit);
+      if (sources.length === 0) commit();
+      for (const source of sources) source.start(listener, admitted(source.name), declaredPaths(deps, source.name));
     },
-    get: (name) => all().find(({ source }) => source.name === name),
+    get: (name: string) => all().find(({ source }) => source.name === name),
     all,
+    /** Every source has synced or failed once. */
     allHaveSpoken,
+    /** Every source has been read by this process, and does not wait for a person. */
     allWereRead: () => sources.every(({ name }) => observed.has(name) && conditions.get(name)?.state !== 'refused'),
-    allAreWhole: () => sources.every(({ name }) => engine.sourceProofs.get('', name) === 'whole'),
-    revisions: () =>
+    /** Every source has been read completely. */
+    allAreComplete: () => sources.every(({ name }) => engine.sourceProofs.get('', name) === 'whole'),
+    revisions: (): readonly RevisionRef[] =>
       all().flatMap(({ source, admitted }) =>
         admitted === undefined ? [] : [{ source: source.name, revision: admitted.revision }],
       ),
     diagnostics: () => all().flatMap(({ admitted }) => admitted?.diagnostics ?? []),
-    stop: async () => {
+    stop: async (): Promise<void> => {
       cancel();
       await Promise.all(sources.map((source) => source.stop()));
     },
   };
 }
 
-/** It has synced or failed once. */
+/** True if the source has synced or failed once. */
 export function hasSpoken({ condition, admitted }: SourceState): boolean {
   return condition.state !== 'pending' || admitted !== undefined;
 }
@@ -119,6 +106,33 @@ function notReadYet(source: SourceCondition['source']): SourceCondition {
 
 function logCondition(log: Log, { source, state, reason, message, revision, refusedRevision }: SourceCondition): void {
   const data = { source, state, reason, detail: message, revision, refusedRevision };
-  if (state === 'failing' || state === 'refused') log.warn('a source is in trouble', data);
-  else log.debug('a source is fine', data);
+  if (state === 'failing' || state === 'refused') log.warn('a source is failing or refused', data);
+  else log.debug('a source is pending or synced', data);
+}
+
+type Declared = { readonly records: Pick<LedgerRecords, 'declared'> };
+
+function declaredIn({ records: { declared } }: Declared, kinds: Iterable<string> = declared.keys()) {
+  return [...kinds].flatMap((kind) => [...(declared.get(kind) ?? [])].map(([key, { origin }]) => ({ key, origin })));
+}
+
+/** The paths of a source's declarations in the ledger. */
+function declaredPaths(deps: Declared, source: string): readonly string[] {
+  const own = declaredIn(deps).filter(({ origin }) => origin.source === source);
+  return [...new Set(own.map(({ origin }) => origin.path))];
+}
+
+/**
+ * Warns if a source that has declared clusters is not configured any more. Its declarations count as removed when every
+ * configured source was read, which ends the registrations; a user who mistyped a name can still correct it.
+ */
+function warnOfVanishedSources(deps: Declared & { readonly sources: readonly Source[]; readonly log: Log }): void {
+  const configured = new Set<string>(deps.sources.map(({ name }) => name));
+  const vanished = declaredIn(deps, ['KubernetesCluster']).filter(({ origin }) => !configured.has(origin.source));
+  for (const [source, clusters] of Map.groupBy(vanished, ({ origin }) => origin.source)) {
+    deps.log.warn(
+      'a source that has declared clusters is not configured any more: unless another source declares them, they are deregistered when every source was read',
+      { source, clusters: clusters.map(({ key }) => key) },
+    );
+  }
 }

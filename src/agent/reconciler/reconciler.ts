@@ -1,5 +1,4 @@
 import type { ObjectResult } from '../../model/agent.ts';
-import type { AgentSettings } from '../../model/agent-settings.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { SequencedDelta } from '../../model/output.ts';
@@ -10,41 +9,21 @@ import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { ServerListener } from '../../relay/session.ts';
 import type { ResultBook } from '../result-book.ts';
-import { createDrift, type Drift, type DriftCounts } from './drift.ts';
+import { createDrift, type Drift } from './drift.ts';
 import { createHealthReporter, type HealthReporter } from './health-reporter.ts';
-import { type Acceptance, acceptDelta, contentOf, type Inventory } from './inventory.ts';
-import { createInventoryWriter, type InventoryWriter, isUnchanged } from './inventory-writer.ts';
+import {
+  type Acceptance,
+  acceptDelta,
+  contentOf,
+  createInventoryStore,
+  type Inventory,
+  type InventoryStore,
+  isUnchanged,
+} from './inventory.ts';
 import { type Step, stepObject, workRank } from './object-step.ts';
 import { createPrerequisites, type Prerequisites } from './prerequisites.ts';
 import type { Recovered } from './recovery.ts';
 import { createWorkQueue, type WorkOutcome, type WorkQueue } from './work-queue.ts';
-
-/** Makes the cluster match the accepted output snapshot: applies, removes, corrects drift and reports results. */
-export interface Reconciler {
-  inventory(): Inventory;
-  /** Compares the first live state with the inventory, and queues every owned object. */
-  start(live: LiveState): void;
-  /** Compares a live state with the inventory, and queues the objects that differ. */
-  observe(live: LiveState): void;
-  /** Verifies a delta, makes it durable and queues its objects. */
-  readonly accept: ServerListener['delta'];
-  /** Makes the policy's settings durable, for a start without a server. */
-  saveSettings(settings: AgentSettings): void;
-  /** The server is connected: the contents that it has not replaced are right. */
-  connected(): void;
-  /** The server is away: removals wait. */
-  disconnected(): void;
-  /**
-   * Continues the removals that were pending at the connect: the server has had time to cancel them. Makes the recovered
-   * inventory durable.
-   */
-  continueRemovals(): void;
-  isPaused(): boolean;
-  /** Whether drift is corrected. */
-  repairs(): boolean;
-  driftCorrections(): DriftCounts;
-  stop(): Promise<void>;
-}
 
 export interface ReconcilerDeps {
   readonly cluster: ClusterApi;
@@ -61,7 +40,7 @@ export interface ReconcilerDeps {
 
 interface State {
   readonly deps: ReconcilerDeps;
-  inventory: Inventory;
+  readonly store: InventoryStore;
   /** The contents are those of the inventory; nothing is applied before. */
   trusted: boolean;
   mayRemove: boolean;
@@ -77,69 +56,75 @@ interface State {
   readonly prerequisites: Prerequisites;
   readonly health: HealthReporter;
   readonly drift: Drift;
-  readonly writer: InventoryWriter;
   readonly queue: WorkQueue;
 }
 
 type Result = Step['result'] & Pick<ObjectResult, 'health'>;
 
-export function createReconciler(deps: ReconcilerDeps, recovered: Recovered): Reconciler {
+export type Reconciler = ReturnType<typeof createReconciler>;
+
+/** Makes the cluster match the accepted output snapshot: applies, removes, corrects drift and reports results. */
+export function createReconciler(deps: ReconcilerDeps, recovered: Recovered) {
   const state = createState(deps, recovered);
+  const { store, drift, health, queue } = state;
+  const acceptDelta: ServerListener['delta'] = (delta, fleet) => {
+    const { disconnectCount } = state;
+    return store.inTurn(async () => {
+      const answer = await accept(state, delta, fleet, disconnectCount);
+      // The server drops the last result of an object when it sends the removal.
+      if (!answer.accepted) deps.results.reportAgain(delta.removals);
+      return answer;
+    });
+  };
   return {
-    inventory: () => state.inventory,
-    start: (live) => {
+    inventory: store.current,
+    /** Compares the first live state with the inventory, and queues every owned object. */
+    start: (live: LiveState): void => {
       observe(state, live);
       queueOwned(state);
     },
-    observe: (live) => observe(state, live),
-    accept: (delta, fleet) => {
-      const { disconnectCount } = state;
-      return state.writer.inTurn(async () => {
-        const answer = await accept(state, delta, fleet, disconnectCount);
-        // The server drops the last result of an object when it sends the removal.
-        if (!answer.accepted) deps.results.reportAgain(delta.removals);
-        return answer;
-      });
-    },
-    saveSettings: state.writer.writeSettings,
-    connected: () => trust(state),
-    disconnected: () => {
+    /** Compares a live state with the inventory, and queues the objects that differ. */
+    observe: (live: LiveState): void => observe(state, live),
+    /** Verifies a delta, makes it durable and queues its objects. */
+    accept: acceptDelta,
+    /** Makes the policy's settings durable, for a start without a server. */
+    saveSettings: store.writeSettings,
+    /** The server is connected: the contents that it has not replaced are right. */
+    connected: (): void => trust(state),
+    /** The server is away: removals wait. */
+    disconnected: (): void => {
       state.mayRemove = false;
       state.disconnectCount += 1;
     },
-    continueRemovals: () => continueRemovals(state),
-    isPaused: () => state.live?.paused ?? false,
-    repairs: () => state.trusted,
-    driftCorrections: state.drift.counts,
-    stop: async () => {
-      state.health.stop();
-      await state.queue.stop();
-      await state.writer.stop();
+    /**
+     * Continues the removals that were pending at the connect: the server has had time to cancel them. Makes the recovered
+     * inventory durable.
+     */
+    continueRemovals: (): void => continueRemovals(state),
+    isPaused: (): boolean => state.live?.paused ?? false,
+    /** Whether drift is corrected. */
+    repairs: (): boolean => state.trusted,
+    driftCorrections: drift.counts,
+    stop: async (): Promise<void> => {
+      health.stop();
+      await queue.stop();
+      await store.stop();
     },
   };
 }
 
 function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered): State {
-  const current = (): Inventory => state.inventory;
-  const replace = (next: Inventory): void => {
-    state.inventory = next;
-  };
+  const store = createInventoryStore(deps, inventory, trusted);
   const queue = createWorkQueue(deps, {
     rank: (key) => {
-      const record = state.inventory.records.get(key);
+      const record = store.current().records.get(key);
       return record === undefined ? undefined : workRank(record);
     },
     run: (key) => work(state, key),
     idle: deps.idle,
   });
   const state: State = {
-    deps,
-    // The contents of removed objects are for the writer only, which deletes them from the disk.
-    inventory: {
-      ...inventory,
-      contents: new Map([...inventory.contents].filter(([key]) => inventory.records.has(key))),
-    },
-    trusted,
+    ...{ deps, store, queue, trusted },
     mayRemove: false,
     disconnectCount: 0,
     live: undefined,
@@ -149,8 +134,6 @@ function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered): S
     prerequisites: createPrerequisites(),
     health: createHealthReporter(deps),
     drift: createDrift({ ...deps, queue }),
-    writer: createInventoryWriter({ ...deps, current, replace }, inventory, trusted),
-    queue,
   };
   return state;
 }
@@ -161,16 +144,17 @@ async function accept(
   fleet: FleetName,
   disconnectCount: number,
 ): ReturnType<ServerListener['delta']> {
-  const before = state.inventory;
+  const before = state.store.current();
   const answer = acceptDelta(before, delta, fleet);
   if (!answer.accepted) return answer;
+  const keys = answer.change.put.map(({ key }) => key);
   try {
-    await state.writer.writeDelta(answer, () => {
-      if (state.trusted && changesOwnedOnly(before, answer)) adopt(state, answer.next, answer.keys);
+    await state.store.writeDelta(answer, () => {
+      if (state.trusted && changesOwnedOnly(before, answer)) adopt(state, answer.next, keys);
     });
   } catch (error) {
     // The delta is not accepted: its changes are undone.
-    if (state.inventory !== before) adopt(state, before, answer.keys);
+    if (state.store.current() !== before) adopt(state, before, keys);
     state.deps.log.error('an output could not be made durable', { error, position: delta.position });
     return {
       accepted: false,
@@ -180,14 +164,14 @@ async function accept(
   }
   // The server can have disconnected since, and without a server nothing is removed.
   if (state.disconnectCount === disconnectCount) state.mayRemove = true;
-  if (state.inventory === before) adopt(state, answer.next, answer.keys);
+  if (state.store.current() === before) adopt(state, answer.next, keys);
   trust(state);
   return { accepted: true };
 }
 
 /** Replaces the inventory and queues these keys; each gets a new result, even if it equals the last one. */
 function adopt(state: State, next: Inventory, keys: readonly ObjectKey[]): void {
-  state.inventory = next;
+  state.store.replace(next);
   state.deps.results.renew(keys);
   for (const key of keys) state.queue.renew(key);
 }
@@ -198,21 +182,23 @@ function trust(state: State): void {
   queueOwned(state);
 }
 
-function queueOwned({ trusted, inventory, queue }: State): void {
+function queueOwned({ trusted, store, queue }: State): void {
   if (!trusted) return;
+  const inventory = store.current();
   for (const { key, phase } of inventory.records.values()) {
     if (phase === 'held' && contentOf(inventory, key) !== undefined) queue.add(key);
   }
 }
 
 function continueRemovals(state: State): void {
-  const { inventory, queue, writer } = state;
+  const { queue, store } = state;
+  const inventory = store.current();
   state.mayRemove = true;
   for (const { key, phase } of inventory.records.values()) {
     // The server has had time to send the contents that were lost here; those that are still missing are reported.
     if (phase === 'removing' || contentOf(inventory, key) === undefined) queue.add(key);
   }
-  writer.writeRecovered();
+  store.writeRecovered();
 }
 
 function observe(state: State, live: LiveState): void {
@@ -233,12 +219,13 @@ function observe(state: State, live: LiveState): void {
 }
 
 /** A new list: comparing adds to `skipped`. */
-function keysToCompare({ missed, skipped, inventory }: State, { changed }: LiveState): readonly ObjectKey[] {
-  return missed || changed === undefined ? [...inventory.records.keys()] : [...new Set([...changed, ...skipped])];
+function keysToCompare({ missed, skipped, store }: State, { changed }: LiveState): readonly ObjectKey[] {
+  return missed || changed === undefined ? [...store.current().records.keys()] : [...new Set([...changed, ...skipped])];
 }
 
 function compare(state: State, live: LiveState, key: ObjectKey): void {
-  const { skipped, inventory, queue, drift, health } = state;
+  const { skipped, store, queue, drift, health } = state;
+  const inventory = store.current();
   skipped.delete(key);
   const record = inventory.records.get(key);
   if (record === undefined) return;
@@ -259,18 +246,19 @@ function retryIfGone({ seenGone, queue }: State, live: LiveState, key: ObjectKey
 
 /** Applies or removes one object and notes the result. Never rejects. */
 async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
-  const { deps, inventory, writer, mayRemove } = state;
+  const { deps, store, mayRemove } = state;
+  const inventory = store.current();
   const record = inventory.records.get(key);
   if (record === undefined) return 'done';
   const before = state.live?.objects.get(key);
   try {
-    const step = await stepObject(deps.cluster, inventory, key, mayRemove, writer.unwrittenIdentity(key));
-    if (step?.identity !== undefined) writer.writeIdentity(record, step.identity);
+    const step = await stepObject(deps.cluster, inventory, key, mayRemove, store.identities.get(key));
+    if (step?.identity !== undefined) store.writeIdentity(record, step.identity);
     // If a newer delta has changed the record, the key is in the queue again and this result is out of date.
-    if (step === undefined || !isUnchanged(state.inventory, record)) return 'done';
+    if (step === undefined || !isUnchanged(store.current(), record)) return 'done';
     if (step.result.state === 'removed') {
-      await writer.writeRemoval(record);
-      if (state.inventory.records.has(key)) return 'done';
+      await store.writeRemoval(record);
+      if (store.current().records.has(key)) return 'done';
       forget(state, key);
     }
     if (step.written === true) state.health.wrote(key, before);
@@ -288,12 +276,13 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
 }
 
 function forget(state: State, key: ObjectKey): void {
-  const { drift, health, writer, prerequisites, deps, queue } = state;
-  for (const part of [drift, health, writer, prerequisites]) part.forget(key);
+  const { drift, health, store, prerequisites, deps, queue } = state;
+  for (const part of [drift, health, prerequisites]) part.forget(key);
+  store.identities.delete(key);
   state.skipped.delete(key);
   state.seenGone.delete(key);
   // A Namespace or CRD can wait for the removal of this object.
-  for (const other of state.inventory.records.keys()) {
+  for (const other of store.current().records.keys()) {
     if (deps.results.get(other)?.reason === 'Occupied') queue.add(other);
   }
 }

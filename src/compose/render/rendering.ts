@@ -3,7 +3,7 @@ import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import { locatedDiagnostics } from '../../runtime/api/located-diagnostics.ts';
+import { locatedDiagnostics } from '../../runtime/api/locator.ts';
 import { declaredDocument, type WrittenBefore } from '../../runtime/status/status-documents.ts';
 import type { Checkout } from '../read-checkout.ts';
 import type { RecordedCluster } from './recorded-clusters.ts';

@@ -11,21 +11,20 @@ import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
 import type { RelayServer } from '../../relay/session.ts';
-import { locatedDiagnostics } from '../../runtime/api/located-diagnostics.ts';
-import { createLocator, type Locator } from '../../runtime/api/locator.ts';
+import { createLocator, type Locator, locatedDiagnostics } from '../../runtime/api/locator.ts';
 import { createServerApi } from '../../runtime/api/server-api.ts';
 import { createAssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
-import { createContenderRecorder } from '../../runtime/ledger/contender-recorder.ts';
-import { createDeclarationRecorder } from '../../runtime/ledger/declaration-recorder.ts';
-import { createHoldRecorder } from '../../runtime/ledger/hold-recorder.ts';
-import { createRegistrationRecorder } from '../../runtime/ledger/registration-recorder.ts';
+import {
+  createContenderRecorder,
+  createDeclarationRecorder,
+  createHoldRecorder,
+  createRegistrationRecorder,
+} from '../../runtime/ledger/recorders.ts';
 import { createLoop } from '../../runtime/loop.ts';
-import { createApprovalFiles } from '../../runtime/removals/approval-files.ts';
-import { createHeldSets } from '../../runtime/removals/held-sets.ts';
+import { createApprovalFiles, createHeldSets } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { StoreLock } from '../../runtime/replica/store-lock.ts';
-import { createSafeModeLog } from '../../runtime/safe-mode-log.ts';
-import { createSafeStart } from '../../runtime/safe-start.ts';
+import { createSafeModeLog, createSafeStart } from '../../runtime/safe-mode.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import { createSourceTable, hasSpoken, type SourceTable } from '../../runtime/source-table.ts';
 import { createStatusPublisher, type StatusPublisher, type StatusSink } from '../../runtime/status/status-publisher.ts';
@@ -179,7 +178,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   parts.observed.follow(replica);
   loop.addBookkeeper(createContenderRecorder(engine, records));
   const heldSets = createHeldSets(parts);
-  loop.addBookkeeper(createApprovalFiles({ ...parts, journal: records, heldSets }));
+  loop.addBookkeeper(createApprovalFiles({ ...parts, heldSets }));
   loop.addBookkeeper(createHoldRecorder(engine, records, approvals));
   // After what is held: looser guards are on record only when all is that was held under those of before.
   loop.addBookkeeper(createDeclarationRecorder(engine, records));

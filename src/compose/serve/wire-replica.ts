@@ -1,23 +1,21 @@
 import { SAFE_START } from '../../engine/fleet/safe-mode.ts';
 import type { Engine } from '../../engine/graph.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FencedLease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
 import { createDeadlines, type Deadlines } from '../../runtime/deadlines.ts';
-import { type ClusterReadings, countedReadings } from '../../runtime/ledger/cluster-maps.ts';
-import { joinContenders } from '../../runtime/ledger/contender-recorder.ts';
-import { createLedger, type Ledger } from '../../runtime/ledger/ledger.ts';
+import { type ClusterReadings, validReadings } from '../../runtime/ledger/cluster-state.ts';
+import { createLedger, type Ledger, loadHolds } from '../../runtime/ledger/ledger.ts';
+import { joinContenders } from '../../runtime/ledger/recorders.ts';
 import {
   type LedgerRecords,
   readDeclarations,
   readLeaderRecords,
   readRecords,
-  recordKey,
+  recordedInputs,
 } from '../../runtime/ledger/records.ts';
-import { warnOfVanishedSources } from '../../runtime/ledger/vanished-sources.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import { type Approvals, createApprovals } from '../../runtime/removals/approvals.ts';
 import { createWindows, type Windows } from '../../runtime/removals/windows.ts';
@@ -38,9 +36,9 @@ import { readVerdicts } from '../../runtime/replica/verdicts.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
 import { createObservedStatuses, type ObservedStatuses } from '../../runtime/status/observed-statuses.ts';
+import type { RecordWriter } from '../../runtime/stored/group.ts';
 import { createJournal, type Journal } from '../../runtime/stored/journal.ts';
-import type { RecordWriter } from '../../runtime/stored/write-group.ts';
-import { createPatientIntake, type Suspensions } from '../../runtime/suspensions.ts';
+import { createSuspendableIntake, type Suspensions } from '../../runtime/suspensions.ts';
 
 /** What makes a server one of several that share a store. */
 export interface ReplicaSetup {
@@ -105,14 +103,15 @@ export async function layFoundation(
     return candidacy?.stop();
   });
   const fleet = candidacy?.fleet ?? journal;
-  const ledger = createLedger({ ...deps, journal, fleet, records }, { ownsAll: setup === undefined });
+  const core = { ...deps, journal, fleet, records };
+  const ledger = createLedger(core, { ownsAll: setup === undefined });
   if (ledger.wasLost) log.info('the store is new', { epoch: ledger.epoch() });
   const stored = setup === undefined ? readAdmission((await readJson(store, ADMISSION_KEY)).value) : undefined;
   return {
-    ...deps,
-    ...{ journal, fleet, records, ledger, candidacy, over: over.promise },
-    approvals: createApprovals({ ...deps, journal: fleet, records }),
-    windows: createWindows({ ...deps, ledger, journal: fleet, store: journal, records }),
+    ...core,
+    ...{ ledger, candidacy, over: over.promise },
+    approvals: createApprovals(core),
+    windows: createWindows({ ...core, ledger }),
     observed: createObservedStatuses({ ...deps, journal: fleet, records }),
     deadlines: createDeadlines({
       ...{ ...deps, graph: engine.graph, deadlines: engine.deadlines, elapsed: engine.inputs.elapsed },
@@ -139,13 +138,9 @@ export function createReplicaParts(
   version: string,
 ): ReplicaParts {
   const { candidacy } = foundation;
-  warnOfVanishedSources(
-    foundation,
-    sources.map(({ name }) => name),
-  );
   if (candidacy === undefined || setup === undefined) {
     return {
-      intake: createPatientIntake(createSoleIntake(foundation, sources), suspensions),
+      intake: createSuspendableIntake(createSoleIntake(foundation, sources), suspensions),
       create: (made, sessions, changed) => {
         changed(true);
         return createSoleReplica({ ...foundation, sources: made, sessions });
@@ -172,7 +167,7 @@ export function createReplicaParts(
 
 /** What the ledger has staged of the clusters' maps. */
 function stagedReadings({ readings, registrations }: LedgerRecords): ReadonlyMap<string, ClusterReadings> {
-  return new Map([...readings].map(([cluster, read]) => [cluster, countedReadings(read, registrations.has(cluster))]));
+  return new Map([...readings].map(([cluster, read]) => [cluster, validReadings(read, registrations.has(cluster))]));
 }
 
 const FLUSH_MS = 2_000;
@@ -181,7 +176,8 @@ function createJudgement(
   { engine, store, journal, fleet, approvals, windows, deadlines, observed, log }: Foundation,
   changed: (leads: boolean) => void,
 ): Judgement {
-  const { heldRemovals, approvalOutcomes, lastKnownGood, ledger } = engine.inputs;
+  const { heldRemovals, approvalOutcomes, ledger } = engine.inputs;
+  const recorded = recordedInputs(engine, fleet);
   return {
     changed,
     mayLeave: windows.mayLeave,
@@ -198,17 +194,8 @@ function createJudgement(
         // An earlier leader may not have lived to count what left at its word; what it has counted is not in its verdicts.
         for (const [cluster, keys] of passed) windows.mayLeave(cluster, keys);
         joinContenders(engine, fleet, records.contenders);
-        for (const [name, verdict] of records.approvalOutcomes) {
-          fleet.noted(recordKey.approvalOutcome(name), verdict);
-          approvalOutcomes.set('', name, verdict);
-        }
-        for (const [cluster, held] of records.held) {
-          for (const [key, message] of held) {
-            fleet.noted(recordKey.held(cluster, key), message);
-            if (ledger.get(cluster, key) !== undefined) heldRemovals.set(cluster, key as ObjectKey, message);
-            else fleet.put(recordKey.held(cluster, key), null);
-          }
-        }
+        recorded.approvalOutcomes.load(records.approvalOutcomes);
+        loadHolds({ engine, fleet }, records.held, (cluster, key) => ledger.get(cluster, key) !== undefined);
       };
     },
     unload: () => {
@@ -219,13 +206,8 @@ function createJudgement(
     },
     declarations: async () => {
       const declared = await readDeclarations(store, log);
-      return () => {
-        // The record is newer than what this replica had noted; if it is not, the recorder writes it again.
-        for (const { kind, key, lastKnownGood: record } of declared) {
-          fleet.noted(recordKey.declared(kind, key), record);
-          lastKnownGood.set(kind, key, record);
-        }
-      };
+      // The record is newer than what this replica had noted; if it is not, the recorder writes it again.
+      return () => recorded.lastKnownGood.load(declared);
     },
   };
 }

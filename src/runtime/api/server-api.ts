@@ -9,7 +9,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Answer, ClusterView, FleetView, ServerApi, SourceView, StatusBranchView } from '../../server/api.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Loop } from '../loop.ts';
-import type { HeldSets } from '../removals/held-sets.ts';
+import type { HeldSets } from '../removals/approvals.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceState, SourceTable } from '../source-table.ts';
 import { type Suspension, type SuspensionKind, type Suspensions, suspensionBy } from '../suspensions.ts';

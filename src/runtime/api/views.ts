@@ -16,7 +16,7 @@ import type {
   SuspensionView,
 } from '../../server/api.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { HeldSet } from '../removals/held-sets.ts';
+import type { HeldSet } from '../removals/approvals.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceState } from '../source-table.ts';
 import { displaySuspension, type Suspension, type Suspensions } from '../suspensions.ts';

@@ -2,7 +2,7 @@ import type { Engine } from '../../engine/graph.ts';
 import type { AgentHolding } from '../../model/agent.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Loop } from '../loop.ts';
-import type { RecordWriter } from '../stored/write-group.ts';
+import type { RecordWriter } from '../stored/group.ts';
 import { type Ledger, unseenAgent } from './ledger.ts';
 import { type LedgerRecords, type RecoveryRecord, recordKey } from './records.ts';
 

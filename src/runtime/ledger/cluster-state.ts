@@ -1,106 +1,274 @@
-import type { Collection } from '../../engine/collections/types.ts';
+import type { Collection, Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
-import type { AgentHolding, InputDelta, InventoryEntry, ObjectResult } from '../../model/agent.ts';
-import type { JsonValue } from '../../model/json.ts';
-import { jsonEquals } from '../../model/json.ts';
+import type {
+  AgentHolding,
+  InputDelta,
+  InventoryEntry,
+  KindState,
+  LiveObject,
+  ObjectResult,
+} from '../../model/agent.ts';
+import type { Digest } from '../../model/ids.ts';
+import {
+  canonicalJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEquals,
+  parseJson,
+} from '../../model/json.ts';
+import { objectOf } from '../../model/json-fields.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import type { LiveMeta } from './cluster-maps.ts';
-import type { ClusterWriters, ClusterWriterTable } from './cluster-writers.ts';
+import type { WriteGroup, WriteGuard } from '../stored/group.ts';
+import type { Journal } from '../stored/journal.ts';
+import type { MapWriter } from '../stored/map-writer.ts';
+import { jsonCodec, type MapReading, type StoredMap, type ValueCodec } from '../stored/stored-map.ts';
 
-/** The state of clusters: each change is staged in the engine and written to the store. */
-export interface ClusterState {
-  setEntry(cluster: string, key: ObjectKey, entry: LedgerEntry | null): void;
-  /** Replaces the entries by the inventory that an agent reports, and deletes results of other objects. */
-  replaceEntries(cluster: string, holding: AgentHolding): void;
-  /** Marks the cluster's entries as complete: another replica wrote them, and they are staged. */
-  markEntriesComplete(cluster: string): void;
-  /**
-   * True if the cluster provably does not own the object: its entries are complete, as read or as its agent reported them, and
-   * omit the object. False while the entries are missing. As of the last commit.
-   */
-  omits(cluster: string, key: string): boolean;
-  /** Sets the result of an object; null deletes it. */
-  setResult(cluster: string, key: ObjectKey, result: ObjectResult | null): void;
-  /** Applies a delta that leads to a complete input snapshot; `since`: now, in milliseconds since 1970. */
-  takeInput(cluster: string, delta: InputDelta, since: number): void;
-  /** Forgets the input snapshot and the results; the ledger entries stay. */
-  forgetSnapshot(cluster: string): void;
-  /** Writes the committed state of the cluster; `to`: with these writers instead of those of this process. */
-  write(cluster: string, to?: ClusterWriters): void;
+/** The checked maps of one cluster. */
+export interface ClusterMapTypes {
+  readonly entries: LedgerEntry;
+  readonly live: LiveObject;
+  readonly kinds: KindState;
+  readonly results: ObjectResult;
 }
 
-/** `read`: clusters whose entries were read completely and are staged. */
-export function createClusterState(engine: Engine, writers: ClusterWriterTable, read: Iterable<string>): ClusterState {
+export type ClusterMapKind = keyof ClusterMapTypes;
+
+/** The encoding of each map. */
+export const clusterCodecs: { readonly [Kind in ClusterMapKind]: ValueCodec<ClusterMapTypes[Kind]> } = {
+  entries: jsonCodec(),
+  live: {
+    encode: ({ value, digest }) => [digest, canonicalJson(value)],
+    decode: (json, key) => (Array.isArray(json) ? restoredObject(key, json[0], json[1]) : undefined),
+    equals: (a, b) => a.digest === b.digest,
+  },
+  kinds: jsonCodec(),
+  results: jsonCodec(),
+};
+
+export const clusterMapKinds: readonly ClusterMapKind[] = ['entries', 'live', 'kinds', 'results'];
+
+/** The name of a cluster's map in the store. */
+export function clusterMapName(cluster: string, kind: ClusterMapKind): string {
+  return `clusters/${cluster}/${kind}`;
+}
+
+/** The cluster and the kind of a map; undefined if the name is no name of a cluster's map. */
+export function clusterMapOf(name: string): { readonly cluster: string; readonly kind: ClusterMapKind } | undefined {
+  const [, cluster, last] = /^clusters\/([^/]*)\/([^/]*)$/.exec(name) ?? [];
+  const kind = clusterMapKinds.find((known) => known === last);
+  return cluster === undefined || kind === undefined ? undefined : { cluster, kind };
+}
+
+/** The maps of a cluster as read from the store; an absent one is missing. */
+export type ClusterReadings = { readonly [Kind in ClusterMapKind]?: MapReading<ClusterMapTypes[Kind]> };
+
+/** When a stored input snapshot was last complete, in milliseconds since 1970. */
+export function snapshotSince({ meta }: StoredMap<LiveObject>): number {
+  const { since } = objectOf(meta);
+  return typeof since === 'number' ? since : 0;
+}
+
+/** The engine's input for each map of a cluster; the cluster is the partition. */
+export function clusterInputs({ inputs: { ledger, live, kinds, results } }: Engine): {
+  readonly [Kind in ClusterMapKind]: Input<ClusterMapTypes[Kind]>;
+} {
+  return { entries: ledger, live, kinds, results };
+}
+
+/** Stages changes of a cluster's map in the engine; null: deleted. */
+export function stageClusterMap<Kind extends ClusterMapKind>(
+  engine: Engine,
+  cluster: string,
+  kind: Kind,
+  changes: Iterable<readonly [string, ClusterMapTypes[Kind] | null]>,
+): void {
+  const input: Input<ClusterMapTypes[Kind]> = clusterInputs(engine)[kind];
+  for (const [key, value] of changes) {
+    if (value === null) input.delete(cluster, key);
+    else input.set(cluster, key, value);
+  }
+}
+
+/**
+ * The complete and valid maps: these are staged when a server starts. The input snapshot and the results belong to a
+ * registration. The snapshot needs live objects and kinds.
+ */
+export function validReadings(
+  { entries, live, kinds, results }: ClusterReadings,
+  isRegistered: boolean,
+): { readonly [Kind in ClusterMapKind]?: Extract<MapReading<ClusterMapTypes[Kind]>, { readonly type: 'complete' }> } {
+  return {
+    ...(entries?.type === 'complete' ? { entries } : {}),
+    ...(isRegistered && results?.type === 'complete' ? { results } : {}),
+    ...(isRegistered && live?.type === 'complete' && kinds?.type === 'complete' ? { live, kinds } : {}),
+  };
+}
+
+/** Stages the complete and valid maps of a cluster. */
+export function stageClusterReadings(
+  engine: Engine,
+  cluster: string,
+  readings: ClusterReadings,
+  isRegistered: boolean,
+): void {
+  const valid = validReadings(readings, isRegistered);
+  for (const kind of clusterMapKinds) stageClusterMap(engine, cluster, kind, valid[kind]?.map.values ?? []);
+  if (valid.live !== undefined) engine.inputs.snapshots.set('', cluster, { since: snapshotSince(valid.live.map) });
+}
+
+/** The content is parsed on access: most of it is never read, and text needs less memory. */
+function restoredObject(
+  key: string,
+  digest: JsonValue | undefined,
+  content: JsonValue | undefined,
+): LiveObject | undefined {
+  if (typeof digest !== 'string' || typeof content !== 'string') return undefined;
+  return {
+    key: key as ObjectKey,
+    digest: digest as Digest,
+    get value(): JsonObject {
+      const value = parseJson(content);
+      if (!isJsonObject(value)) throw new Error('the content of a stored object is not an object');
+      return value;
+    },
+  };
+}
+
+type ClusterMapWriters = { readonly [Kind in ClusterMapKind]: MapWriter<ClusterMapTypes[Kind]> };
+
+/** The writers of one cluster; their writes form one consistent state. */
+export type ClusterWriters = ClusterMapWriters & { readonly records: WriteGroup };
+
+/** Creates the writers of one cluster; `readings`: the maps in the store. */
+export function createWriters(
+  journal: Journal,
+  cluster: string,
+  readings: ClusterReadings,
+  guard?: WriteGuard,
+): ClusterWriters {
+  const records = journal.group(guard);
+  const map = <Kind extends ClusterMapKind>(kind: Kind): MapWriter<ClusterMapTypes[Kind]> =>
+    records.map(
+      clusterMapName(cluster, kind),
+      clusterCodecs[kind],
+      readings[kind] ?? { type: 'missing', version: null, orphans: [] },
+    );
+  return { records, entries: map('entries'), live: map('live'), kinds: map('kinds'), results: map('results') };
+}
+
+type ClusterWriterTable = ReturnType<typeof createClusterWriters>;
+
+/**
+ * The clusters whose records this process writes. `ownsAll`: no other process writes to the store, so this process also owns
+ * unknown clusters.
+ */
+export function createClusterWriters(journal: Journal, ownsAll: boolean) {
+  const table = new Map<string, ClusterWriters>();
+  const own = (cluster: string, readings: ClusterReadings, guard?: WriteGuard): ClusterWriters => {
+    const writers = createWriters(journal, cluster, readings, guard);
+    table.set(cluster, writers);
+    return writers;
+  };
+  return {
+    /** The writers of a cluster; undefined if another process writes its records. */
+    of: (cluster: string) => table.get(cluster) ?? (ownsAll ? own(cluster, {}) : undefined),
+    owns: (cluster: string) => table.has(cluster),
+    /** Makes this process the writer; `readings`: the maps in the store. Must not be called twice for a cluster. */
+    own,
+    /** Another process is the writer from now on; waiting writes are dropped. */
+    disown: (cluster: string): void => {
+      table.get(cluster)?.records.close();
+      table.delete(cluster);
+    },
+  };
+}
+
+/**
+ * The state of clusters: each change is staged in the engine and written to the store. `read`: clusters whose entries were
+ * read completely and are staged.
+ */
+export function createClusterState(engine: Engine, writers: ClusterWriterTable, read: Iterable<string>) {
   const { inputs } = engine;
   const complete = new Set(read);
-
-  const setEntry = (cluster: string, key: ObjectKey, entry: LedgerEntry | null): void => {
-    if (entry === null) inputs.ledger.delete(cluster, key);
-    else inputs.ledger.set(cluster, key, entry);
-    writers.of(cluster)?.entries.set(key, entry);
-  };
-  const setResult = (cluster: string, key: ObjectKey, result: ObjectResult | null): void => {
-    if (result === null) inputs.results.delete(cluster, key);
-    else inputs.results.set(cluster, key, result);
-    writers.of(cluster)?.results.set(key, result);
+  const set = <Kind extends 'entries' | 'results'>(
+    kind: Kind,
+    cluster: string,
+    key: string,
+    value: ClusterMapTypes[Kind] | null,
+  ): void => {
+    stageClusterMap(engine, cluster, kind, [[key, value]]);
+    const written: ClusterMapWriters | undefined = writers.of(cluster);
+    written?.[kind].set(key, value);
   };
 
   return {
-    setEntry,
-    setResult,
-    markEntriesComplete: (cluster) => void complete.add(cluster),
-    omits: (cluster, key) => complete.has(cluster) && inputs.ledger.get(cluster, key) === undefined,
-    replaceEntries: (cluster, { entries }) => {
+    setEntry: (cluster: string, key: ObjectKey, entry: LedgerEntry | null) => set('entries', cluster, key, entry),
+    /** Sets the result of an object; null deletes it. */
+    setResult: (cluster: string, key: ObjectKey, result: ObjectResult | null) => set('results', cluster, key, result),
+    /** Marks the cluster's entries as complete: another replica wrote them, and they are staged. */
+    markEntriesComplete: (cluster: string) => void complete.add(cluster),
+    /**
+     * True if the cluster provably does not own the object: its entries are complete, as read or as its agent reported them, and
+     * omit the object. False while the entries are missing. As of the last commit.
+     */
+    omits: (cluster: string, key: string) => complete.has(cluster) && inputs.ledger.get(cluster, key) === undefined,
+    /** Replaces the entries by the inventory that an agent reports, and deletes results of other objects. */
+    replaceEntries: (cluster: string, { entries }: AgentHolding): void => {
       complete.add(cluster);
       const owned = stageEntries(engine, cluster, entries);
       writers.of(cluster)?.entries.replaceAll(owned);
       for (const { key } of [...inputs.results.entries(cluster)]) {
-        if (!owned.has(key)) setResult(cluster, key as ObjectKey, null);
+        if (!owned.has(key)) set('results', cluster, key, null);
       }
     },
-    takeInput: (cluster, { upserts, removals, kinds }, since) => {
+    /** Applies a delta that leads to a complete input snapshot; `since`: now, in milliseconds since 1970. */
+    takeInput: (cluster: string, { upserts, removals, kinds }: InputDelta, since: number): void => {
       const written = writers.of(cluster);
       // The delta may start from objects in the engine that were not stored, because they were no complete snapshot.
       if (inputs.snapshots.get('', cluster) === undefined) written?.live.replaceAll(pairsOf(inputs.live, cluster));
-      for (const object of upserts) {
-        inputs.live.set(cluster, object.key, object);
-        written?.live.set(object.key, object);
-      }
-      for (const key of removals) {
-        inputs.live.delete(cluster, key);
-        written?.live.set(key, null);
-      }
+      const changes = [
+        ...upserts.map((object) => [object.key, object] as const),
+        ...removals.map((key) => [key, null] as const),
+      ];
+      stageClusterMap(engine, cluster, 'live', changes);
+      for (const [key, object] of changes) written?.live.set(key, object);
       if (kinds !== undefined) {
         inputs.kinds.drop(cluster);
         for (const state of kinds) inputs.kinds.set(cluster, state.kind, state);
         written?.kinds.replaceAll(kinds.map((state) => [state.kind, state]));
       }
       inputs.snapshots.set('', cluster, { since });
-      written?.live.setMeta({ since } satisfies LiveMeta);
+      written?.live.setMeta({ since });
     },
-    write: (cluster, to) => {
-      const written = to ?? writers.of(cluster);
-      written?.entries.replaceAll(pairsOf(inputs.ledger, cluster));
-      written?.results.replaceAll(pairsOf(inputs.results, cluster));
+    /** Writes the committed state of the cluster; `to`: with these writers instead of those of this process. */
+    write: (cluster: string, to: ClusterWriters | undefined = writers.of(cluster)): void => {
+      to?.entries.replaceAll(pairsOf(inputs.ledger, cluster));
+      to?.results.replaceAll(pairsOf(inputs.results, cluster));
       const snapshot = inputs.snapshots.get('', cluster);
       if (snapshot === undefined) {
-        written?.live.drop();
-        written?.kinds.drop();
+        to?.live.drop();
+        to?.kinds.drop();
         return;
       }
-      written?.live.replaceAll(pairsOf(inputs.live, cluster));
-      written?.live.setMeta({ since: snapshot.since } satisfies LiveMeta);
-      written?.kinds.replaceAll(pairsOf(inputs.kinds, cluster));
+      to?.live.replaceAll(pairsOf(inputs.live, cluster));
+      to?.live.setMeta({ since: snapshot.since });
+      to?.kinds.replaceAll(pairsOf(inputs.kinds, cluster));
     },
-    forgetSnapshot: (cluster) => {
-      for (const input of [inputs.results, inputs.live, inputs.kinds]) input.drop(cluster);
+    /** Forgets the input snapshot and the results; the ledger entries stay. */
+    forgetSnapshot: (cluster: string): void => {
+      for (const kind of snapshotMaps) {
+        clusterInputs(engine)[kind].drop(cluster);
+        writers.of(cluster)?.[kind].drop();
+      }
       inputs.snapshots.delete('', cluster);
-      const written = writers.of(cluster);
-      for (const map of [written?.results, written?.live, written?.kinds]) map?.drop();
     },
   };
 }
+
+/** Maps that belong to a registration. */
+export const snapshotMaps = ['live', 'kinds', 'results'] as const;
 
 /** Replaces the staged entries of the cluster; returns the new entries. */
 function stageEntries(
@@ -113,7 +281,7 @@ function stageEntries(
     const before = ledger.get(cluster, entry.key);
     const now = entryOf(entry, before);
     // An unchanged entry stays the same object, which makes later comparisons cheap.
-    const isSame = sameEntry(before, now);
+    const isSame = before !== undefined && jsonEquals(before as unknown as JsonValue, now as unknown as JsonValue);
     if (!isSame) ledger.set(cluster, entry.key, now);
     owned.set(entry.key, isSame ? before : now);
   }
@@ -130,8 +298,4 @@ function entryOf({ digest, origins, scope, phase }: InventoryEntry, before: Ledg
   const { serves } = before?.digest === digest ? before : {};
   const known = serves === undefined ? {} : { serves };
   return { digest, origins, scope, phase: phase === 'held' ? 'accepted' : 'removing', ...known };
-}
-
-function sameEntry(a: LedgerEntry | undefined, b: LedgerEntry): a is LedgerEntry {
-  return a !== undefined && jsonEquals(a as unknown as JsonValue, b as unknown as JsonValue);
 }

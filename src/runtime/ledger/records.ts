@@ -1,9 +1,13 @@
+import type { Input } from '../../engine/collections/types.ts';
+import type { Engine } from '../../engine/graph.ts';
 import type { Hold } from '../../engine/output/decision.ts';
-import type { EngineKind } from '../../model/engine-kinds.ts';
-import { type JsonObject, parseJsonBytes } from '../../model/json.ts';
+import { isEngineKind } from '../../model/engine-kinds.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJsonBytes } from '../../model/json.ts';
+import { objectOf } from '../../model/json-fields.ts';
 import type { ApprovalOutcome, Contenders, LastKnownGood, Registration } from '../../model/ledger.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
+import type { RecordWriter } from '../stored/group.ts';
 import { decodeMap, listMaps, type RawMap, readMap } from '../stored/read-map.ts';
 import type { MapReading } from '../stored/stored-map.ts';
 import {
@@ -13,9 +17,7 @@ import {
   clusterCodecs,
   clusterMapName,
   clusterMapOf,
-} from './cluster-maps.ts';
-import { recordShape, type Shape } from './record-shapes.ts';
-import type { Revocation } from './revocation.ts';
+} from './cluster-state.ts';
 
 /** The format of the store; a server refuses a newer one (`../replica/store-format.ts`). */
 export const STORE_FORMAT = 1;
@@ -26,8 +28,8 @@ export const recordKey = {
   epoch: 'epoch',
   registration: (cluster: string) => `registrations/${cluster}`,
   source: (source: string) => `sources/${source}`,
-  declared: (kind: EngineKind, key: string) => `declared/${kind}/${key}`,
-  observed: (kind: EngineKind, key: string) => `observed/${kind}/${key}`,
+  declared: (kind: string, key: string) => `declared/${kind}/${key}`,
+  observed: (kind: string, key: string) => `observed/${kind}/${key}`,
   contenders: (cluster: string, key: string) => `contenders/${cluster}/${key}`,
   recovery: 'assumed-warm-recovery',
   assumedWarm: (cluster: string) => `assumed-warm/${cluster}`,
@@ -49,6 +51,37 @@ export function isLeaderRecord(key: string): boolean {
 export function elapsedAddress(record: string): { readonly owner: string; readonly key: string } | undefined {
   const [, owner, key] = /^elapsed\/([^/]*)\/(.*)$/s.exec(record) ?? [];
   return owner === undefined || key === undefined ? undefined : { owner, key };
+}
+
+/** An engine input whose values are records of the store: each change is staged and queued for the store in one step. */
+function recorded<Value>(input: Input<Value>, fleet: RecordWriter, keyOf: (partition: string, key: string) => string) {
+  return {
+    /** Null deletes. */
+    set: (partition: string, key: string, value: Value | null): void => {
+      if (value === null) input.delete(partition, key);
+      else input.set(partition, key, value);
+      fleet.put(keyOf(partition, key), value);
+    },
+    /** Stages records of the store. */
+    load: (records: Nested<Value>): void => {
+      for (const [partition, values] of records) {
+        for (const [key, value] of values) {
+          fleet.noted(keyOf(partition, key), value);
+          input.set(partition, key, value);
+        }
+      }
+    },
+  };
+}
+
+/** The engine inputs whose values are records of the store. */
+export function recordedInputs({ inputs }: Pick<Engine, 'inputs'>, fleet: RecordWriter) {
+  return {
+    contenders: recorded(inputs.contenders, fleet, recordKey.contenders),
+    held: recorded(inputs.heldRemovals, fleet, recordKey.held),
+    approvalOutcomes: recorded(inputs.approvalOutcomes, fleet, (_, name) => recordKey.approvalOutcome(name)),
+    lastKnownGood: recorded(inputs.lastKnownGood, fleet, recordKey.declared),
+  };
 }
 
 /** A removal that a user has approved, until `expiresAt` (milliseconds since 1970). */
@@ -80,15 +113,29 @@ export interface RecoveryRecord {
   readonly state: 'open' | 'closed';
 }
 
+/** The end of registrations of a cluster's name, and of their client certificates. */
+export interface Revocation {
+  /**
+   * Number of ended registrations of the name. A certificate contains this number as of its issue, so the comparison needs no
+   * clock.
+   */
+  readonly ended: number;
+  /** When the last one ended, in milliseconds since 1970 by the clock of the replica that recorded it. */
+  readonly notBefore: number;
+}
+
+/** Records under keys of two parts. */
+type Nested<Value> = ReadonlyMap<string, ReadonlyMap<string, Value>>;
+
 /** Everything that the store holds, as last written. */
 export interface LedgerRecords {
   /** Undefined: the store is new or was lost. */
   readonly epoch: number | undefined;
   readonly registrations: ReadonlyMap<string, Registration>;
   readonly sources: ReadonlyMap<string, { readonly revision: string }>;
-  /** Declarations as last known good. */
-  readonly declared: readonly DeclaredRecord[];
-  readonly contenders: ReadonlyMap<string, ReadonlyMap<string, Contenders>>;
+  /** Declarations as last known good, by kind and key. */
+  readonly declared: Nested<LastKnownGood>;
+  readonly contenders: Nested<Contenders>;
   readonly recovery: RecoveryRecord | undefined;
   /** Clusters that are assumed warm. */
   readonly assumedWarm: ReadonlyMap<string, unknown>;
@@ -98,24 +145,17 @@ export interface LedgerRecords {
    */
   readonly unregistered: ReadonlySet<string>;
   readonly revocations: ReadonlyMap<string, Revocation>;
-  readonly held: ReadonlyMap<string, ReadonlyMap<string, Hold>>;
-  readonly approvals: ReadonlyMap<string, ReadonlyMap<string, ApprovalRecord>>;
+  readonly held: Nested<Hold>;
+  readonly approvals: Nested<ApprovalRecord>;
   readonly windows: ReadonlyMap<string, WindowRecord>;
-  /** Outcomes of declared RemovalApprovals, by name. */
-  readonly approvalOutcomes: ReadonlyMap<string, ApprovalOutcome>;
+  /** Outcomes of declared RemovalApprovals, by name under ''. */
+  readonly approvalOutcomes: Nested<ApprovalOutcome>;
   /** Moments that have passed, by the owner of the deadline and its key. */
-  readonly elapsed: ReadonlyMap<string, ReadonlyMap<string, ElapsedRecord>>;
+  readonly elapsed: Nested<ElapsedRecord>;
   /** The statuses written last, by kind and key. */
-  readonly observed: ReadonlyMap<string, ReadonlyMap<string, JsonObject>>;
+  readonly observed: Nested<JsonObject>;
   /** The clusters' maps. */
   readonly readings: ReadonlyMap<string, ClusterReadings>;
-}
-
-/** A declaration as last known good, under its key among those of its kind. */
-export interface DeclaredRecord {
-  readonly kind: EngineKind;
-  readonly key: string;
-  readonly lastKnownGood: LastKnownGood;
 }
 
 /**
@@ -142,32 +182,24 @@ export async function readRecords(store: SnapshotStore, log: Log): Promise<Ledge
   };
 }
 
-/** The records that only the leader writes. */
-type LeaderRecords = Pick<
-  LedgerRecords,
-  'contenders' | 'held' | 'approvals' | 'windows' | 'approvalOutcomes' | 'elapsed' | 'observed'
->;
-
-/** Reads the records that only the leader needs. Rejects if the store does not answer. */
-export async function readLeaderRecords(store: SnapshotStore, log: Log): Promise<LeaderRecords> {
+/** Reads the records that only the leader writes. Rejects if the store does not answer. */
+export async function readLeaderRecords(store: SnapshotStore, log: Log) {
   const read = createReader(store, log);
+  const outcomes = await read.flat<ApprovalOutcome>(recordKey.approvalOutcome(''), recordShape.approvalOutcome);
   return {
     contenders: await read.nested<Contenders>('contenders/', recordShape.meta),
     held: await read.nested<Hold>('held/', recordShape.held),
     approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
     windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
-    approvalOutcomes: await read.flat<ApprovalOutcome>(recordKey.approvalOutcome(''), recordShape.approvalOutcome),
+    approvalOutcomes: new Map([['', outcomes]]),
     elapsed: await read.nested<ElapsedRecord>(recordKey.elapsedOfAll, recordShape.elapsed),
     observed: await read.nested<JsonObject>('observed/', recordShape.observed),
-  };
+  } satisfies Partial<LedgerRecords>;
 }
 
-/** Reads the declarations as last known good. Rejects if the store does not answer. */
-export async function readDeclarations(store: SnapshotStore, log: Log): Promise<readonly DeclaredRecord[]> {
-  const records = await createReader(store, log).nested<LastKnownGood>('declared/', recordShape.lastKnownGood);
-  return [...records.values()].flatMap((ofKind) =>
-    [...ofKind].map(([key, lastKnownGood]) => ({ kind: lastKnownGood.kind, key, lastKnownGood })),
-  );
+/** Reads the declarations as last known good, by kind and key. Rejects if the store does not answer. */
+export function readDeclarations(store: SnapshotStore, log: Log): Promise<Nested<LastKnownGood>> {
+  return createReader(store, log).nested<LastKnownGood>('declared/', recordShape.lastKnownGood);
 }
 
 /** Reads the clusters' maps in one listing. */
@@ -235,4 +267,46 @@ function createReader(store: SnapshotStore, log: Log) {
       return result;
     },
   };
+}
+
+/** True if a record has the expected shape; otherwise it is damaged. */
+export type Shape = (json: JsonValue | undefined) => boolean;
+
+const isText: Shape = (json) => typeof json === 'string';
+const isTime: Shape = (json) => typeof json === 'number' && json >= 0;
+const isPosition = fields({ epoch: isTime, sequence: isTime });
+const isOrigin = fields({ source: isText, path: isText });
+
+/** The fields of each record that the start of a server relies on. */
+export const recordShape = {
+  any: () => true,
+  held: fields({ reason: isText, message: isText }),
+  registration: fields({
+    ...{ cluster: isText, id: isText, predecessors: isTime, position: isPosition, since: isTime },
+    warm: (json) => typeof json === 'boolean',
+  }),
+  source: fields({ revision: isText }),
+  lastKnownGood: fields({
+    kind: (json) => typeof json === 'string' && isEngineKind(json),
+    ...{ namespace: isText, name: isText, value: isJsonObject, origin: isOrigin },
+  }),
+  meta: fields({ origins: listOf(isOrigin), scope: listOf(isText) }),
+  recovery: fields({ epoch: isTime }),
+  revocation: fields({ notBefore: isTime, ended: isTime }),
+  approval: fields({ digest: isText, expiresAt: isTime }),
+  window: listOf(fields({ at: isTime, removed: isTime, open: listOf(isText) })),
+  approvalOutcome: fields({ digest: isText, outcome: isText }),
+  observed: isJsonObject,
+  elapsed: fields({ at: isTime }),
+} satisfies Readonly<Record<string, Shape>>;
+
+function fields(shapes: Readonly<Record<string, Shape>>): Shape {
+  return (json) => {
+    const object = objectOf(json);
+    return Object.entries(shapes).every(([name, shape]) => shape(object[name]));
+  };
+}
+
+function listOf(shape: Shape): Shape {
+  return (json) => Array.isArray(json) && json.every(shape);
 }

@@ -1,66 +1,41 @@
 import type { Engine } from '../../engine/graph.ts';
-import type { Clock } from '../../ports/clock.ts';
-import { type ApprovalRecord, type LedgerRecords, recordKey } from '../ledger/records.ts';
-import type { Loop } from '../loop.ts';
-import type { RecordWriter } from '../stored/write-group.ts';
+import type { RemovalApproval } from '../../model/desired.ts';
+import { sha256 } from '../../model/digest.ts';
+import type { Digest } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
+import type { ApprovalOutcome } from '../../model/ledger.ts';
+import type { Origin } from '../../model/output.ts';
+import type { ServerCore } from '../core.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type ApprovalRecord, type LedgerRecords, recordedInputs, recordKey } from '../ledger/records.ts';
 
-/** The leave to remove that people have given: for one object of one cluster each, once, and for a time. */
-export interface Approvals {
-  /** Stages the approval. */
-  grant(cluster: string, key: string, record: ApprovalRecord): void;
-  /** Stages its end: it was used, its object is wanted again, or its cluster is another one now. */
-  end(cluster: string, key: string): void;
-  /** Stages its end, and counts it: what was approved has happened. */
-  used(cluster: string, key: string): void;
-  /** Since the start: what was approved, and what of it has happened. */
-  counts(): { readonly granted: number; readonly used: number };
-  /** Stages the end of all approvals of a cluster. */
-  endAll(cluster: string): void;
-  isApproved(cluster: string, key: string): boolean;
-  /** Stages what is on record. */
-  load(records: LedgerRecords['approvals']): void;
-  /** Stages that nothing is known: another process judges now, and has the records. */
-  unload(): void;
-}
+export type Approvals = ReturnType<typeof createApprovals>;
 
-export function createApprovals(deps: {
-  readonly engine: Engine;
-  readonly loop: Loop;
-  readonly journal: RecordWriter;
-  readonly records: LedgerRecords;
-  readonly clock: Clock;
-}): Approvals {
-  const { engine, loop, journal, records, clock } = deps;
+/** The removals that a person has approved: each is of one object of one cluster, is used once, and expires. */
+export function createApprovals({ engine, loop, fleet, records, clock }: ServerCore) {
   const timers = new Map<string, () => void>();
   const counts = { granted: 0, used: 0 };
   const input = engine.inputs.approvals;
-  const addressOf = (cluster: string, key: string): string => `${cluster}\u0000${key}`;
 
+  /** Stages the end of an approval: it was used or has expired, its object is wanted again, or its cluster was replaced. */
   const end = (cluster: string, key: string): void => {
     const address = addressOf(cluster, key);
     timers.get(address)?.();
     timers.delete(address);
     input.delete(cluster, key);
-    journal.put(recordKey.approval(cluster, key), null);
+    fleet.put(recordKey.approval(cluster, key), null);
   };
-  const stage = (cluster: string, key: string, record: ApprovalRecord): void => {
+  const stage = (cluster: string, key: string, { expiresAt }: ApprovalRecord): void => {
     const address = addressOf(cluster, key);
     timers.get(address)?.();
     input.set(cluster, key, true);
     const expire = (): void => loop.transact(() => end(cluster, key));
-    timers.set(address, clock.schedule(Math.max(0, record.expiresAt - clock.now()), expire));
+    timers.set(address, clock.schedule(Math.max(0, expiresAt - clock.now()), expire));
   };
-
-  const grant = (cluster: string, key: string, record: ApprovalRecord): void => {
-    counts.granted += 1;
-    stage(cluster, key, record);
-    journal.put(recordKey.approval(cluster, key), record);
-  };
-
   const load = (known: LedgerRecords['approvals']): void => {
     for (const [cluster, approvals] of known) {
       for (const [key, record] of approvals) {
-        journal.noted(recordKey.approval(cluster, key), record);
+        fleet.noted(recordKey.approval(cluster, key), record);
         if (record.expiresAt > clock.now()) stage(cluster, key, record);
         else end(cluster, key);
       }
@@ -68,22 +43,176 @@ export function createApprovals(deps: {
   };
   load(records.approvals);
   return {
-    grant,
+    /** Stages an approval. */
+    grant: (cluster: string, key: string, record: ApprovalRecord): void => {
+      counts.granted += 1;
+      stage(cluster, key, record);
+      fleet.put(recordKey.approval(cluster, key), record);
+    },
+    end,
+    /** Stages the end of an approval, and counts it as used: the object was removed. */
+    used: (cluster: string, key: string): void => {
+      counts.used += 1;
+      end(cluster, key);
+    },
+    /** Approved removals since the start, and how many of them were done. */
+    counts: () => ({ ...counts }),
+    /** Stages the end of all approvals of a cluster. */
+    endAll: (cluster: string): void => {
+      for (const { key } of [...input.entries(cluster)]) end(cluster, key);
+    },
+    isApproved: (cluster: string, key: string): boolean => input.get(cluster, key) === true,
+    /** Stages the approvals of the store. */
     load,
-    unload: () => {
+    /** Unstages all approvals: another process judges removals now, and has the records. */
+    unload: (): void => {
       for (const cancel of timers.values()) cancel();
       timers.clear();
       for (const cluster of [...input.partitions()]) input.drop(cluster);
     },
-    end,
-    used: (cluster, key) => {
-      counts.used += 1;
-      end(cluster, key);
-    },
-    counts: () => ({ ...counts }),
-    endAll: (cluster) => {
-      for (const { key } of [...input.entries(cluster)]) end(cluster, key);
-    },
-    isApproved: (cluster, key) => input.get(cluster, key) === true,
   };
+}
+
+interface Removal {
+  readonly cluster: string;
+  readonly key: string;
+}
+
+function addressOf(cluster: string, key: string): string {
+  return `${cluster}\u0000${key}`;
+}
+
+/** Held removals that an approval can name by their digest. */
+export interface HeldSet {
+  readonly digest: Digest;
+  readonly reason: string;
+  readonly message: string;
+  readonly removals: readonly Removal[];
+}
+
+/** An approval that is not used within this time is void. */
+const APPROVAL_LIFE_MS = 60 * 60 * 1000;
+/** Number of remembered sets: an approval may name a set that has shrunk since. */
+const REMEMBERED_SETS = 20;
+
+export type HeldSets = ReturnType<typeof createHeldSets>;
+
+/** The held removals, as sets that an approval can name. */
+export function createHeldSets({
+  engine,
+  loop,
+  ledger,
+  approvals,
+  clock,
+}: ServerCore & { readonly ledger: Ledger; readonly approvals: Approvals }) {
+  const remembered = new Map<string, HeldSet>();
+  const digestOf = (removals: readonly Removal[]): Digest => {
+    const idOf = (cluster: string): string => ledger.registration(cluster)?.id ?? cluster;
+    return sha256(
+      removals
+        .map(({ cluster, key }) => `${addressOf(idOf(cluster), key)}\n`)
+        .sort(compareText)
+        .join(''),
+    );
+  };
+  const isHeld = ({ cluster, key }: Removal): boolean => engine.outputs.get(cluster, key)?.type === 'held';
+
+  /** One set of all removals that are held now; undefined if there are none. */
+  const current = (): HeldSet | undefined => {
+    const held = engine.indexes.held
+      .members('all')
+      .flatMap(({ partition: cluster, key, value }) =>
+        value.type === 'held' ? [{ cluster, key, reason: value.reason, message: value.message }] : [],
+      );
+    const [first] = held;
+    if (first === undefined) return undefined;
+    const removals = held.map(({ cluster, key }) => ({ cluster, key }));
+    const message = [...new Set(held.map((removal) => removal.message))].sort(compareText).join('; ');
+    const set = { digest: digestOf(removals), reason: first.reason, message, removals };
+    remembered.set(set.digest, set);
+    for (const digest of [...remembered.keys()].slice(0, -REMEMBERED_SETS)) remembered.delete(digest);
+    return set;
+  };
+  const grant = (removals: readonly Removal[], record: ApprovalRecord): void => {
+    for (const { cluster, key } of removals) approvals.grant(cluster, key, record);
+  };
+
+  return {
+    current,
+    /**
+     * Stages the approval of those removals of the named set that were held at the commit before this one and still are.
+     * Returns their number. For bookkeepers; `until` (milliseconds since 1970) limits the life of the approval further.
+     */
+    release: (digest: string, by: string, until: number): number => {
+      const { heldRemovals } = engine.inputs;
+      const before = [...heldRemovals.partitions()].flatMap((cluster) =>
+        [...heldRemovals.entries(cluster)].map(({ key }) => ({ cluster, key })),
+      );
+      const wasHeld = new Set(before.map(({ cluster, key }) => addressOf(cluster, key)));
+      const named = [before, before.filter(isHeld)].find((removals) => digestOf(removals) === digest);
+      const released = (named ?? remembered.get(digest)?.removals ?? []).filter(
+        (removal) => wasHeld.has(addressOf(removal.cluster, removal.key)) && isHeld(removal),
+      );
+      grant(released, { digest, by, expiresAt: Math.min(until, clock.now() + APPROVAL_LIFE_MS) });
+      if (released.length > 0) remembered.delete(digest);
+      return released.length;
+    },
+    /** Releases those removals of the named set that are still held; undefined if no such set was held lately. */
+    approve: (digest: string, by: string): { readonly released: number; readonly expiresAt: number } | undefined => {
+      loop.settle();
+      current();
+      const set = remembered.get(digest);
+      if (set === undefined) return undefined;
+      const expiresAt = clock.now() + APPROVAL_LIFE_MS;
+      const released = set.removals.filter(isHeld);
+      loop.transact(() => grant(released, { digest, by, expiresAt }));
+      loop.settle();
+      remembered.delete(digest);
+      return { released: released.length, expiresAt };
+    },
+  };
+}
+
+/**
+ * Decides the outcome of each RemovalApproval once, when it is first read. Must run before the recorder of holds: an approval
+ * counts only for removals that were held before it was read, so that no push contains the approval of its own removals. The
+ * returned function runs after each commit; it returns true if it has staged a change.
+ */
+export function createApprovalFiles({
+  engine,
+  fleet,
+  heldSets,
+  clock,
+  log,
+}: ServerCore & { readonly heldSets: HeldSets }): () => boolean {
+  const known = engine.inputs.approvalOutcomes;
+  const { approvalOutcomes } = recordedInputs(engine, fleet);
+  const judge = ({ digest, expiresAt = Number.POSITIVE_INFINITY, name }: RemovalApproval, at: Origin) => {
+    if (expiresAt <= clock.now()) return 'expired';
+    const by = `${at.source}:${at.path} (RemovalApproval ${name})`;
+    const released = heldSets.release(digest, by, expiresAt);
+    if (released > 0) log.info('removals are approved', { digest, by, released });
+    return released > 0 ? 'used' : 'stale';
+  };
+
+  return () => {
+    if (engine.inputs.fleet.get('', '')?.role !== 'leader') return false;
+    const changes: [name: string, outcome: ApprovalOutcome | null][] = [];
+    for (const { key: name, value } of [...engine.declarations.entries('RemovalApproval')]) {
+      const { value: approval, origin } = value;
+      if (known.get('', name)?.digest === approval.digest) continue;
+      changes.push([name, { digest: approval.digest, outcome: judge(approval, origin) }]);
+    }
+    // While a source is not complete, a file that cannot be read now would later be taken for a new one.
+    const over = allAreComplete(engine) ? [...known.entries('')] : [];
+    for (const { key: name } of over) {
+      if (engine.declarations.get('RemovalApproval', name) === undefined) changes.push([name, null]);
+    }
+    for (const [name, outcome] of changes) approvalOutcomes.set('', name, outcome);
+    return changes.length > 0;
+  };
+}
+
+function allAreComplete(engine: Engine): boolean {
+  return [...engine.sourceProofs.entries('')].every(({ value }) => value === 'whole');
 }

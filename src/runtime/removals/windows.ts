@@ -1,100 +1,84 @@
-import type { Engine } from '../../engine/graph.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
-import type { Clock } from '../../ports/clock.ts';
+import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type LedgerRecords, recordKey } from '../ledger/records.ts';
-import type { Loop } from '../loop.ts';
-import type { Journal } from '../stored/journal.ts';
-import type { RecordWriter } from '../stored/write-group.ts';
-
-/** What was removed lately, for the guards: small steps within their window add up. */
-export interface Windows {
-  /**
-   * Counts removals as they leave; they may turn out not to have arrived. Resolves when the count outlasts this process,
-   * or when the store does not answer for so long that it is only counted in memory; undefined: there is nothing to count.
-   * False: this process judges no more by then, and these may not leave at its word.
-   */
-  leaving(cluster: string, keys: readonly ObjectKey[]): Promise<boolean> | undefined;
-  /**
-   * Another replica may send these removals from now on. Each counts from the commit in which the ledger says that it was
-   * sent, also if it is held again by then: the other replica may have sent it before it read that. What a person has
-   * approved does not count. Returns all such removals of the cluster of which the ledger does not say so yet.
-   */
-  mayLeave(cluster: string, keys: readonly string[]): readonly string[];
-  /** What was on its way to a cluster has arrived. */
-  arrived(cluster: string): void;
-  /** The cluster's agent says that it holds these: what of them was on its way out has not left. */
-  holds(cluster: string, keys: ReadonlySet<string>): void;
-  /** After each commit: the guards' window may have another length now, or the ledger may tell what has left. */
-  recount(): void;
-  /** Stages what is on record. */
-  load(records: LedgerRecords['windows']): void;
-  /** Stages that nothing is known: another process judges now, and has the records. */
-  unload(): void;
-}
 
 /** Removals that were counted together. */
 interface Step {
   readonly at: number;
-  /** Those that have left. */
+  /** Number of confirmed removals. */
   removed: number;
-  /** Those that were sent, and of which it is not known: the engine counts them unless they are proposed again. */
+  /** Keys whose removal was sent and is not confirmed yet: the engine counts them unless it proposes them again. */
   open: readonly string[];
 }
 
-interface WindowsDeps {
-  readonly engine: Engine;
-  readonly loop: Loop;
-  readonly ledger: Pick<Ledger, 'omits'>;
-  readonly journal: RecordWriter;
-  readonly store: Pick<Journal, 'flush' | 'failure'>;
-  readonly records: LedgerRecords;
-  readonly clock: Clock;
-}
-
-/** How long a store that says nothing is waited for at a time, and how often; one that says it cannot write is not. */
+/** Pause between looks at the store, and their number, while the store neither confirms a count nor reports a failure. */
 const NOTE_MS = 1_000;
 const NOTE_TRIES = 5;
 
-export function createWindows(deps: WindowsDeps): Windows {
-  const { engine, ledger } = deps;
+export type Windows = ReturnType<typeof createWindows>;
+
+/** Counts recent removals for the guards, so that small steps within their window add up. */
+export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger, 'omits'> }) {
+  const { engine, ledger, journal } = deps;
   const counts = createCounts(deps);
   const { allowed, settle } = counts;
   let countedWith: number | undefined;
   let unloads = 0;
 
+  /** Stages the counts of the store. */
   const load = (known: LedgerRecords['windows']): void => {
-    // How long the window is, is known after the first commit; until then everything on record counts.
+    // The length of the window is known after the first commit; until then all records count.
     countedWith = undefined;
     counts.load(known);
   };
   const isSent = (cluster: string, key: string): boolean =>
     engine.inputs.ledger.get(cluster, key)?.phase === 'removing' || ledger.omits(cluster, key);
+  /** A store that fails does not stop sending: then the count is in memory only. True if this process still judges removals. */
+  const untilNoted = async (): Promise<boolean> => {
+    const before = unloads;
+    for (let tries = 0; tries < NOTE_TRIES; tries++) {
+      if ((await journal.flush(NOTE_MS)) || journal.failure() !== undefined) break;
+    }
+    return unloads === before;
+  };
   load(deps.records.windows);
 
   return {
     load,
-    unload: () => {
+    /** Unstages all counts: another process judges removals now, and has the records. */
+    unload: (): void => {
       unloads += 1;
       counts.unload();
     },
-    leaving: (cluster, keys) => {
+    /**
+     * Counts removals that are about to be sent. Resolves when the count is durable, or when the store fails or does not
+     * answer for several seconds; undefined: there is nothing to count. False: this process does not judge removals any more,
+     * and must not send these.
+     */
+    leaving: (cluster: string, keys: readonly string[]): Promise<boolean> | undefined => {
       if (keys.length === 0) return undefined;
       counts.add(cluster, keys);
-      return untilNoted(deps.store, () => unloads);
+      return untilNoted();
     },
-    mayLeave: (cluster, keys) => {
-      const isApproved = (key: string): boolean => engine.inputs.approvals.get(cluster, key) === true;
-      counts.allow(cluster, (key) => !isApproved(key), keys);
+    /**
+     * Another replica may send these removals from now on. Each counts from the commit in which the ledger shows it as sent,
+     * also if it is held again by then: the other replica may have sent it before it received the hold. Approved removals do
+     * not count. Returns all such removals of the cluster that the ledger does not show as sent yet.
+     */
+    mayLeave: (cluster: string, keys: readonly string[]): readonly string[] => {
+      counts.allow(cluster, (key) => engine.inputs.approvals.get(cluster, key) !== true, keys);
       return [...(allowed.get(cluster) ?? [])];
     },
-    arrived: (cluster) => settle(cluster, () => 'left'),
-    holds: (cluster, keys) => {
+    /** The agent has accepted the removals that were sent. */
+    arrived: (cluster: string) => settle(cluster, () => 'left'),
+    /** The agent reports that it owns these objects: their removals did not arrive. */
+    holds: (cluster: string, keys: ReadonlySet<string>): void => {
       counts.allow(cluster, (key) => !keys.has(key));
       settle(cluster, (key) => (keys.has(key) ? 'stayed' : 'left'));
     },
-    recount: () => {
+    /** Runs after each commit: the length of the window may have changed, or the ledger may show removals as done. */
+    recount: (): void => {
       const windowSeconds = engine.limits.get('', '')?.windowSeconds;
       if (windowSeconds === undefined) return;
       for (const [cluster, keys] of [...allowed]) {
@@ -110,26 +94,27 @@ export function createWindows(deps: WindowsDeps): Windows {
   };
 }
 
-/** What counts of each cluster, staged and on record. */
-function createCounts(deps: WindowsDeps) {
-  const { clock, journal, engine } = deps;
+/** The counts of each cluster, staged and in the store. */
+function createCounts(deps: ServerCore) {
+  const { clock, fleet, engine } = deps;
   const steps = new Map<string, readonly Step[]>();
-  /** By cluster: removals that another replica may send, or has sent without the ledger saying so yet. */
+  /** By cluster: removals that another replica may send, or has sent while the ledger does not show it yet. */
   const allowed = new Map<string, ReadonlySet<string>>();
   const timers = new Map<string, () => void>();
   const stageCount = createStaging(deps);
-  const stage = (cluster: string): void => stageCount(cluster, steps.get(cluster) ?? [], allowed.get(cluster) ?? []);
+  const stepsOf = (cluster: string): readonly Step[] => steps.get(cluster) ?? [];
+  const stage = (cluster: string): void => stageCount(cluster, stepsOf(cluster), allowed.get(cluster) ?? []);
 
   /** Forgets steps that are older than the window. */
   const count = (cluster: string): void => {
     const windowMs = (engine.limits.get('', '') ?? defaultFleetPolicy.guards).windowSeconds * 1000;
     const isRecent = ({ at, removed, open }: Step): boolean => removed + open.length > 0 && at > clock.now() - windowMs;
-    const recent = (steps.get(cluster) ?? []).filter(isRecent);
+    const recent = stepsOf(cluster).filter(isRecent);
     timers.get(cluster)?.();
     timers.delete(cluster);
     if (recent.length === 0) steps.delete(cluster);
     else steps.set(cluster, recent);
-    journal.put(recordKey.window(cluster), recent.length === 0 ? null : recent.map((step) => ({ ...step })));
+    fleet.put(recordKey.window(cluster), recent.length === 0 ? null : recent.map((step) => ({ ...step })));
     stage(cluster);
     const [oldest] = recent;
     if (oldest === undefined) return;
@@ -138,7 +123,7 @@ function createCounts(deps: WindowsDeps) {
       clock.schedule(oldest.at + windowMs - clock.now() + 1, () => count(cluster)),
     );
   };
-  /** Adds to what is allowed, and drops of all that what `isStill` denies. */
+  /** Adds to the allowed removals, and drops those of all for which `isStill` is false. */
   const allow = (cluster: string, isStill: (key: string) => boolean, added: readonly string[] = []): void => {
     const keys = [...(allowed.get(cluster) ?? []), ...added].filter(isStill);
     if (keys.length === 0) allowed.delete(cluster);
@@ -150,22 +135,22 @@ function createCounts(deps: WindowsDeps) {
     count,
     allow,
     clusters: (): readonly string[] => [...steps.keys()],
-    /** These leave now. */
+    /** These are sent now. */
     add: (cluster: string, keys: readonly string[]): void => {
       const counted = new Set(keys);
       const isOther = (key: string): boolean => !counted.has(key);
-      // What leaves now has not left before: it was there.
-      for (const earlier of steps.get(cluster) ?? []) earlier.open = earlier.open.filter(isOther);
-      steps.set(cluster, [...(steps.get(cluster) ?? []), { at: clock.now(), removed: 0, open: keys }]);
+      // An object that is removed now was not removed before.
+      for (const earlier of stepsOf(cluster)) earlier.open = earlier.open.filter(isOther);
+      steps.set(cluster, [...stepsOf(cluster), { at: clock.now(), removed: 0, open: keys }]);
       count(cluster);
       allow(cluster, isOther);
     },
     settle: (cluster: string, fateOf: FateOf): void => {
-      if (settleSteps(steps.get(cluster) ?? [], fateOf)) count(cluster);
+      if (settleSteps(stepsOf(cluster), fateOf)) count(cluster);
     },
     load: (known: LedgerRecords['windows']): void => {
       for (const [cluster, record] of known) {
-        journal.noted(recordKey.window(cluster), record);
+        fleet.noted(recordKey.window(cluster), record);
         steps.set(
           cluster,
           record.map((step) => ({ ...step })),
@@ -184,10 +169,10 @@ function createCounts(deps: WindowsDeps) {
   };
 }
 
-/** What became of an open removal: it has left, it was lost on its way, or that is still not known. */
+/** The fate of an open removal: it was done, it did not arrive, or neither is known yet. */
 type FateOf = (key: string) => 'left' | 'stayed' | 'open';
 
-/** True if something has turned out. */
+/** Closes the open removals whose fate is known; true if there were any. */
 function settleSteps(steps: readonly Step[], fateOf: FateOf): boolean {
   let settled = false;
   for (const step of steps) {
@@ -199,8 +184,8 @@ function settleSteps(steps: readonly Step[], fateOf: FateOf): boolean {
   return settled;
 }
 
-/** Stages what counts of a cluster, where it differs from what was staged last. */
-function createStaging({ engine, loop }: WindowsDeps) {
+/** Stages the count of a cluster if it has changed. */
+function createStaging({ engine, loop }: ServerCore) {
   const { recentRemovals, departures } = engine.inputs;
   const staged = new Map<string, { readonly sum: number; readonly open: ReadonlySet<string> }>();
   return (cluster: string, steps: readonly Step[], allowed: Iterable<string>): void => {
@@ -218,19 +203,4 @@ function createStaging({ engine, loop }: WindowsDeps) {
       for (const key of open) departures.set(cluster, key, true);
     });
   };
-}
-
-/**
- * Sending goes on without a store: then what is counted is in memory until the store is back. True if `unloads` says the
- * same then.
- */
-async function untilNoted(
-  { flush, failure }: Pick<Journal, 'flush' | 'failure'>,
-  unloads: () => number,
-): Promise<boolean> {
-  const before = unloads();
-  for (let tries = 0; tries < NOTE_TRIES; tries++) {
-    if ((await flush(NOTE_MS)) || failure() !== undefined) break;
-  }
-  return unloads() === before;
 }

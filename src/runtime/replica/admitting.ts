@@ -1,7 +1,7 @@
 import { comparePositions } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { WriteGroup, WriteGuard } from '../stored/write-group.ts';
+import type { WriteGroup, WriteGuard } from '../stored/group.ts';
 import type { AdmissionCounter } from './admission-counter.ts';
 import type { AdmissionRecord } from './admission-record.ts';
 import type { FollowedTrees } from './followed-trees.ts';

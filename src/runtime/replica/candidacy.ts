@@ -5,8 +5,8 @@ import type { Fence, FencedLease, Lease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { isLeaderRecord } from '../ledger/records.ts';
+import type { WriteGroup, WriteGuard } from '../stored/group.ts';
 import type { Journal } from '../stored/journal.ts';
-import type { WriteGroup, WriteGuard } from '../stored/write-group.ts';
 import { jsonWrite, readJson } from './records.ts';
 
 /** The part of a replica in the leader election of the servers, and its right to write the records of the leader. */

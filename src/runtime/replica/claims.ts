@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
 import type { Admission, AgentSession } from '../../relay/session.ts';
-import type { WriteGuard } from '../stored/write-group.ts';
+import type { WriteGuard } from '../stored/group.ts';
 import { positionJson } from './admission-record.ts';
 import type { Peers } from './peers.ts';
 import { type JsonRecord, jsonWrite, readAdmission, readJson } from './records.ts';

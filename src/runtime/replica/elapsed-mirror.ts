@@ -4,8 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
 import type { Deadlines } from '../deadlines.ts';
-import { recordShape } from '../ledger/record-shapes.ts';
-import { type ElapsedRecord, elapsedAddress, recordKey } from '../ledger/records.ts';
+import { type ElapsedRecord, elapsedAddress, recordKey, recordShape } from '../ledger/records.ts';
 import { createSingleFlight } from './single-flight.ts';
 
 /** A follower stages the passed moments that the leader has written to the store. */

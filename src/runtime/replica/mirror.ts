@@ -13,11 +13,11 @@ import {
   clusterMapName,
   snapshotSince,
   stageClusterMap,
-} from '../ledger/cluster-maps.ts';
+} from '../ledger/cluster-state.ts';
 import { type Ledger, unseenAgent } from '../ledger/ledger.ts';
-import { recordShape } from '../ledger/record-shapes.ts';
-import { recordKey } from '../ledger/records.ts';
-import { isLater, type Revocation } from '../ledger/revocation.ts';
+import type { Revocation } from '../ledger/records.ts';
+import { recordKey, recordShape } from '../ledger/records.ts';
+import { isLater } from '../ledger/registrations.ts';
 import type { Loop } from '../loop.ts';
 import { atOneMoment, readMap } from '../stored/read-map.ts';
 import { changesBetween } from '../stored/stored-map.ts';

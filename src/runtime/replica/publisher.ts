@@ -2,9 +2,10 @@ import type { FileReading } from '../../model/desired.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import type { WriteGroup, WriteGuard } from '../stored/group.ts';
 import type { Journal } from '../stored/journal.ts';
+import type { MapWriter } from '../stored/map-writer.ts';
 import type { MapReading } from '../stored/stored-map.ts';
-import type { MapWriter, WriteGroup, WriteGuard } from '../stored/write-group.ts';
 import type { AdmissionCounter } from './admission-counter.ts';
 import {
   type AdmissionRecord,

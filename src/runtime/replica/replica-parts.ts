@@ -4,7 +4,7 @@ import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
 import type { Deadlines } from '../deadlines.ts';
-import type { ClusterReadings } from '../ledger/cluster-maps.ts';
+import type { ClusterReadings } from '../ledger/cluster-state.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { elapsedAddress } from '../ledger/records.ts';
 import type { Loop } from '../loop.ts';

@@ -44,7 +44,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
     leads: admitting.judges,
     admitted: counter.current,
     mayStart: () => staged.record()?.open === true,
-    knowsAll: () => sources.allAreWhole(),
+    knowsAll: () => sources.allAreComplete(),
     obstacle: (cluster) => {
       // This process has slept through the end of its turn: another one may have judged otherwise since.
       if (admitting.isOver()) return '';

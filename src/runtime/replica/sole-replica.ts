@@ -77,7 +77,7 @@ export function createSoleReplica(
     leads: () => true,
     admitted: counter.current,
     mayStart: () => sources.allHaveSpoken(),
-    knowsAll: () => sources.allAreWhole(),
+    knowsAll: () => sources.allAreComplete(),
     obstacle: (cluster) => claim?.obstacle() ?? behindAgent(counter.current(), sessions.get(cluster)?.admitted),
     judge: () => undefined,
     connected: (session, holding) => counter.claimed(firstClaim(deps, session, holding)),

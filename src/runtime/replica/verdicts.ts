@@ -7,7 +7,7 @@ import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Loop } from '../loop.ts';
 import type { Windows } from '../removals/windows.ts';
-import type { RecordWriter } from '../stored/write-group.ts';
+import type { RecordWriter } from '../stored/group.ts';
 import type { AdmissionCounter } from './admission-counter.ts';
 import { isSameAdmission, positionJson } from './admission-record.ts';
 import { readAdmission, readJson } from './records.ts';

@@ -5,7 +5,7 @@ import { type ObservedStatus, readObserved } from '../../model/observed-status.t
 import { type LedgerRecords, recordKey } from '../ledger/records.ts';
 import type { Loop } from '../loop.ts';
 import type { Replica } from '../replica/replica.ts';
-import type { RecordWriter } from '../stored/write-group.ts';
+import type { RecordWriter } from '../stored/group.ts';
 
 /**
  * Tells the engine which statuses were written last: from the store, else from the custom resource, else from the status

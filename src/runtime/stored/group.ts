@@ -1,8 +1,22 @@
 import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
-import { bucketKeys, decodeManifest } from './manifest.ts';
-import { type Budget, createMapState, type MapState, type Part } from './map-state.ts';
-import type { MapReading, ValueCodec } from './stored-map.ts';
-import type { WriteGroup, WriteGuard } from './write-group.ts';
+import { type Budget, createMapState, type MapState, type MapWriter, type Part } from './map-writer.ts';
+import { bucketKeys, decodeManifest, type MapReading, type ValueCodec } from './stored-map.ts';
+
+/** Decides whether this process may write a group, where several processes share a store. */
+export interface WriteGuard {
+  /** The check of each batch; undefined: writes wait until {@link WriteGroup} resumes. */
+  check(): StoreWrite | undefined;
+  /** The check has failed: another process owns the records. The group writes nothing until it is resumed. */
+  refused(): void;
+}
+
+/** Writes JSON records. */
+export interface RecordWriter {
+  /** Null deletes. */
+  put(key: string, value: unknown | null): void;
+  /** The store has this record already: it is remembered for a loss of the store, and not written. */
+  noted(key: string, value: unknown | null): void;
+}
 
 /** The writes of one group in a batch. */
 export interface GroupPart extends Part {
@@ -10,107 +24,125 @@ export interface GroupPart extends Part {
   conflict(): void;
 }
 
-/** A group as the journal uses it. */
-export interface DrivenGroup extends WriteGroup {
-  readonly isGuarded: boolean;
-  /** Takes the next writes within the budget; undefined if none is due or the guard does not allow it. */
-  take(budget: Budget): GroupPart | undefined;
-  /** True if writes are left that did not fit. */
-  hasMore(): boolean;
-  /**
-   * Checks that the store still has every manifest and the next `records` of the other records, and queues missing ones to be
-   * written again. Rejects if the store does not answer.
-   */
-  audit(store: SnapshotStore, records: number): Promise<void>;
+/** What a group reports to the journal. */
+interface GroupListener {
+  /** Writes of the group may be due. */
+  wake(): void;
+  /** Lost records are queued to be written again. */
+  refilling(records: number): void;
+  closed(): void;
 }
 
 /** Deletions that a group remembers, to repeat them if an older copy of the store takes over. */
 const DELETIONS = 10_000;
 
-interface State {
-  /** Everything that was put or noted, by key. */
-  readonly records: Map<string, unknown>;
-  /** Keys of the last deleted records: an older copy of the store may still have them. */
-  readonly deleted: Set<string>;
-  /** Keys of records that are not written yet. */
-  readonly waiting: Set<string>;
-  readonly maps: Map<string, MapState<never>>;
-  readonly dirty: Set<MapState<never>>;
-  /** Records that the next audits check, and the action if one is missing. */
-  toAudit: { readonly key: string; readonly missing: () => void }[];
-  isRefused: boolean;
-  isClosed: boolean;
-}
+type State = ReturnType<typeof createState>;
 
-/**
- * `wake` is called whenever writes may be due; `refilling` with the number of lost records that are queued to be written
- * again.
- */
-export function createGroup(
-  guard: WriteGuard | undefined,
-  wake: () => void,
-  refilling: (records: number) => void,
-): DrivenGroup {
-  const state: State = {
-    records: new Map(),
-    deleted: new Set(),
-    waiting: new Set(),
-    maps: new Map(),
-    dirty: new Set(),
-    toAudit: [],
+function createState(guard: WriteGuard | undefined, { wake, refilling }: GroupListener) {
+  return {
+    guard,
+    wake,
+    refilling,
+    /** Everything that was put or noted, by key. */
+    records: new Map<string, unknown>(),
+    /** Keys of the last deleted records: an older copy of the store may still have them. */
+    deleted: new Set<string>(),
+    /** Keys of records that are not written yet. */
+    waiting: new Set<string>(),
+    maps: new Map<string, MapState<never>>(),
+    dirty: new Set<MapState<never>>(),
+    /** Records that the next audits check, and the action if one is missing. */
+    toAudit: [] as readonly { readonly key: string; readonly missing: () => void }[],
     isRefused: false,
     isClosed: false,
   };
-  const put = (key: string, value: unknown | null): void => {
-    remember(state, key, value);
-    if (value === null) noteDeletion(state, key);
-    // Moved to the end: callers rely on records being written in the order of their puts.
-    state.waiting.delete(key);
-    state.waiting.add(key);
-    wake();
-  };
+}
+
+export type WriteGroup = ReturnType<typeof createGroup>;
+
+/**
+ * The writes of one owner. Memory is authoritative, and the store follows it. Values that are put within a short time are
+ * written together, in one batch if it is not too large; the committed maps of a group are one consistent state. The last value
+ * per key wins. All values are remembered, so that they can be written again after a loss of the store.
+ */
+export function createGroup(guard: WriteGuard | undefined, listener: GroupListener) {
+  const state = createState(guard, listener);
+  const { records, deleted, waiting, maps, dirty, wake } = state;
+  const hasMore = (): boolean => waiting.size > 0 || dirty.size > 0;
   return {
     isGuarded: guard !== undefined,
-    put,
-    noted: (key, value) => {
+    put: (key: string, value: unknown | null) => put(state, key, value),
+    noted: (key: string, value: unknown | null) => {
       remember(state, key, value);
-      state.waiting.delete(key);
+      waiting.delete(key);
     },
-    map: (name, codec, before) => addMap(state, wake, name, codec, before),
+    /**
+     * Creates the writer of a map. `before`: the map in the store, as read by the new owner. Without it the first change writes
+     * the complete map.
+     */
+    map: <Value>(name: string, codec: ValueCodec<Value>, before?: MapReading<Value>): MapWriter<Value> =>
+      addMap(state, name, codec, before),
+    /** Writes everything again: the store may have lost any of it. */
     rewrite: () => {
-      refilling(state.records.size);
-      for (const keys of [state.records.keys(), state.deleted]) for (const key of keys) state.waiting.add(key);
-      for (const map of state.maps.values()) rewriteMap(map, refilling);
+      listener.refilling(records.size);
+      for (const keys of [records.keys(), deleted]) for (const key of keys) waiting.add(key);
+      for (const map of maps.values()) rewriteMap(state, map);
       wake();
     },
-    forget: (isVoid) => {
-      for (const keys of [state.records, state.deleted, state.waiting]) {
+    /** Forgets these records: another process has written them since. */
+    forget: (isVoid: (key: string) => boolean) => {
+      for (const keys of [records, deleted, waiting])
         for (const key of [...keys.keys()]) if (isVoid(key)) keys.delete(key);
-      }
     },
+    /** The guard may allow writes again. */
     resume: () => {
       state.isRefused = false;
       wake();
     },
+    /** The process no longer owns the group: waiting writes are dropped, and the store keeps its records. */
     close: () => {
       state.isClosed = true;
+      listener.closed();
     },
-    take: (budget) => {
-      if (state.isClosed || state.isRefused || (state.waiting.size === 0 && state.dirty.size === 0)) return undefined;
+    /** Takes the next writes within the budget; undefined if none is due or the guard does not allow it. */
+    take: (budget: Budget): GroupPart | undefined => {
+      if (!hasMore() || !mayWrite(state)) return undefined;
       const check = guard?.check();
-      if (guard !== undefined && check === undefined) return undefined;
-      return partOf(state, guard, check, takeParts(state, budget));
+      return partOf(state, check, takeParts(state, budget));
     },
-    hasMore: () => state.waiting.size > 0 || state.dirty.size > 0,
-    audit: async (store, records) => {
-      if (state.isClosed || state.isRefused || (guard !== undefined && guard.check() === undefined)) return;
-      await auditManifests(state, store, refilling);
-      if (state.toAudit.length === 0) state.toAudit = auditList(state, put, refilling);
-      for (const { key, missing } of state.toAudit.splice(0, records)) {
-        if ((await store.get(key)) === undefined) missing();
-      }
+    /** True if writes are left that did not fit. */
+    hasMore,
+    /**
+     * Checks that the store still has every manifest and the next `limit` of the other records, and queues missing ones to be
+     * written again. Rejects if the store does not answer.
+     */
+    audit: async (store: SnapshotStore, limit: number): Promise<void> => {
+      if (!mayWrite(state)) return;
+      await auditManifests(state, store);
+      if (state.toAudit.length === 0) state.toAudit = auditList(state);
+      const now = state.toAudit.slice(0, limit);
+      state.toAudit = state.toAudit.slice(limit);
+      for (const { key, missing } of now) if ((await store.get(key)) === undefined) missing();
     },
   };
+}
+
+function mayWrite({ guard, isClosed, isRefused }: State): boolean {
+  return !isClosed && !isRefused && (guard === undefined || guard.check() !== undefined);
+}
+
+function put(state: State, key: string, value: unknown | null): void {
+  const { deleted, waiting } = state;
+  remember(state, key, value);
+  if (value === null) deleted.add(key);
+  for (const oldest of deleted) {
+    if (deleted.size <= DELETIONS) break;
+    deleted.delete(oldest);
+  }
+  // Moved to the end: callers rely on records being written in the order of their puts.
+  waiting.delete(key);
+  waiting.add(key);
+  state.wake();
 }
 
 function remember({ records, deleted }: State, key: string, value: unknown | null): void {
@@ -119,53 +151,34 @@ function remember({ records, deleted }: State, key: string, value: unknown | nul
   else records.set(key, value);
 }
 
-function noteDeletion({ deleted }: State, key: string): void {
-  deleted.add(key);
-  for (const oldest of deleted) {
-    if (deleted.size <= DELETIONS) break;
-    deleted.delete(oldest);
-  }
-}
-
 function addMap<Value>(
-  state: State,
-  wake: () => void,
+  { maps, dirty, wake }: State,
   name: string,
   codec: ValueCodec<Value>,
   before: MapReading<Value> | undefined,
 ): MapState<Value> {
-  if (state.maps.has(name)) throw new Error(`the map ${name} has a writer already`);
+  if (maps.has(name)) throw new Error(`the map ${name} has a writer already`);
   const map: MapState<Value> = createMapState(name, codec, before, () => {
-    state.dirty.add(map);
+    dirty.add(map);
     wake();
   });
-  state.maps.set(name, map);
+  maps.set(name, map);
   return map;
 }
 
 /** Buckets first, then records; manifests only when all buckets and records are in this batch or an earlier one. */
 function takeParts(state: State, budget: Budget): readonly Part[] {
+  const { dirty, waiting } = state;
   const parts: Part[] = [];
-  for (const map of state.dirty) {
-    if (map.hasUnstaged()) parts.push(dirtyAgain(state, map, map.stage(budget)));
+  for (const map of dirty) {
+    if (map.hasUnstaged()) parts.push(map.stage(budget));
     if (map.hasUnstaged()) return parts;
   }
   parts.push(takeRecords(state, budget));
-  if (state.waiting.size > 0) return parts;
-  for (const map of state.dirty) {
-    const committed = map.commit();
-    state.dirty.delete(map);
-    if (committed !== undefined) parts.push(dirtyAgain(state, map, committed));
-  }
-  return parts;
-}
-
-function dirtyAgain({ dirty }: State, map: MapState<never>, part: Part): Part {
-  const failed = (): void => {
-    part.failed();
-    dirty.add(map);
-  };
-  return { ...part, failed };
+  if (waiting.size > 0) return parts;
+  const manifests = [...dirty].flatMap((map) => map.commit() ?? []);
+  dirty.clear();
+  return [...parts, ...manifests];
 }
 
 function takeRecords({ records, waiting }: State, budget: Budget): Part {
@@ -186,12 +199,7 @@ function takeRecords({ records, waiting }: State, budget: Budget): Part {
   return { writes, written: () => undefined, failed };
 }
 
-function partOf(
-  state: State,
-  guard: WriteGuard | undefined,
-  check: StoreWrite | undefined,
-  parts: readonly Part[],
-): GroupPart {
+function partOf(state: State, check: StoreWrite | undefined, parts: readonly Part[]): GroupPart {
   const writes = parts.flatMap((part) => part.writes);
   const failed = (): void => parts.forEach((part) => void part.failed());
   return {
@@ -203,21 +211,21 @@ function partOf(
       const outdated = parts.flatMap((part) => part.outdated ?? []);
       for (const rewrite of outdated) rewrite();
       // An outdated part explains the conflict, so the guard may still match.
-      if (guard === undefined || outdated.length > 0) return;
+      if (state.guard === undefined || outdated.length > 0) return;
       state.isRefused = true;
-      guard.refused();
+      state.guard.refused();
     },
   };
 }
 
-function rewriteMap(map: MapState<never>, refilling: (records: number) => void): void {
+function rewriteMap({ refilling }: State, map: MapState<never>): void {
   const expected = map.expected();
   // The buckets and the manifest.
   if (expected) refilling(expected.buckets.size + 1);
   map.rewrite();
 }
 
-async function auditManifests(state: State, store: SnapshotStore, refilling: (records: number) => void): Promise<void> {
+async function auditManifests(state: State, store: SnapshotStore): Promise<void> {
   for (const [name, map] of state.maps) {
     const expected = map.expected();
     if (expected === undefined) continue;
@@ -225,22 +233,18 @@ async function auditManifests(state: State, store: SnapshotStore, refilling: (re
     // The map has changed meanwhile: the next audit checks it.
     if (map.expected() !== expected) continue;
     const found = record === undefined ? null : decodeManifest(name, record.value);
-    if (found?.digest !== expected?.digest || found?.sequence !== expected?.sequence) rewriteMap(map, refilling);
+    if (found?.digest !== expected?.digest || found?.sequence !== expected?.sequence) rewriteMap(state, map);
   }
 }
 
-function auditList(
-  state: State,
-  put: (key: string, value: unknown) => void,
-  refilling: (records: number) => void,
-): State['toAudit'] {
+function auditList(state: State): State['toAudit'] {
   const ofRecords = [...state.records.keys()].map((key) => ({
     key,
     missing: () => {
       const value = state.records.get(key);
       if (value === undefined) return;
-      refilling(1);
-      put(key, value);
+      state.refilling(1);
+      put(state, key, value);
     },
   }));
   const ofMaps = [...state.maps].flatMap(([name, map]) =>
@@ -249,7 +253,7 @@ function auditList(
         key,
         // Not missing if the bucket has changed since.
         missing: () => {
-          if (map.expected()?.buckets.get(number)?.digest === ref.digest) rewriteMap(map, refilling);
+          if (map.expected()?.buckets.get(number)?.digest === ref.digest) rewriteMap(state, map);
         },
       })),
     ),

@@ -1,27 +1,9 @@
+import { backOffMs } from '../../model/back-off.ts';
 import { errorText } from '../../model/error-text.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoreEvent } from '../../ports/snapshot-store.ts';
-import { createGroup, type DrivenGroup, type GroupPart } from './group.ts';
-import type { RecordWriter, WriteGroup, WriteGuard } from './write-group.ts';
-
-/**
- * Write-behind access to the store: writes of groups are collected for a short time, written in batches, and retried until
- * they succeed. Records that the store loses while this process runs are written again. Records put directly into the journal
- * belong to a group without a guard.
- */
-export interface Journal extends RecordWriter {
-  /** Creates the group of one owner. `guard` is checked with each batch. */
-  group(guard?: WriteGuard): WriteGroup;
-  /** Resolves with true when everything put so far is durable, with false after `deadlineMs` milliseconds. */
-  flush(deadlineMs: number): Promise<boolean>;
-  /** Number of lost records that were queued to be written again since the start. */
-  refilled(): number;
-  /** Why the store cannot be written at present; undefined if it can. */
-  failure(): string | undefined;
-  /** Ends audits, the subscription to events of the store, and retries. */
-  stop(): void;
-}
+import { createGroup, type GroupPart, type WriteGroup, type WriteGuard } from './group.ts';
 
 interface JournalDeps {
   readonly store: SnapshotStore;
@@ -39,11 +21,18 @@ const BATCH_RECORDS = 400;
 /** Records beside manifests that one audit checks, shared among all groups. */
 const AUDITED_RECORDS = 1_000;
 
-export function createJournal(deps: JournalDeps): Journal {
+export type Journal = ReturnType<typeof createJournal>;
+
+/**
+ * Write-behind access to the store: writes of groups are collected for a short time, written in batches, and retried until
+ * they succeed. Records that the store loses while this process runs are written again. Records put directly into the journal
+ * belong to a group without a guard.
+ */
+export function createJournal(deps: JournalDeps) {
   const { store, clock } = deps;
-  const groups = new Set<DrivenGroup>();
+  const groups = new Set<WriteGroup>();
   /** Groups with writes that may be due. */
-  const waiting = new Set<DrivenGroup>();
+  const waiting = new Set<WriteGroup>();
   const health = createHealth(deps);
   let writing: Promise<void> | undefined;
   let stopped = false;
@@ -73,31 +62,26 @@ export function createJournal(deps: JournalDeps): Journal {
     do await start(0);
     while (waiting.size > 0 && !stopped);
   };
-  const watcher = watchStore(deps, groups, health);
-
-  const open = (guard?: WriteGuard): DrivenGroup => {
+  const unwatch = watchStore(deps, groups, health);
+  const open = (guard?: WriteGuard): WriteGroup => {
     const wake = (): void => {
       waiting.add(group);
       void start(GATHER_MS);
     };
-    const group: DrivenGroup = createGroup(guard, wake, health.refilling);
+    const closed = (): void => void groups.delete(group);
+    const group: WriteGroup = createGroup(guard, { wake, closed, refilling: health.refilling });
     groups.add(group);
     return group;
   };
-  const own = open();
+  const { put, noted } = open();
 
   return {
-    put: own.put,
-    noted: own.noted,
-    group: (guard) => {
-      const group = open(guard);
-      const close = (): void => {
-        groups.delete(group);
-        group.close();
-      };
-      return { ...group, close };
-    },
-    flush: async (deadlineMs) => {
+    put,
+    noted,
+    /** Creates the group of one owner. `guard` is checked with each batch. */
+    group: open,
+    /** Resolves with true when everything put so far is durable, with false after `deadlineMs` milliseconds. */
+    flush: async (deadlineMs: number): Promise<boolean> => {
       health.retry();
       hurry.abort();
       const cancel = new AbortController();
@@ -107,11 +91,14 @@ export function createJournal(deps: JournalDeps): Journal {
       hurry = new AbortController();
       return result;
     },
+    /** Number of lost records that were queued to be written again since the start. */
     refilled: health.refilled,
+    /** Why the store cannot be written at present; undefined if it can. */
     failure: health.failure,
+    /** Ends audits, the subscription to events of the store, and retries. */
     stop: () => {
       stopped = true;
-      watcher();
+      unwatch();
       health.retry();
       hurry.abort();
     },
@@ -121,7 +108,7 @@ export function createJournal(deps: JournalDeps): Journal {
 /** Writes the next batch, or returns the reason of the failure. Failed writes wait again. */
 async function writeBatch(
   store: SnapshotStore,
-  waiting: Set<DrivenGroup>,
+  waiting: Set<WriteGroup>,
 ): Promise<'written' | 'nothing' | { readonly failed: string }> {
   const taken = collect(waiting);
   const writes = taken.flatMap(({ part }) => part.writes);
@@ -142,8 +129,8 @@ async function writeBatch(
 }
 
 /** Takes the next batch: writes of one guarded group, whose check covers the batch, or of as many other groups as fit. */
-function collect(waiting: Set<DrivenGroup>): readonly Taken[] {
-  const taken: Taken[] = [];
+function collect(waiting: Set<WriteGroup>) {
+  const taken: { readonly group: WriteGroup; readonly part: GroupPart }[] = [];
   const budget = { bytes: BATCH_BYTES, records: BATCH_RECORDS };
   for (const group of [...waiting]) {
     if (taken.length > 0 && (group.isGuarded || budget.bytes <= 0 || budget.records <= 0)) continue;
@@ -158,65 +145,50 @@ function collect(waiting: Set<DrivenGroup>): readonly Taken[] {
   return taken;
 }
 
-interface Taken {
-  readonly group: DrivenGroup;
-  readonly part: GroupPart;
-}
-
-interface Health {
-  failure(): string | undefined;
-  well(): void;
-  refilling(records: number): void;
-  refilled(): number;
-  /** Resolves when the next attempt is due. */
-  failed(message: string): Promise<void>;
-  /** Makes the next attempt due now. */
-  retry(): void;
-  down(message: string): void;
-  up(): void;
-}
+type Health = ReturnType<typeof createHealth>;
 
 /** Logs the state of the store, and sets the pace of attempts. */
-function createHealth({ clock, log }: JournalDeps): Health {
+function createHealth({ clock, log }: JournalDeps) {
   let failure: string | undefined;
   let down: string | undefined;
-  let waitMs = FIRST_RETRY_MS;
+  let failures = 0;
   let refilled = 0;
   let pause: AbortController | undefined;
   return {
     failure: () => failure ?? down,
-    refilling: (records) => {
+    refilling: (records: number) => {
       refilled += records;
     },
     refilled: () => refilled,
     well: () => {
       if (failure !== undefined) log.info('the store can be written again');
       failure = undefined;
-      waitMs = FIRST_RETRY_MS;
+      failures = 0;
     },
-    failed: async (message) => {
+    /** Resolves when the next attempt is due. */
+    failed: async (message: string): Promise<void> => {
       if (message !== failure) log.error('the store cannot be written', { error: message });
       failure = message;
       pause = new AbortController();
-      await clock.sleep(waitMs, pause.signal);
-      waitMs = Math.min(waitMs * 2, LAST_RETRY_MS);
+      await clock.sleep(backOffMs(failures++, FIRST_RETRY_MS, LAST_RETRY_MS), pause.signal);
     },
+    /** Makes the next attempt due now. */
     retry: () => pause?.abort(),
-    down: (message) => {
+    down: (message: string) => {
       if (down === undefined) log.warn('the store does not answer; changes are kept in memory', { error: message });
       down = message;
     },
     up: () => {
       if (down !== undefined) log.info('the store answers again');
       down = undefined;
-      waitMs = FIRST_RETRY_MS;
+      failures = 0;
       pause?.abort();
     },
   };
 }
 
 /** Subscribes to events of a shared store, and audits it periodically; the returned function ends both. */
-function watchStore({ store, clock, log }: JournalDeps, groups: ReadonlySet<DrivenGroup>, health: Health): () => void {
+function watchStore({ store, clock, log }: JournalDeps, groups: ReadonlySet<WriteGroup>, health: Health): () => void {
   if (!store.shared) return () => undefined;
   let auditing = false;
   let cancel = (): void => undefined;

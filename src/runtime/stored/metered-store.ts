@@ -2,21 +2,11 @@ import { errorText } from '../../model/error-text.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 
-/** A store with metrics. */
-export interface MeteredStore {
-  readonly store: SnapshotStore;
-  figures(): MeteredFigures;
-}
-
-/** Counts since the start; `errors` by reason. */
-export interface MeteredFigures {
-  readonly up: boolean;
-  readonly writes: number;
-  readonly errors: ReadonlyMap<string, number>;
-}
-
-/** `wrote` receives the duration of each batch in seconds, also of failed ones. */
-export function meterStore(inner: SnapshotStore, clock: Clock, wrote: (seconds: number) => void): MeteredStore {
+/**
+ * Wraps a store and counts its writes, and its errors by reason, since the start. `wrote` receives the duration of each batch in
+ * seconds, also of failed ones.
+ */
+export function meterStore(inner: SnapshotStore, clock: Clock, wrote: (seconds: number) => void) {
   let up = true;
   let writes = 0;
   const errors = new Map<string, number>();

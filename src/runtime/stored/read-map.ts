@@ -1,8 +1,18 @@
 import { type JsonValue, parseJson } from '../../model/json.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
-import { type BucketRef, bucketKeys, decodeManifest, type Manifest, mapOfBucketRecord } from './manifest.ts';
-import { unpack } from './packed.ts';
-import { type MapReading, type StoredBucket, type StoredMap, type ValueCodec, valuesOf } from './stored-map.ts';
+import {
+  type BucketRef,
+  bucketKeys,
+  decodeManifest,
+  type Manifest,
+  type MapReading,
+  mapOfBucketRecord,
+  type StoredBucket,
+  type StoredMap,
+  unpack,
+  type ValueCodec,
+  valuesOf,
+} from './stored-map.ts';
 
 /** Attempts to read a map that changes meanwhile. */
 const TRIES = 5;

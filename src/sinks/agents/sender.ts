@@ -1,8 +1,13 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { AgentHolding } from '../../model/agent.ts';
+import { snapshotDigest } from '../../model/digest.ts';
+import { servedService } from '../../model/endpoints.ts';
 import { errorText } from '../../model/error-text.ts';
+import type { Digest } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
+import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import type { RevisionRef, SequencedDelta } from '../../model/output.ts';
+import type { ObjectMeta, OutputDelta, OutputObject, RevisionRef, SequencedDelta } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SendOutcome } from '../../relay/session.ts';
@@ -11,8 +16,6 @@ import type { Loop } from '../../runtime/loop.ts';
 import type { Windows } from '../../runtime/removals/windows.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { ClusterSession, Sessions } from '../../runtime/sessions.ts';
-import { buildDelta, type PlannedDelta } from './build-delta.ts';
-import { holdBack } from './hold-back.ts';
 
 /**
  * Sends every connected cluster what it lacks: at most one delta is in flight per cluster, and what changes meanwhile
@@ -193,4 +196,77 @@ function markAccepted(engine: Engine, ledger: Ledger, cluster: string, delta: Se
     if (entry?.phase === 'inFlight' && entry.digest === digest)
       ledger.setEntry(cluster, key, { ...entry, phase: 'accepted' });
   }
+}
+
+/** A delta and what the ledger says once it is on its way. */
+export interface PlannedDelta {
+  readonly delta: OutputDelta;
+  readonly entries: ReadonlyMap<ObjectKey, LedgerEntry>;
+}
+
+/** The delta that brings a cluster from what it holds to its output snapshot; undefined if it is in sync. */
+export function buildDelta(
+  engine: Engine,
+  cluster: string,
+  from: Digest,
+  revisions: readonly RevisionRef[],
+): PlannedDelta | undefined {
+  const upserts: OutputObject[] = [];
+  const touches: (ObjectMeta & { key: ObjectKey })[] = [];
+  const removals: ObjectKey[] = [];
+  const entries = new Map<ObjectKey, LedgerEntry>();
+  const pending = [...engine.pending.entries(cluster)].sort((a, b) => compareText(a.key, b.key));
+  for (const { key: text, value: change } of pending) {
+    const key = text as ObjectKey;
+    const before = engine.inputs.ledger.get(cluster, key);
+    if (change.type === 'upsert') {
+      const { digest, value, origins, scope } = change.object;
+      upserts.push({ key, digest, value, origins, scope });
+      const serves = servedService(key, value);
+      const sent = { digest, origins, scope, phase: 'inFlight' } as const;
+      entries.set(key, serves === undefined ? sent : { ...sent, serves });
+    } else if (before !== undefined && change.type === 'touch') {
+      const { origins, scope } = change;
+      touches.push({ key, origins, scope });
+      entries.set(key, { ...before, origins, scope });
+    } else if (before !== undefined) {
+      removals.push(key);
+      entries.set(key, { ...before, phase: 'removing' });
+    }
+  }
+  if (entries.size === 0) return undefined;
+  const to = digestAfter(engine, cluster, entries);
+  return { delta: { from, to, upserts, touches, removals, keeps: keepsOf(engine, cluster), revisions }, entries };
+}
+
+function digestAfter(engine: Engine, cluster: string, changed: ReadonlyMap<ObjectKey, LedgerEntry>): Digest {
+  const after = new Map<string, LedgerEntry>(changed);
+  for (const { key, value } of engine.inputs.ledger.entries(cluster)) if (!after.has(key)) after.set(key, value);
+  return snapshotDigest(
+    [...after].filter(([, entry]) => entry.phase !== 'removing').map(([key, entry]) => [key, entry.digest] as const),
+  );
+}
+
+function keepsOf(engine: Engine, cluster: string): OutputDelta['keeps'] {
+  return engine.indexes.keeps
+    .members(cluster)
+    .flatMap(({ key, value }) =>
+      value.type === 'keep' || value.type === 'held' ? [{ key: key as ObjectKey, reason: value.reason }] : [],
+    );
+}
+
+const FIRST_MS = 500;
+const LONGEST_MS = 60_000;
+
+/**
+ * After a rejection the same cluster is left alone for a while, longer with each one in a row: what was rejected once is
+ * likely to be rejected again.
+ */
+export function holdBack(state: ClusterSession, clock: Clock, over: () => void): void {
+  state.rejections++;
+  state.heldBack = true;
+  clock.schedule(Math.min(LONGEST_MS, FIRST_MS * 2 ** (state.rejections - 1)), () => {
+    state.heldBack = false;
+    over();
+  });
 }

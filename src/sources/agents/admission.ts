@@ -3,7 +3,7 @@ import type { AgentHello } from '../../model/agent.ts';
 import type { ClusterName, FleetName } from '../../model/ids.ts';
 import type { Admission, AgentCertificate, RegistrationAdmission, RegistrationRequest } from '../../relay/session.ts';
 import type { Ledger } from '../../runtime/ledger/ledger.ts';
-import { isVoid } from '../../runtime/ledger/revocation.ts';
+import { isVoid } from '../../runtime/ledger/registrations.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 
 /** What is asked of the server to judge who may speak for a cluster. */

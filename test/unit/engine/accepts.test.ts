@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Domain } from '../../../src/engine/domain.ts';
-import { createDeclarationRecorder } from '../../../src/runtime/ledger/declaration-recorder.ts';
+import { createDeclarationRecorder } from '../../../src/runtime/ledger/recorders.ts';
 import { createEngineWorld } from '../../support/engine-world.ts';
 import { placementYaml } from '../../support/manifests.ts';
 

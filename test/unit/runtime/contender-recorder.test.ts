@@ -3,7 +3,7 @@ import { createGraph } from '../../../src/engine/collections/graph.ts';
 import { createEngine } from '../../../src/engine/graph.ts';
 import { parseSourceName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
-import { createContenderRecorder } from '../../../src/runtime/ledger/contender-recorder.ts';
+import { createContenderRecorder } from '../../../src/runtime/ledger/recorders.ts';
 
 it.each(['leader', 'follower'] as const)(
   'a %s forgets who wants nothing any more; only a judge writes that down',

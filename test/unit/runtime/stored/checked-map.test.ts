@@ -8,9 +8,9 @@ import { createMemoryStore } from '../../../../src/adapters/stores/memory.ts';
 import { createSqliteStore } from '../../../../src/adapters/stores/sqlite.ts';
 import type { JsonValue } from '../../../../src/model/json.ts';
 import type { SnapshotStore, StoredRecord } from '../../../../src/ports/snapshot-store.ts';
+import type { MapWriter } from '../../../../src/runtime/stored/map-writer.ts';
 import { atOneMoment, readMap } from '../../../../src/runtime/stored/read-map.ts';
 import { changesBetween } from '../../../../src/runtime/stored/stored-map.ts';
-import type { WriteGroup } from '../../../../src/runtime/stored/write-group.ts';
 import { codec, contentOf, dyingStore, journalOn, keysOf, read } from '../../../support/stored-maps.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
@@ -223,11 +223,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const bigValue = big('of one history');
 
 /** Plays a step on the writers and on the model of them. */
-function play(
-  writers: readonly ReturnType<WriteGroup['map']>[],
-  model: (Map<string, JsonValue> | null)[],
-  next: Step,
-): void {
+function play(writers: readonly MapWriter<JsonValue>[], model: (Map<string, JsonValue> | null)[], next: Step): void {
   if (next.type === 'wait') return;
   const writer = writers[next.map];
   const held = new Map(model[next.map]);

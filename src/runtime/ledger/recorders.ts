@@ -1,11 +1,20 @@
+import type { Change } from '../../engine/collections/types.ts';
+import type { Declared } from '../../engine/fleet/declared.ts';
 import { provesAbsence } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
+import { EMPTIED } from '../../engine/output/emptied.ts';
+import type { Output } from '../../engine/output/outputs.ts';
 import type { Candidate } from '../../engine/placement/candidates.ts';
+import { engineKinds, isEngineKind } from '../../model/engine-kinds.ts';
 import { compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
-import type { Contenders } from '../../model/ledger.ts';
+import type { Contenders, LastKnownGood } from '../../model/ledger.ts';
 import type { ObjectMeta } from '../../model/output.ts';
-import type { RecordWriter } from '../stored/write-group.ts';
-import { type LedgerRecords, recordKey } from './records.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Approvals } from '../removals/approvals.ts';
+import type { RecordWriter } from '../stored/group.ts';
+import type { AssumedWarmRecovery } from './assumed-warm.ts';
+import type { Ledger } from './ledger.ts';
+import { type LedgerRecords, recordedInputs, recordKey } from './records.ts';
 
 /** A key to check; `lost`: origins and scopes that no candidate or entry names any more. */
 interface Due {
@@ -20,25 +29,24 @@ interface Due {
  * a complete read of its source omits the key, or when the entry names it. The returned function runs after each commit; it
  * returns true if it has staged a change.
  */
-export function createContenderRecorder(engine: Engine, journal: RecordWriter): () => boolean {
+export function createContenderRecorder(engine: Engine, fleet: RecordWriter): () => boolean {
   const { inputs } = engine;
   const takeDue = followDue(engine);
-
   const note = ({ cluster, key, lost }: Due): boolean => {
     const before = inputs.contenders.get(cluster, key);
     const after = contendersOf(engine, cluster, key, lost);
-    if (jsonEquals(before as unknown as JsonValue | undefined, after as unknown as JsonValue | undefined)) return false;
+    if (isSame(before, after)) return false;
     if (after === undefined) inputs.contenders.delete(cluster, key);
     else inputs.contenders.set(cluster, key, after);
     // The next leader joins the records of the store with its own.
-    if (inputs.fleet.get('', '')?.role === 'leader') journal.put(recordKey.contenders(cluster, key), after ?? null);
+    if (inputs.fleet.get('', '')?.role === 'leader') fleet.put(recordKey.contenders(cluster, key), after ?? null);
     return true;
   };
-  return () => {
-    let staged = false;
-    for (const due of takeDue()) staged = note(due) || staged;
-    return staged;
-  };
+  return () => [...takeDue()].map(note).includes(true);
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return jsonEquals(a as JsonValue | undefined, b as JsonValue | undefined);
 }
 
 /** Keys whose contenders may have changed since the last call. */
@@ -62,21 +70,20 @@ function followDue(engine: Engine): () => Iterable<Due> {
     for (const { partition, key, before } of entries.take()) {
       // A removed object has no contenders any more; an object that was lost in flight still has them.
       const isGone = inputs.ledger.get(partition, key) === undefined && before?.phase !== 'inFlight';
-      add(partition, key, before === undefined || isGone ? NOTHING : [before]);
+      add(partition, key, before === undefined || isGone ? [] : [before]);
     }
     for (const { partition, key, before = NO_CANDIDATES } of candidates.take()) {
-      add(partition, key, before.length === 0 ? NOTHING : before.map(metaOfCandidate));
+      add(partition, key, before.map(metaOfCandidate));
     }
-    for (const { partition, key } of records.take()) add(partition, key, NOTHING);
+    for (const { partition, key } of records.take()) add(partition, key, []);
     const mayBeProven = proofs.take().length + unseen.take().length > 0;
     for (const cluster of mayBeProven ? inputs.contenders.partitions() : []) {
-      for (const { key } of inputs.contenders.entries(cluster)) add(cluster, key, NOTHING);
+      for (const { key } of inputs.contenders.entries(cluster)) add(cluster, key, []);
     }
     return due.values();
   };
 }
 
-const NOTHING: readonly ObjectMeta[] = [];
 const NO_CANDIDATES: readonly { readonly value: Candidate }[] = [];
 
 function metaOfCandidate({ value: { origin, scope } }: { readonly value: Candidate }): ObjectMeta {
@@ -87,21 +94,19 @@ function metaOfCandidate({ value: { origin, scope } }: { readonly value: Candida
  * Joins the contenders in the store with those of this replica: an earlier leader may have seen more, and so may this replica.
  * Records that the store lacks are written to it.
  */
-export function joinContenders(engine: Engine, journal: RecordWriter, stored: LedgerRecords['contenders']): void {
+export function joinContenders(engine: Engine, fleet: RecordWriter, stored: LedgerRecords['contenders']): void {
   const { contenders } = engine.inputs;
   for (const cluster of [...contenders.partitions()]) {
     for (const { key, value } of contenders.entries(cluster)) {
-      if (stored.get(cluster)?.has(key) !== true) journal.put(recordKey.contenders(cluster, key), value);
+      if (stored.get(cluster)?.has(key) !== true) fleet.put(recordKey.contenders(cluster, key), value);
     }
   }
   for (const [cluster, records] of stored) {
     for (const [key, record] of records) {
-      journal.noted(recordKey.contenders(cluster, key), record);
+      fleet.noted(recordKey.contenders(cluster, key), record);
       const known = contenders.get(cluster, key);
       const both = known === undefined ? record : joined(known, record);
-      if (!jsonEquals(both as unknown as JsonValue, record as unknown as JsonValue)) {
-        journal.put(recordKey.contenders(cluster, key), both);
-      }
+      if (!isSame(both, record)) fleet.put(recordKey.contenders(cluster, key), both);
       contenders.set(cluster, key, both);
     }
   }
@@ -179,4 +184,107 @@ function isReadCompletely({ sourceProofs }: Engine, source: string): boolean {
   const proof = sourceProofs.get('', source);
   if (proof !== undefined) return provesAbsence(proof);
   return ![...sourceProofs.entries('')].some(({ value }) => value === 'unread');
+}
+
+/**
+ * Records held removals, so that they stay held. A hold ends when its object is wanted again, is removed, or is being removed;
+ * an approval ends when its object is wanted again or is removed. A source that cannot be read ends neither. The returned
+ * function runs after each commit; it returns true if it has staged a change.
+ */
+export function createHoldRecorder(engine: Engine, fleet: RecordWriter, approvals: Approvals): () => boolean {
+  const outputs = engine.graph.watch(engine.outputs);
+  const { held } = recordedInputs(engine, fleet);
+  const note = ({ partition: cluster, key, after }: Change<Output>): boolean => {
+    const recorded = engine.inputs.heldRemovals.get(cluster, key)?.reason;
+    const isEmptied = after?.type === 'object' && after.empties === true;
+    const isOver = after === undefined || (after.type === 'object' && !isEmptied);
+    const begins =
+      after?.type === 'held' && (recorded === undefined || (recorded === EMPTIED && after.reason !== EMPTIED));
+    const ends = recorded !== undefined && (isOver || isEmptied || after.type === 'removing');
+    if (begins) held.set(cluster, key, { reason: after.reason, message: after.message });
+    if (ends) held.set(cluster, key, null);
+    // The approval lasts until the object is removed, so a removal that was lost needs no second approval.
+    const endsApproval = isOver && approvals.isApproved(cluster, key);
+    if (endsApproval && after === undefined) approvals.used(cluster, key);
+    else if (endsApproval) approvals.end(cluster, key);
+    return begins || ends || endsApproval;
+  };
+  return () => outputs.take().map(note).includes(true);
+}
+
+/**
+ * Records each declaration in force as last known good, and deletes the record when the declaration is proven absent. The
+ * returned function runs after each commit; it returns true if it has staged a change.
+ */
+export function createDeclarationRecorder(engine: Engine, fleet: RecordWriter): () => boolean {
+  const { declarations } = engine;
+  const { lastKnownGood } = engine.inputs;
+  const changes = engine.graph.watch(declarations);
+  const recorded = engine.graph.watch(lastKnownGood);
+  const inputs = recordedInputs(engine, fleet);
+  const record = (kind: string, key: string): boolean => {
+    if (!isEngineKind(kind) || !engineKinds[kind].holdsAsLastKnownGood) return false;
+    const declared = declarations.get(kind, key);
+    if (declared?.isLastKnownGood === true) return false;
+    const next = declared && lastKnownGoodOf(declared);
+    if (isSame(lastKnownGood.get(kind, key), next)) return false;
+    inputs.lastKnownGood.set(kind, key, next ?? null);
+    return true;
+  };
+  return () => {
+    // A record and the proof of its absence can be staged in one commit: then `declarations` does not change.
+    const kinds = Map.groupBy([...changes.take(), ...recorded.take()], ({ partition }) => partition);
+    return [...kinds]
+      .flatMap(([kind, of]) => [...new Set(of.map(({ key }) => key))].map((key) => record(kind, key)))
+      .includes(true);
+  };
+}
+
+function lastKnownGoodOf({ kind, namespace, name, value, origin }: Declared): LastKnownGood {
+  return { kind, namespace, name, value, origin } as LastKnownGood;
+}
+
+/**
+ * Ends the registration of a cluster whose declaration is proven absent, and forgets its input snapshot. The returned function
+ * runs after each commit; it returns true if it has staged a change.
+ */
+export function createRegistrationRecorder(deps: {
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+  readonly recovery: AssumedWarmRecovery;
+  readonly approvals: Approvals;
+  /** True if every configured source was read completely. */
+  readonly knowsAll: () => boolean;
+  readonly log: Log;
+}): () => boolean {
+  const { engine, ledger, recovery, approvals, knowsAll, log } = deps;
+  const clusters = engine.graph.watch(engine.clusters);
+  let sawAll = false;
+
+  const end = (cluster: string): boolean => {
+    const wasAssumedWarm = recovery.end(cluster);
+    const registration = ledger.registration(cluster);
+    if (registration === undefined) {
+      if (wasAssumedWarm) engine.inputs.agents.delete('', cluster);
+      return wasAssumedWarm;
+    }
+    log.warn(
+      'a cluster is deregistered: its name is free and its certificates are void; its objects stay in the cluster',
+      { cluster, id: registration.id, owned: engine.inputs.ledger.size(cluster) },
+    );
+    ledger.endRegistration(cluster);
+    approvals.endAll(cluster);
+    return true;
+  };
+  return () => {
+    const removed = clusters.take().flatMap(({ key, after }) => (after === undefined ? [key] : []));
+    if (!sawAll && knowsAll()) {
+      sawAll = true;
+      // Clusters whose declarations were removed while no server of the fleet ran.
+      for (const { cluster } of ledger.registrations()) {
+        if (engine.clusters.get('', cluster) === undefined) removed.push(cluster);
+      }
+    }
+    return [...new Set(removed)].map(end).includes(true);
+  };
 }

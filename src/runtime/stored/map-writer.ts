@@ -1,10 +1,17 @@
 import { bucketOf } from '../../model/buckets.ts';
 import { canonicalJson, compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
-import { type BucketRef, bucketKeys, encodeManifest, type Manifest, makeManifest } from './manifest.ts';
-import { pack, textDigest } from './packed.ts';
-import type { MapReading, ValueCodec } from './stored-map.ts';
-import type { MapWriter } from './write-group.ts';
+import {
+  type BucketRef,
+  bucketKeys,
+  encodeManifest,
+  type Manifest,
+  type MapReading,
+  makeManifest,
+  pack,
+  textDigest,
+  type ValueCodec,
+} from './stored-map.ts';
 
 /** Space left in a batch. The first write of a batch is taken even if it exceeds the budget. */
 export interface Budget {
@@ -23,21 +30,10 @@ export interface Part {
 }
 
 /** A map in its writer's memory, and the known state of the map in the store. */
-export interface MapState<Value> extends MapWriter<Value> {
-  /** True if changed buckets are not staged yet. */
-  hasUnstaged(): boolean;
-  /**
-   * Returns records of changed buckets within the budget. Readers do not see them until `commit`: the key of a bucket's record
-   * contains the digest of its content, so a record that a manifest names is never overwritten.
-   */
-  stage(budget: Budget): Part;
-  /** Returns the manifest of the staged buckets, and deletions of the records that it does not name; undefined if nothing changes. */
-  commit(): Part | undefined;
-  /** Stages all records again: the store may have lost any of them. */
-  rewrite(): void;
-  /** The manifest that the store should have (null: none); undefined while writes are pending. */
-  expected(): Manifest | null | undefined;
-}
+export type MapState<Value> = ReturnType<typeof createMapState<Value>>;
+
+/** Writes a checked map. */
+export type MapWriter<Value> = Pick<MapState<Value>, 'set' | 'replaceAll' | 'setMeta' | 'drop'>;
 
 interface State<Value> {
   readonly name: string;
@@ -75,23 +71,35 @@ export function createMapState<Value>(
   codec: ValueCodec<Value>,
   before: MapReading<Value> | undefined,
   changed: () => void,
-): MapState<Value> {
+) {
   const state = initialState(name, codec, before, changed);
   return {
-    set: (key, value) => setValue(state, key, value),
-    replaceAll: (entries) => replaceAll(state, new Map(entries)),
-    setMeta: (meta) => {
+    /** Null deletes the key. */
+    set: (key: string, value: Value | null) => setValue(state, key, value),
+    /** Replaces the content; unchanged buckets are not written. */
+    replaceAll: (entries: Iterable<readonly [string, Value]>) => replaceAll(state, new Map(entries)),
+    /** Sets the data in the manifest. Afterwards the map exists in the store even if it is empty. */
+    setMeta: (meta: JsonValue) => {
       if (state.wanted === 'present' && jsonEquals(state.meta, meta)) return;
       state.meta = meta;
       state.wanted = 'present';
       changed();
     },
+    /** Deletes the map, until a value is set again. */
     drop: () => drop(state),
+    /** True if changed buckets are not staged yet. */
     hasUnstaged: () => state.dirty.size > 0,
-    stage: (budget) => stage(state, budget),
+    /**
+     * Returns records of changed buckets within the budget. Readers do not see them until `commit`: the key of a bucket's record
+     * contains the digest of its content, so a record that a manifest names is never overwritten.
+     */
+    stage: (budget: Budget) => stage(state, budget),
+    /** Returns the manifest of the staged buckets, and deletions of the records that it does not name; undefined if nothing changes. */
     commit: () => commit(state),
+    /** Stages all records again: the store may have lost any of them. */
     rewrite: () => rewrite(state),
-    expected: () => {
+    /** The manifest that the store should have (null: none); undefined while writes are pending. */
+    expected: (): Manifest | null | undefined => {
       const isSettled = state.inFlight === 0 && state.dirty.size === 0 && isCommitted(state) && state.wanted !== 'asIs';
       return isSettled ? state.committed : undefined;
     },
@@ -163,54 +171,44 @@ function drop<Value>(state: State<Value>): void {
 }
 
 function stage<Value>(state: State<Value>, budget: Budget): Part {
+  const { name, dirty, staged, orphans } = state;
   const writes: StoreWrite[] = [];
   const taken: number[] = [];
-  for (const number of state.dirty) {
+  for (const number of dirty) {
     if (budget.bytes <= 0 || budget.records <= 0) break;
-    state.dirty.delete(number);
+    dirty.delete(number);
     taken.push(number);
-    const bucket = state.values.get(number);
-    const text = bucket === undefined || bucket.size === 0 ? undefined : textOf(bucket, state.codec);
-    const digest = text === undefined ? undefined : textDigest(text);
-    if (text === undefined || digest === undefined) state.staged.delete(number);
-    else if (state.staged.get(number)?.digest !== digest)
-      stageBucket(state, number, digest, pack(text), budget, writes);
+    const text = textOf(state, number);
+    if (text === undefined) {
+      staged.delete(number);
+      continue;
+    }
+    const digest = textDigest(text);
+    if (staged.get(number)?.digest === digest) continue;
+    const chunks = pack(text);
+    const ref = { digest, chunks: chunks.length };
+    staged.set(number, ref);
+    for (const [index, key] of bucketKeys(name, number, ref).entries()) {
+      const value = chunks[index] ?? null;
+      writes.push({ key, value });
+      orphans.add(key);
+      budget.bytes -= value?.length ?? 0;
+      budget.records -= 1;
+    }
   }
-  return trackedPart(
-    state,
-    writes,
-    () => undefined,
-    () => {
-      for (const number of taken) {
-        state.staged.delete(number);
-        state.dirty.add(number);
-      }
-    },
-  );
+  const failed = (): void => {
+    for (const number of taken) {
+      staged.delete(number);
+      dirty.add(number);
+    }
+  };
+  return trackedPart(state, writes, () => undefined, failed);
 }
 
-function stageBucket<Value>(
-  state: State<Value>,
-  number: number,
-  digest: string,
-  chunks: readonly Uint8Array[],
-  budget: Budget,
-  into: StoreWrite[],
-): void {
-  const ref = { digest, chunks: chunks.length };
-  const keys = bucketKeys(state.name, number, ref);
-  state.staged.set(number, ref);
-  for (const [index, value] of chunks.entries()) {
-    const key = keys[index] ?? '';
-    into.push({ key, value });
-    state.orphans.add(key);
-    budget.bytes -= value.length;
-    budget.records -= 1;
-  }
-}
-
-function textOf<Value>(bucket: ReadonlyMap<string, Value>, codec: ValueCodec<Value>): string {
-  const entries = [...bucket].sort(([a], [b]) => compareText(a, b));
+/** The text of a bucket as records hold it; undefined: the bucket is empty. */
+function textOf<Value>({ values, codec }: State<Value>, number: number): string | undefined {
+  const entries = [...(values.get(number) ?? [])].sort(([a], [b]) => compareText(a, b));
+  if (entries.length === 0) return undefined;
   return canonicalJson(entries.map(([key, value]): JsonValue => [key, codec.encode(value)]));
 }
 
@@ -218,42 +216,34 @@ function commit<Value>(state: State<Value>): Part | undefined {
   if (isCommitted(state)) return undefined;
   const { name, committed, read } = state;
   const next = state.wanted === 'present' ? makeManifest(state.sequence + 1, state.meta, state.staged) : null;
-  const before = committed === undefined || committed === null ? [] : recordsOf(name, committed);
-  const named = new Set(next === null ? [] : recordsOf(name, next));
+  const before = recordsOf(name, committed);
+  const named = new Set(recordsOf(name, next));
   const obsolete = [...new Set([...state.orphans, ...before])].filter((key) => !named.has(key));
   const writes: StoreWrite[] = [
-    {
-      ...{ key: name, value: next === null ? null : encodeManifest(name, next) },
-      ...(read === undefined ? {} : { ifVersion: read }),
-    },
+    { key: name, value: next && encodeManifest(name, next), ...(read === undefined ? {} : { ifVersion: read }) },
     ...obsolete.map((key): StoreWrite => ({ key, value: null })),
   ];
   state.sequence += 1;
-  const part = trackedPart(
-    state,
-    writes,
-    () => {
-      state.committed = next;
-      state.read = undefined;
-      state.orphans.clear();
-    },
-    () => {
-      // If the write took effect, the next commit finds another version.
-      if (read !== undefined) return;
-      // The store may have either manifest. Records that only one of them names are deleted by the next commit that succeeds.
-      for (const key of before) state.orphans.add(key);
-      state.committed = undefined;
-    },
-  );
+  const written = (): void => {
+    state.committed = next;
+    state.read = undefined;
+    state.orphans.clear();
+  };
+  const failed = (): void => {
+    // If the write took effect, the next commit finds another version.
+    if (read !== undefined) return;
+    // The store may have either manifest. Records that only one of them names are deleted by the next commit that succeeds.
+    for (const key of before) state.orphans.add(key);
+    state.committed = undefined;
+  };
+  const part = trackedPart(state, writes, written, failed);
   return read === undefined ? part : { ...part, outdated: () => rewrite(state) };
 }
 
 function rewrite<Value>(state: State<Value>): void {
   if (state.wanted === 'asIs') return;
   state.generation += 1;
-  if (state.committed !== undefined && state.committed !== null) {
-    for (const key of recordsOf(state.name, state.committed)) state.orphans.add(key);
-  }
+  for (const key of recordsOf(state.name, state.committed)) state.orphans.add(key);
   state.staged.clear();
   state.committed = undefined;
   state.read = undefined;
@@ -261,7 +251,7 @@ function rewrite<Value>(state: State<Value>): void {
   state.changed();
 }
 
-/** Ignores outcomes that arrive after a loss of the store. */
+/** A part whose outcome is ignored if it arrives after a loss of the store. A failed part makes a write due. */
 function trackedPart<Value>(
   state: State<Value>,
   writes: readonly StoreWrite[],
@@ -274,7 +264,14 @@ function trackedPart<Value>(
     state.inFlight -= 1;
     if (generation === state.generation) act();
   };
-  return { writes, written: () => end(written), failed: () => end(failed) };
+  return {
+    writes,
+    written: () => end(written),
+    failed: () => {
+      end(failed);
+      state.changed();
+    },
+  };
 }
 
 function isCommitted<Value>({ wanted, committed, staged, meta }: State<Value>): boolean {
@@ -285,6 +282,6 @@ function isCommitted<Value>({ wanted, committed, staged, meta }: State<Value>): 
   return jsonEquals(committed.meta, meta);
 }
 
-function recordsOf(name: string, { buckets }: Manifest): readonly string[] {
-  return [...buckets].flatMap(([number, ref]) => bucketKeys(name, number, ref));
+function recordsOf(name: string, manifest: Manifest | null | undefined): readonly string[] {
+  return [...(manifest?.buckets ?? [])].flatMap(([number, ref]) => bucketKeys(name, number, ref));
 }
