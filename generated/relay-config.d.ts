@@ -15,7 +15,7 @@ fleet: Fleet
 /**
  * Folder for what the server keeps: store, secrets, certificates, clones. Relative to the folder of this file.
  */
-dataDirectory?: string
+dataDirectory: string
 /**
  * Where desired state comes from, in the order in which an earlier one wins a conflict; custom resources always come last.
  * 
@@ -23,14 +23,14 @@ dataDirectory?: string
  * @maxItems 100
  */
 sources: Source[]
-store?: Store
-replicas?: Replicas
-relay?: Relay
-http?: Http
-metrics?: Metrics
-audit?: Audit
-status?: StatusSinks
-bounds?: Bounds
+store: Store
+replicas: Replicas
+relay: Relay
+http: Http
+metrics: Metrics
+audit: Audit
+status: StatusSinks
+bounds: Bounds
 }
 /**
  * The fleet that this server manages.
@@ -68,7 +68,7 @@ branch?: string
 /**
  * Sub-folder of the repository that holds the desired state; paths of Placements begin there.
  */
-path?: string
+path: string
 credentials?: Credentials
 /**
  * Certificates (PEM) to trust instead of the machine's, for an https address. Relative to the folder of this file.
@@ -77,13 +77,17 @@ caFile?: string
 /**
  * Seconds between two looks at the repository.
  */
-pollIntervalSeconds?: number
+pollIntervalSeconds: number
 hook?: Hook
 }
 /**
- * User name and password, or a token; each from the environment or a file, never in this file.
+ * User name and password, or a token. A password or token is in the environment or a file, never in this file.
  */
 export interface Credentials {
+/**
+ * User name.
+ */
+username?: string
 /**
  * Environment variable with the user name.
  */
@@ -154,7 +158,7 @@ namespaces?: string[]
  * Only these kinds; all of them if left out. While one of them is not installed, the source removes nothing.
  * 
  * @minItems 1
- * @maxItems 5
+ * @maxItems 6
  */
 kinds?: ("KubernetesCluster" | "Placement" | "ServiceMirror" | "FleetPolicy" | "Dataplane" | "Shoot")[]
 }
@@ -165,7 +169,7 @@ export interface Store {
 /**
  * sqlite: a file. memory: nothing outlasts a restart; the ledger is rebuilt from the agents. redis: shared by several replicas.
  */
-type?: ("sqlite" | "memory" | "redis")
+type: ("sqlite" | "memory" | "redis")
 /**
  * File of the sqlite store; store.db in the data directory if left out. Relative to the folder of this file.
  */
@@ -207,11 +211,11 @@ passwordFile?: string
 /**
  * Number of the database.
  */
-database?: number
+database: number
 /**
  * What every key begins with: several fleets can share a server.
  */
-prefix?: string
+prefix: string
 tls?: RedisTls
 }
 /**
@@ -275,7 +279,7 @@ mode?: ("one" | "several")
 /**
  * Where the leader is elected. kubernetes: a Lease of the cluster that the server runs in.
  */
-lease?: ("store" | "kubernetes")
+lease: ("store" | "kubernetes")
 /**
  * HOST:PORT or URL at which clients reach the API of this replica; others name it when it leads.
  */
@@ -285,7 +289,7 @@ advertise?: string
  * What agents connect to.
  */
 export interface Relay {
-listen?: RelayListen
+listen: RelayListen
 /**
  * The secrets that the tokens of clusters are derived from; one is made on first start if left out. Tokens of both are good, which is how a secret is replaced: the new one goes first, the old one stays until every agent has its new token.
  * 
@@ -294,7 +298,7 @@ listen?: RelayListen
  */
 secrets?: RelaySecret[]
 sharedToken?: SharedToken
-tls?: RelayTls
+tls: RelayTls
 }
 /**
  * Where agents are listened for.
@@ -303,11 +307,11 @@ export interface RelayListen {
 /**
  * Host name or IP address to bind.
  */
-address?: string
+address: string
 /**
  * Port; 0 lets the system choose.
  */
-port?: number
+port: number
 }
 /**
  * A secret: at least 64 lower-case hex digits.
@@ -342,34 +346,34 @@ export interface RelayTls {
 /**
  * mtls: server and agent show a certificate; a token is good for enrolling only. tls: the server shows a certificate, an agent its token. insecure: plain text, on loopback only.
  */
-mode?: ("mtls" | "tls" | "insecure")
+mode: ("mtls" | "tls" | "insecure")
 certificate?: ServerCertificate
 /**
  * Host names and IP addresses that a generated certificate is made for, beside the host's own.
  */
-names?: string[]
+names: string[]
 clients?: ClientCertificates
 /**
  * With mode insecure: plain text on other addresses than loopback, too.
  */
-insecureListenAnywhere?: boolean
+insecureListenAnywhere: boolean
 }
 /**
- * The server's certificate: all three files, or none to have one made on first start.
+ * The server's certificate; one is made on first start if left out.
  */
 export interface ServerCertificate {
 /**
  * Certificate (PEM). Relative to the folder of this file.
  */
-certFile?: string
+certFile: string
 /**
  * Key (PEM). Relative to the folder of this file.
  */
-keyFile?: string
+keyFile: string
 /**
  * CA certificate (PEM) that agents trust. Relative to the folder of this file.
  */
-caFile?: string
+caFile: string
 }
 /**
  * The certificates of agents, with mode mtls.
@@ -383,7 +387,7 @@ signing?: SigningCertificate
 /**
  * Seconds that a certificate of an agent is good for; it is renewed at two thirds of it.
  */
-lifetimeSeconds?: number
+lifetimeSeconds: number
 }
 /**
  * The CA that certificates of agents are signed with; one is made on first start if left out.
@@ -402,7 +406,7 @@ keyFile: string
  * The API that the commands ask, and hooks.
  */
 export interface Http {
-listen?: HttpListen
+listen: HttpListen
 /**
  * Who may ask the API, each with a token. Without any, and without client certificates, everybody on this machine may.
  * 
@@ -419,11 +423,11 @@ export interface HttpListen {
 /**
  * Host name or IP address to bind.
  */
-address?: string
+address: string
 /**
  * Port; 0 lets the system choose.
  */
-port?: number
+port: number
 }
 /**
  * Somebody who shows a token.
@@ -467,7 +471,7 @@ clientCaFile?: string
  * Health (/healthz, /readyz) and metrics (/metrics), open to whoever can connect.
  */
 export interface Metrics {
-listen?: MetricsListen
+listen: MetricsListen
 }
 /**
  * Where they are served.
@@ -476,11 +480,11 @@ export interface MetricsListen {
 /**
  * Host name or IP address to bind.
  */
-address?: string
+address: string
 /**
  * Port; 0 lets the system choose.
  */
-port?: number
+port: number
 }
 /**
  * The log of what people did.
@@ -495,8 +499,8 @@ file?: string
  * Where status is written back to.
  */
 export interface StatusSinks {
-git?: GitStatus
-kubernetes?: KubernetesStatus
+git: GitStatus
+kubernetes: KubernetesStatus
 }
 /**
  * Status as commits on a branch of its own.
@@ -505,7 +509,7 @@ export interface GitStatus {
 /**
  * Whether status commits are written.
  */
-enabled?: boolean
+enabled: boolean
 /**
  * Name of the git source whose repository takes the status branch; the first git source if left out. Not together with url.
  */
@@ -519,7 +523,7 @@ url?: string
  */
 branch?: string
 credentials?: Credentials
-author?: Author
+author: Author
 }
 /**
  * Author of the status commits.
@@ -528,11 +532,11 @@ export interface Author {
 /**
  * Name.
  */
-name?: string
+name: string
 /**
  * E-mail address.
  */
-email?: string
+email: string
 }
 /**
  * Status and events of the custom resources that are read.
@@ -541,14 +545,14 @@ export interface KubernetesStatus {
 /**
  * Whether they are written.
  */
-enabled?: boolean
+enabled: boolean
 }
 /**
  * How far a FleetPolicy in a repository may loosen what protects the fleet; what goes beyond is cut to the bound, and said.
  */
 export interface Bounds {
-guards?: GuardBounds
-safeMode?: SafeModeBounds
+guards: GuardBounds
+safeMode: SafeModeBounds
 }
 /**
  * The loosest limits that a FleetPolicy may set; no bound if left out.
@@ -588,7 +592,7 @@ export interface SafeModeBounds {
  * 
  * @minItems 1
  */
-modes?: ("strict" | "scoped" | "off")[]
+modes: ("strict" | "scoped" | "off")[]
 }
 
 import type { SchemaValidator } from '../src/manifest/schema-validator.ts';

@@ -9,6 +9,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const BANNER = (source: string) =>
   `// Generated from schemas/${source} by scripts/generate-schemas.ts. Do not edit; run "npm run generate".\n`;
 
+/** Schemas whose validators fill in the defaults; a field that has one is never absent from the type. */
+const FILLING_DEFAULTS: readonly unknown[] = ['RelayConfig'];
+
 const ANNOTATIONS = new Set(['title', 'description', 'examples', 'default', 'deprecated', '$comment']);
 /** Keywords whose members are named by the schema's author, so that a property may be called "title". */
 const NAME_MAPS = new Set(['properties', '$defs']);
@@ -66,11 +69,13 @@ function fail(...message: unknown[]): never {
 
 /** Validators carry their schema; what only people and editors read would double their size. */
 function withoutAnnotations(schema: SchemaObject): SchemaObject {
+  const fills = FILLING_DEFAULTS.includes(schema.title);
   const strip = (value: unknown, isSchema: boolean): unknown => {
     if (Array.isArray(value)) return value.map((item) => strip(item, isSchema));
     if (typeof value !== 'object' || value === null) return value;
     // The example says in a message what a pattern means.
-    const isKept = (key: string) => !isSchema || !ANNOTATIONS.has(key) || (key === 'examples' && 'pattern' in value);
+    const isKept = (key: string) =>
+      !isSchema || !ANNOTATIONS.has(key) || (key === 'examples' && 'pattern' in value) || (key === 'default' && fills);
     const kept = Object.entries(value).filter(([key]) => isKept(key));
     return Object.fromEntries(kept.map(([key, member]) => [key, strip(member, !isSchema || !NAME_MAPS.has(key))]));
   };
@@ -84,6 +89,7 @@ function validatorSource(schema: SchemaObject): string {
     strictTypes: false,
     allowUnionTypes: true,
     allErrors: true,
+    useDefaults: FILLING_DEFAULTS.includes(schema.title),
     // Names the schema of each error: what else would be known there.
     verbose: true,
     // Lengths in UTF-16 units and no formats: otherwise the code would import ajv's runtime.
@@ -104,15 +110,26 @@ function validatorSource(schema: SchemaObject): string {
  * says which fields must be there is left to the validator.
  */
 function forTypes(schema: SchemaObject): SchemaObject {
+  const fills = FILLING_DEFAULTS.includes(schema.title);
   const convert = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(convert);
     if (typeof value !== 'object' || value === null) return value;
     const { if: condition, then, else: otherwise, oneOf, ...rest } = value as Record<string, unknown>;
     const kept = Object.fromEntries(Object.entries(rest).map(([key, member]) => [key, convert(member)]));
+    if (fills && rest.properties !== undefined)
+      kept.required = [...requiredOf(rest), ...defaultedOf(Object(rest.properties))];
     if (condition !== undefined) return { ...kept, type: undefined, oneOf: [then, otherwise] };
     return oneOf === undefined || isRequiredChoice(oneOf) ? kept : { ...kept, oneOf: convert(oneOf) };
   };
   return convert(schema) as SchemaObject;
+}
+
+function requiredOf({ required }: Record<string, unknown>): readonly unknown[] {
+  return Array.isArray(required) ? required : [];
+}
+
+function defaultedOf(properties: object): readonly string[] {
+  return Object.entries(properties).flatMap(([name, schema]) => ('default' in schema ? [name] : []));
 }
 
 function isRequiredChoice(oneOf: unknown): boolean {

@@ -11,7 +11,7 @@ import {
   findKubernetesPrograms,
   howToGetKubernetesPrograms,
   KUBERNETES_VERSION,
-} from '../src/compose/demo/kubernetes-programs.ts';
+} from './local/kubernetes-programs.ts';
 
 /** A program that can be built here. */
 interface Buildable {

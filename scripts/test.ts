@@ -16,7 +16,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { findKubernetesPrograms } from '../src/compose/demo/kubernetes-programs.ts';
+import { findKubernetesPrograms } from './local/kubernetes-programs.ts';
 import {
   countTests,
   durationLines,

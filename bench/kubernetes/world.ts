@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { findKubernetesPrograms, howToGetKubernetesPrograms } from '../../src/compose/demo/kubernetes-programs.ts';
+import { findKubernetesPrograms, howToGetKubernetesPrograms } from '../../scripts/local/kubernetes-programs.ts';
 import { installBundle } from '../../test/support/installed-bundle.ts';
 import { type KubernetesTestCluster, openKubernetesPool } from '../../test/support/kubernetes/clusters.ts';
 import { type KubernetesFleet, startKubernetesFleet } from '../../test/support/kubernetes/fleet.ts';

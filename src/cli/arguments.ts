@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { isReplicaAddress, REPLICA_ADDRESS } from '../manifest/relay-store.ts';
+import { isReplicaAddress, REPLICA_ADDRESS } from '../manifest/server-address.ts';
 import { type ClusterName, type FleetName, parseClusterName, parseFleetName } from '../model/ids.ts';
 import type { Result } from '../model/result.ts';
 import { type ListenAddress, parseListenAddress } from '../server/listen-address.ts';

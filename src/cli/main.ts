@@ -64,6 +64,7 @@ async function runCommand(name: string, args: readonly string[], context: CliCon
 }
 
 function unknownCommand(name: string): CliError {
+  if (name === 'demo') return new CliError(EXIT.usage, 'the demo is no command', 'run `npm start` in a checkout');
   const known = [...COMMANDS.map((command) => command.name), 'help'];
   const meant = suggestion(name, known);
   const what = name.startsWith('-') ? `option ${name}; a command comes first` : `command ${name}`;

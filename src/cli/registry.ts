@@ -11,11 +11,6 @@ export interface CommandEntry {
 /** All commands in the order of the overview. Only the one that is called is ever loaded (and all for completion). */
 export const COMMANDS: readonly CommandEntry[] = [
   {
-    name: 'demo',
-    summary: 'a repository, a server and three clusters on this machine, to see it work',
-    load: async () => (await import('./commands/demo.ts')).demoCommand,
-  },
-  {
     name: 'serve',
     summary: 'run the management server',
     load: async () => (await import('./commands/serve.ts')).serveCommand,

@@ -4,7 +4,7 @@ import type { DeregisterReport, DeregisterRequest } from '../compose/cluster/der
 import type { RegisterReport, RegisterRequest } from '../compose/cluster/register.ts';
 import type { DebugManifest, DebugSnapshotRequest } from '../compose/debug/snapshot.ts';
 import type { KubeTarget } from '../compose/kube.ts';
-import type { AgentOptions, ClusterTokenRequest, DemoOptions, RunIo, ServeOptions } from '../compose/options.ts';
+import type { AgentOptions, ClusterTokenRequest, RunIo, ServeOptions } from '../compose/options.ts';
 import type { RenderRequest } from '../compose/render/render.ts';
 import type { Rendering } from '../compose/render/rendering.ts';
 import type { ValidationReport, ValidationRequest } from '../compose/validate.ts';
@@ -14,7 +14,6 @@ import type { FleetView, OutputView } from '../server/api.ts';
 export interface Roots {
   serve(options: ServeOptions, signal: AbortSignal, io: RunIo): Promise<number>;
   agent(options: AgentOptions, signal: AbortSignal, io: RunIo): Promise<number>;
-  demo(options: DemoOptions, signal: AbortSignal, io: RunIo): Promise<number>;
   validate(request: ValidationRequest): Promise<ValidationReport>;
   render(request: RenderRequest): Promise<Rendering>;
   clusterToken(request: ClusterTokenRequest): Promise<string>;
@@ -35,7 +34,6 @@ export interface Roots {
 export const compositionRoots: Roots = {
   serve: async (...args) => (await import('../compose/serve/serve.ts')).runServe(...args),
   agent: async (...args) => (await import('../compose/agent/agent.ts')).runAgent(...args),
-  demo: async (...args) => (await import('../compose/demo/demo.ts')).runDemo(...args),
   validate: async (request) => (await import('../compose/validate.ts')).validatePaths(request),
   render: async (request) => (await import('../compose/render/render.ts')).renderRepository(request),
   clusterToken: async (request) => (await import('../compose/cluster/token.ts')).clusterToken(request),

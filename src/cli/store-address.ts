@@ -1,29 +1,22 @@
-import { parseRedisNode } from '../manifest/relay-store.ts';
-import type { StoreConfig } from '../model/relay-config.ts';
+import { parseRedisNode } from '../manifest/server-address.ts';
+import type { JsonObject } from '../model/json.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 
 const REDIS = /^(rediss?):\/\/(?:([^/@]*)@)?([^/?#@]*)(?:\/(\d{1,5})?)?$/;
 const FORMS = 'memory, sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT, with /NUMBER for another database than 0';
 
-/** What `--store` says. The problem never repeats the address: there may be a password in it. */
-export function parseStoreAddress(text: string): Result<StoreConfig> {
-  if (text === 'memory') return ok({ type: 'memory' });
-  if (text === 'sqlite') return ok({ type: 'sqlite' });
+/** Parses `--store` into `store` of a RelayConfig. The problem never repeats the address, which may hold a password. */
+export function parseStoreAddress(text: string): Result<JsonObject> {
+  if (text === 'memory' || text === 'sqlite') return ok({ type: text });
   if (/^sqlite:./.test(text)) return ok({ type: 'sqlite', path: text.slice('sqlite:'.length) });
   const match = REDIS.exec(text);
   if (match === null) return problem(`--store must be ${FORMS}`);
   const [, scheme, user = '', host = '', database = '0'] = match;
   if (user.includes(':'))
     return problem('the address in --store holds a password: put it into a --store-password-file');
-  const node = parseRedisNode(host);
-  if (node === undefined)
+  if (parseRedisNode(host) === undefined)
     return problem('--store names no HOST:PORT of a Redis server; several are named in a RelayConfig');
-  return ok({
-    type: 'redis',
-    nodes: [node],
-    ...(user === '' ? {} : { username: { type: 'text', text: user } }),
-    database: Number(database),
-    ...(scheme === 'rediss' ? { tls: {} } : {}),
-    prefix: 'fleetrelay',
-  });
+  const redis = { nodes: [host], database: Number(database) };
+  const named = { ...redis, ...(user !== '' && { username: user }), ...(scheme === 'rediss' && { tls: {} }) };
+  return ok({ type: 'redis', redis: named });
 }

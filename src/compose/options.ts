@@ -1,12 +1,13 @@
 import type { ClusterName, FleetName } from '../model/ids.ts';
-import type { ReplicasConfig, StoreConfig } from '../model/relay-config.ts';
+import type { JsonObject } from '../model/json.ts';
+import type { ReplicasConfig } from '../model/relay-config.ts';
 import type { ListenAddress } from '../server/listen-address.ts';
 
-/** What a long-running root writes to, and what it is told about the process. */
+/** Output of a long-running root, and properties of its process. */
 export interface RunIo {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** A person looks at `out`, and wants colours. */
+  /** `out` is a terminal that shows colours. */
   readonly colour: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -15,9 +16,10 @@ export interface RunIo {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** What `fleetrelay serve` is told. Everything but `logLevel` may come from the configuration file instead; what is given here wins. */
+/** Flags of `fleetrelay serve`, each by its name; a flag wins over the configuration file. */
 export interface ServeOptions {
-  readonly configFile?: string;
+  /** The configuration file. */
+  readonly config?: string;
   /** Address of the git repository, without credentials. */
   readonly repo?: string;
   readonly branch?: string;
@@ -27,50 +29,55 @@ export interface ServeOptions {
   readonly repoUsername?: string;
   readonly repoTokenFile?: string;
   readonly hookSecretFile?: string;
-  readonly pollSeconds?: number;
-  /** Desired state from custom resources as well: those of this cluster. */
-  readonly customResources?: { readonly kubeconfig?: string; readonly context?: string; readonly namespace?: string };
+  /** Seconds. */
+  readonly poll?: number;
+  /** Custom resources are a source: those of the cluster that the next two name, by default as kubectl finds it. */
+  readonly customResources?: true;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  /** Only the custom resources of this namespace. */
+  readonly namespace?: string;
   readonly fleet?: FleetName;
   readonly dataDir?: string;
-  /** Of the relay. */
+  /** Listener for agents. */
   readonly listen?: ListenAddress;
   readonly http?: ListenAddress;
-  /** Of health and metrics. */
+  /** Listener for health and metrics. */
   readonly metrics?: ListenAddress;
   readonly apiTokenFile?: string;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
-  /** Names and addresses that a certificate made on first start is valid for, besides the obvious ones. */
-  readonly tlsNames: readonly string[];
+  /** Names and addresses of the generated certificate, beside the host's own. */
+  readonly tlsName: readonly string[];
   /** At most two. */
-  readonly relaySecretFiles: readonly string[];
-  /** Relay without TLS; on loopback only, unless it may listen anywhere. */
-  readonly insecure: boolean;
-  readonly insecureListenAnywhere: boolean;
-  /** A path in it is as written. */
-  readonly store?: StoreConfig;
+  readonly relaySecretFile: readonly string[];
+  /** No TLS for agents; on loopback only, unless `insecureListenAnywhere`. */
+  readonly insecure?: true;
+  readonly insecureListenAnywhere?: true;
+  /** `store` of a RelayConfig. */
+  readonly store?: JsonObject;
   readonly storePasswordFile?: string;
   readonly replicas?: ReplicasConfig['mode'];
-  /** HOST:PORT or URL at which the API of this replica is reached. */
+  /** HOST:PORT or URL of this replica's API. */
   readonly advertise?: string;
   readonly logLevel: LogLevel;
 }
 
-/** What `fleetrelay agent` is told. */
+/** Options of `fleetrelay agent`. */
 export type AgentOptions = DirectoryAgentOptions | KubernetesAgentOptions;
 
-/** What every agent is told, whatever its cluster is. */
+/** Options of an agent of any kind of cluster. */
 export interface CommonAgentOptions {
   readonly cluster: ClusterName;
   readonly server: ListenAddress;
-  /** Left out: what `RELAY_TOKEN` says, if it says anything. */
+  /** Absent: the token is in `RELAY_TOKEN`, if it is set. */
   readonly tokenFile?: string;
   readonly caFile?: string;
-  /** A client certificate that somebody else sees to; left out: the server issues one, if it does so. */
+  /** A client certificate that another program renews; absent: the server issues one. */
   readonly certificate?: { readonly certFile: string; readonly keyFile: string };
-  /** Where it keeps what it was sent last. */
+  /** Folder of the last output snapshot. */
   readonly dataDir?: string;
-  /** Where health and metrics are served; nowhere if left out. */
+  /** Listener for health and metrics; absent: none. */
   readonly health?: ListenAddress;
   readonly insecure: boolean;
   readonly logLevel: LogLevel;
@@ -83,37 +90,23 @@ export interface DirectoryAgentOptions extends CommonAgentOptions {
 
 export interface KubernetesAgentOptions extends CommonAgentOptions {
   readonly kubernetes: {
-    /** File; left out, with `context`: the pod that this runs in, else kubectl's rules. */
+    /** File; absent, and no `context`: the cluster of the pod that this runs in, else kubectl's rules. */
     readonly kubeconfig?: string;
     readonly context?: string;
-    /** The agent's own; default: of the context or ServiceAccount, else `fleetrelay`. */
+    /** The agent's namespace; default: that of the context or ServiceAccount, else `fleetrelay`. */
     readonly namespace?: string;
-    /** Of several replicas one leads. Without it there must never be two. */
+    /** Several replicas elect a leader; without it there must be only one. */
     readonly leaderElect: boolean;
   };
 }
 
-/** What `fleetrelay demo` is told. */
-export interface DemoOptions {
-  /** Play the whole story and end; otherwise go on until stopped. */
-  readonly once: boolean;
-  /** `json` and `yaml`: one document at the end, with `once` only. */
-  readonly output: 'text' | 'json' | 'yaml';
-  /** Where to work; a new temporary folder if left out. */
-  readonly directory?: string;
-  /** Leave the folder behind. */
-  readonly keep: boolean;
-  /** On real API servers instead of folders. */
-  readonly kubernetes: boolean;
-}
-
-/** What `fleetrelay cluster token` is told. */
+/** Options of `fleetrelay cluster token`. */
 export interface ClusterTokenRequest {
   readonly cluster: ClusterName;
-  /** The server's data directory, which knows of renewals, and holds the relay secret unless `relaySecretFile` does. */
+  /** The server's data directory, which has the renewals, and the relay secret unless `relaySecretFile` has it. */
   readonly dataDir?: string;
   readonly relaySecretFile?: string;
-  /** Of the token; absent: the one that the data directory has. */
+  /** Generation of the token; absent: the one in the data directory. */
   readonly generation?: number;
   readonly cwd: string;
 }

@@ -1,187 +1,345 @@
-import { type RelayConfig as ConfigDocument, type Source, validate } from '../../generated/relay-config.js';
+import {
+  type RelayConfig as ConfigDocument,
+  type Credentials,
+  type Source,
+  validate,
+} from '../../generated/relay-config.js';
 import { type Diagnostic, diagnosticOf } from '../model/diagnostic.ts';
 import { customKinds } from '../model/engine-kinds.ts';
-import type { FieldPath } from '../model/field-path.ts';
-import { parseFleetName, parseSourceName, type SourceName } from '../model/ids.ts';
-import { isJsonObject } from '../model/json.ts';
-import type { RelayConfig, SourceConfig, StatusTarget } from '../model/relay-config.ts';
+import { parseFieldPath } from '../model/field-path.ts';
+import type { FindingReason } from '../model/finding-codes.ts';
+import { parseFleetName, parseSourceName } from '../model/ids.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import {
+  type CertificateSource,
+  CLIENT_CERTIFICATE_SECONDS,
+  type ClientCertificates,
+  type CredentialReferences,
+  type PersonConfig,
+  type RedisStoreConfig,
+  type RelayConfig,
+  type RelayTls,
+  type ReplicasConfig,
+  type SecretReference,
+  type SourceConfig,
+  type StatusTarget,
+  type StoreConfig,
+  type UsernameReference,
+} from '../model/relay-config.ts';
+import { must } from '../model/result.ts';
 import { check } from './kinds/reading.ts';
 import { defaultDecodeLimits } from './limits.ts';
 import { type FieldProblem, fieldError } from './problem.ts';
 import { type Finding, inOrder, isClean, readFile } from './read-file.ts';
-import { readHttp, readRelay } from './relay-listen.ts';
-import { readCredentials, readSecret } from './relay-secrets.ts';
-import { readReplicas, readStore } from './relay-store.ts';
 import { repositoryProblem, subFolderProblem } from './repository-address.ts';
+import { isReplicaAddress, parseRedisNode, REPLICA_ADDRESS } from './server-address.ts';
 
-/** The server's configuration, absent if there is an error among the diagnostics. */
-export interface DecodedRelayConfig {
+/** Makes a path that may be relative absolute. */
+export type Absolute = (path: string) => string;
+
+/** A RelayConfig that was read. */
+export interface ReadRelayConfig {
+  /** The document with the schema's defaults and with absolute paths; absent if it is not as the schema demands. */
+  readonly document?: ConfigDocument;
+  /** Absent if there is a problem. */
   readonly config?: RelayConfig;
+  readonly problems: readonly FieldProblem[];
+}
+
+/** The server's configuration file, decoded. */
+export interface DecodedRelayConfig extends Pick<ReadRelayConfig, 'document' | 'config'> {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Decodes the server's own file: exactly one `fleetrelay.dev/v1alpha1 RelayConfig`. Never throws for any bytes. */
-export function decodeRelayConfig(path: string, bytes: Uint8Array): DecodedRelayConfig {
+/**
+ * Decodes the server's own file: exactly one `fleetrelay.dev/v1alpha1 RelayConfig`. Never throws for any bytes. If a
+ * diagnostic is an error, there is neither `document` nor `config`.
+ */
+export function decodeRelayConfig(path: string, bytes: Uint8Array, absolute?: Absolute): DecodedRelayConfig {
   const file = readFile(path, bytes, defaultDecodeLimits);
   const findings: Finding[] = [...file.findings];
-  const documents = file.documents.filter((document) => document.value !== null);
-  const [document, extra] = documents;
+  const [document, extra] = file.documents.filter(({ value }) => value !== null);
   if (!isClean(findings)) return { diagnostics: inOrder(findings) };
   if (document === undefined) {
     const message = 'the file holds no RelayConfig';
     return { diagnostics: [diagnosticOf({ severity: 'error', reason: 'NoConfig', message, at: { path } })] };
   }
   if (extra !== undefined) {
-    findings.push(
-      file.place(extra, fieldError('SeveralDocuments', [], 'the file must hold one RelayConfig and no more')),
-    );
+    const message = 'the file must hold one RelayConfig and no more';
+    findings.push(file.place(extra, fieldError('SeveralDocuments', [], message)));
   }
-  const problems: FieldProblem[] = [];
-  const config = isJsonObject(document.value) ? readConfig(document.value, problems) : undefined;
-  if (!isJsonObject(document.value)) problems.push(fieldError('NotAnObject', [], 'a RelayConfig must be a mapping'));
+  const { problems, ...read } = isJsonObject(document.value)
+    ? readRelayConfig(document.value, absolute)
+    : { problems: [fieldError('NotAnObject', [], 'a RelayConfig must be a mapping')] };
   findings.push(...problems.map((problem) => file.place(document, problem)));
   const diagnostics = inOrder(findings);
-  return config === undefined || !isClean(findings) ? { diagnostics } : { config, diagnostics };
+  return isClean(findings) ? { ...read, diagnostics } : { diagnostics };
 }
 
-function readConfig(value: Parameters<typeof check>[0], problems: FieldProblem[]): RelayConfig | undefined {
+/** Reads a RelayConfig document: fills in defaults, makes paths absolute (by default leaves them), and checks all rules. */
+export function readRelayConfig(value: JsonObject, absolute: Absolute = (path) => path): ReadRelayConfig {
   const checked = check(value, validate);
-  if (!checked.ok) {
-    problems.push(...checked.problems);
-    return undefined;
+  if (!checked.ok) return { problems: checked.problems };
+  const document = withAbsolutePaths(checked.value as unknown as JsonObject, absolute) as unknown as ConfigDocument;
+  const problems: FieldProblem[] = [];
+  const config = readConfig(document, (reason, at, message) => {
+    problems.push(fieldError(reason, must(parseFieldPath(at)), message));
+  });
+  return problems.length === 0 && config !== undefined ? { document, config, problems } : { document, problems };
+}
+
+/** Fields that name a file or folder, and those that name a repository, which may be a folder; their paths in the document. */
+const FILES = /\.(dataDirectory|kubeconfig|\w+File|(files|store)\.path|audit\.file)$/;
+const REPOSITORIES = /\.git\.url$/;
+
+function withAbsolutePaths(value: JsonValue, absolute: Absolute, at = ''): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => withAbsolutePaths(item, absolute, at));
+  if (isJsonObject(value)) {
+    const members = Object.entries(value) as [string, JsonValue][];
+    return Object.fromEntries(
+      members.map(([key, member]) => [key, withAbsolutePaths(member, absolute, `${at}.${key}`)]),
+    );
   }
-  const document = checked.value;
+  const isFolder =
+    REPOSITORIES.test(at) && repositoryProblem(String(value)) === undefined && !/:\/\//.test(String(value));
+  return FILES.test(at) || isFolder ? absolute(String(value)) : value;
+}
+
+/** Reports an error at a field, which is named as in `relay.secrets[0]`. */
+type Refuse = (reason: FindingReason, at: string, message: string) => void;
+
+function readConfig(document: ConfigDocument, refuse: Refuse): RelayConfig | undefined {
+  const { dataDirectory, relay, http, metrics, audit, status, bounds } = document;
   const fleet = parseFleetName(document.fleet.name);
-  if (!fleet.ok) problems.push(fieldError('BadName', ['fleet', 'name'], fleet.problem));
-  const sources = document.sources.flatMap((source, index) => readSource(source, ['sources', index], problems) ?? []);
-  checkNamesDiffer(document.sources, problems);
-  const statusGit = readStatus(document, sources, document.fleet.name, problems);
-  const store = readStore(document, problems);
-  const replicas = readReplicas(document, store, problems);
-  const relay = readRelay(document, problems);
-  const http = readHttp(document, problems);
-  const metrics = document.metrics?.listen;
-  if (!fleet.ok) return undefined;
-  return {
-    fleet: fleet.value,
-    dataDirectory: document.dataDirectory ?? 'fleetrelay-data',
-    sources: customResourcesLast(sources),
+  if (!fleet.ok) refuse('BadName', 'fleet.name', fleet.problem);
+  const sources = document.sources.flatMap((source, index) => readSource(source, `sources[${index}]`, refuse) ?? []);
+  refuseDuplicates('source name', document.sources, 'sources', refuse);
+  const store = readStore(document, refuse);
+  const config = {
+    dataDirectory,
+    // Of two declarations of one thing, a repository's wins over a custom resource, in any order of the configuration.
+    sources: sources.toSorted((a, b) => Number(a.type === 'kubernetes') - Number(b.type === 'kubernetes')),
     store,
-    replicas,
-    relay,
-    http,
-    metrics: { listen: { address: metrics?.address ?? '127.0.0.1', port: metrics?.port ?? 9981 } },
-    audit: document.audit ?? {},
-    statusGit,
-    statusKubernetes: { enabled: document.status?.kubernetes?.enabled ?? true },
-    bounds: {
-      guards: document.bounds?.guards ?? {},
-      safeModes: document.bounds?.safeMode?.modes ?? ['strict', 'scoped', 'off'],
+    replicas: readReplicas(document, store, refuse),
+    relay: {
+      listen: relay.listen,
+      secrets: (relay.secrets ?? []).map((secret) => secretOf(secret, 'secret')),
+      ...(relay.sharedToken && { sharedToken: secretOf(relay.sharedToken, 'token') }),
+      tls: readTls(relay.tls, refuse),
     },
+    http: {
+      listen: http.listen,
+      people: readPeople(http.people ?? [], refuse),
+      ...(http.tls && { tls: http.tls }),
+    },
+    metrics,
+    audit,
+    statusGit: readStatus(document, sources, refuse),
+    statusKubernetes: status.kubernetes,
+    bounds: { guards: bounds.guards, safeModes: bounds.safeMode.modes },
   };
+  return fleet.ok ? { fleet: fleet.value, ...config } : undefined;
 }
 
-function readSource(source: Source, at: FieldPath, problems: FieldProblem[]): SourceConfig | undefined {
-  const name = parseSourceName(source.name);
-  if (!name.ok) problems.push(fieldError('BadName', [...at, 'name'], name.problem));
-  if (source.files !== undefined) {
-    return name.ok ? { type: 'files', name: name.value, path: source.files.path } : undefined;
-  }
-  const { git, kubernetes } = source;
-  if (kubernetes !== undefined) {
-    const { kinds = customKinds, ...rest } = kubernetes;
-    return name.ok ? { type: 'kubernetes', name: name.value, ...rest, kinds: [...new Set(kinds)] } : undefined;
-  }
-  if (git === undefined) return undefined;
-  const badUrl = repositoryProblem(git.url);
-  if (badUrl !== undefined) problems.push(fieldError('BadAddress', [...at, 'git', 'url'], badUrl));
-  const folder = (git.path ?? '').replace(/^\.?\/+|\/+$/g, '');
+function readSource(
+  { name: text, git, files, kubernetes }: Source,
+  at: string,
+  refuse: Refuse,
+): SourceConfig | undefined {
+  const parsed = parseSourceName(text);
+  if (!parsed.ok) refuse('BadName', `${at}.name`, parsed.problem);
+  const repository = git && readGit(git, `${at}.git`, refuse);
+  if (!parsed.ok) return undefined;
+  const name = parsed.value;
+  if (repository !== undefined) return { type: 'git', name, ...repository };
+  if (files !== undefined) return { type: 'files', name, path: files.path };
+  return { type: 'kubernetes', name, ...kubernetes, kinds: [...new Set(kubernetes?.kinds ?? customKinds)] };
+}
+
+function readGit({ credentials, hook, path, ...rest }: NonNullable<Source['git']>, at: string, refuse: Refuse) {
+  const folder = path.replace(/^\.?\/+|\/+$/g, '');
+  const badUrl = repositoryProblem(rest.url);
+  if (badUrl !== undefined) refuse('BadAddress', `${at}.url`, badUrl);
   const badFolder = subFolderProblem(folder);
-  if (badFolder !== undefined) problems.push(fieldError('BadPath', [...at, 'git', 'path'], badFolder));
-  const credentials = readCredentials(git.credentials, [...at, 'git', 'credentials'], problems);
-  const hook = git.hook ?? {};
-  const hookSecret = readSecret('secret', hook.secretEnv, hook.secretFile, [...at, 'git', 'hook'], problems);
-  if (!name.ok) return undefined;
+  if (badFolder !== undefined) refuse('BadPath', `${at}.path`, badFolder);
+  const read = credentials && readCredentials(credentials, `${at}.credentials`, refuse);
   return {
-    type: 'git',
-    name: name.value,
-    url: git.url,
-    ...optional('branch', git.branch),
+    ...rest,
     path: folder,
-    ...optional('credentials', credentials),
-    ...optional('caFile', git.caFile),
-    pollIntervalSeconds: git.pollIntervalSeconds ?? 60,
-    ...optional('hookSecret', hookSecret),
+    ...(read && { credentials: read }),
+    ...(hook && { hookSecret: secretOf(hook, 'secret') }),
   };
 }
 
-/** Of two declarations of one thing, a repository's wins over a custom resource, wherever the two are configured. */
-function customResourcesLast(sources: readonly SourceConfig[]): readonly SourceConfig[] {
-  return [
-    ...sources.filter((source) => source.type !== 'kubernetes'),
-    ...sources.filter((source) => source.type === 'kubernetes'),
-  ];
+function refuseDuplicates(what: string, items: readonly { readonly name: string }[], at: string, refuse: Refuse): void {
+  for (const [index, { name }] of items.entries()) {
+    if (items.findIndex((other) => other.name === name) < index)
+      refuse('DuplicateName', `${at}[${index}].name`, `the ${what} ${name} is here twice`);
+  }
 }
 
-function checkNamesDiffer(sources: readonly Source[], problems: FieldProblem[]): void {
-  const seen = new Set<string>();
-  for (const [index, { name }] of sources.entries()) {
-    if (seen.has(name)) {
-      problems.push(fieldError('DuplicateName', ['sources', index, 'name'], `the source name ${name} is here twice`));
-    }
-    seen.add(name);
+function readStore({ store: { type, path, redis } }: ConfigDocument, refuse: Refuse): StoreConfig {
+  const what = type === 'memory' ? 'a store in memory' : `a store of the type ${type}`;
+  if (type !== 'sqlite' && path !== undefined) refuse('WrongChoice', 'store.path', `${what} has no path`);
+  if (type !== 'redis') {
+    if (redis !== undefined) refuse('WrongChoice', 'store.redis', 'redis belongs to a store of the type redis');
+    return type === 'memory' || path === undefined ? { type } : { type, path };
   }
+  if (redis !== undefined) return readRedis(redis, refuse);
+  refuse('MissingField', 'store', `${what} needs redis.nodes`);
+  return { type, nodes: [], database: 0, prefix: '' };
+}
+
+function readRedis(redis: NonNullable<ConfigDocument['store']['redis']>, refuse: Refuse): RedisStoreConfig {
+  const at = 'store.redis';
+  const { nodes, sentinel, database, prefix, tls } = redis;
+  if (sentinel === undefined && nodes.length > 1) {
+    const message = 'without sentinel there is one node; a cluster of Redis servers cannot be used';
+    refuse('WrongChoice', `${at}.nodes`, message);
+  }
+  if ((tls?.certFile === undefined) !== (tls?.keyFile === undefined))
+    refuse('MissingField', `${at}.tls`, 'certFile and keyFile belong together');
+  const parsed = nodes.map(parseRedisNode);
+  for (const [index, node] of parsed.entries()) {
+    if (node === undefined)
+      refuse('BadAddress', `${at}.nodes[${index}]`, 'a node is HOST:PORT, for example redis.example.com:6379');
+  }
+  return {
+    type: 'redis',
+    nodes: parsed.filter((node) => node !== undefined),
+    ...(sentinel && { sentinel: { master: sentinel.master, ...readLogin(sentinel, `${at}.sentinel`, refuse) } }),
+    ...readLogin(redis, at, refuse),
+    database,
+    ...(tls && { tls }),
+    prefix,
+  };
+}
+
+function readReplicas({ replicas }: ConfigDocument, store: StoreConfig, refuse: Refuse): ReplicasConfig {
+  const shared = store.type === 'redis';
+  const { mode = shared ? 'several' : 'one', ...rest } = replicas;
+  if (mode === 'several' && !shared) {
+    const message =
+      'several replicas need a store that they share: a store of the type redis (--store redis://HOST:PORT)';
+    refuse('WrongChoice', 'replicas.mode', message);
+  }
+  if (rest.advertise !== undefined && !isReplicaAddress(rest.advertise))
+    refuse('BadAddress', 'replicas.advertise', `replicas.advertise ${REPLICA_ADDRESS}`);
+  return { mode, ...rest };
+}
+
+function readTls(tls: ConfigDocument['relay']['tls'], refuse: Refuse): RelayTls {
+  const at = 'relay.tls';
+  const { mode, clients, insecureListenAnywhere } = tls;
+  if (mode !== 'insecure' && insecureListenAnywhere)
+    refuse('WrongChoice', `${at}.insecureListenAnywhere`, `with mode ${mode} nothing is insecure`);
+  if (mode !== 'mtls' && clients !== undefined)
+    refuse('WrongChoice', `${at}.clients`, 'agents show certificates with mode mtls only');
+  if (mode === 'insecure') {
+    if (tls.certificate !== undefined)
+      refuse('WrongChoice', `${at}.certificate`, 'without TLS there is no certificate');
+    return { mode, confirmed: insecureListenAnywhere };
+  }
+  const certificate: CertificateSource = tls.certificate
+    ? { type: 'files', ...tls.certificate }
+    : { type: 'generated', names: tls.names };
+  return mode === 'tls'
+    ? { mode, certificate }
+    : { mode, certificate, clients: readClients(clients ?? {}, `${at}.clients`, refuse) };
+}
+
+function readClients(
+  {
+    caFile,
+    signing,
+    lifetimeSeconds = CLIENT_CERTIFICATE_SECONDS,
+  }: Partial<NonNullable<ConfigDocument['relay']['tls']['clients']>>,
+  at: string,
+  refuse: Refuse,
+): ClientCertificates {
+  if (caFile === undefined) return { type: 'issued', ...(signing && { signing }), lifetimeSeconds };
+  if (signing !== undefined || lifetimeSeconds !== CLIENT_CERTIFICATE_SECONDS) {
+    const message = 'with caFile agents bring their certificates: signing and lifetimeSeconds have no meaning';
+    refuse('WrongChoice', at, message);
+  }
+  return { type: 'given', caFile };
+}
+
+function readPeople(people: NonNullable<ConfigDocument['http']['people']>, refuse: Refuse): readonly PersonConfig[] {
+  refuseDuplicates('person', people, 'http.people', refuse);
+  return people.map((person, index) => {
+    const { name, role } = person;
+    if (/\p{C}|^\s|\s$/u.test(name))
+      refuse('BadName', `http.people[${index}].name`, 'a name has no spaces around it and no control characters');
+    return { name, role, token: secretOf(person, 'token') };
+  });
 }
 
 function readStatus(
-  document: ConfigDocument,
+  { status: { git }, fleet }: ConfigDocument,
   sources: readonly SourceConfig[],
-  fleet: string,
-  problems: FieldProblem[],
+  refuse: Refuse,
 ): RelayConfig['statusGit'] {
-  const at = ['status', 'git'];
-  const status = document.status?.git ?? {};
-  const branch = status.branch ?? `fleetrelay/status/${fleet}`;
+  const at = 'status.git';
+  const { enabled, author, branch = `fleetrelay/status/${fleet.name}` } = git;
   if (sources.some((source) => source.type === 'git' && source.branch === branch)) {
     const message = 'the status branch must not be a branch that is read as desired state';
-    problems.push(fieldError('BadBranch', [...at, ...(status.branch === undefined ? [] : ['branch'])], message));
+    refuse('BadBranch', git.branch === undefined ? at : `${at}.branch`, message);
   }
-  const credentials = readCredentials(status.credentials, [...at, 'credentials'], problems);
-  return {
-    enabled: status.enabled ?? true,
-    target: readTarget(status, sources, problems),
-    branch,
-    ...optional('credentials', credentials),
-    author: { name: status.author?.name ?? 'fleetrelay', email: status.author?.email ?? 'fleetrelay@localhost' },
-  };
+  const credentials = git.credentials && readCredentials(git.credentials, `${at}.credentials`, refuse);
+  const target = readTarget(git, sources, at, refuse);
+  return { enabled, target, branch, ...(credentials && { credentials }), author };
 }
 
 function readTarget(
-  status: { readonly url?: string; readonly source?: string },
+  { url, source }: ConfigDocument['status']['git'],
   sources: readonly SourceConfig[],
-  problems: FieldProblem[],
+  at: string,
+  refuse: Refuse,
 ): StatusTarget {
-  const at = ['status', 'git'];
-  if (status.url !== undefined) {
-    if (status.source !== undefined) {
-      problems.push(fieldError('WrongChoice', at, 'status.git needs at most one of source, url'));
-    }
-    const bad = repositoryProblem(status.url);
-    if (bad !== undefined) problems.push(fieldError('BadAddress', [...at, 'url'], bad));
-    return { type: 'url', url: status.url };
+  if (url !== undefined) {
+    if (source !== undefined) refuse('WrongChoice', at, 'status.git needs at most one of source, url');
+    const bad = repositoryProblem(url);
+    if (bad !== undefined) refuse('BadAddress', `${at}.url`, bad);
+    return { type: 'url', url };
   }
-  if (status.source === undefined) return { type: 'source' };
-  const known = sources.find((source) => source.type === 'git' && source.name === status.source);
-  if (known === undefined) {
-    problems.push(fieldError('UnknownSource', [...at, 'source'], `${status.source} is not the name of a git source`));
-  }
-  return { type: 'source', source: (known?.name ?? status.source) as SourceName };
+  const known = sources.find(({ type, name }) => type === 'git' && name === source);
+  if (source !== undefined && known === undefined)
+    refuse('UnknownSource', `${at}.source`, `${source} is not the name of a git source`);
+  return { type: 'source', ...(known && { source: known.name }) };
 }
 
-/** The member, or nothing at all: optional members are absent, never undefined. */
-function optional<Name extends string, Value>(
-  name: Name,
-  value: Value | undefined,
-): { readonly [Key in Name]?: Value } {
-  return value === undefined ? {} : ({ [name]: value } as { readonly [Key in Name]?: Value });
+/** Returns where the secret of a part of the document is: in `NAMEEnv` or `NAMEFile`. The schema demands one of them. */
+function secretOf(part: object, name: string): SecretReference {
+  const { [`${name}Env`]: env, [`${name}File`]: file = '' } = part as Readonly<Record<string, string | undefined>>;
+  return env === undefined ? { type: 'file', path: file } : { type: 'env', name: env };
+}
+
+/** As {@link secretOf}, where neither or one of them may be given, or the text itself under `name`. */
+function referenceOf(part: object, name: string, at: string, refuse: Refuse): UsernameReference | undefined {
+  const fields = part as Readonly<Record<string, string | undefined>>;
+  const given = [name, `${name}Env`, `${name}File`].filter((field) => fields[field] !== undefined);
+  if (given.length > 1) refuse('WrongChoice', at, `at most one of ${given.join(', ')} may be given`);
+  const text = fields[name];
+  if (text !== undefined) return { type: 'text', text };
+  return given.length === 0 ? undefined : secretOf(part, name);
+}
+
+/** Reads the login at a store: neither user name nor password, a password, or both. */
+function readLogin(part: object, at: string, refuse: Refuse) {
+  const username = referenceOf(part, 'username', at, refuse);
+  const password = referenceOf(part, 'password', at, refuse) as SecretReference | undefined;
+  if (username !== undefined && password === undefined)
+    refuse('MissingField', at, 'a user name needs a password: passwordEnv or passwordFile');
+  return { ...(username && { username }), ...(password && { password }) };
+}
+
+/** Reads the credentials for a repository: a token, or a password with a user name. The schema demands one of the two. */
+function readCredentials(part: Credentials, at: string, refuse: Refuse): CredentialReferences {
+  const username = referenceOf(part, 'username', at, refuse);
+  const hasToken = (part.tokenEnv ?? part.tokenFile) !== undefined;
+  if (!hasToken && username === undefined)
+    refuse('MissingField', at, 'a password needs a user name: username, usernameEnv or usernameFile');
+  const secret = hasToken ? { token: secretOf(part, 'token') } : { password: secretOf(part, 'password') };
+  return { ...(username && { username }), ...secret };
 }

@@ -5,7 +5,7 @@ import type { SchemaError } from './schema-validator.ts';
 
 /** Turns what a validator says into problems with paths, one a place, without the noise of branches. */
 export function schemaProblems(value: JsonValue, errors: readonly SchemaError[]): readonly FieldProblem[] {
-  const problems = relevant(errors).map((error) => schemaProblem(value, error, errors));
+  const problems = relevant(errors).map((error) => schemaProblem(value, error));
   const seen = new Map<string, FieldProblem>();
   for (const problem of problems) {
     const place = `${displayPath(problem.path)} ${problem.reason} ${problem.message}`;
@@ -34,7 +34,7 @@ function isAlternative(error: SchemaError): boolean {
   return error.keyword === 'oneOf' || error.keyword === 'anyOf';
 }
 
-function schemaProblem(value: JsonValue, error: SchemaError, all: readonly SchemaError[]): FieldProblem {
+function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
   const path = pathOf(error.instancePath, value);
   const name = path.length === 0 ? 'the document' : displayPath(path);
   const { params } = error;
@@ -47,7 +47,7 @@ function schemaProblem(value: JsonValue, error: SchemaError, all: readonly Schem
     }
     case 'oneOf':
     case 'anyOf':
-      return choice(error, path, name, all);
+      return choice(error, path, name);
     case 'type': {
       const wanted = typeWords(params.type);
       const hint = wanted === 'text' ? 'quote it if text is meant' : undefined;
@@ -88,14 +88,12 @@ function siblingsAllowed(error: SchemaError): readonly string[] {
   return properties === undefined ? [] : Object.keys(properties).sort(compareText);
 }
 
-function choice(error: SchemaError, path: FieldPath, name: string, all: readonly SchemaError[]): FieldProblem {
-  const fields = new Set<string>();
-  for (const inner of all) {
-    if (inner.keyword === 'required' && inner.schemaPath.startsWith(`${error.schemaPath}/`)) {
-      fields.add(String(inner.params.missingProperty));
-    }
-  }
-  const which = [...fields].sort(compareText).join(', ');
+function choice(error: SchemaError, path: FieldPath, name: string): FieldProblem {
+  const branches = (
+    error.parentSchema as Readonly<Record<string, readonly { readonly required?: readonly string[] }[]>>
+  )[error.keyword];
+  const fields = (branches ?? []).flatMap(({ required = [] }) => required);
+  const which = [...new Set(fields)].sort(compareText).join(', ');
   if (which === '') return fieldError('WrongValue', path, `${name} ${constraintWords(error)}`);
   return fieldError(
     'WrongChoice',

@@ -2,27 +2,27 @@ import type { FleetPolicy, GuardLimits } from './desired.ts';
 import type { CustomKind } from './engine-kinds.ts';
 import type { FleetName, SourceName } from './ids.ts';
 
-/** Where a secret is found; never the secret itself. */
+/** Where a secret is; never the secret itself. */
 export type SecretReference =
   | { readonly type: 'env'; readonly name: string }
   | { readonly type: 'file'; readonly path: string };
 
-/** A user name is no secret, and may stand for itself. */
+/** A user name is no secret: the configuration may hold its text. */
 export type UsernameReference = SecretReference | { readonly type: 'text'; readonly text: string };
 
-/** What a git server asks for. A token stands alone or goes with a user name; a password needs a user name. */
+/** Credentials for a git server: a password with a user name, or a token with or without one. */
 export interface CredentialReferences {
   readonly username?: UsernameReference;
   readonly password?: SecretReference;
   readonly token?: SecretReference;
 }
 
-/** A place that desired state comes from. */
+/** A source of desired state. */
 export type SourceConfig =
   | {
       readonly type: 'git';
       readonly name: SourceName;
-      /** http(s) address or local path, free of credentials. */
+      /** http(s) address or local path, without credentials. */
       readonly url: string;
       /** Absent: the repository's default branch. */
       readonly branch?: string;
@@ -38,7 +38,7 @@ export type SourceConfig =
   | {
       readonly type: 'kubernetes';
       readonly name: SourceName;
-      /** Absent, and no context: the cluster that the server runs in, or else what kubectl takes. */
+      /** Absent, and no context: the cluster that the server runs in, else kubectl's rules. */
       readonly kubeconfig?: string;
       readonly context?: string;
       /** Absent: all. */
@@ -53,17 +53,17 @@ export interface BindAddress {
 }
 
 /**
- * How the connection of agents is secured. `mtls`: both ends show a certificate. `tls`: the server shows a certificate,
- * an agent a token. `insecure`: plain text, on loopback only unless `confirmed`.
+ * Security of the agents' connections. `mtls`: server and agent show a certificate. `tls`: the server shows a certificate,
+ * the agent a token. `insecure`: plain text, on loopback only unless `confirmed`.
  */
 export type RelayTls =
-  | { readonly mode: 'insecure' /** Said twice: may listen on more than loopback. */; readonly confirmed: boolean }
+  | { readonly mode: 'insecure'; readonly confirmed: boolean }
   | { readonly mode: 'tls'; readonly certificate: CertificateSource }
   | { readonly mode: 'mtls'; readonly certificate: CertificateSource; readonly clients: ClientCertificates };
 
 /**
- * Where agents have their certificates from. `issued`: of our own CA, which is made beside the server, or given; an agent
- * enrols with a token. `given`: agents bring certificates that `caFile` has signed, and nobody enrols.
+ * The authority of the agents' certificates. `issued`: the server issues them to agents that enrol with a token, by its own
+ * CA or by `signing`. `given`: agents have certificates of the CA in `caFile`, and do not enrol.
  */
 export type ClientCertificates =
   | {
@@ -73,26 +73,26 @@ export type ClientCertificates =
     }
   | { readonly type: 'given'; readonly caFile: string };
 
-/** How long certificates of agents are good for unless something else is said: 90 days. */
+/** Default lifetime of agents' certificates: 90 days. */
 export const CLIENT_CERTIFICATE_SECONDS = 7_776_000;
 
-/** `generated`: made on first start, for the host's own names and these. */
+/** The server's certificate. `generated`: made on first start, for the names of the host and for `names`. */
 export type CertificateSource =
   | { readonly type: 'generated'; readonly names: readonly string[] }
   | { readonly type: 'files'; readonly certFile: string; readonly keyFile: string; readonly caFile: string };
 
-/** Where status commits go: the repository of a git source (absent: the first one), or another one. */
+/** Repository of the status branch: that of a git source (absent: of the first one), or another one. */
 export type StatusTarget =
   | { readonly type: 'source'; readonly source?: SourceName }
   | { readonly type: 'url'; readonly url: string };
 
-/** How far a FleetPolicy may loosen what protects the fleet. What is absent is not bounded. */
+/** Bounds of a FleetPolicy's guards and safe mode. A guard without a bound may have any limit. */
 export interface PolicyBounds {
   readonly guards: Partial<GuardLimits>;
   readonly safeModes: readonly FleetPolicy['safeMode']['mode'][];
 }
 
-/** Where the ledger and the snapshots are kept. */
+/** The store of ledger and snapshots. */
 export type StoreConfig =
   | { readonly type: 'memory' }
   | { readonly type: 'sqlite'; readonly path?: string }
@@ -101,10 +101,10 @@ export type StoreConfig =
 /** A Redis server, or several behind sentinels. */
 export interface RedisStoreConfig {
   readonly type: 'redis';
-  /** The server; with `sentinel`: the sentinels. */
+  /** The server, or with `sentinel` the sentinels. */
   readonly nodes: readonly RedisNode[];
   readonly sentinel?: {
-    /** The name that the sentinels know the master by. */
+    /** Name of the master at the sentinels. */
     readonly master: string;
     readonly username?: UsernameReference;
     readonly password?: SecretReference;
@@ -114,7 +114,7 @@ export interface RedisStoreConfig {
   readonly database: number;
   /** Present: the connection is encrypted. */
   readonly tls?: RedisTls;
-  /** Of every key, without the separator. */
+  /** Prefix of every key, without the separator. */
   readonly prefix: string;
 }
 
@@ -129,22 +129,22 @@ export interface RedisTls {
   /** Client certificate, together with `keyFile`. */
   readonly certFile?: string;
   readonly keyFile?: string;
-  /** Name that the certificate must be for; absent: the host that is dialled. */
+  /** Name that the certificate must have; absent: the host that is dialled. */
   readonly serverName?: string;
 }
 
-/** Whether several servers work as one fleet's server, and how they elect their leader. */
+/** Whether the fleet has several servers, and how they elect their leader. */
 export interface ReplicasConfig {
   readonly mode: 'one' | 'several';
   readonly lease: 'store' | 'kubernetes';
-  /** HOST:PORT or URL of this replica's HTTP, for the clients of the others. */
+  /** HOST:PORT or URL of this replica's API, for clients of other replicas. */
   readonly advertise?: string;
 }
 
-/** What a person may do: `read` asks, `operate` also acts. */
+/** Rights of a person: `read` may ask, `operate` may also act. */
 export type Role = 'read' | 'operate';
 
-/** Somebody who shows a token. */
+/** A person who shows a token. */
 export interface PersonConfig {
   readonly name: string;
   readonly role: Role;
@@ -155,21 +155,21 @@ export interface PersonConfig {
 export interface HttpConfig {
   readonly listen: BindAddress;
   readonly people: readonly PersonConfig[];
-  /** `clientCaFile`: people may show a certificate: its CN is the name, its O `fleetrelay:read` or `fleetrelay:operate`. */
+  /** `clientCaFile`: people may show a certificate with their name as CN and `fleetrelay:read` or `fleetrelay:operate` as O. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile?: string };
 }
 
-/** What agents connect to. */
+/** The listener for agents. */
 export interface RelayListenConfig {
   readonly listen: BindAddress;
   readonly tls: RelayTls;
-  /** What tokens of clusters are derived from; every one counts, the first makes new ones. At most two; none: one is made. */
+  /** Tokens of clusters are derived from the first; tokens of every one are valid. At most two; none: the server makes one. */
   readonly secrets: readonly SecretReference[];
-  /** One token for all, as in Gloo's setups: it can enrol a name that is not bound, and nothing else. */
+  /** One token for all clusters, as in Gloo's setups: it can enrol a name that is not bound, and nothing else. */
   readonly sharedToken?: SecretReference;
 }
 
-/** What the server's own file says, with defaults filled in. Paths are as written: relative to the file's folder. */
+/** The server's configuration, with defaults. */
 export interface RelayConfig {
   readonly fleet: FleetName;
   readonly dataDirectory: string;
@@ -179,9 +179,9 @@ export interface RelayConfig {
   readonly replicas: ReplicasConfig;
   readonly relay: RelayListenConfig;
   readonly http: HttpConfig;
-  /** Health and metrics, for whoever can connect. */
+  /** Listener for health and metrics, without authentication. */
   readonly metrics: { readonly listen: BindAddress };
-  /** Where acts of people are noted; absent: audit.log in the data directory. */
+  /** `file`: the audit log; absent: audit.log in the data directory. */
   readonly audit: { readonly file?: string };
   readonly statusGit: {
     readonly enabled: boolean;
@@ -190,7 +190,7 @@ export interface RelayConfig {
     readonly credentials?: CredentialReferences;
     readonly author: { readonly name: string; readonly email: string };
   };
-  /** Status and events of custom resources, where they are a source. */
+  /** Whether status and events of custom resources are written. */
   readonly statusKubernetes: { readonly enabled: boolean };
   readonly bounds: PolicyBounds;
 }

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What a metric is, for people. */
+/** Name, type, help text and labels of a metric. */
 export interface MetricDefinition {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -8,25 +8,33 @@ export interface MetricDefinition {
   readonly labels: readonly string[];
 }
 
-/** Values of labels and what is measured under them. */
+/** Returns the values of the labels and of the metric. */
 export type Samples<Label extends string> = () => Iterable<
   readonly [labels: Readonly<Record<Label, string>>, value: number]
 >;
+
+type Define = <Label extends string>(
+  name: string,
+  help: string,
+  labels: readonly Label[],
+  samples: Samples<Label>,
+) => void;
 
 /** Metrics of one process, in a registry of their own. */
 export interface MetricSet {
   readonly registry: Registry;
   readonly definitions: readonly MetricDefinition[];
-  /** Its samples are worked out anew at each scrape, so that what is gone leaves none behind. */
-  gauge<Label extends string>(name: string, help: string, labels: readonly Label[], samples: Samples<Label>): void;
-  /** Somebody else counts: shown as it is at each scrape. */
-  total<Label extends string>(name: string, help: string, labels: readonly Label[], samples: Samples<Label>): void;
-  /** Counts by itself. Without labels it is there from the start, at zero. */
+  /** Defines a gauge. Each scrape shows the samples of that moment and no earlier ones. */
+  readonly gauge: Define;
+  /** Defines a counter that is counted elsewhere. Each scrape shows the samples of that moment. */
+  readonly total: Define;
+  /** Defines a counter and returns what adds to it. Without labels, it starts at 0. */
   counter<Label extends string>(
     name: string,
     help: string,
     labels: readonly Label[],
   ): (labels: Readonly<Record<Label, string>>, by?: number) => void;
+  /** Defines a histogram and returns what observes a value. */
   histogram(name: string, help: string, buckets: readonly number[]): (value: number) => void;
 }
 
@@ -35,12 +43,7 @@ export function createMetricSet(common: Readonly<Record<string, string>> = {}): 
   const registry = new Registry();
   registry.setDefaultLabels(common);
   const definitions: MetricDefinition[] = [];
-  const define = <Label extends string>(
-    type: MetricDefinition['type'],
-    name: string,
-    help: string,
-    labels: readonly Label[],
-  ) => {
+  const define = (type: MetricDefinition['type'], name: string, help: string, labels: readonly string[]) => {
     definitions.push({ name, type, help, labels: [...labels, ...Object.keys(common)] });
     return { name, help, labelNames: [...labels], registers: [registry] };
   };
@@ -51,7 +54,7 @@ export function createMetricSet(common: Readonly<Record<string, string>> = {}): 
       new Gauge({
         ...define('gauge', name, help, labels),
         collect() {
-          // Without labels, resetting would leave a zero.
+          // Without labels, reset() would leave a sample with the value 0.
           if (labels.length === 0) this.remove();
           else this.reset();
           for (const [values, value] of samples()) this.set(values, value);
@@ -78,12 +81,12 @@ export function createMetricSet(common: Readonly<Record<string, string>> = {}): 
   };
 }
 
-/** What is so, as a number. */
+/** Returns 1 for true, 0 for false. */
 export function flag(value: boolean): number {
   return value ? 1 : 0;
 }
 
-/** Keeps a label whose values others choose from growing without end: after so many different ones it is `Other`. */
+/** Limits the values of a label that peers choose: after `most` different ones, further ones are `Other`. */
 export function createBoundedLabel(most: number): (value: string) => string {
   const known = new Set<string>();
   return (value) => {

@@ -1,69 +1,294 @@
 import { collectDefaultMetrics } from 'prom-client';
-import { fleetMetrics } from './fleet-metrics.ts';
-import { createMetricSet, type MetricDefinition, type MetricSet } from './metric-set.ts';
-import { relayMetrics } from './relay-metrics.ts';
-import { replicaMetrics } from './replica-metrics.ts';
-import type { Scrape } from './scrape.ts';
-import { storeMetrics } from './store-metrics.ts';
+import type { ClusterView, FleetView } from './api.ts';
+import { createMetricSet, type MetricDefinition } from './metric-set.ts';
 
-/** What the metrics show; asked once at each scrape, so nothing is counted twice. */
+/** The state that one scrape shows. Counts start with the process. */
+interface Scrape {
+  readonly fleet: FleetView;
+  readonly relay: RelayView;
+  readonly replica: ReplicaFigures;
+  readonly store: StoreFigures;
+}
+
+/** The relay's state. */
+export interface RelayView {
+  readonly clients: readonly RelayClientView[];
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly outputsAccepted: number;
+  readonly outputsRejected: number;
+  readonly inputDeltas: number;
+  readonly results: number;
+  readonly wrongTokens: number;
+  /** Requests for client certificates, by outcome. */
+  readonly registrations: Readonly<Record<string, number>>;
+  /** When the server's own certificates end: milliseconds since 1970. */
+  readonly certificates: readonly { readonly what: string; readonly expiresAt: number }[];
+  /** Streams that have ended, by reason. */
+  readonly ended: Readonly<Record<string, number>>;
+}
+
+/** The streams of one agent. */
+export interface RelayClientView {
+  readonly cluster: string;
+  readonly push: boolean;
+  readonly pull: boolean;
+  /** The newest client certificate that the server has seen or issued: milliseconds since 1970; absent: none. */
+  readonly certificate?: { readonly issuedAt: number; readonly expiresAt: number };
+}
+
+/** The state of this replica. */
+export interface ReplicaFigures {
+  readonly leads: boolean;
+  /** Why nothing new is admitted or sent; empty: it is. */
+  readonly trouble: string;
+  readonly admitted: { readonly epoch: number; readonly sequence: number };
+  /** When this replica began to compute from `admitted`: milliseconds since 1970. */
+  readonly admittedAt: number;
+  /** Replicas whose last sign of life is recent, this one among them. */
+  readonly alive: number;
+  /** Clusters whose input snapshot this replica has. */
+  readonly snapshots: { has(cluster: string): boolean };
+  /** Held removals, by the constant reason of the guard. */
+  readonly heldByGuard: ReadonlyMap<string, number>;
+  /** Approved removals, and those of them that were carried out. */
+  readonly approvals: { readonly granted: number; readonly used: number };
+}
+
+/** The state of the store. */
+export interface StoreFigures {
+  /** The last request was answered. */
+  readonly up: boolean;
+  /** Batches that were written. */
+  readonly writes: number;
+  /** Batches that were not, by constant reason; `Conflict`: another process has written first. */
+  readonly errors: ReadonlyMap<string, number>;
+  /** Records that the store had lost and that were written again. */
+  readonly refilled: number;
+}
+
+/** Reads the parts of a scrape, each once. */
 export type MetricsDeps = { readonly [Part in keyof Scrape]: () => Scrape[Part] };
 
-/** The server's metrics. What happens is counted by calling these; what is, is read when somebody scrapes. */
+/** The server's metrics. */
 export interface ServerMetrics {
   readonly definitions: readonly MetricDefinition[];
-  /** Everything, in the Prometheus text format. */
+  /** All metrics in the Prometheus text format. */
   text(): Promise<string>;
-  /** The engine committed: how long it took and how many functions it called. */
+  /** Counts a commit of the engine: its duration and the number of functions that it called. */
   engineCommit(seconds: number, computed: number): void;
-  /** A batch was written to the store, or was not. */
+  /** Counts a batch of writes to the store, also one that failed. */
   storeWrite(seconds: number): void;
+}
+
+/** The value of a metric without labels, or samples: the values of the labels, then that of the metric. */
+type Reading = number | boolean | Iterable<readonly (string | number | boolean)[]>;
+
+/** Help text, and what a scrape shows. */
+type Metric = readonly [help: string, read: (scrape: Scrape) => Reading];
+
+const SOURCE_STATES = ['pending', 'synced', 'failing', 'refused'] as const;
+const OBJECT_STATES = ['applied', 'failed', 'held', 'pending', 'unreachable'] as const;
+
+/** Every metric that is read at a scrape, by name and labels. A name that ends in `_total` is a counter's, others are gauges'. */
+const METRICS: Readonly<Record<string, Metric>> = {
+  fleetrelay_ready: ['1 if the server is ready.', ({ fleet }) => fleet.ready],
+  'fleetrelay_cluster_in_sync{cluster}': ['1 if the cluster holds what it should.', ofClusters(({ inSync }) => inSync)],
+  'fleetrelay_cluster_suspended{cluster}': [
+    '1 if a person has suspended the cluster.',
+    ofClusters(({ suspended }) => suspended !== null),
+  ],
+  'fleetrelay_safe_mode_active{cluster}': [
+    '1 if safe mode holds changes because the input snapshot of this cluster is missing.',
+    ofClusters(({ name }, { fleet }) => fleet.safeMode?.causes.some(({ cluster }) => cluster === name) === true),
+  ],
+  'fleetrelay_cluster_objects{cluster,state}': [
+    'Objects that a cluster should hold, by outcome.',
+    ({ fleet }) =>
+      fleet.clusters.flatMap(({ name, counts }) => OBJECT_STATES.map((state) => [name, state, counts[state]])),
+  ],
+  'fleetrelay_held_removals{cluster}': [
+    'Removals that wait for a person, by cluster.',
+    ({ fleet }) => {
+      const held = new Map(fleet.clusters.map(({ name }) => [name, 0]));
+      for (const { cluster } of fleet.heldRemovals.flatMap(({ removals }) => removals))
+        held.set(cluster, (held.get(cluster) ?? 0) + 1);
+      return held;
+    },
+  ],
+  'fleetrelay_held_removals_by_guard{guard}': [
+    'Removals that wait for a person, by the guard.',
+    ({ replica }) => replica.heldByGuard,
+  ],
+  fleetrelay_removals_approved_total: [
+    'Removals that were released by an approval.',
+    ({ replica }) => replica.approvals.granted,
+  ],
+  fleetrelay_approvals_used_total: [
+    'Approved removals that were carried out.',
+    ({ replica }) => replica.approvals.used,
+  ],
+  'fleetrelay_source_state{source,state}': [
+    '1 for the state that a source is in.',
+    ({ fleet }) =>
+      fleet.sources.flatMap((source) => SOURCE_STATES.map((state) => [source.name, state, source.state === state])),
+  ],
+  'fleetrelay_source_partial{source}': [
+    '1 if a file of the admitted revision cannot be read.',
+    ({ fleet }) => fleet.sources.map(({ name, partial }) => [name, partial]),
+  ],
+  'fleetrelay_source_suspended{source}': [
+    '1 if a person has suspended the source.',
+    ({ fleet }) => fleet.sources.map(({ name, suspended }) => [name, suspended !== null]),
+  ],
+  'fleetrelay_status_branch_state{state}': [
+    '1 for the state that the status branch is in.',
+    ({ fleet: { statusBranch } }) =>
+      statusBranch === null ? [] : SOURCE_STATES.map((state) => [state, statusBranch.state === state]),
+  ],
+  'fleetrelay_diagnostics{severity}': [
+    'Diagnostics about the desired state, by severity.',
+    ({ fleet }) =>
+      ['error', 'warning'].map((each) => [each, fleet.diagnostics.filter(({ severity }) => severity === each).length]),
+  ],
+  'relay_push_clients_connected{cluster}': ['Connected relay push clients, by cluster.', ofClients(({ push }) => push)],
+  'relay_pull_clients_connected{cluster}': ['Connected relay pull clients, by cluster.', ofClients(({ pull }) => pull)],
+  'relay_push_clients_warmed{cluster}': [
+    'Connected relay push clients that have sent a complete input snapshot, by cluster.',
+    ofClients(({ push, cluster }, { replica }) => push && replica.snapshots.has(cluster)),
+  ],
+  'fleetrelay_relay_bytes_total{direction}': [
+    'Bytes on the relay, by direction.',
+    ({ relay }) => [
+      ['in', relay.bytesIn],
+      ['out', relay.bytesOut],
+    ],
+  ],
+  'fleetrelay_output_deltas_total{outcome}': [
+    'Output deltas answered, by the answer.',
+    ({ relay }) => [
+      ['accepted', relay.outputsAccepted],
+      ['rejected', relay.outputsRejected],
+    ],
+  ],
+  fleetrelay_input_deltas_total: ['Input deltas taken.', ({ relay }) => relay.inputDeltas],
+  fleetrelay_results_total: ['Results of objects taken.', ({ relay }) => relay.results],
+  'fleetrelay_relay_streams_ended_total{reason}': [
+    'Relay streams that have ended, by reason.',
+    ({ relay }) => Object.entries(relay.ended),
+  ],
+  fleetrelay_wrong_tokens_total: ['Wrong tokens, on streams and in registrations.', ({ relay }) => relay.wrongTokens],
+  'fleetrelay_registrations_total{outcome}': [
+    'Requests for client certificates, by outcome.',
+    ({ relay }) => Object.entries(relay.registrations),
+  ],
+  'fleetrelay_certificate_expiry_timestamp_seconds{certificate}': [
+    "When the server's certificate, or an authority that signs certificates now, runs out, in seconds since 1970.",
+    ({ relay }) => relay.certificates.map(({ what, expiresAt }) => [what, expiresAt / 1000]),
+  ],
+  'fleetrelay_client_certificate_issue_timestamp_seconds{cluster}': [
+    'When the newest client certificate of a connected agent was issued, in seconds since 1970.',
+    ofCertificates(({ issuedAt }) => issuedAt),
+  ],
+  'fleetrelay_client_certificate_expiry_timestamp_seconds{cluster}': [
+    'When the newest client certificate of a connected agent runs out, in seconds since 1970.',
+    ofCertificates(({ expiresAt }) => expiresAt),
+  ],
+  fleetrelay_leader: [
+    '1 if this server admits revisions and judges removals; of several one does.',
+    ({ replica }) => replica.leads,
+  ],
+  fleetrelay_replicas_alive: [
+    'Servers of the fleet whose last sign of life is recent, this one among them.',
+    ({ replica }) => replica.alive,
+  ],
+  fleetrelay_admission_epoch: [
+    'Epoch of the admission that this server computes from.',
+    ({ replica }) => replica.admitted.epoch,
+  ],
+  fleetrelay_admission_sequence: [
+    'Sequence of the admission that this server computes from.',
+    ({ replica }) => replica.admitted.sequence,
+  ],
+  fleetrelay_admission_timestamp_seconds: [
+    'When this server began to compute from its current admission, in seconds since 1970.',
+    ({ replica }) => replica.admittedAt / 1000,
+  ],
+  fleetrelay_admission_paused: [
+    '1 if this server admits and sends nothing new.',
+    ({ replica }) => replica.trouble !== '',
+  ],
+  fleetrelay_store_up: ['1 if the store answers.', ({ store }) => store.up],
+  fleetrelay_store_writes_total: ['Batches that were written to the store.', ({ store }) => store.writes],
+  'fleetrelay_store_write_errors_total{reason}': [
+    'Batches that were not written to the store, by reason; Conflict: another process had written first.',
+    ({ store }) => store.errors,
+  ],
+  fleetrelay_store_records_refilled_total: [
+    'Records that the store had lost and that were written to it again.',
+    ({ store }) => store.refilled,
+  ],
+};
+
+function ofClusters(value: (cluster: ClusterView, scrape: Scrape) => boolean): Metric[1] {
+  return (scrape) => scrape.fleet.clusters.map((cluster) => [cluster.name, value(cluster, scrape)]);
+}
+
+/** A cluster whose agent is not connected has the value 0, because an alert cannot see that a sample is missing. */
+function ofClients(value: (client: RelayClientView, scrape: Scrape) => boolean): Metric[1] {
+  return (scrape) => {
+    const absent = scrape.fleet.clusters.map(({ name }) => [name, false] as const);
+    return new Map([
+      ...absent,
+      ...scrape.relay.clients.map((client) => [client.cluster, value(client, scrape)] as const),
+    ]);
+  };
+}
+
+function ofCertificates(value: (certificate: NonNullable<RelayClientView['certificate']>) => number): Metric[1] {
+  return ({ relay }) =>
+    relay.clients.flatMap(({ cluster, certificate }) => (certificate ? [[cluster, value(certificate) / 1000]] : []));
 }
 
 const COMMIT_BUCKETS = [0.000_05, 0.000_25, 0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10];
 const WRITE_BUCKETS = [0.000_5, 0.002_5, 0.01, 0.05, 0.25, 1, 5, 15];
 
-/** Makes the metrics in a registry of their own. Nothing is asked before the first scrape. */
+/** Makes the metrics in a registry of their own. Nothing is read before the first scrape. */
 export function createServerMetrics(deps: MetricsDeps, version: string): ServerMetrics {
   const set = createMetricSet();
   collectDefaultMetrics({ register: set.registry });
   let shown: Scrape | undefined;
-  const scrape = (): Scrape => {
-    if (shown === undefined) throw new Error('metrics are shown by their text only');
-    return shown;
-  };
   set.gauge('fleetrelay_build_info', 'Always 1; the version is in the label.', ['version'], () => [[{ version }, 1]]);
-  fleetMetrics(set, scrape);
-  relayMetrics(set, scrape);
-  replicaMetrics(set, scrape);
-  storeMetrics(set, scrape);
+  for (const [key, [help, read]] of Object.entries(METRICS)) {
+    const [name = '', ...labels] = key.split(/[{,}]/).filter((word) => word !== '');
+    const define = name.endsWith('_total') ? set.total : set.gauge;
+    define(name, help, labels, () => (shown === undefined ? [] : samplesOf(labels, read(shown))));
+  }
+  const computed = set.counter('fleetrelay_engine_computed_total', 'Functions that the engine has called.', []);
+  const commitHelp = 'Time that a commit of the engine takes.';
+  const commit = set.histogram('fleetrelay_engine_commit_seconds', commitHelp, COMMIT_BUCKETS);
+  const writeHelp = 'Time until the store has answered a batch of writes, also with an error.';
   return {
     definitions: set.definitions,
     text: () => {
       shown = { fleet: deps.fleet(), relay: deps.relay(), replica: deps.replica(), store: deps.store() };
       return set.registry.metrics();
     },
-    ...counters(set),
-  };
-}
-
-function counters(set: MetricSet): Pick<ServerMetrics, 'engineCommit' | 'storeWrite'> {
-  const computed = set.counter('fleetrelay_engine_computed_total', 'Functions that the engine has called.', []);
-  const commit = set.histogram(
-    'fleetrelay_engine_commit_seconds',
-    'Time that a commit of the engine takes.',
-    COMMIT_BUCKETS,
-  );
-  const write = set.histogram(
-    'fleetrelay_store_write_seconds',
-    'Time until the store has answered to a batch of writes, also with an error.',
-    WRITE_BUCKETS,
-  );
-  return {
     engineCommit: (seconds, functions) => {
       commit(seconds);
       computed({}, functions);
     },
-    storeWrite: write,
+    storeWrite: set.histogram('fleetrelay_store_write_seconds', writeHelp, WRITE_BUCKETS),
   };
+}
+
+function samplesOf(
+  labels: readonly string[],
+  reading: Reading,
+): readonly (readonly [Record<string, string>, number])[] {
+  const samples = typeof reading === 'object' ? [...reading] : [[reading]];
+  return samples.map((sample) => [
+    Object.fromEntries(labels.map((label, index) => [label, String(sample[index])])),
+    Number(sample[labels.length]),
+  ]);
 }

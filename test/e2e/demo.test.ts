@@ -8,7 +8,9 @@ import { PROGRAM, until } from '../support/fleet-processes.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const SOURCES = join(ROOT, 'bin/fleetrelay.cjs');
+const DEMO = join(ROOT, 'scripts/demo.ts');
+/** The demo runs the bundle, as it is shipped. */
+const bundled = { ...process.env, FLEETRELAY_PROGRAM: PROGRAM };
 const home = mkdtempSync(join(tmpdir(), 'fleetrelay-home-'));
 // A bare machine: no identity for git, and none to be found.
 const env = { ...process.env, HOME: home, GIT_CONFIG_NOSYSTEM: '1', NO_COLOR: '1' };
@@ -36,9 +38,9 @@ async function type(command: string | undefined, allowed = 0, as: NodeJS.Process
   return stdout;
 }
 
-/** Types every command that a demo suggests, in its order, and looks whether it does what it promises. */
-async function followInvitation(program: string, args: readonly string[], demoEnv: NodeJS.ProcessEnv): Promise<void> {
-  const child = spawn(process.execPath, [program, 'demo', ...args], {
+/** Types every command that a demo suggests, in its order, and checks its effect. */
+async function followInvitation(args: readonly string[], demoEnv: NodeJS.ProcessEnv): Promise<void> {
+  const child = spawn(process.execPath, [DEMO, ...args], {
     env: demoEnv,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -47,7 +49,7 @@ async function followInvitation(program: string, args: readonly string[], demoEn
   child.stdout.on('data', (text: Buffer) => {
     said += text.toString();
   });
-  await until('the demo invites', () => said.includes('Ctrl-C ends it.'), 60_000);
+  await until('the demo suggests commands', () => said.includes('Ctrl-C ends it.'), 60_000);
   const folder = /It lives in (\S+);/.exec(said)?.[1] ?? '';
   const [push, show, drift, explain, remove, list, approve, kill, change, status, branch, ...more] = said
     .split('\n')
@@ -75,26 +77,28 @@ async function followInvitation(program: string, args: readonly string[], demoEn
   expect([child.exitCode, existsSync(folder)]).toEqual([0, false]);
 }
 
-test('each command that the demo suggests does what it promises, and a closed terminal leaves nothing behind', () =>
-  followInvitation(SOURCES, [], env));
+test('each command that the demo suggests has its effect, and a closed terminal leaves nothing behind', () =>
+  followInvitation([], env));
 
-// The home of the person that runs this: what was built for them is there.
-test.skipIf(noKubernetes)('so it does on Kubernetes', () => followInvitation(PROGRAM, ['--kubernetes'], process.env));
+// With the HOME of the process, below which `npm run kubernetes-binaries` puts the programs.
+test.skipIf(noKubernetes)('the suggested commands work on Kubernetes', () =>
+  followInvitation(['--kubernetes'], bundled),
+);
 
-test.skipIf(noKubernetes)('the whole story really happens on Kubernetes, by what is shipped', async () => {
-  const said = await type(`${process.execPath} ${PROGRAM} demo --once --kubernetes -o json`, 0, process.env);
+test.skipIf(noKubernetes)('every step of the story happens on Kubernetes, with the bundle', async () => {
+  const said = await type(`${process.execPath} ${DEMO} --once --kubernetes -o json`, 0, bundled);
   expect(JSON.parse(said)).toMatchObject({ ok: true });
 });
 
-test('without the programs of Kubernetes it says how to get them', async () => {
+test('without the programs of Kubernetes the demo explains how to get them', async () => {
   const nowhere = { ...env, KUBEBUILDER_ASSETS: join(home, 'nowhere') };
-  const said = await type(`${process.execPath} bin/fleetrelay.cjs demo --kubernetes 2>&1`, 1, nowhere);
+  const said = await type(`${process.execPath} ${DEMO} --kubernetes 2>&1`, 1, nowhere);
   expect(said).toContain('setup-envtest use -p path');
   expect(said).toContain('npm run kubernetes-binaries');
 });
 
-test('a demo that is stopped before its fleet is up invites to nothing, and leaves nothing behind', async () => {
-  const child = spawn(process.execPath, [join(ROOT, 'bin/fleetrelay.cjs'), 'demo'], {
+test('a demo that is stopped during its start suggests no commands, and leaves nothing behind', async () => {
+  const child = spawn(process.execPath, [DEMO], {
     env: { ...env, TMPDIR: home },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -102,7 +106,7 @@ test('a demo that is stopped before its fleet is up invites to nothing, and leav
   let said = '';
   child.stdout.on('data', (text: Buffer) => {
     said += text.toString();
-    // The signal is heeded from before the first line on.
+    // The demo handles signals before it prints its first line.
     if (!child.killed && said.includes('Setting the stage')) child.kill('SIGINT');
   });
   await until('the demo has ended', () => child.exitCode !== null || child.signalCode !== null, 60_000);

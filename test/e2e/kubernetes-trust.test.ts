@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { agentKubeconfig } from '../../src/compose/demo/agent-identity.ts';
+import { agentKubeconfig } from '../../scripts/local/agent-kubeconfig.ts';
 import { type Fleet, startFleet, until } from '../support/fleet-processes.ts';
 import { contentsOf } from '../support/folder-contents.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';

@@ -23,10 +23,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs to the end by itself; a process that stays alive is killed, and then `code` is null. */
-function run(...args: string[]): Promise<{ readonly code: number | null; readonly said: string }> {
+/** Runs fleetrelay, which must end by itself: otherwise it is killed, and `code` is null. */
+const run = (...args: string[]) => runFile(PROGRAM, ...args);
+
+function runFile(...args: string[]): Promise<{ readonly code: number | null; readonly said: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [PROGRAM, ...args], {
+    const child = spawn(process.execPath, args, {
       cwd: folder,
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: 120_000,
@@ -143,11 +145,16 @@ test('no token is made for a data directory that is not there', async () => {
   expect([code, existsSync(join(folder, 'mistyped'))]).toEqual([1, false]);
 });
 
-test('the demo refuses a folder that holds something, and leaves it as it is', async () => {
+test('the demo refuses a folder that is not empty, and does not change it', async () => {
   const precious = join(folder, 'precious');
   mkdirSync(precious);
   writeFileSync(join(precious, 'thesis.txt'), 'years of work');
-  const { code, said } = await run('demo', '--once', '--directory', precious);
+  const { code, said } = await runFile(
+    join(import.meta.dirname, '../../scripts/demo.ts'),
+    '--once',
+    '--directory',
+    precious,
+  );
   expect(said).toContain(`${precious} is not empty`);
   expect(code).toBe(1);
   expect(readdirSync(precious)).toEqual(['thesis.txt']);

@@ -34,7 +34,6 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     calls,
     serve: record('serve', 0),
     agent: record('agent', 0),
-    demo: record('demo', 0),
     validate: record('validate', { files: 0, documents: 0, diagnostics: [] }),
     render: record('render', {
       ...{ clusters: [], objectsOf: () => [], statuses: {}, findings: [], views: {}, isInvalid: false },

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
-import { createSmartHttpServer } from '../../src/adapters/git/smart-http-server.ts';
+import { createSmartHttpServer } from '../../scripts/local/smart-http-server.ts';
 import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
 import { clusterToken } from '../../src/relay/trust/token.ts';

@@ -1,46 +1,15 @@
 import { type Command, Option } from 'commander';
-import type { LogLevel, ServeOptions } from '../../compose/options.ts';
-import type { FleetName } from '../../model/ids.ts';
-import type { StoreConfig } from '../../model/relay-config.ts';
-import type { ListenAddress } from '../../server/listen-address.ts';
+import type { ServeOptions } from '../../compose/options.ts';
 import { fleetName, listenAddress, logLevelOption, repeated, replicaAddress, wholeNumber } from '../arguments.ts';
 import { CliError } from '../cli-error.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type KubeFlags, kubeTarget, withKubeOptions } from '../kube-options.ts';
+import { withKubeOptions } from '../kube-options.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
 import { runRoot } from '../run-root.ts';
 import { parseStoreAddress } from '../store-address.ts';
 
-interface Flags extends KubeFlags {
-  readonly config?: string;
-  readonly repo?: string;
-  readonly branch?: string;
-  readonly path?: string;
-  readonly watch?: string;
-  readonly repoUsername?: string;
-  readonly repoTokenFile?: string;
-  readonly hookSecretFile?: string;
-  readonly poll?: number;
-  readonly customResources?: true;
-  readonly fleet?: FleetName;
-  readonly dataDir?: string;
-  readonly listen?: ListenAddress;
-  readonly http?: ListenAddress;
-  readonly metrics?: ListenAddress;
-  readonly apiTokenFile?: string;
-  readonly tlsCertFile?: string;
-  readonly tlsKeyFile?: string;
-  readonly tlsName: readonly string[];
-  readonly relaySecretFile: readonly string[];
-  readonly insecure?: true;
-  readonly insecureListenAnywhere?: true;
-  readonly store?: string;
-  readonly storePasswordFile?: string;
-  readonly replicas?: 'one' | 'several';
-  readonly advertise?: string;
-  readonly logLevel: LogLevel;
-}
+type Flags = Omit<ServeOptions, 'store'> & { readonly store?: string };
 
 const EXAMPLES = examples([
   ['fleetrelay serve --repo https://git.example.com/fleet.git --data-dir /var/lib/fleetrelay', 'follow a repository'],
@@ -147,57 +116,31 @@ function storeOptions(command: Command): void {
     );
 }
 
-/** Flags that were not given are left out. */
-function toOptions(flags: Flags): ServeOptions {
-  const {
-    config,
-    poll,
-    tlsName,
-    relaySecretFile,
-    insecure,
-    insecureListenAnywhere,
-    store,
-    customResources,
-    kubeconfig: _k,
-    context: _c,
-    namespace: _n,
-    ...same
-  } = flags;
-  if ((config ?? same.repo ?? same.watch ?? customResources) === undefined) {
+/** Checks rules that concern several flags. Throws a usage error. */
+function toOptions({ store, ...flags }: Flags): ServeOptions {
+  const { config, repo, watch, customResources, kubeconfig, context, namespace } = flags;
+  if ((config ?? repo ?? watch ?? customResources) === undefined) {
     const hint = 'give --repo URL, --watch DIR, --custom-resources or --config FILE';
     throw new CliError(EXIT.usage, 'serve needs something to follow', hint);
   }
-  const cluster = kubeTarget(flags);
-  if (cluster !== undefined && customResources === undefined) {
+  if ((kubeconfig ?? context ?? namespace) !== undefined && customResources === undefined) {
     const hint = 'add --custom-resources';
     throw new CliError(EXIT.usage, '--kubeconfig, --context and --namespace say where custom resources are', hint);
   }
-  if ((same.tlsCertFile === undefined) !== (same.tlsKeyFile === undefined)) {
+  if ((flags.tlsCertFile === undefined) !== (flags.tlsKeyFile === undefined)) {
     throw new CliError(EXIT.usage, '--tls-cert-file and --tls-key-file belong together');
   }
-  if (insecureListenAnywhere && !insecure) {
+  if (flags.insecureListenAnywhere && !flags.insecure) {
     throw new CliError(EXIT.usage, '--insecure-listen-anywhere needs --insecure beside it');
   }
-  if (relaySecretFile.length > 2) throw new CliError(EXIT.usage, '--relay-secret-file may be given at most twice');
-  // Commander would repeat the address in its message, so this is no parser of the option.
-  if (/^[a-z][a-z0-9+.-]*:\/\/[^/@]*:[^/@]*@/i.test(same.repo ?? '')) {
+  if (flags.relaySecretFile.length > 2)
+    throw new CliError(EXIT.usage, '--relay-secret-file may be given at most twice');
+  // Not a parser of the option, because commander would repeat the address in its message.
+  if (/^[a-z][a-z0-9+.-]*:\/\/[^/@]*:[^/@]*@/i.test(repo ?? '')) {
     throw new CliError(EXIT.usage, 'the address in --repo holds a password', 'put it into a --repo-token-file');
   }
-  return {
-    ...same,
-    ...(config === undefined ? {} : { configFile: config }),
-    ...(poll === undefined ? {} : { pollSeconds: poll }),
-    ...(customResources === undefined ? {} : { customResources: cluster ?? {} }),
-    ...(store === undefined ? {} : { store: storeOf(store) }),
-    tlsNames: tlsName,
-    relaySecretFiles: relaySecretFile,
-    insecure: insecure === true,
-    insecureListenAnywhere: insecureListenAnywhere === true,
-  };
-}
-
-function storeOf(text: string): StoreConfig {
-  const store = parseStoreAddress(text);
-  if (!store.ok) throw new CliError(EXIT.usage, store.problem);
-  return store.value;
+  if (store === undefined) return flags;
+  const parsed = parseStoreAddress(store);
+  if (!parsed.ok) throw new CliError(EXIT.usage, parsed.problem);
+  return { ...flags, store: parsed.value };
 }

@@ -4,7 +4,7 @@ import type { Loop } from '../../runtime/loop.ts';
 import type { Approvals } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { Journal } from '../../runtime/stored/journal.ts';
-import type { ReplicaFigures } from '../../server/scrape.ts';
+import type { ReplicaFigures } from '../../server/metrics.ts';
 
 /** What the metrics show of a management server beside what its API says. */
 export interface ManagementFigures extends ReplicaFigures {

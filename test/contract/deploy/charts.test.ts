@@ -44,7 +44,10 @@ describe.skipIf(noHelm)('charts', () => {
           ? nested(path, sample(schema, path))
           : withNeeded(schema, schema, nested(path, sample(schema, path)))) as object),
       };
-      if (path[0] === 'sources') values.sources = mergedSource(values.sources);
+      if (path[0] === 'sources') {
+        const merged = mergedSource(values.sources);
+        values.sources = withNeeded(schema, propertiesOf(schema).sources, merged) as typeof merged;
+      }
       const rendered = await renderChart('fleetrelay', { name: 'fleetrelay', namespace: 'x', values }).catch(
         (error: Error) => error,
       );
@@ -354,7 +357,10 @@ function withNeeded(root: Schema, schema: unknown, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const properties = propertiesOf(here);
   const members = Object.entries(value).map(([name, part]) => [name, withNeeded(root, properties[name], part)]);
-  const needed = ((here.required ?? []) as readonly string[]).filter((name) => properties[name] !== undefined);
+  const choices = ((here.oneOf ?? []) as readonly Schema[]).map(({ required }) => String(required));
+  const chosen = choices.some((name) => name in value) ? [] : choices.slice(0, 1);
+  const required = [...((here.required ?? []) as readonly string[]), ...chosen];
+  const needed = required.filter((name) => properties[name] !== undefined);
   const missing = needed.filter((name) => !(name in value) && here !== root);
   return Object.fromEntries([...members, ...missing.map((name) => [name, sample(here, [name])])]);
 }

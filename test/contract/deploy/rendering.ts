@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadAll } from 'js-yaml';
-import { builtFolder, findKubernetesPrograms } from '../../../src/compose/demo/kubernetes-programs.ts';
+import { builtFolder, findKubernetesPrograms } from '../../../scripts/local/kubernetes-programs.ts';
 
 export const PROJECT = join(import.meta.dirname, '..', '..', '..');
 const CHARTS = join(PROJECT, 'deploy', 'helm');

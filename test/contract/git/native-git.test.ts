@@ -1,5 +1,5 @@
+import { createSmartHttpServer } from '../../../scripts/local/smart-http-server.ts';
 import { createNativeGitRepo } from '../../../src/adapters/git/native-git-repo.ts';
-import { createSmartHttpServer } from '../../../src/adapters/git/smart-http-server.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { must } from '../../../src/model/result.ts';
 import { createKeptLog } from '../../support/git-quiet-log.ts';

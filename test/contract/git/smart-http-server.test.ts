@@ -10,7 +10,7 @@ import {
   createSmartHttpServer,
   type GitHttpRequest,
   type SmartHttpServer,
-} from '../../../src/adapters/git/smart-http-server.ts';
+} from '../../../scripts/local/smart-http-server.ts';
 import { createGitSandbox, type GitSandbox, hermeticGit, writeFiles } from '../../support/git-sandbox.ts';
 
 const run = promisify(execFile);

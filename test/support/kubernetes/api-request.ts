@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
-import type { ControlPlane } from '../../../src/compose/demo/control-plane.ts';
+import type { ControlPlane } from '../../../scripts/local/control-plane.ts';
 
 /** What an API server answered. */
 export interface ApiAnswer {

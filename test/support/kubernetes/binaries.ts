@@ -1,4 +1,4 @@
-import { findKubernetesPrograms } from '../../../src/compose/demo/kubernetes-programs.ts';
+import { findKubernetesPrograms } from '../../../scripts/local/kubernetes-programs.ts';
 
 const programs = findKubernetesPrograms(process.env);
 

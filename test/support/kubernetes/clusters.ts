@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
-import { agentKubeconfig } from '../../../src/compose/demo/agent-identity.ts';
+import { agentKubeconfig } from '../../../scripts/local/agent-kubeconfig.ts';
 import { objectOf } from '../../../src/model/json-fields.ts';
 import { type ClusterKind, type ClusterPool, nameOf, type OwnedObject, type TestCluster } from '../test-clusters.ts';
 import { type ApiRequests, createApiRequests } from './api-request.ts';

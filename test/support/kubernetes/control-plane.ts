@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as local from '../../../src/compose/demo/control-plane.ts';
-import { findKubernetesPrograms, howToGetKubernetesPrograms } from '../../../src/compose/demo/kubernetes-programs.ts';
-import { type LoggedProgram, startProgram } from '../../../src/compose/demo/logged-program.ts';
+import * as local from '../../../scripts/local/control-plane.ts';
+import { findKubernetesPrograms, howToGetKubernetesPrograms } from '../../../scripts/local/kubernetes-programs.ts';
+import { type LoggedProgram, startProgram } from '../../../scripts/local/logged-program.ts';
 
 /** A real kube-apiserver on loopback, with an etcd of its own or a share of another's. */
 export interface ControlPlane extends local.ControlPlane {

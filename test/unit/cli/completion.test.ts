@@ -31,7 +31,7 @@ describe.skipIf(!installed('bash'))('in bash', () => {
   test('options of the command, its values, and the sub-commands of a group', async () => {
     expect(await offered('status', '--api-t')).toEqual(['--api-token-file']);
     expect(await offered('status', '-o', '')).toEqual(['table', 'json', 'yaml']);
-    expect(await offered('demo', '--output', 'j')).toEqual(['json']);
+    expect(await offered('status', '--output', 'j')).toEqual(['json']);
     expect(await offered('source', '')).toEqual(['list', 'accept', 'suspend', 'resume']);
     expect(await offered('source', 'accept', '--as')).toEqual(['--as']);
     expect(await offered('get', 'c')).toEqual(['clusters']);
@@ -47,7 +47,7 @@ describe.each(['zsh', 'fish'])('in %s', (shell) => {
   test('every command and every long option is there', async () => {
     const text = await script(shell);
     for (const { name } of COMMANDS) expect(text).toContain(name);
-    for (const option of ['api-token-file', 'relay-secret-file', 'health-port', 'once', 'strict']) {
+    for (const option of ['api-token-file', 'relay-secret-file', 'health-port', 'strict']) {
       expect(text).toContain(option);
     }
   });

@@ -5,13 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { ServeOptions } from '../../../src/compose/options.ts';
 import { resolveServeConfig } from '../../../src/compose/serve/config.ts';
 
-const plain: ServeOptions = {
-  insecure: false,
-  insecureListenAnywhere: false,
-  tlsNames: [],
-  relaySecretFiles: [],
-  logLevel: 'info',
-};
+const plain: ServeOptions = { tlsName: [], relaySecretFile: [], logLevel: 'info' };
 
 async function sourcesOf(options: Partial<ServeOptions>, cwd = '/work'): Promise<readonly unknown[]> {
   const { sources } = await resolveServeConfig({ ...plain, ...options }, { cwd, env: {} });
@@ -20,16 +14,15 @@ async function sourcesOf(options: Partial<ServeOptions>, cwd = '/work'): Promise
 
 describe('custom resources by flags', () => {
   it('come beside a repository or folder, and last', async () => {
-    expect(await sourcesOf({ watch: 'fleet', customResources: {} })).toEqual([
+    expect(await sourcesOf({ watch: 'fleet', customResources: true })).toEqual([
       { type: 'files', name: 'main', path: '/work/fleet' },
       { type: 'kubernetes', name: 'custom-resources' },
     ]);
   });
 
   it('are enough', async () => {
-    const customResources = { kubeconfig: 'admin.conf', context: 'here', namespace: 'fleet' };
-    const { kubeconfig } = customResources;
-    expect(await sourcesOf({ customResources })).toEqual([
+    const kubeconfig = 'admin.conf';
+    expect(await sourcesOf({ customResources: true, kubeconfig, context: 'here', namespace: 'fleet' })).toEqual([
       {
         type: 'kubernetes',
         name: 'custom-resources',
@@ -51,12 +44,12 @@ describe('custom resources by flags', () => {
         `apiVersion: fleetrelay.dev/v1alpha1\nkind: RelayConfig\nfleet: {name: a}\nsources: ${sources}\n`,
       );
       const files = { type: 'files', name: 'fleet', path: join(folder, 'f') };
-      expect(await sourcesOf({ configFile: file })).toEqual([
+      expect(await sourcesOf({ config: file })).toEqual([
         files,
         { type: 'kubernetes', name: 'custom', kubeconfig: join(folder, 'k') },
       ]);
-      expect(await sourcesOf({ configFile: file, customResources: {} })).toEqual(await sourcesOf({ configFile: file }));
-      expect(await sourcesOf({ configFile: file, customResources: { namespace: 'fleet' } })).toEqual([
+      expect(await sourcesOf({ config: file, customResources: true })).toEqual(await sourcesOf({ config: file }));
+      expect(await sourcesOf({ config: file, customResources: true, namespace: 'fleet' })).toEqual([
         files,
         { type: 'kubernetes', name: 'custom-resources', namespaces: ['fleet'] },
       ]);
@@ -71,7 +64,7 @@ const resolved = (options: Partial<ServeOptions>, env: Readonly<Record<string, s
 
 describe('the connection of agents', () => {
   const generated = { type: 'generated', names: [] };
-  it('is mutual TLS unless something else is said', async () => {
+  it('is mutual TLS by default', async () => {
     const clients = { type: 'issued', lifetimeSeconds: 7_776_000 };
     expect((await resolved({})).relay.tls).toEqual({ mode: 'mtls', certificate: generated, clients });
     expect((await resolved({ tlsCertFile: 'a', tlsKeyFile: 'b' })).relay.tls).toEqual({
@@ -86,7 +79,7 @@ describe('the connection of agents', () => {
     });
   });
 
-  it('hears the names of other setups in the environment', async () => {
+  it('honours the environment variables of Gloo setups', async () => {
     const name = 'RELAY_DISABLE_CLIENT_CERTIFICATE_AUTHENTICATION';
     expect((await resolved({}, { [name]: 'true' })).relay.tls).toEqual({ mode: 'tls', certificate: generated });
     expect((await resolved({}, { [name]: 'false' })).relay.tls.mode).toBe('mtls');
@@ -99,12 +92,13 @@ describe('the connection of agents', () => {
 });
 
 describe('the store by flags', () => {
-  const redis = { type: 'redis', nodes: [{ host: 'r', port: 1 }], database: 0, prefix: 'fleetrelay' } as const;
-  it('brings its own answer to how many replicas there may be', async () => {
+  const redis = { type: 'redis', redis: { nodes: ['r:1'] } };
+  const read = { type: 'redis', nodes: [{ host: 'r', port: 1 }], database: 0, prefix: 'fleetrelay' };
+  it('determines whether there may be several replicas', async () => {
     expect(await resolved({})).toMatchObject({ store: { type: 'sqlite' }, replicas: { mode: 'one' } });
     expect(await resolved({ store: { type: 'sqlite', path: 'a' } })).toMatchObject({ store: { path: '/work/a' } });
     expect(await resolved({ store: redis, storePasswordFile: 'p' })).toMatchObject({
-      store: { ...redis, password: { type: 'file', path: '/work/p' } },
+      store: { ...read, password: { type: 'file', path: '/work/p' } },
       replicas: { mode: 'several' },
     });
     expect(await resolved({ store: redis, replicas: 'one' })).toMatchObject({ replicas: { mode: 'one' } });
@@ -116,7 +110,7 @@ describe('the store by flags', () => {
 });
 
 describe('paths in the file', () => {
-  it('are relative to it, all of them', async () => {
+  it('are all relative to its folder', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'config-'));
     try {
       const file = join(folder, 'relay.yaml');
@@ -124,7 +118,20 @@ describe('paths in the file', () => {
         apiVersion: 'fleetrelay.dev/v1alpha1',
         kind: 'RelayConfig',
         fleet: { name: 'a' },
-        sources: [{ name: 'fleet', git: { url: './rel', caFile: './rel', credentials: { tokenFile: './rel' } } }],
+        dataDirectory: './rel',
+        sources: [
+          {
+            name: 'fleet',
+            git: {
+              url: './rel',
+              caFile: './rel',
+              credentials: { usernameFile: './rel', tokenFile: './rel' },
+              hook: { secretFile: './rel' },
+            },
+          },
+          { name: 'files', files: { path: './rel' } },
+          { name: 'custom', kubernetes: { kubeconfig: './rel' } },
+        ],
         store: {
           type: 'redis',
           redis: {
@@ -147,19 +154,18 @@ describe('paths in the file', () => {
           tls: { certFile: './rel', keyFile: './rel', clientCaFile: './rel' },
         },
         audit: { file: './rel' },
+        status: { git: { url: './rel' } },
       };
       await writeFile(file, JSON.stringify(document));
-      const config = JSON.stringify(
-        await resolveServeConfig({ ...plain, configFile: file }, { cwd: '/work', env: {} }),
-      );
+      const config = JSON.stringify(await resolveServeConfig({ ...plain, config: file }, { cwd: '/work', env: {} }));
       expect(config).not.toContain('"./rel"');
-      expect(config.split(`"${join(folder, 'rel')}"`)).toHaveLength(1 + 20);
+      expect(config.split(`"${join(folder, 'rel')}"`)).toHaveLength(1 + 26);
     } finally {
       await rm(folder, { recursive: true });
     }
   });
 
-  it('a token given by a flag belongs to somebody beside those in the file', async () => {
+  it('the token of a flag belongs to a person of its own', async () => {
     const { http } = await resolved({ apiTokenFile: 't' });
     expect(http.people).toEqual([{ name: 'token', role: 'operate', token: { type: 'file', path: '/work/t' } }]);
   });

@@ -13,7 +13,7 @@ function decode(text: string) {
 }
 
 describe('decodeRelayConfig', () => {
-  it('takes what the README begins with', () => {
+  it('reads the example of the README', () => {
     const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
     const [, text = ''] = /```yaml\n(apiVersion: \S+\nkind: RelayConfig\n[\s\S]*?)```/.exec(readme) ?? [];
     expect(decode(text)).toMatchObject({
@@ -22,7 +22,7 @@ describe('decodeRelayConfig', () => {
     });
   });
 
-  it('fills in what is left out', () => {
+  it('fills in defaults', () => {
     expect(decode(MINIMAL)).toEqual({
       said: [],
       config: {
@@ -57,7 +57,7 @@ describe('decodeRelayConfig', () => {
     });
   });
 
-  it('takes everything that can be said', () => {
+  it('reads every field', () => {
     const text = `${HEADER}
 fleet: {name: prod}
 dataDirectory: /data
@@ -71,7 +71,7 @@ sources:
     url: https://git.example.com/fleet.git
     branch: main
     path: /production/
-    credentials: {usernameEnv: USER_NAME, tokenFile: token}
+    credentials: {username: robot, tokenFile: token}
     pollIntervalSeconds: 5
     hook: {secretEnv: HOOK}
 - name: local
@@ -115,12 +115,12 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
             url: 'https://git.example.com/fleet.git',
             branch: 'main',
             path: 'production',
-            credentials: { username: { type: 'env', name: 'USER_NAME' }, token: { type: 'file', path: 'token' } },
+            credentials: { username: { type: 'text', text: 'robot' }, token: { type: 'file', path: 'token' } },
             pollIntervalSeconds: 5,
             hookSecret: { type: 'env', name: 'HOOK' },
           },
           { type: 'files', name: 'local', path: './desired' },
-          // Whoever writes a custom resource takes nothing from a repository: they come last.
+          // Custom resources come last, so that a repository's declaration wins.
           {
             type: 'kubernetes',
             name: 'custom',
@@ -225,15 +225,18 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
     ],
     [
       source('{url: /srv/a, credentials: {tokenEnv: A, tokenFile: b}}'),
-      ['relay.yaml:6:35: error: at most one of tokenEnv, tokenFile may be given'],
+      [
+        'relay.yaml:6:35: error: sources[0].git.credentials needs exactly one of passwordEnv, passwordFile, tokenEnv, tokenFile',
+      ],
     ],
     [
       source('{url: /srv/a, credentials: {passwordEnv: A}}'),
-      ['relay.yaml:6:35: error: a password needs a user name: usernameEnv or usernameFile'],
+      ['relay.yaml:6:35: error: a password needs a user name: username, usernameEnv or usernameFile'],
     ],
     [
       source('{url: /srv/a, credentials: {token: A}}'),
       [
+        'relay.yaml:6:35: error: sources[0].git.credentials needs exactly one of passwordEnv, passwordFile, tokenEnv, tokenFile',
         'relay.yaml:6:36: error: sources[0].git.credentials.token is not a field that is known here (did you mean tokenEnv?)',
       ],
     ],
@@ -254,7 +257,7 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
     [
       `${MINIMAL}store: {type: redis, redis: {nodes: ["a:0", b], username: u, usernameEnv: U, tls: {certFile: c}}}\n`,
       [
-        'relay.yaml:5:29: error: at most one of username, usernameEnv, usernameFile may be given',
+        'relay.yaml:5:29: error: at most one of username, usernameEnv may be given',
         'relay.yaml:5:29: error: a user name needs a password: passwordEnv or passwordFile',
         'relay.yaml:5:37: error: without sentinel there is one node; a cluster of Redis servers cannot be used',
         'relay.yaml:5:38: error: a node is HOST:PORT, for example redis.example.com:6379',
@@ -264,20 +267,24 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
     [
       `${MINIMAL}replicas: {mode: several, advertise: "https://a:b@c"}\n`,
       [
-        'relay.yaml:5:18: error: several replicas need a store that they share: a store of the type redis',
+        'relay.yaml:5:18: error: several replicas need a store that they share: a store of the type redis (--store redis://HOST:PORT)',
         'relay.yaml:5:38: error: replicas.advertise must be HOST:PORT, or an address that begins with http:// or https://, without user and password',
       ],
     ],
     [
       `${MINIMAL}relay: {secrets: [{}, {secretEnv: A, secretFile: b}, {secretEnv: C}]}\n`,
-      ['relay.yaml:5:18: error: relay.secrets must have at most 2 items'],
+      [
+        'relay.yaml:5:18: error: relay.secrets must have at most 2 items',
+        'relay.yaml:5:19: error: relay.secrets[0] needs exactly one of secretEnv, secretFile',
+        'relay.yaml:5:23: error: relay.secrets[1] needs exactly one of secretEnv, secretFile',
+      ],
     ],
     [
       `${MINIMAL}relay: {secrets: [{}, {secretEnv: A, secretFile: b}], sharedToken: {}}\n`,
       [
-        'relay.yaml:5:19: error: one of secretEnv, secretFile is needed',
-        'relay.yaml:5:23: error: at most one of secretEnv, secretFile may be given',
-        'relay.yaml:5:68: error: one of tokenEnv, tokenFile is needed',
+        'relay.yaml:5:19: error: relay.secrets[0] needs exactly one of secretEnv, secretFile',
+        'relay.yaml:5:23: error: relay.secrets[1] needs exactly one of secretEnv, secretFile',
+        'relay.yaml:5:68: error: relay.sharedToken needs exactly one of tokenEnv, tokenFile',
       ],
     ],
     [
@@ -294,11 +301,14 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
       ],
     ],
     [
-      `${MINIMAL}http: {people: [{name: a, role: read}, {name: a, role: read, tokenEnv: A}, {name: " b", role: read, tokenEnv: B}]}\n`,
+      `${MINIMAL}http: {people: [{name: a, role: read}]}\n`,
+      ['relay.yaml:5:17: error: http.people[0] needs exactly one of tokenEnv, tokenFile'],
+    ],
+    [
+      `${MINIMAL}http: {people: [{name: a, role: read, tokenEnv: A}, {name: a, role: read, tokenEnv: A}, {name: " b", role: read, tokenEnv: B}]}\n`,
       [
-        'relay.yaml:5:17: error: one of tokenEnv, tokenFile is needed',
-        'relay.yaml:5:47: error: the person a is here twice',
-        'relay.yaml:5:83: error: a name has no spaces around it and no control characters',
+        'relay.yaml:5:60: error: the person a is here twice',
+        'relay.yaml:5:96: error: a name has no spaces around it and no control characters',
       ],
     ],
     [
@@ -310,14 +320,17 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
     ],
     [
       `${MINIMAL}relay: {tls: {certificate: {certFile: a}}}\n`,
-      ['relay.yaml:5:28: error: a given certificate needs all of certFile, keyFile and caFile'],
+      [
+        'relay.yaml:5:28: error: relay.tls.certificate.keyFile is missing',
+        'relay.yaml:5:28: error: relay.tls.certificate.caFile is missing',
+      ],
     ],
     [`${MINIMAL}status: {git: {source: other}}\n`, ['relay.yaml:5:24: error: other is not the name of a git source']],
     [
       `${MINIMAL}status: {git: {source: fleet, url: /x}}\n`,
       ['relay.yaml:5:15: error: status.git needs at most one of source, url'],
     ],
-  ])('refuses what cannot be meant: %#', (text, expected) => {
+  ])('refuses wrong configurations: %#', (text, expected) => {
     const { config, said } = decode(text);
     expect(said).toEqual(expected);
     expect(config).toBeUndefined();

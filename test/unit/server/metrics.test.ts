@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
-import { createServerMetrics } from '../../../src/server/metrics.ts';
-import type { RelayView, ReplicaFigures, StoreFigures } from '../../../src/server/scrape.ts';
+import {
+  createServerMetrics,
+  type RelayView,
+  type ReplicaFigures,
+  type StoreFigures,
+} from '../../../src/server/metrics.ts';
 import { runServer } from '../../support/running-server.ts';
 import { clusterView, fleetView } from '../../support/server-api.ts';
 

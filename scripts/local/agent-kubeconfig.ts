@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { agentNamespace, agentRights, furtherAgentRights } from '../manifests/agent-manifests.ts';
-import type { AgentAccess } from '../manifests/agent-rights.ts';
+import { agentNamespace, agentRights, furtherAgentRights } from '../../src/compose/manifests/agent-manifests.ts';
+import type { AgentAccess } from '../../src/compose/manifests/agent-rights.ts';
 import type { ControlPlane } from './control-plane.ts';
 
 /**
- * Makes the agent's namespace, ServiceAccount and rights as an installation does, and returns the path of a kubeconfig with
- * a token of that ServiceAccount and with that namespace.
+ * Creates the agent's namespace, ServiceAccount and rights as an installation does. Returns the path of a kubeconfig that
+ * has a token of the ServiceAccount and names the namespace.
  */
 export async function agentKubeconfig(
   plane: ControlPlane,

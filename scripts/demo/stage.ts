@@ -1,17 +1,16 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { createSmartHttpServer } from '../../adapters/git/smart-http-server.ts';
-import type { FleetView } from '../../server/api.ts';
-import { type Child, type Program, runChild, startChild } from './child.ts';
+import { join } from 'node:path';
+import type { FleetView } from '../../src/server/api.ts';
+import { type Child, type Program, runChild, startChild } from '../local/child.ts';
+import { createSmartHttpServer } from '../local/smart-http-server.ts';
+import { openWorkTree, type WorkTree } from '../local/work-tree.ts';
 import type { DemoCluster, DemoClusters } from './clusters.ts';
-import { openWorkTree, type WorkTree } from './work-tree.ts';
 
-/** Everything that the demo runs: a git server, a management server, and three agents, each a process of its own. */
+/** The running demo: a git server in this process, and a process for the management server and for each of three agents. */
 export interface Stage {
   readonly folder: string;
-  readonly repository: string;
   readonly work: WorkTree;
   readonly api: string;
   cluster(name: string): DemoCluster;
@@ -19,7 +18,7 @@ export interface Stage {
   stopAgent(name: string): Promise<void>;
   agentPid(name: string): number | undefined;
   status(): Promise<FleetView>;
-  /** Runs a command as a person would. */
+  /** Runs a command against the API of the server; returns its standard output. */
   fleetrelay(...args: string[]): Promise<string>;
   stop(): Promise<void>;
 }
@@ -31,15 +30,18 @@ const REPOSITORY = 'fleet';
 const FLEET = 'demo';
 
 /**
- * Sets the stage; whatever was started is stopped again if something fails. Rejects, and touches nothing, if the given
- * folder holds something already: it is removed at the end.
+ * Starts everything. Stops it again if something fails. Rejects, and changes nothing, if the given folder is not empty,
+ * because the folder is removed at the end.
  */
 export async function setStage(
   program: Program,
   options: {
+    /** The repository's first commit. */
+    readonly examples: string;
+    /** Absent: a new temporary folder. */
     readonly directory?: string;
     readonly keep: boolean;
-    /** Clusters that may keep things of their own in this folder. */
+    /** Makes the clusters, which may write to this folder. */
     readonly clusters: (folder: string) => DemoClusters;
   },
 ): Promise<Stage> {
@@ -56,7 +58,7 @@ export async function setStage(
   try {
     const clusters = options.clusters(join(folder, 'clusters'));
     closers.push(() => clusters.stop());
-    return await buildStage(program, folder, { clusters, closers, stop });
+    return await buildStage(program, folder, { ...options, clusters, closers, stop });
   } catch (error) {
     await stop();
     throw error;
@@ -64,14 +66,16 @@ export async function setStage(
 }
 
 interface Backstage {
+  readonly examples: string;
   readonly clusters: DemoClusters;
   readonly closers: (() => Promise<unknown>)[];
   readonly stop: () => Promise<void>;
 }
 
-async function buildStage(program: Program, folder: string, { clusters, closers, stop }: Backstage): Promise<Stage> {
+async function buildStage(program: Program, folder: string, backstage: Backstage): Promise<Stage> {
+  const { clusters, closers, stop } = backstage;
   let hook: (() => Promise<void>) | undefined;
-  const { work, repository } = await serveRepository(program, folder, closers, () => void hook?.());
+  const { work, repository } = await serveRepository(program.env.PATH, folder, backstage, () => void hook?.());
   const { server, addresses, secret } = await startManagementServer(program, folder, repository);
   closers.push(() => server.stop());
   hook = () => callHook(addresses.http, secret);
@@ -93,13 +97,12 @@ async function buildStage(program: Program, folder: string, { clusters, closers,
     await writeFile(tokenFile, `${token}\n`, { mode: 0o600 });
     const { relay, caFile } = addresses;
     const where = ['--server', relay, '--token-file', tokenFile, '--ca-file', caFile];
-    // Apart from the cluster: an agent in a pod has its disk elsewhere, too.
+    // Not in the cluster's folder: an agent in a pod has a volume of its own, too.
     const disk = ['--data-dir', join(folder, 'agents', name)];
     agents.set(name, startChild(program, ['agent', '--cluster', name, ...where, ...cluster(name).agentArgs, ...disk]));
   };
   const stage: Stage = {
     folder,
-    repository,
     work,
     api: addresses.http,
     cluster,
@@ -120,29 +123,29 @@ async function buildStage(program: Program, folder: string, { clusters, closers,
   return stage;
 }
 
-/** `closers` gets the git server as soon as it listens: what fails after that must not leave it behind. */
+/** Starts the git server and pushes the first commit. `closers` gets the server at once, because later steps can fail. */
 async function serveRepository(
-  { file, env }: Program,
+  path: string | undefined,
   folder: string,
-  closers: (() => Promise<unknown>)[],
+  { examples, closers }: Backstage,
   pushed: () => void,
 ): Promise<{ readonly work: WorkTree; readonly repository: string }> {
   const root = join(folder, 'git');
   const bare = join(root, `${REPOSITORY}.git`);
   await mkdir(bare, { recursive: true });
-  const git = openWorkTree(bare, env.PATH);
+  const git = openWorkTree(bare, path);
   await git.git('init', '--quiet', '--bare', '--initial-branch=main', '.');
   await git.git('config', 'http.receivepack', 'true');
-  const server = createSmartHttpServer({ root, searchPath: env.PATH ?? '/usr/bin:/bin', pushed });
+  const server = createSmartHttpServer({ root, searchPath: path ?? '/usr/bin:/bin', pushed });
   const { url } = await server.start();
   closers.push(() => server.stop());
   const repository = `${url}/${REPOSITORY}.git`;
   const directory = join(folder, 'work');
-  await cp(join(dirname(file), '..', 'examples', 'repo'), directory, { recursive: true });
-  const work = openWorkTree(directory, env.PATH);
+  await cp(examples, directory, { recursive: true });
+  const work = openWorkTree(directory, path);
   await work.git('init', '--quiet', '--initial-branch=main', '.');
   await work.git('remote', 'add', 'origin', repository);
-  // A person who follows the suggestions may have no identity of their own on this machine.
+  // The person who types the suggested commands may have no identity in git.
   await work.git('config', 'user.name', 'Fleet Demo');
   await work.git('config', 'user.email', 'demo@example.com');
   await work.push('The fleet as it should be');
@@ -168,12 +171,12 @@ async function startManagementServer(program: Program, folder: string, repositor
   return { server, secret, addresses: { relay: String(relay), http: String(http), caFile: String(caFile) } };
 }
 
-/** What a git host does after a push: tells the server, signed. */
+/** Calls the server's hook, as a git host does after a push. */
 async function callHook(http: string, secret: string): Promise<void> {
   const body = '{}';
   const signature = createHmac('sha256', secret).update(body).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
-  // A hook that is lost costs nothing but time: the server also polls.
+  // A lost call only costs time, because the server also polls.
   await fetch(`${http}/hooks/git`, { method: 'POST', body, headers, signal: AbortSignal.timeout(5_000) }).catch(
     () => undefined,
   );

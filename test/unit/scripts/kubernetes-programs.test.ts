@@ -6,7 +6,7 @@ import {
   builtFolder,
   findKubernetesPrograms,
   howToGetKubernetesPrograms,
-} from '../../../src/compose/demo/kubernetes-programs.ts';
+} from '../../../scripts/local/kubernetes-programs.ts';
 
 let home: string;
 beforeEach(() => {

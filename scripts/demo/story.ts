@@ -1,37 +1,38 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { load } from 'js-yaml';
-import { errorText } from '../../model/error-text.ts';
-import { isJsonObject } from '../../model/json.ts';
+import { errorText } from '../../src/model/error-text.ts';
+import { isJsonObject } from '../../src/model/json.ts';
 import type { DemoObject } from './clusters.ts';
 import { clusterNames, type Stage } from './stage.ts';
-import { until } from './until.ts';
 
-/** One step of the story: does something, waits until it has really happened, and says what it saw. */
+/** One step of the story. */
 export interface Step {
   readonly name: string;
   readonly title: string;
-  play(stage: Stage, signal: AbortSignal): Promise<string>;
+  /** Acts, waits for the effect, and returns a description of it. Rejects if the effect does not occur. */
+  readonly play: (stage: Stage, signal: AbortSignal) => Promise<string>;
 }
 
 const SETTINGS = join('apps', 'shop', 'settings.yaml');
-/** What the live settings are called in each cluster that has a shop. */
+/** The ConfigMap of the shop, in each of {@link SHOP_CLUSTERS}. */
 export const liveSettings: DemoObject = { kind: 'ConfigMap', namespace: 'shop', name: 'settings' };
 const LIVE_WEB: DemoObject = { kind: 'Deployment.apps', namespace: 'shop', name: 'web' };
 const SHOP_CLUSTERS = ['east', 'west'] as const;
 
-/** The whole story, in order; each step starts from what the one before left. */
-export const story: readonly Step[] = [
+/** All steps in order; each one continues from the state after the one before. */
+export const story: readonly [Step, ...Step[]] = [
   { name: 'sync', title: 'the repository reaches three clusters', play: sync },
   { name: 'push', title: 'a pushed change arrives in every cluster that it is for', play: pushChange },
   { name: 'drift', title: 'an edit of a live object is put back', play: drift },
-  { name: 'absent', title: 'an agent is stopped: the rest goes on, nothing is lost', play: absent },
-  { name: 'return', title: 'it comes back and catches up', play: comeBack },
-  { name: 'typo', title: 'a broken file lets the good ones in and removes nothing', play: typo },
+  { name: 'absent', title: 'an agent is stopped: other clusters are served, nothing is lost', play: absent },
+  { name: 'return', title: 'the agent reconnects and catches up', play: comeBack },
+  { name: 'typo', title: 'a broken file stops no other file and removes nothing', play: typo },
   { name: 'guard', title: 'a push that removes much is held', play: guard },
   { name: 'approve', title: 'a person approves it', play: approve },
-  { name: 'explain', title: 'an object tells where it comes from', play: explain },
-  { name: 'status', title: 'the status branch tells the whole story', play: status },
+  { name: 'explain', title: 'explain names the origin of an object', play: explain },
+  { name: 'status', title: 'the status branch has the state of the last commit', play: status },
 ];
 
 async function sync(stage: Stage, signal: AbortSignal): Promise<string> {
@@ -54,7 +55,7 @@ async function pushChange(stage: Stage, signal: AbortSignal): Promise<string> {
   await editSettings(stage, 'Good morning');
   const commit = await stage.work.push('Greet politely');
   for (const name of SHOP_CLUSTERS) await untilGreeting(stage, name, 'Good morning', signal);
-  return `commit ${commit.slice(0, 12)} is in ${SHOP_CLUSTERS.join(' and ')}; edge has no shop and was left alone`;
+  return `commit ${commit.slice(0, 12)} is in ${SHOP_CLUSTERS.join(' and ')}; edge has no shop and was not changed`;
 }
 
 async function drift(stage: Stage, signal: AbortSignal): Promise<string> {
@@ -89,7 +90,7 @@ async function typo(stage: Stage, signal: AbortSignal): Promise<string> {
   await editSettings(stage, 'Good night');
   await stage.work.push('Greet at night, with a typo elsewhere');
   for (const name of SHOP_CLUSTERS) await untilGreeting(stage, name, 'Good night', signal);
-  const said = await until(
+  const found = await until(
     'the broken file is reported with its line',
     async () =>
       (await stage.status()).diagnostics.find(({ at }) => at?.path === 'apps/shop/web.yaml' && at.line !== undefined),
@@ -99,7 +100,7 @@ async function typo(stage: Stage, signal: AbortSignal): Promise<string> {
   await writeFile(web, good);
   await stage.work.push('Mend the typo');
   await untilSummary(stage, (text) => text === 'applied by 3 of 3 clusters', signal);
-  return `${said.at?.path}:${said.at?.line}:${said.at?.column}: ${said.message}`;
+  return `${found.at?.path}:${found.at?.line}:${found.at?.column}: ${found.message}`;
 }
 
 async function guard(stage: Stage, signal: AbortSignal): Promise<string> {
@@ -115,10 +116,14 @@ async function approve(stage: Stage, signal: AbortSignal): Promise<string> {
   if (held === undefined) throw new Error('nothing is held');
   await stage.fleetrelay('approve', held.digest);
   for (const name of SHOP_CLUSTERS) {
-    await until(`the shop is gone from ${name}`, async () => (await isGone(stage, name)) || undefined, signal);
+    await until(
+      `the shop is removed from ${name}`,
+      async () => (await stage.cluster(name).read(liveSettings)) === undefined || undefined,
+      signal,
+    );
   }
   await untilSummary(stage, (text) => text === 'applied by 3 of 3 clusters', signal);
-  return `approved ${held.digest.slice(0, 12)}: ${held.removals.length} objects are gone, and nothing else`;
+  return `approved ${held.digest.slice(0, 12)}: ${held.removals.length} objects are removed, and no others`;
 }
 
 async function explain(stage: Stage): Promise<string> {
@@ -143,9 +148,9 @@ async function status(stage: Stage, signal: AbortSignal): Promise<string> {
     const revision = load(await stage.work.git('show', `origin/${branch}:${file}`)) as { readonly summary?: string };
     return revision.summary === 'applied by 3 of 3 clusters' ? revision.summary : undefined;
   };
-  // Until the first commits are there, git fails to show the file: the same as not yet.
+  // Before the first status commits, git fails.
   const look = (): Promise<string | undefined> => readSummary().catch(() => undefined);
-  const summary = await until(`the status branch says that ${commit.slice(0, 12)} is applied`, look, signal);
+  const summary = await until(`the status branch reports ${commit.slice(0, 12)} as applied`, look, signal);
   const commits = await stage.work.git('rev-list', '--count', `origin/${branch}`);
   return `${file} on ${branch}: ${summary}; ${commits} status commits`;
 }
@@ -162,12 +167,8 @@ async function mustBeThere(stage: Stage, cluster: string, object: DemoObject): P
 
 async function greeting(stage: Stage, cluster: string): Promise<string | undefined> {
   const data = (await stage.cluster(cluster).read(liveSettings))?.data;
-  const said = isJsonObject(data) ? data.greeting : undefined;
-  return typeof said === 'string' ? said : undefined;
-}
-
-async function isGone(stage: Stage, cluster: string): Promise<boolean> {
-  return (await stage.cluster(cluster).read(liveSettings)) === undefined;
+  const text = isJsonObject(data) ? data.greeting : undefined;
+  return typeof text === 'string' ? text : undefined;
 }
 
 function untilGreeting(stage: Stage, cluster: string, text: string, signal: AbortSignal): Promise<true> {
@@ -181,7 +182,22 @@ async function untilSummary(stage: Stage, fits: (text: string) => boolean, signa
     last = (await stage.status()).summary;
     return fits(last) ? last : undefined;
   };
-  return until('the summary says so', look, signal).catch((error: unknown) => {
-    throw new Error(`${errorText(error)} (it says: ${last})`);
+  return until('the summary is as expected', look, signal).catch((error: unknown) => {
+    throw new Error(`${errorText(error)} (it is: ${last})`);
   });
+}
+
+const LOOK_EVERY_MS = 50;
+const DEADLINE_MS = 30_000;
+
+/** Calls `look` until it returns a value, and returns the value. Rejects after the deadline, and when the signal aborts. */
+async function until<Value>(what: string, look: () => Promise<Value | undefined>, signal: AbortSignal): Promise<Value> {
+  const end = performance.now() + DEADLINE_MS;
+  while (performance.now() < end) {
+    signal.throwIfAborted();
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    await sleep(LOOK_EVERY_MS, undefined, { signal });
+  }
+  throw new Error(`not within ${DEADLINE_MS / 1000} s: ${what}`);
 }

@@ -1,23 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** A fleetrelay process that the demo has started. */
+/** A fleetrelay process that was started here. */
 export interface Child {
   readonly pid: number;
-  /** The data of the first log line with this message; rejects when the process ends before it, with its last lines. */
+  /** Returns the data of the first log line with this message. Rejects with the last lines if the process ends before it. */
   logged(message: string): Promise<Readonly<Record<string, unknown>>>;
-  /** Asks it to end, kills it after ten seconds, and resolves when it is gone. */
+  /** Sends SIGTERM, after ten seconds SIGKILL, and resolves when the process has ended. */
   stop(): Promise<void>;
-  /** Resolves with the exit code when it has ended; null if a signal ended it. */
+  /** Resolves with the exit code when the process has ended; null: a signal ended it. */
   readonly ended: Promise<number | null>;
 }
 
 const STOP_MS = 10_000;
 const KEPT_LINES = 20;
 
-/** Which program is run, and with what environment. */
+/** The program of fleetrelay and its environment. */
 export interface Program {
-  /** File that Node runs: fleetrelay's own. */
+  /** File that Node runs. */
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -57,7 +57,7 @@ export function startChild({ file, env }: Program, args: readonly string[]): Chi
   };
 }
 
-/** Runs `fleetrelay ARGS` to its end and returns what it printed. Rejects with its error text if it fails. */
+/** Runs `fleetrelay ARGS` to its end and returns its standard output. Rejects with its standard error if it fails. */
 export function runChild({ file, env }: Program, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [file, ...args], {

@@ -1,22 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
-import type { KubeClient, KubeRequest } from '../../adapters/kubernetes/api/types.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { openClient, refusalOf } from '../kube.ts';
-import type { RunIo } from '../options.ts';
-import { agentKubeconfig } from './agent-identity.ts';
+import { resourcePath } from '../../src/adapters/kubernetes/api/paths.ts';
+import type { KubeClient, KubeRequest } from '../../src/adapters/kubernetes/api/types.ts';
+import { openClient, refusalOf } from '../../src/compose/kube.ts';
+import { isJsonObject, type JsonObject } from '../../src/model/json.ts';
+import { agentKubeconfig } from '../local/agent-kubeconfig.ts';
+import { type ControlPlane, startControlPlane } from '../local/control-plane.ts';
+import type { KubernetesPrograms } from '../local/kubernetes-programs.ts';
 import type { DemoCluster, DemoClusters, DemoObject } from './clusters.ts';
-import { type ControlPlane, startControlPlane } from './control-plane.ts';
-import { endNamespaces } from './end-namespaces.ts';
-import type { KubernetesPrograms } from './kubernetes-programs.ts';
 
 const NAMESPACE = 'fleetrelay';
-const LOOK_FOR_NAMESPACES_MS = 500;
+const NAMESPACES = { group: '', version: 'v1', resource: 'namespaces' };
+const FINALIZE_EVERY_MS = 500;
 
-type Io = Pick<RunIo, 'cwd' | 'env' | 'version'>;
-
-/** Real API servers, each with the agent's ServiceAccount and no more rights than an installation gives it. */
-export function kubernetesClusters(programs: KubernetesPrograms, folder: string, io: Io): DemoClusters {
+/** Real API servers. Each agent has its ServiceAccount and the rights of an installation, no others. */
+export function kubernetesClusters(programs: KubernetesPrograms, folder: string): DemoClusters {
   const closers: (() => Promise<unknown>)[] = [];
   let first: Promise<ControlPlane> | undefined;
   const start = async (): Promise<ControlPlane> => {
@@ -26,7 +23,7 @@ export function kubernetesClusters(programs: KubernetesPrograms, folder: string,
     );
     first ??= starting;
     const plane = await starting;
-    // The first one holds the etcd of all, and is the first in this list: they are stopped in reverse order.
+    // Control planes are stopped in reverse order, because the first one has the etcd of all.
     closers.push(() => plane.stop());
     return plane;
   };
@@ -34,10 +31,12 @@ export function kubernetesClusters(programs: KubernetesPrograms, folder: string,
     description: 'three agents, each with a real Kubernetes API server',
     open: async () => {
       const plane = await start();
-      const { client } = await openClient({ kubeconfig: plane.kubeconfig() }, io);
+      const { client } = await openClient(
+        { kubeconfig: plane.kubeconfig() },
+        { cwd: folder, env: process.env, version: 'demo' },
+      );
       closers.push(() => client.close());
-      const stopEnding = keepEndingNamespaces(client);
-      closers.push(stopEnding);
+      closers.push(startNamespaceController(client));
       return createKubernetesCluster(programs, plane, client, await agentKubeconfig(plane, NAMESPACE));
     },
     stop: async () => {
@@ -46,13 +45,13 @@ export function kubernetesClusters(programs: KubernetesPrograms, folder: string,
   };
 }
 
-/** No controllers run beside these API servers, so somebody else has to let namespaces go. */
-function keepEndingNamespaces(client: KubeClient): () => Promise<void> {
+/** Does the namespace controller's work, because no controllers run beside these API servers. Returns what stops it. */
+function startNamespaceController(client: KubeClient): () => Promise<void> {
   const stopped = new AbortController();
   const running = (async () => {
     while (!stopped.signal.aborted) {
-      await endNamespaces(client, stopped.signal);
-      await sleep(LOOK_FOR_NAMESPACES_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+      await finalizeNamespaces(client, stopped.signal);
+      await sleep(FINALIZE_EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
   })();
   return () => {
@@ -61,7 +60,22 @@ function keepEndingNamespaces(client: KubeClient): () => Promise<void> {
   };
 }
 
-const PLURALS: Readonly<
+/** Finalizes deleted namespaces without looking at their contents: the agents have removed them before. */
+async function finalizeNamespaces(client: KubeClient, signal: AbortSignal): Promise<void> {
+  const answer = await client.request({ method: 'GET', path: resourcePath({ resource: NAMESPACES }), signal });
+  if (answer.type !== 'ok' || !Array.isArray(answer.body.items)) return;
+  for (const namespace of answer.body.items) {
+    const metadata = isJsonObject(namespace) ? namespace.metadata : undefined;
+    if (!isJsonObject(metadata)) continue;
+    const { name, deletionTimestamp } = metadata;
+    if (typeof name !== 'string' || deletionTimestamp === undefined) continue;
+    const path = resourcePath({ resource: NAMESPACES, name, subresource: 'finalize' });
+    const body: JsonObject = { apiVersion: 'v1', kind: 'Namespace', metadata, spec: {} };
+    await client.request({ method: 'PUT', path, body, signal });
+  }
+}
+
+const RESOURCES: Readonly<
   Record<string, { readonly group: string; readonly version: string; readonly resource: string }>
 > = {
   ConfigMap: { group: '', version: 'v1', resource: 'configmaps' },
@@ -75,8 +89,8 @@ function createKubernetesCluster(
   agentConfig: string,
 ): DemoCluster {
   const path = ({ kind, namespace, name }: DemoObject): string => {
-    const resource = PLURALS[kind];
-    if (resource === undefined) throw new Error(`the demo knows no path of ${kind}`);
+    const resource = RESOURCES[kind];
+    if (resource === undefined) throw new Error(`the demo has no API path for ${kind}`);
     return resourcePath({ resource, namespace, name });
   };
   const send = async (request: KubeRequest): Promise<void> => {

@@ -3,19 +3,19 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A person's clone of the demo's repository. */
+/** A work tree of git. */
 export interface WorkTree {
   readonly directory: string;
-  /** Runs git in it; returns what it printed. */
+  /** Runs git in it and returns its standard output. */
   git(...args: string[]): Promise<string>;
-  /** Commits everything as it is and pushes; returns the commit. */
+  /** Commits all files and pushes to `main`; returns the commit. */
   push(message: string): Promise<string>;
 }
 
 const DEADLINE_MS = 60_000;
 
-/** Git that heeds nothing of the user's: the demo is the same everywhere. */
-export function gitEnvironment(path: string | undefined): Record<string, string> {
+/** An environment in which git reads no settings of the machine or of its user. */
+function gitEnvironment(path: string | undefined): Record<string, string> {
   return {
     PATH: path ?? '/usr/local/bin:/usr/bin:/bin',
     HOME: '/nonexistent',
@@ -30,7 +30,7 @@ export function gitEnvironment(path: string | undefined): Record<string, string>
   };
 }
 
-/** A work tree in a folder that has a repository already. */
+/** Runs git in a folder that is a work tree or a bare repository, or becomes one by `git init`. */
 export function openWorkTree(directory: string, path: string | undefined): WorkTree {
   const git = async (...args: string[]): Promise<string> => {
     const { stdout } = await run('git', args, { cwd: directory, env: gitEnvironment(path), timeout: DEADLINE_MS });

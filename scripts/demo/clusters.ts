@@ -1,40 +1,40 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
-import type { JsonObject } from '../../model/json.ts';
+import type { JsonObject } from '../../src/model/json.ts';
 
-/** An object of the story. */
+/** Identifies an object in a cluster. */
 export interface DemoObject {
-  /** As in `ConfigMap` or `Deployment.apps`. */
+  /** `ConfigMap`, or with its group `Deployment.apps`. */
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** One cluster of the demo, and what people do in it. */
+/** One cluster of the demo, with the actions of a person in it. */
 export interface DemoCluster {
-  /** Arguments of `fleetrelay agent` that say which cluster it keeps. */
+  /** Arguments of `fleetrelay agent` that name the cluster. */
   readonly agentArgs: readonly string[];
-  /** The live object; undefined if it is not there. */
+  /** Returns the live object; undefined: it does not exist. */
   read(object: DemoObject): Promise<JsonObject | undefined>;
-  /** Sets one entry of a live ConfigMap, as a person would. */
+  /** Sets one entry of a live ConfigMap. */
   edit(object: DemoObject, entry: string, value: string): Promise<void>;
   remove(object: DemoObject): Promise<void>;
-  /** What a person types to see an object as YAML. */
+  /** Shell command that prints an object as YAML. */
   showCommand(object: DemoObject): string;
-  /** What a person types to set one entry of a live ConfigMap. */
+  /** Shell command that sets one entry of a live ConfigMap. */
   editCommand(object: DemoObject, entry: string, value: string): string;
 }
 
-/** Where the demo's clusters come from. */
+/** The clusters of the demo. */
 export interface DemoClusters {
-  /** For people: what they are. */
+  /** For people. */
   readonly description: string;
   open(name: string): Promise<DemoCluster>;
   stop(): Promise<void>;
 }
 
-/** Folders of YAML files below this one. */
+/** Directory clusters: a sub-folder each. */
 export function directoryClusters(folder: string): DemoClusters {
   return {
     description: 'three agents whose clusters are folders',

@@ -3,13 +3,13 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
 
-/** A program that runs in the background, with a file for all that it says. */
+/** A program that runs in the background and writes its output to a file. */
 export interface LoggedProgram {
   readonly pid: number;
   signal(signal: NodeJS.Signals): void;
-  /** Resolves when it is gone. */
+  /** Sends the signal and resolves when the process has ended. */
   end(signal: NodeJS.Signals): Promise<void>;
-  /** How it ended, with the last lines that it said; undefined while it runs. */
+  /** How it ended, with the last lines of its output; undefined while it runs. */
   endedWith(): string | undefined;
   lastLines(): string;
 }
@@ -18,7 +18,7 @@ const KEPT_LINES = 10;
 const RUN_MS = 60_000;
 const MAX_OUTPUT = 256 * 1024 * 1024;
 
-/** Starts a program; all that it says goes to the end of the file `log`. */
+/** Starts a program and appends its output to the file `log`. */
 export function startProgram(program: string, args: readonly string[], log: string): LoggedProgram {
   const file = openSync(log, 'a', 0o600);
   const child = spawn(program, args, { stdio: ['ignore', file, file] });
@@ -35,13 +35,13 @@ export function startProgram(program: string, args: readonly string[], log: stri
     endedWith: () => {
       if (failure !== undefined) return `${basename(program)} cannot be started (${failure})`;
       if (isRunning(child)) return undefined;
-      return `${basename(program)} ended with ${child.exitCode ?? child.signalCode}, saying\n${lastLines()}\n`;
+      return `${basename(program)} ended with ${child.exitCode ?? child.signalCode}\n${lastLines()}\n`;
     },
     lastLines,
   };
 }
 
-/** Runs a program to its end and returns what it printed; rejects with what it said if it fails. */
+/** Runs a program to its end and returns its standard output. Rejects with its standard error if it fails. */
 export async function runProgram(program: string, args: readonly string[], input?: string): Promise<string> {
   const running = promisify(execFile)(program, [...args], { timeout: RUN_MS, maxBuffer: MAX_OUTPUT });
   running.child.stdin?.on('error', () => undefined);

@@ -3,12 +3,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { finished } from 'node:stream';
-import { createCgiParser } from './cgi.ts';
-import { killGroup, spawnGroup } from './git-command.ts';
+import { killGroup, spawnGroup } from '../../src/adapters/git/git-command.ts';
 
-/** Who asks for what. */
+/** A request for a repository, for {@link SmartHttpServerOptions.authenticate}. */
 export interface GitHttpRequest {
-  /** As in the URL, without `.git`. */
+  /** Path as in the URL, without `.git`. */
   readonly repository: string;
   readonly service: 'fetch' | 'push';
   readonly username: string | undefined;
@@ -18,26 +17,26 @@ export interface GitHttpRequest {
 export interface SmartHttpServerOptions {
   /** Folder of bare repositories, each `NAME.git`. */
   readonly root: string;
-  /** Where programs are looked for (`PATH`): git, and what the repositories' hooks run. */
+  /** `PATH` of git and of the repositories' hooks. */
   readonly searchPath: string;
-  /** Loopback unless set. */
+  /** 127.0.0.1 by default. */
   readonly host?: string;
-  /** A free one unless set. */
+  /** A free port by default. */
   readonly port?: number;
-  /** Who may do it; everybody unless set. */
+  /** Whether the request is allowed; by default every request is. */
   readonly authenticate?: (request: GitHttpRequest) => boolean | Promise<boolean>;
-  /** Called after a push has been answered (which may have refused some of its branches). */
+  /** Called after the answer to a push, which may have refused some branches. */
   readonly pushed?: (repository: string) => void;
-  /** Largest request body, in bytes as sent; 1 GiB unless set. */
+  /** Largest request body, in bytes as sent; 1 GiB by default. */
   readonly maxRequestBytes?: number;
-  /** Requests at one time; 64 unless set. */
+  /** Requests at one time; 64 by default. */
   readonly maxConcurrent?: number;
 }
 
 export interface SmartHttpServer {
-  /** Resolves when listening; `url` has no slash at its end. */
+  /** Resolves when the server listens; `url` has no slash at its end. */
   start(): Promise<{ readonly url: string; readonly port: number }>;
-  /** Ends every request under way. */
+  /** Aborts the requests under way, and stops listening. */
   stop(): Promise<void>;
 }
 
@@ -46,8 +45,8 @@ const ROUTE =
 const REQUEST_DEADLINE_MS = 15 * 60_000;
 
 /**
- * Serves bare repositories over git's smart HTTP protocol by handing each request to `git http-backend`. Bodies stream
- * both ways. Hooks of the repositories run; the user's and the machine's git settings do not count.
+ * Serves bare repositories over git's smart HTTP protocol: `git http-backend` answers each request. Bodies are streamed.
+ * Hooks of the repositories run; git settings of the user and of the machine are ignored.
  */
 export function createSmartHttpServer(options: SmartHttpServerOptions): SmartHttpServer {
   const active = new Set<() => void>();
@@ -59,7 +58,7 @@ export function createSmartHttpServer(options: SmartHttpServerOptions): SmartHtt
     });
   };
   server.on('request', handle);
-  // Answered before the body is asked for, so that a refused push is not sent in vain.
+  // A refusal is sent before the client sends the body of its push.
   server.on('checkContinue', handle);
   return {
     start: async () => {
@@ -101,8 +100,8 @@ async function answer(
     response.setHeader('www-authenticate', 'Basic realm="git", charset="UTF-8"');
     return refuse(response, 401, 'the credentials are missing or wrong');
   }
-  const there = (await stat(join(options.root, `${name}.git`, 'HEAD')).catch(() => undefined)) !== undefined;
-  if (!there) return refuse(response, 404, 'there is no such repository');
+  const exists = (await stat(join(options.root, `${name}.git`, 'HEAD')).catch(() => undefined)) !== undefined;
+  if (!exists) return refuse(response, 404, 'there is no such repository');
   if (active.size >= (options.maxConcurrent ?? 64)) return refuse(response, 503, 'too many requests at one time');
   const limit = options.maxRequestBytes ?? 1024 ** 3;
   if (Number(request.headers['content-length'] ?? 0) > limit) return refuse(response, 413, 'the request is too large');
@@ -113,13 +112,13 @@ async function answer(
     username,
   });
   const succeeded = await bridge(environment, { root: options.root, limit, active }, request, response);
-  // Before a large push git sends an empty one (a single flush packet), to learn whether it may.
+  // Before a large push, git sends one flush packet to learn whether it is authorized.
   const probe = request.headers['content-length'] === '4';
   if (succeeded && action === 'git-receive-pack' && !probe) options.pushed?.(name);
 }
 
 function refuse(response: ServerResponse, status: number, text: string): void {
-  // The rest of the body is not read.
+  // The connection is closed, because the rest of the body is not read.
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(`${text}\n`);
 }
 
@@ -169,7 +168,7 @@ function protocolHeader(value: string | string[] | undefined): string | undefine
   return typeof value === 'string' && /^[a-z0-9=:]{1,100}$/.test(value) ? value : undefined;
 }
 
-/** Runs one request through `git http-backend`; resolves when it is over, with whether git succeeded and was heard. */
+/** Answers one request by `git http-backend`. Resolves, when the response is over, with whether git and the response succeeded. */
 function bridge(
   environment: Record<string, string>,
   limits: { readonly root: string; readonly limit: number; readonly active: Set<() => void> },
@@ -190,9 +189,9 @@ function bridge(
   child.stdin.on('error', () => undefined);
   child.stderr.on('data', () => undefined);
   request.pipe(child.stdin);
-  const parser = createCgiParser();
+  const parse = createCgiParser();
   child.stdout.on('data', (chunk: Buffer) => {
-    const parsed = parser.add(chunk);
+    const parsed = parse(chunk);
     if (parsed === undefined) return;
     if (parsed === 'malformed') return end();
     if (parsed.head !== undefined) response.writeHead(parsed.head.status, parsed.head.headers);
@@ -201,7 +200,7 @@ function bridge(
       response.once('drain', () => child.stdout.resume());
     }
   });
-  // The client went away: nobody waits for the rest.
+  // The client has disconnected.
   response.once('close', () => {
     if (!response.writableFinished) end();
   });
@@ -216,4 +215,40 @@ function bridge(
     child.once('error', () => finish(null));
     child.once('close', finish);
   });
+}
+
+/** A part of a CGI program's output: the head, once, and bytes of the body. */
+interface CgiPart {
+  readonly head: { readonly status: number; readonly headers: Record<string, string> } | undefined;
+  readonly body: Buffer;
+}
+
+const MAX_HEAD_BYTES = 64 * 1024;
+
+/** Separates head and body of a CGI program's output; undefined while the head is not complete. */
+function createCgiParser(): (chunk: Buffer) => CgiPart | 'malformed' | undefined {
+  let pending: Buffer = Buffer.alloc(0);
+  let inBody = false;
+  return (chunk) => {
+    if (inBody) return { head: undefined, body: chunk };
+    pending = Buffer.concat([pending, chunk]);
+    const end = /\r?\n\r?\n/.exec(pending.toString('latin1', 0, MAX_HEAD_BYTES));
+    if (end === null) return pending.length > MAX_HEAD_BYTES ? 'malformed' : undefined;
+    inBody = true;
+    const head = pending.toString('latin1', 0, end.index);
+    const body = pending.subarray(end.index + end[0].length);
+    pending = Buffer.alloc(0);
+    return { head: parseHead(head), body };
+  };
+}
+
+function parseHead(text: string): { readonly status: number; readonly headers: Record<string, string> } {
+  const headers: Record<string, string> = {};
+  let status = 200;
+  for (const line of text.split(/\r?\n/)) {
+    const [, name = '', value = ''] = /^([^:]+):\s*(.*)$/.exec(line) ?? [];
+    if (name.toLowerCase() === 'status') status = Number.parseInt(value, 10) || 500;
+    else if (name !== '') headers[name] = value;
+  }
+  return { status, headers };
 }

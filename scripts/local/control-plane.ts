@@ -11,13 +11,13 @@ export interface ControlPlane {
   /** `https://127.0.0.1:PORT`. */
   readonly url: string;
   readonly folder: string;
-  /** Address of its etcd, and where in it this plane's data lies. */
+  /** Address of its etcd, and the prefix of this control plane's keys in it. */
   readonly etcd: { readonly url: string; readonly prefix: string };
-  /** Path of a kubeconfig for this user; the user is made by {@link ControlPlaneOptions.users}. Default `admin`. */
+  /** Path of the kubeconfig of `admin` or of one of {@link ControlPlaneOptions.users}. */
   kubeconfig(user?: string): string;
-  /** Runs kubectl as `admin` (or the user) to its end; rejects with what it said if it fails. `input` goes to its stdin. */
+  /** Runs kubectl to its end, as `admin` unless a user is named. `input` is its stdin. Rejects with its output if it fails. */
   kubectl(args: readonly string[], options?: { readonly input?: string; readonly user?: string }): Promise<string>;
-  /** Ends the API server as a crash would; its data stays with etcd. */
+  /** Sends SIGKILL to the API server; its data stays in etcd. */
   killApiServer(): Promise<void>;
   /** Starts it again on the same port. */
   startApiServer(): Promise<void>;
@@ -28,11 +28,11 @@ export interface ControlPlane {
 
 export interface ControlPlaneOptions {
   readonly programs: KubernetesPrograms;
-  /** A new folder is made in this one, and removed at the end. */
+  /** The control plane creates its own folder in this one, and removes it at the end. */
   readonly parent: string;
-  /** Users beside `admin` (who may do everything), each with its groups. */
+  /** Users beside `admin`, a member of `system:masters`; each with its groups. */
   readonly users?: Readonly<Record<string, readonly string[]>>;
-  /** Shares the etcd of this one, which must outlive it. */
+  /** Uses the etcd of this control plane, which must be stopped later. */
   readonly sharedWith?: Pick<ControlPlane, 'etcd'>;
   readonly apiServerArgs?: readonly string[];
 }
@@ -40,7 +40,7 @@ export interface ControlPlaneOptions {
 const READY_MS = 60_000;
 const LOOK_EVERY_MS = 100;
 
-/** Starts a control plane; ready in about 4 s. Rejects with what a person needs to find out why it does not. */
+/** Starts a control plane; takes about 4 s. Rejects with the last log lines of the program that failed. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { programs, sharedWith, users = {} } = options;
   const folder = await mkdtemp(join(options.parent, 'fleetrelay-kubernetes-'));
@@ -51,7 +51,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    // A plane that shares an etcd has a name there that no other one has.
+    // Unique in an etcd that several control planes share.
     const prefix = `/${folder.split('/').at(-1) ?? 'registry'}`;
     const etcdUrl = sharedWith?.etcd.url ?? `http://127.0.0.1:${await freePort()}`;
     const etcd = { url: etcdUrl, prefix };
@@ -119,10 +119,8 @@ async function writeIdentity(folder: string, users: Readonly<Record<string, read
   const secret = { mode: 0o600 };
   await writeFile(join(folder, 'sa.key'), privateKey, secret);
   await writeFile(join(folder, 'sa.pub'), publicKey);
-  const everybody = { admin: ['system:masters'], ...users };
-  const lines = Object.entries(everybody).map(
-    ([user, groups]) => `token-${user},${user},${user},"${groups.join(',')}"`,
-  );
+  const groupsOf = { admin: ['system:masters'], ...users };
+  const lines = Object.entries(groupsOf).map(([user, groups]) => `token-${user},${user},${user},"${groups.join(',')}"`);
   await writeFile(join(folder, 'tokens.csv'), `${lines.join('\n')}\n`, secret);
   await mkdir(join(folder, 'certs'), { recursive: true });
 }
@@ -160,7 +158,7 @@ async function startEtcd({ etcd }: KubernetesPrograms, folder: string, url: stri
   return program;
 }
 
-/** `/readyz`, and the namespaces that the API server makes after it. */
+/** Waits for `/readyz`, and for the namespaces that the API server creates afterwards. */
 function untilReady(url: string, program: LoggedProgram): Promise<void> {
   const ask = (path: string): Promise<number> =>
     new Promise((resolve) => {
@@ -184,11 +182,11 @@ async function untilTrue(what: string, program: LoggedProgram, look: () => Promi
   const deadline = performance.now() + READY_MS;
   while (performance.now() < deadline) {
     const ended = program.endedWith();
-    if (ended !== undefined) throw new Error(`${ended} before this: ${what}`);
+    if (ended !== undefined) throw new Error(`${ended} before ${what}`);
     if (await look()) return;
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
-  throw new Error(`after ${READY_MS / 1000} s this had not happened: ${what}\n${program.lastLines()}`);
+  throw new Error(`not within ${READY_MS / 1000} s: ${what}\n${program.lastLines()}`);
 }
 
 function runKubectl(
@@ -198,7 +196,7 @@ function runKubectl(
   words: readonly string[],
   input: string | undefined,
 ): Promise<string> {
-  // Ports are used again by other planes: what kubectl remembers of one must not outlive it.
+  // Another control plane may get the same port: it must not find this one's discovery cache.
   const cache = ['--cache-dir', join(folder, 'kubectl-cache')];
   return runProgram(kubectl, ['--kubeconfig', config, ...cache, ...words], input);
 }

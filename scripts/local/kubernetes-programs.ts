@@ -2,29 +2,29 @@ import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-/** Of the programs that `npm run kubernetes-binaries` builds. */
+/** Version of Kubernetes that `npm run kubernetes-binaries` builds. */
 export const KUBERNETES_VERSION = 'v1.36.3';
 
-/** Programs of a Kubernetes control plane on this machine. */
+/** Paths of the programs of a Kubernetes control plane. */
 export interface KubernetesPrograms {
   readonly etcd: string;
   readonly apiServer: string;
   readonly kubectl: string;
-  /** Not among what `setup-envtest` brings. */
+  /** `setup-envtest` does not bring it. */
   readonly controllerManager: string | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where `npm run kubernetes-binaries` puts what it builds. */
+/** Folder of the programs that `npm run kubernetes-binaries` builds. */
 export function builtFolder(env: Environment): string {
   const cache = env.XDG_CACHE_HOME ?? join(env.HOME ?? homedir(), '.cache');
   return join(cache, 'fleetrelay', 'kubernetes', `${KUBERNETES_VERSION}-${process.platform}-${process.arch}`);
 }
 
 /**
- * The programs in the folder that KUBEBUILDER_ASSETS names and nowhere else if it is set; otherwise those that were built
- * here, or those on the PATH. Undefined: there are none, or some are missing.
+ * Finds the programs in the folder that KUBEBUILDER_ASSETS names. If it is not set: in {@link builtFolder}, else on the
+ * PATH. Undefined: at least one is missing.
  */
 export function findKubernetesPrograms(env: Environment): KubernetesPrograms | undefined {
   const { KUBEBUILDER_ASSETS: assets, PATH: path = '' } = env;
@@ -32,7 +32,7 @@ export function findKubernetesPrograms(env: Environment): KubernetesPrograms | u
   return programsIn([builtFolder(env)]) ?? programsIn(path.split(delimiter).filter((folder) => folder !== ''));
 }
 
-/** How a person gets them, in lines. */
+/** Explains in lines where the programs were looked for, and how to get them. */
 export function howToGetKubernetesPrograms(env: Environment): string {
   const { KUBEBUILDER_ASSETS: assets } = env;
   const looked =
