@@ -2,8 +2,8 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { load } from 'js-yaml';
-import { errorText } from '../../src/model/error-text.ts';
 import { isJsonObject } from '../../src/model/json.ts';
+import { errorText } from '../../src/model/messages.ts';
 import type { DemoObject } from './clusters.ts';
 import { clusterNames, type Stage } from './stage.ts';
 

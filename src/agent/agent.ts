@@ -1,6 +1,5 @@
-import { type AgentSettings, NO_SETTINGS } from '../model/agent-settings.ts';
+import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent-settings.ts';
 import type { OutputPosition } from '../model/output.ts';
-import { settingsText } from '../model/settings-text.ts';
 import type { AgentDisk } from '../ports/agent-disk.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';

@@ -1,5 +1,4 @@
-import { errorText } from '../model/error-text.ts';
-import { suggestion } from '../model/suggestion.ts';
+import { errorText, suggestion } from '../model/messages.ts';
 import { CliError } from './cli-error.ts';
 import type { CliContext } from './command.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';

@@ -1,7 +1,7 @@
 import type { KindState, LiveObject, ObjectResult } from '../model/agent.ts';
+import type { ObservedStatus } from '../model/conditions.ts';
 import type { DocumentContent } from '../model/desired.ts';
 import type { ApprovalOutcome, Contenders, LastKnownGood, LedgerEntry } from '../model/ledger.ts';
-import type { ObservedStatus } from '../model/observed-status.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
 import type { Graph, Input } from './collections/types.ts';
 import type { Hold } from './output/decision.ts';

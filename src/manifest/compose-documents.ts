@@ -1,21 +1,47 @@
 import {
   EVENT_ALIAS,
   EVENT_DOCUMENT,
-  type EVENT_MAPPING,
+  EVENT_MAPPING,
   EVENT_POP,
   EVENT_SCALAR,
   EVENT_SEQUENCE,
   getScalarValue,
+  type parseEvents,
+  SCALAR_STYLE_DOUBLE_QUOTED,
+  SCALAR_STYLE_FOLDED_BLOCK,
+  SCALAR_STYLE_LITERAL_BLOCK,
   SCALAR_STYLE_PLAIN,
+  SCALAR_STYLE_SINGLE_QUOTED,
 } from 'js-yaml';
-import type { FindingReason } from '../model/finding-codes.ts';
+import type { FindingReason } from '../model/diagnostic.ts';
 import { quote } from '../model/ids.ts';
 import type { JsonValue } from '../model/json.ts';
 import type { DecodeLimits } from './limits.ts';
 import { resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
-import { offsetOf, type TextProblem, type YamlDocument, type YamlEvent, type YamlEvents } from './yaml-events.ts';
 
-/** The documents of a text that nothing is wrong with, and everything that is wrong with the text. */
+/** The flat list of events of js-yaml's parser; events refer to the text by offsets. */
+export type YamlEvents = ReturnType<typeof parseEvents>;
+export type YamlEvent = YamlEvents[number];
+
+/** A problem at an offset of the text. */
+export interface TextProblem {
+  readonly severity: 'error' | 'warning';
+  readonly reason: FindingReason;
+  readonly message: string;
+  readonly hint?: string;
+  readonly offset: number;
+}
+
+/** A document as a value. An alias shares the value of its anchor, so no code may change values. */
+export interface YamlDocument {
+  readonly value: JsonValue;
+  /** All events of the parsed text. */
+  readonly events: YamlEvents;
+  /** Index of the event of the document's root node. */
+  readonly root: number;
+}
+
+/** The documents without errors, and all problems of the text. */
 export interface YamlReading {
   readonly documents: readonly YamlDocument[];
   readonly problems: readonly TextProblem[];
@@ -23,9 +49,9 @@ export interface YamlReading {
 
 interface Composed {
   readonly value: JsonValue;
-  /** Values in it, aliases counted as what they stand for. */
+  /** The number of values in it; an alias counts as the value of its anchor. */
   readonly nodes: number;
-  /** Levels of lists and mappings in it. */
+  /** The levels of lists and mappings in it. */
   readonly height: number;
 }
 
@@ -39,22 +65,22 @@ interface Walk {
   cursor: number;
   nodes: number;
   aliases: number;
-  /** Of the document at hand; `open` while its own content is being read. */
+  /** The anchors of the current document; `open` while the content of the anchor is being composed. */
   anchors: Map<string, Composed | 'open'>;
-  /** May messages hold scalars? Found out when the first one would. */
+  /** Whether messages may quote scalars; undefined: not decided yet. */
   quotable: boolean | undefined;
 }
 
 type EventOf<Type extends YamlEvent['type']> = Extract<YamlEvent, { readonly type: Type }>;
 
-/** Leaves the recursion; what it stands for is already among the problems. */
+/** Ends the recursion after its problem was reported. */
 class BeyondLimit extends Error {}
 
 const NOTHING: Composed = { value: null, nodes: 1, height: 0 };
 
 /**
- * Composes values from parser events. Own code and not the library's constructor, because one walk gives every error
- * instead of the first, the warnings about plain scalars, and bounds on what aliases expand to.
+ * Composes values from parser events. Unlike the library's constructor it reports all errors and not only the first, warns
+ * about plain scalars, and limits the expansion of aliases.
  */
 export function composeDocuments(text: string, events: YamlEvents, limits: DecodeLimits): YamlReading {
   const problems: TextProblem[] = [];
@@ -96,7 +122,7 @@ function composeDocument(walk: Walk): YamlDocument {
   walk.cursor = root;
   walk.anchors = new Map();
   const { value } = composeNode(walk, 0);
-  // Past the event that closes the document.
+  // Skips the event that closes the document.
   walk.cursor += 1;
   return { value, root, events: walk.events };
 }
@@ -203,7 +229,7 @@ function composeMapping(walk: Walk, depth: number): Composed {
   return { value, nodes, height: height + 1 };
 }
 
-/** The next key as text; undefined if it is refused. */
+/** The next key as text; undefined if it is not allowed. */
 function composeKey(walk: Walk, siblings: Readonly<Record<string, JsonValue>>, depth: number): string | undefined {
   const event = walk.events[walk.cursor];
   const offset = event === undefined ? 0 : offsetOf(walk.text, event);
@@ -251,7 +277,7 @@ function count(walk: Walk, added: number, offset: number): void {
   throw new BeyondLimit();
 }
 
-/** The kind of a document may stand after its values, so one Secret silences the whole file. */
+/** Messages quote no values of a file that may contain a Secret: the kind of a document may follow its values. */
 function mayQuote(walk: Walk): boolean {
   walk.quotable ??= !walk.text.includes('Secret');
   return walk.quotable;
@@ -259,4 +285,26 @@ function mayQuote(walk: Walk): boolean {
 
 function fail(walk: Walk, reason: FindingReason, offset: number, message: string, hint?: string): void {
   walk.problems.push({ severity: 'error', reason, message, offset, ...(hint === undefined ? {} : { hint }) });
+}
+
+/** The offset at which a node begins, with its quote, tag or `|`; 0 for a node without text. */
+export function offsetOf(text: string, event: YamlEvent): number {
+  switch (event.type) {
+    case EVENT_SCALAR: {
+      if (event.tagStart >= 0) return event.tagStart;
+      const { style, valueStart } = event;
+      if (valueStart < 0) return Math.max(0, event.anchorStart - 1);
+      if (style === SCALAR_STYLE_SINGLE_QUOTED || style === SCALAR_STYLE_DOUBLE_QUOTED) return valueStart - 1;
+      if (style === SCALAR_STYLE_LITERAL_BLOCK) return Math.max(0, text.lastIndexOf('|', valueStart));
+      if (style === SCALAR_STYLE_FOLDED_BLOCK) return Math.max(0, text.lastIndexOf('>', valueStart));
+      return valueStart;
+    }
+    case EVENT_SEQUENCE:
+    case EVENT_MAPPING:
+      return event.start;
+    case EVENT_ALIAS:
+      return Math.max(0, text.lastIndexOf('*', event.anchorStart));
+    default:
+      return 0;
+  }
 }

@@ -1,18 +1,31 @@
-import type { DecodedFile, SourceDocument } from '../model/desired.ts';
+import type { Declaration, DeclarationValues, DecodedFile, SourceDocument } from '../model/desired.ts';
 import { sentenceOf } from '../model/diagnostic.ts';
-import type { DocumentReading } from './kinds/reading.ts';
+import {
+  declarationKey,
+  type EngineKind,
+  engineKindIds,
+  engineKindOf,
+  engineKindRow,
+  engineKinds,
+} from '../model/engine-kinds.ts';
+import type { FieldPath } from '../model/field-path.ts';
+import { quote } from '../model/ids.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import type { YamlDocument } from './compose-documents.ts';
+import { decoders } from './kinds/decoders.ts';
+import { readObject } from './kinds/object.ts';
+import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
 import { type DecodeLimits, defaultDecodeLimits } from './limits.ts';
-import { flattenLists } from './lists.ts';
-import { fieldError } from './problem.ts';
-import { readDocument } from './read-document.ts';
+import { didYouMean, fieldError } from './problem.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
+import { typeWord } from './schema-problems.ts';
 
 /**
- * Decodes one manifest file (YAML with any number of documents, or JSON). Never throws for any bytes: what is wrong is
- * said in the diagnostics, in the order of the file, and one error makes the whole file unreadable.
+ * Decodes a manifest file (YAML with any number of documents, or JSON). Never throws. The diagnostics are in the order of
+ * the file; one error makes the complete file unreadable.
  *
  * @param path relative to the root of the source, with `/`; `.json` is read as JSON
- * @param blob identifies the bytes (git's object id, or a digest); handed on in the reading
+ * @param blob identifies the bytes (git's object id, or a digest); returned in the reading
  */
 export function decodeFile(
   path: string,
@@ -31,39 +44,120 @@ export function decodeFile(
 
 function decodeDocuments(file: FileDocuments, limits: DecodeLimits, findings: Finding[]): readonly SourceDocument[] {
   const documents: SourceDocument[] = [];
-  const seen = new Map<string, number>();
   let index = 0;
-  for (const document of file.documents) {
-    for (const part of flattenLists(document.value)) {
-      if (index >= limits.maxDocuments) {
-        const message = `the file holds more than ${limits.maxDocuments} documents, items of lists among them`;
-        findings.push(file.place(document, fieldError('TooManyDocuments', part.path, message)));
-        return documents;
-      }
-      const reading = readDocument(part.value);
-      for (const problem of reading.problems) {
-        findings.push(file.place(document, { ...problem, path: [...part.path, ...problem.path] }));
-      }
-      const decoded = sourceDocument(reading, index, seen);
-      if (decoded !== undefined) documents.push(decoded);
-      index += 1;
+  for (const { document, path, reading, identity } of readDocuments(file)) {
+    if (index >= limits.maxDocuments) {
+      const message = `the file holds more than ${limits.maxDocuments} documents, items of lists among them`;
+      findings.push(file.place(document, fieldError('TooManyDocuments', path, message)));
+      break;
     }
+    for (const problem of reading.problems) {
+      findings.push(file.place(document, { ...problem, path: [...path, ...problem.path] }));
+    }
+    if (identity !== undefined && reading.content !== undefined) {
+      documents.push({ identity, index, content: reading.content });
+    }
+    index += 1;
   }
   return documents;
 }
 
-function sourceDocument(
-  reading: DocumentReading,
-  index: number,
-  seen: Map<string, number>,
-): SourceDocument | undefined {
-  if (reading.content === undefined || reading.identity === undefined) return undefined;
-  return { identity: countedIdentity(reading.identity, seen), index, content: reading.content };
+/** One manifest of a file. */
+interface ReadDocument {
+  /** The YAML document that contains it. */
+  readonly document: YamlDocument;
+  /** From the root of the YAML document: empty, or an item of a List. */
+  readonly path: FieldPath;
+  readonly value: JsonValue;
+  readonly reading: DocumentReading;
+  /** As of `SourceDocument.identity`; undefined if the document has no content. */
+  readonly identity: string | undefined;
+}
+
+/** Reads the manifests of a file one by one. */
+export function* readDocuments({ documents }: FileDocuments): Generator<ReadDocument> {
+  const seen = new Map<string, number>();
+  for (const document of documents) {
+    for (const { path, value } of flattenLists(document.value)) {
+      const reading = readDocument(value);
+      const { content, identity } = reading;
+      const isCounted = content !== undefined && identity !== undefined;
+      yield { document, path, value, reading, identity: isCounted ? countedIdentity(identity, seen) : undefined };
+    }
+  }
 }
 
 /** The identity, with `#2`, `#3` and so on for a repetition in the same file. */
-export function countedIdentity(identity: string, seen: Map<string, number>): string {
+function countedIdentity(identity: string, seen: Map<string, number>): string {
   const count = (seen.get(identity) ?? 0) + 1;
   seen.set(identity, count);
   return count === 1 ? identity : `${identity}#${count}`;
+}
+
+/** A document, or the items of a `v1 List`, also of nested ones; nothing for an empty document. */
+function* flattenLists(value: JsonValue, path: FieldPath = []): Generator<Pick<ReadDocument, 'value' | 'path'>> {
+  if (value === null) return;
+  const isList = isJsonObject(value) && value.apiVersion === 'v1' && value.kind === 'List';
+  if (!isList || !Array.isArray(value.items)) yield { value, path };
+  else for (const [index, item] of value.items.entries()) yield* flattenLists(item, [...path, 'items', index]);
+}
+
+/** The group of fleetrelay: a kind of it that is not an engine kind is a mistake, and no object for clusters. */
+const OWN_GROUP = 'fleetrelay.dev';
+const OWN_KINDS: readonly string[] = engineKindIds.filter((id) => engineKinds[id].group === OWN_GROUP).sort();
+
+/** The kinds with Kuma's flat form. */
+const UNIVERSAL_KINDS = engineKindIds.filter((id) => engineKinds[id].hasUniversalForm);
+
+function readDocument(document: JsonValue): DocumentReading {
+  if (!isJsonObject(document)) {
+    const message = `a manifest must be a mapping, not ${typeWord(document)}`;
+    const hint = 'if the file is no manifest, list it in .fleetrelayignore';
+    return { problems: [fieldError('NotAnObject', [], message, hint)] };
+  }
+  const { apiVersion, kind, type } = document;
+  if (typeof type === 'string' && apiVersion === undefined && kind === undefined) return readUniversal(type, document);
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return readObject(document);
+  const slash = apiVersion.indexOf('/');
+  const group = slash < 0 ? '' : apiVersion.slice(0, slash);
+  if (group === OWN_GROUP && kind === 'RelayConfig') {
+    const message = "RelayConfig is the server's own file; a repository cannot hold it";
+    const hint = 'give it to the server with --config; what a repository may set is in FleetPolicy';
+    return { problems: [fieldError('ServerConfigInRepository', ['kind'], message, hint)] };
+  }
+  const id = engineKindOf(group, kind);
+  if (id === undefined && group === OWN_GROUP) {
+    const message = `the kind ${quote(kind)} of ${OWN_GROUP} is not known; known are ${OWN_KINDS.join(', ')}`;
+    return { problems: [fieldError('UnknownKind', ['kind'], message, didYouMean(kind, OWN_KINDS))] };
+  }
+  if (id === undefined) return readObject(document);
+  const { versions } = engineKindRow(id);
+  if (versions.includes(apiVersion.slice(slash + 1))) return readDeclaration(id, document);
+  const known = versions.map((version) => `${group}/${version}`).join(', ');
+  const message = `the version ${quote(apiVersion)} of ${kind} is not known; known is ${known}`;
+  return { problems: [fieldError('UnknownVersion', ['apiVersion'], message)] };
+}
+
+/** Reads Kuma's flat form, which has a type and neither apiVersion nor kind. */
+function readUniversal(type: string, document: JsonObject): DocumentReading {
+  const id = UNIVERSAL_KINDS.find((each) => engineKinds[each].kind === type);
+  if (id !== undefined) return readDeclaration(id, document);
+  const kinds = UNIVERSAL_KINDS.map((each): string => engineKinds[each].kind);
+  const message = `the type ${quote(type)} is not known; of the resources that Kuma writes with a type, only ${kinds.join(', ')} is read`;
+  const hint = didYouMean(type, kinds) ?? 'a manifest has apiVersion and kind';
+  return { problems: [fieldError('UnknownKind', ['type'], message, hint)] };
+}
+
+function readDeclaration(id: EngineKind, document: JsonObject): DocumentReading {
+  const decoded: Decoded<DeclarationValues[EngineKind]> = decoders[engineKinds[id].decoder](document);
+  const { problems, metadata, value, mesh } = decoded;
+  if (metadata === undefined) return { problems };
+  const { namespace = '', name } = metadata;
+  const { group, kind } = engineKinds[id];
+  const identity = `${group}/${kind}/${namespace}/${name}${mesh === undefined ? '' : `@${mesh}`}`;
+  if (value === undefined || !isReadable(problems)) return { identity, problems };
+  const key = declarationKey(id, { ...metadata, namespace });
+  // Each decoder makes the value of its kind.
+  const content = { type: 'declaration', kind: id, key, namespace, name, value } as Declaration;
+  return { identity, problems, content };
 }

@@ -1,18 +1,18 @@
-/** Bounds of what one file may hold; a file beyond any of them is refused, never read in part. */
+/** Limits of one file. A file beyond any of them is refused completely. */
 export interface DecodeLimits {
   /** Size of the file in bytes. */
   readonly maxBytes: number;
-  /** Documents in one file, the items of a List counted one by one. */
+  /** Documents in one file; each item of a List counts. */
   readonly maxDocuments: number;
-  /** Values (scalars, lists, mappings) in one file, with every alias counted as what it stands for. */
+  /** Values (scalars, lists, mappings) in one file; an alias counts as the value of its anchor. */
   readonly maxNodes: number;
-  /** Nesting of lists and mappings, through aliases as well. At most 100. */
+  /** Nesting of lists and mappings, also through aliases. At most 100. */
   readonly maxDepth: number;
   /** Aliases (`*name`) in one file. */
   readonly maxAliases: number;
 }
 
-/** What applies unless a caller says otherwise. */
+/** The limits of files in sources. */
 export const defaultDecodeLimits: DecodeLimits = {
   maxBytes: 16 * 1024 * 1024,
   maxDocuments: 10_000,

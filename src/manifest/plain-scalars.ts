@@ -1,12 +1,12 @@
 import { boolCoreTag, floatCoreTag, intCoreTag, NOT_RESOLVED, nullCoreTag } from 'js-yaml';
-import type { FindingReason } from '../model/finding-codes.ts';
+import type { FindingReason } from '../model/diagnostic.ts';
 
-/** What a plain (unquoted) scalar means, or why it means nothing that JSON can hold (to be said after the scalar itself). */
+/** The value of a plain (unquoted) scalar; `message` is the predicate of a sentence about a scalar that JSON cannot hold. */
 export type PlainScalar =
   | { readonly ok: true; readonly value: null | boolean | number | string }
   | { readonly ok: false; readonly reason: FindingReason; readonly message: string };
 
-/** Only these first characters can begin anything but text; the rest skips four resolvers. */
+/** The scalars that may be anything but text. All others skip the four resolvers. */
 const MAYBE_TYPED = /^(?:$|[-+.0-9~nNtTfF])/;
 const FLOAT_BEYOND_RANGE = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$/;
 
@@ -31,17 +31,17 @@ function number(value: number, whole: boolean): PlainScalar {
   if (whole && !Number.isSafeInteger(value)) {
     return { ok: false, reason: 'NumberTooLarge', message: 'is too large a number to be kept exactly' };
   }
-  // -0 and 0 are the same JSON number to everyone downstream.
+  // JSON has no -0.
   return { ok: true, value: value === 0 ? 0 : value };
 }
 
-/** A plain scalar that YAML 1.1 (kubectl and most other tools of the field) reads differently. */
+/** The warning for a plain scalar that YAML 1.1 (kubectl and most other tools) reads differently. */
 export interface YamlSurprise {
   readonly message: string;
   readonly hint: string;
 }
 
-/** The same without the scalar, for files that hold secrets. */
+/** The warning without the scalar, for files with Secrets. */
 export const unquotedSurprise: YamlSurprise = {
   message: 'tools that read YAML 1.1 read this value differently',
   hint: 'quote it if text is meant',
@@ -55,7 +55,7 @@ const BINARY_11 = /^[-+]?0b[01_]+$/;
 const UNDERSCORES_11 = /^[-+]?(?:0x[0-9a-fA-F_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)$/;
 const SEXAGESIMAL_11 = /^[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
 
-/** Says how YAML 1.1 would read the plain scalar, if otherwise. A bare `y` or `n` as a key is common and left alone. */
+/** The warning for a plain scalar; undefined: YAML 1.1 reads it the same. A bare `y` or `n` as a key gets no warning. */
 export function yamlSurprise(text: string, isKey: boolean): YamlSurprise | undefined {
   if (!SUSPECT.test(text)) return undefined;
   if (BOOLEAN_11.test(text)) {

@@ -8,18 +8,18 @@ import {
   SCALAR_STYLE_PLAIN,
 } from 'js-yaml';
 import type { FieldPath } from '../model/field-path.ts';
+import { offsetOf, type YamlDocument, type YamlEvents } from './compose-documents.ts';
 import { resolvePlain } from './plain-scalars.ts';
-import { offsetOf, type YamlDocument, type YamlEvents } from './yaml-events.ts';
 
-/** Where a field stands: the offset of its key (of the item for a list item) and of its value. */
+/** The offsets of a field's key and value; for a list item both are the item. */
 export interface FieldPosition {
   readonly key: number;
   readonly value: number;
-  /** How many steps of the path exist; the rest is missing and the position is that of the deepest parent. */
+  /** The number of steps of the path that exist. If the field is missing, the position is that of its nearest parent. */
   readonly depth: number;
 }
 
-/** Finds a field of a document; what is behind an alias is at the alias. */
+/** Finds a field of a document. A field inside an alias is at the alias. */
 export function findField(text: string, { events, root }: YamlDocument, path: FieldPath): FieldPosition {
   let at = root;
   const start = offsetAt(text, events, root);
@@ -37,7 +37,7 @@ export function findField(text: string, { events, root }: YamlDocument, path: Fi
 interface Child {
   readonly key: number;
   readonly value: number;
-  /** Nothing is written there: point at the key. */
+  /** The value has no text: its position is that of the key. */
   readonly empty: boolean;
 }
 
@@ -81,7 +81,7 @@ function offsetAt(text: string, events: YamlEvents, at: number): number {
   return event === undefined ? 0 : offsetOf(text, event);
 }
 
-/** The index after a node and everything in it. */
+/** The index of the event after a node. */
 function afterNode(events: YamlEvents, at: number): number {
   let open = 0;
   for (let index = at; index < events.length; index += 1) {
@@ -99,4 +99,27 @@ function afterNode(events: YamlEvents, at: number): number {
     if (open <= 0) return index + 1;
   }
   return events.length;
+}
+
+/** Converts offsets in a text to lines and columns from 1; columns count UTF-16 units. */
+export interface LineIndex {
+  position(offset: number): { readonly line: number; readonly column: number };
+}
+
+/** Indexes the lines of a text; each look-up is a binary search. */
+export function createLineIndex(text: string): LineIndex {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return {
+    position(offset) {
+      let low = 0;
+      let high = starts.length - 1;
+      while (low < high) {
+        const middle = (low + high + 1) >> 1;
+        if ((starts[middle] ?? 0) <= offset) low = middle;
+        else high = middle - 1;
+      }
+      return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
+    },
+  };
 }

@@ -1,15 +1,15 @@
+import type { FindingReason } from '../model/diagnostic.ts';
 import type { FieldPath } from '../model/field-path.ts';
-import type { FindingReason } from '../model/finding-codes.ts';
-import { suggestion } from '../model/suggestion.ts';
+import { suggestion } from '../model/messages.ts';
 
-/** Something to say about a document, before its place in the file is known. */
+/** A problem of a document, without its place in the file. */
 export interface FieldProblem {
   readonly severity: 'error' | 'warning';
   readonly reason: FindingReason;
   readonly message: string;
   readonly hint?: string;
   readonly path: FieldPath;
-  /** Point at the key of the last step instead of its value. */
+  /** The problem is at the key of the last step, not at its value. */
   readonly atKey?: boolean;
 }
 
@@ -23,7 +23,7 @@ export function fieldWarning(reason: FindingReason, path: FieldPath, message: st
   return { severity: 'warning', reason, path, message, ...(hint === undefined ? {} : { hint }) };
 }
 
-/** "did you mean X?", if one of the known words is near. */
+/** "did you mean X?"; undefined if no known word is near. */
 export function didYouMean(text: string, known: Iterable<string>): string | undefined {
   const near = suggestion(text, known);
   return near === undefined ? undefined : `did you mean ${near}?`;

@@ -4,10 +4,9 @@ import {
   type Source,
   validate,
 } from '../../generated/relay-config.js';
-import { type Diagnostic, diagnosticOf } from '../model/diagnostic.ts';
+import { type Diagnostic, diagnosticOf, type FindingReason } from '../model/diagnostic.ts';
 import { customKinds } from '../model/engine-kinds.ts';
 import { parseFieldPath } from '../model/field-path.ts';
-import type { FindingReason } from '../model/finding-codes.ts';
 import { parseFleetName, parseSourceName } from '../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import {

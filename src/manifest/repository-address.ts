@@ -1,4 +1,4 @@
-/** Why the text is no address of a repository; undefined if it is one. The text itself is never repeated: it may hold a password. */
+/** Why the text is no address of a repository; undefined if it is one. Never quotes the text, which may contain a password. */
 export function repositoryProblem(text: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing control characters is the point.
   if (/[\u0000-\u001f\u007f]/.test(text)) return 'the address holds a control character';

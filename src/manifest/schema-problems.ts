@@ -3,7 +3,7 @@ import { compareText, isJsonObject, type JsonValue } from '../model/json.ts';
 import { didYouMean, type FieldProblem, fieldError } from './problem.ts';
 import type { SchemaError } from './schema-validator.ts';
 
-/** Turns what a validator says into problems with paths, one a place, without the noise of branches. */
+/** Converts the errors of a validator to problems with paths, each once, without the errors of single branches. */
 export function schemaProblems(value: JsonValue, errors: readonly SchemaError[]): readonly FieldProblem[] {
   const problems = relevant(errors).map((error) => schemaProblem(value, error));
   const seen = new Map<string, FieldProblem>();
@@ -15,9 +15,9 @@ export function schemaProblems(value: JsonValue, errors: readonly SchemaError[])
 }
 
 /**
- * Leaves out what only repeats another error: that a chosen branch has errors (`if`), what each branch of an alternative
- * misses (the alternative itself says it; the schemas have no alternatives but "one of these fields must be there"), and
- * every other complaint about a value of the wrong type.
+ * Leaves out errors that repeat another one: that a branch has errors (`if`); the missing field of each branch of an
+ * alternative (all alternatives of the schemas are "one of these fields is required"); and all other errors of a value of
+ * the wrong type.
  */
 function relevant(errors: readonly SchemaError[]): readonly SchemaError[] {
   const alternatives = errors.filter(isAlternative).map((error) => `${error.schemaPath}/`);
@@ -34,8 +34,13 @@ function isAlternative(error: SchemaError): boolean {
   return error.keyword === 'oneOf' || error.keyword === 'anyOf';
 }
 
+<<<<<<< HEAD
 function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
   const path = pathOf(error.instancePath, value);
+=======
+function schemaProblem(value: JsonValue, error: SchemaError, all: readonly SchemaError[]): FieldProblem {
+  const { path, found } = follow(error.instancePath, value);
+>>>>>>> 0013dd1 (model and manifest: one file per subject, plain doc comments)
   const name = path.length === 0 ? 'the document' : displayPath(path);
   const { params } = error;
   switch (error.keyword) {
@@ -51,15 +56,10 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
     case 'type': {
       const wanted = typeWords(params.type);
       const hint = wanted === 'text' ? 'quote it if text is meant' : undefined;
-      return fieldError(
-        'WrongType',
-        path,
-        `${name} must be ${wanted}, not ${foundWord(valueAt(value, path), wanted)}`,
-        hint,
-      );
+      return fieldError('WrongType', path, `${name} must be ${wanted}, not ${foundWord(found, wanted)}`, hint);
     }
     case 'enum':
-      return wrongWord(value, error, path, name);
+      return wrongWord(found, error, path, name);
     case 'const':
       return fieldError('WrongValue', path, `${name} must be ${JSON.stringify(params.allowedValue)}`);
     default:
@@ -70,44 +70,40 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
 function unknownField(error: SchemaError, path: FieldPath, known: readonly string[]): FieldProblem {
   const key = String(error.params.additionalProperty);
   const list = known.length > 0 && known.length <= 12 ? `known fields: ${known.join(', ')}` : undefined;
-  const hint = didYouMean(key, known) ?? list;
-  return {
-    ...fieldError(
-      'UnknownField',
-      [...path, key],
-      `${displayPath([...path, key])} is not a field that is known here`,
-      hint,
-    ),
-    atKey: true,
-  };
+  const at = [...path, key];
+  const message = `${displayPath(at)} is not a field that is known here`;
+  return { ...fieldError('UnknownField', at, message, didYouMean(key, known) ?? list), atKey: true };
 }
 
-/** With `verbose` the validator names the schema that holds the keyword; its properties are what is known. */
+/** The fields of the schema that has the keyword; validators are generated with `verbose`. */
 function siblingsAllowed(error: SchemaError): readonly string[] {
   const properties = (error.parentSchema as { readonly properties?: object } | undefined)?.properties;
   return properties === undefined ? [] : Object.keys(properties).sort(compareText);
 }
 
+<<<<<<< HEAD
 function choice(error: SchemaError, path: FieldPath, name: string): FieldProblem {
   const branches = (
     error.parentSchema as Readonly<Record<string, readonly { readonly required?: readonly string[] }[]>>
   )[error.keyword];
   const fields = (branches ?? []).flatMap(({ required = [] }) => required);
+=======
+function choice(error: SchemaError, path: FieldPath, name: string, all: readonly SchemaError[]): FieldProblem {
+  const fields = all
+    .filter(({ keyword, schemaPath }) => keyword === 'required' && schemaPath.startsWith(`${error.schemaPath}/`))
+    .map(({ params }) => String(params.missingProperty));
+>>>>>>> 0013dd1 (model and manifest: one file per subject, plain doc comments)
   const which = [...new Set(fields)].sort(compareText).join(', ');
   if (which === '') return fieldError('WrongValue', path, `${name} ${constraintWords(error)}`);
-  return fieldError(
-    'WrongChoice',
-    path,
-    `${name} needs ${error.keyword === 'oneOf' ? 'exactly' : 'at least'} one of ${which}`,
-  );
+  const howMany = error.keyword === 'oneOf' ? 'exactly' : 'at least';
+  return fieldError('WrongChoice', path, `${name} needs ${howMany} one of ${which}`);
 }
 
-function wrongWord(value: JsonValue, error: SchemaError, path: FieldPath, name: string): FieldProblem {
+function wrongWord(found: JsonValue | undefined, error: SchemaError, path: FieldPath, name: string): FieldProblem {
   const values = error.params.allowedValues as readonly unknown[];
-  // Where a number stands for a word as well, the words are what a person writes.
+  // A list of words may also allow their numbers; people write the words.
   const words = values.filter((allowed) => typeof allowed === 'string');
   const allowed = words.length > 0 ? words : values.map(String);
-  const found = valueAt(value, path);
   const hint = typeof found === 'string' ? didYouMean(found, allowed) : undefined;
   return fieldError('WrongValue', path, `${name} must be one of ${allowed.join(', ')}`, hint);
 }
@@ -141,31 +137,16 @@ function exampleOf(error: SchemaError): string {
   return examples.length === 0 ? '' : `, which is for example ${JSON.stringify(examples[0])}`;
 }
 
-/** A JSON pointer as steps; digits are an index only where the value is a list. */
-function pathOf(pointer: string, root: JsonValue): FieldPath {
+/** Follows a JSON pointer. Digits are an index only where the value is a list. */
+function follow(pointer: string, root: JsonValue): { readonly path: FieldPath; readonly found: JsonValue | undefined } {
   const path: (string | number)[] = [];
-  let value: JsonValue | undefined = root;
+  let found: JsonValue | undefined = root;
   for (const part of pointer.split('/').slice(1)) {
     const step = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (Array.isArray(value)) {
-      path.push(Number(step));
-      value = value[Number(step)];
-    } else {
-      path.push(step);
-      value = isJsonObject(value) ? value[step] : undefined;
-    }
+    path.push(Array.isArray(found) ? Number(step) : step);
+    found = Array.isArray(found) ? found[Number(step)] : isJsonObject(found) ? found[step] : undefined;
   }
-  return path;
-}
-
-function valueAt(root: JsonValue, path: FieldPath): JsonValue | undefined {
-  let value: JsonValue | undefined = root;
-  for (const step of path) {
-    if (Array.isArray(value)) value = value[Number(step)];
-    else if (isJsonObject(value)) value = value[String(step)];
-    else return undefined;
-  }
-  return value;
+  return { path, found };
 }
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -187,7 +168,7 @@ function foundWord(found: JsonValue | undefined, wanted: string): string {
   return typeof found === 'number' && wanted.includes('whole number') ? 'a fraction' : typeWord(found);
 }
 
-/** What a value is, in a person's words. */
+/** The type of a value, for people. */
 export function typeWord(value: JsonValue | undefined): string {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';

@@ -1,4 +1,4 @@
-/** One violation, as the generated validators state it. */
+/** A violation that a generated validator reports. */
 export interface SchemaError {
   /** JSON pointer to the value. */
   readonly instancePath: string;
@@ -10,7 +10,7 @@ export interface SchemaError {
   readonly parentSchema?: unknown;
 }
 
-/** A generated validator: true if the value has the type; otherwise `errors` holds every violation until the next call. */
+/** A generated validator: whether the value has the type; if not, `errors` has all violations until the next call. */
 export interface SchemaValidator<Type> {
   (value: unknown): value is Type;
   errors?: readonly SchemaError[] | null;

@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { compareText } from '../model/json.ts';
-import type { TextProblem } from './yaml-events.ts';
+import type { TextProblem } from './compose-documents.ts';
 
-/** Characters; the thorough parser needs seven times as long as the fast one, and it blocks. */
+/** In characters: the thorough parser takes seven times as long as the fast one. */
 const THOROUGH_LIMIT = 1024 * 1024;
 
 /**
- * Every syntax error of a text that the fast parser refused, at most one a line (what follows in a line is nearly always
- * a consequence). `first` is what the fast parser said; it stands if the thorough one finds nothing.
+ * The syntax errors of a text that the fast parser refused, at most one for each line, because later ones in a line are
+ * mostly consequences. `first`: the error of the fast parser, which is returned if the thorough one finds none.
  */
 export function syntaxProblems(text: string, first: TextProblem): readonly TextProblem[] {
   if (text.length > THOROUGH_LIMIT) return [first];
@@ -27,7 +27,7 @@ function thoroughProblems(text: string): readonly TextProblem[] {
   const lineCounter = new yaml.LineCounter();
   const documents = yaml.parseAllDocuments(text, { lineCounter, prettyErrors: false, stringKeys: true });
   for (const error of Array.isArray(documents) ? documents.flatMap((document) => document.errors) : []) {
-    // These are found, and better worded, when the values are composed; here they would hide the syntax error.
+    // `composeDocuments` reports these; here they would hide the syntax error.
     if (error.code === 'DUPLICATE_KEY' || error.code === 'TAG_RESOLVE_FAILED' || error.code === 'BAD_ALIAS') continue;
     const offset = error.pos[0];
     const { line } = lineCounter.linePos(offset);
@@ -37,15 +37,15 @@ function thoroughProblems(text: string): readonly TextProblem[] {
   return [...byLine.values()].sort((a, b) => a.offset - b.offset || compareText(a.message, b.message));
 }
 
-/** Some messages of the library end with a piece of the text, which may be a secret. */
+/** Removes the piece of the text that ends some messages of the library: it may be a secret. */
 function withoutContent(message: string): string {
   const plain = message.replace(/^(Not a YAML token|Unexpected [^:]*|Block scalar header[^:]*):.*$/su, '$1');
   return plain.charAt(0).toLowerCase() + plain.slice(1);
 }
 
 /**
- * Loads the library only when a file is broken: it costs more time than everything else that a check of one file does.
- * The bare `require` is for the bundler, which makes it a lazy part of the bundle; plain Node has none in a module.
+ * Loads the library when the first broken file needs it: that takes longer than checking a file. The bare `require` lets
+ * the bundler make a lazy part of it; plain Node has no `require` in a module.
  */
 function loadYaml(): typeof Yaml {
   // biome-ignore lint/style/noCommonJs: decoding is synchronous, so the lazy part cannot be a dynamic import.

@@ -1,6 +1,6 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 
-/** A text, or why the bytes are none; lines and columns from 1. */
+/** A decoded text, or the problem; lines and columns from 1. */
 export type TextReading =
   | { readonly ok: true; readonly text: string }
   | {
@@ -41,9 +41,7 @@ export function readText(bytes: Uint8Array): TextReading {
   };
 }
 
-/**
- * Decodes leniently and looks for the first replacement character that the bytes do not hold themselves.
- */
+/** Decodes leniently, and finds the first replacement character that the bytes themselves do not contain. */
 function firstInvalid(bytes: Uint8Array): { readonly line: number; readonly column: number } {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   let offset = 0;

@@ -5,54 +5,55 @@ import type { ObjectHealth } from './object-health.ts';
 import type { ObjectKey } from './object-key.ts';
 import type { AdmissionPosition, ObjectMeta, OutputPosition, RevisionRef } from './output.ts';
 
-/** One object that fleetrelay owns in a cluster, as the agent reports it. */
+/** An object that fleetrelay owns in a cluster, as the agent reports it. */
 export interface InventoryEntry extends ObjectMeta {
   readonly key: ObjectKey;
-  /** Of the content that was last accepted. */
+  /** Of the content that the agent accepted last. */
   readonly digest: Digest;
-  /** `removing`: its removal is accepted, the object is still there. */
+  /** `removing`: the agent has accepted the removal, and the object still exists. */
   readonly phase: 'held' | 'removing';
 }
 
-/** All that an agent holds of fleetrelay's: sent with each hello of the pull stream. */
+/** The inventory of an agent, which it sends with each hello of the pull stream. */
 export interface AgentHolding {
   readonly position: OutputPosition;
   /** Snapshot digest over the entries in phase `held`. */
   readonly digest: Digest;
   readonly revisions: readonly RevisionRef[];
-  /** Of the output that was accepted last; absent: its server said none. A server that is behind it sends nothing. */
+  /** Of the output that the agent accepted last; absent: its server sent none. A server with an earlier one sends nothing. */
   readonly admitted?: AdmissionPosition;
   readonly entries: readonly InventoryEntry[];
 }
 
-/** Who is calling. */
+/** The identity of a connecting agent. */
 export interface AgentHello {
   readonly cluster: ClusterName;
   readonly clusterId: ClusterId;
-  /** One random id per agent process: the same agent coming back is told from a second one. */
+  /** A random id of the agent process: it tells a reconnecting agent from a second one. */
   readonly instance: string;
   readonly version: string;
   readonly capabilities: readonly string[];
-  /** The fleet that its objects belong to; absent: it holds none. */
+  /** The fleet that its objects belong to; absent: its inventory is empty. */
   readonly fleet?: FleetName;
 }
 
-/** A capability that an agent states when its cluster takes kinds as they are written (a directory). */
+/** Capability of an agent: its cluster does not know scopes of kinds, and takes namespaces as written (a directory). */
 export const KINDS_AS_WRITTEN = 'kinds-as-written';
 
-/** A capability that a server states when a step of the input need not repeat the kinds. */
+/** Capability of a server: a step of the input need not repeat the kinds. */
 export const KEEPS_KINDS = 'keeps-kinds';
 
-/** A capability that an agent states when it takes new roots. */
+/** Capability of an agent: it accepts new root certificates. */
 export const TAKES_ROOTS = 'roots';
 
-/** A capability that an agent states when it takes the fleet's settings. */
+/** Capability of an agent: it accepts the settings of the fleet. */
 export const TAKES_SETTINGS = 'settings';
 
 /**
- * What became of one object: the last word of the agent about it.
- * `applied`: the cluster holds it as declared. `failed`: an error, retried with back-off. `conflict`: somebody else has
- * it; it was not touched. `paused`: the stop button is on. `removing`, `removed`: the way of a removal.
+ * The latest report of an agent about one object.
+ * `applied`: the cluster has the object as declared. `failed`: an error, which the agent retries with back-off. `conflict`:
+ * another owner has the object, and the agent did not change it. `paused`: the cluster's stop button is on. `removing`,
+ * `removed`: the progress of a removal.
  */
 export interface ObjectResult {
   readonly key: ObjectKey;
@@ -66,26 +67,26 @@ export interface ObjectResult {
   readonly health?: ObjectHealth;
 }
 
-/** One live object, trimmed, without our stamp. */
+/** A live object, trimmed, without the stamp of fleetrelay. */
 export interface LiveObject {
   readonly key: ObjectKey;
-  /** May be worked out at each reading: keep it. */
+  /** May be parsed anew at each access: keep the result. */
   readonly value: JsonObject;
-  /** Canonical bytes of `value`, where they are at hand. */
+  /** The canonical bytes of `value`, if they are known. */
   readonly content?: Uint8Array;
   readonly digest: Digest;
 }
 
 /**
- * A kind in a cluster: could all its objects be listed? Unknown is never empty. `offered`: the cluster has the kind, and
- * its objects are not discovered.
+ * Whether the agent could list all objects of a kind. `unknown`: it could not, so the list proves no absence. `offered`: the
+ * cluster has the kind, and the agent does not discover its objects.
  */
 export interface KindState {
   /** `group/Kind`. */
   readonly kind: string;
   readonly state: 'complete' | 'unknown' | 'offered';
   readonly message: string;
-  /** As the cluster's own API list says; stays known while the kind is unknown. Absent: the cluster has no such list. */
+  /** By the API discovery of the cluster; stays known while the kind is unknown. Absent: the cluster has no API discovery. */
   readonly scope?: KindScope;
 }
 
@@ -95,6 +96,6 @@ export interface InputDelta {
   readonly to: Digest;
   readonly upserts: readonly LiveObject[];
   readonly removals: readonly ObjectKey[];
-  /** All of them; absent: as after the step before. */
+  /** The complete list; absent: the same as after the previous step. */
   readonly kinds?: readonly KindState[];
 }

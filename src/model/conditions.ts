@@ -1,16 +1,15 @@
-import { type JsonValue, jsonEquals } from './json.ts';
-import { objectsOf } from './json-fields.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals, objectsOf } from './json.ts';
 import { rfc3339 } from './time.ts';
 
-/** A condition without the times that only the writer knows. */
+/** A condition without its times, which only the writer knows. */
 export interface ConditionValue {
   readonly type: string;
-  /** `Progressing`: only of kinds whose conditions are those of Gardener. */
+  /** `Progressing`: only in Gardener's form. */
   readonly status: 'True' | 'False' | 'Unknown' | 'Progressing';
   /** Constant UpperCamelCase word. */
   readonly reason: string;
   readonly message: string;
-  /** Of kinds whose conditions are those of Gardener: what the error is, for programs. */
+  /** Only in Gardener's form: error codes for programs. */
   readonly codes?: readonly string[];
 }
 
@@ -18,14 +17,14 @@ export interface ConditionValue {
 export interface Condition extends ConditionValue {
   /** Changes only when `status` does. */
   readonly lastTransitionTime: string;
-  /** Of Gardener's conditions: changes only when reason, message or codes do. */
+  /** Only in Gardener's form: changes only when reason, message or codes do. */
   readonly lastUpdateTime?: string;
 }
 
-/** By which rules conditions are written: those of `metav1.Condition`, or of Gardener. */
+/** The rules of conditions: those of `metav1.Condition`, or those of Gardener. */
 export type ConditionForm = 'metav1' | 'gardener';
 
-/** Gives conditions their times: what is as it was written last keeps its time. */
+/** Adds times to conditions. An unchanged condition keeps the time with which it was written last. */
 export function withTimes(
   values: readonly ConditionValue[],
   before: readonly Condition[],
@@ -37,14 +36,14 @@ export function withTimes(
     const lastTransitionTime = last?.status === status ? last.lastTransitionTime : rfc3339(now);
     const condition = { type, status, reason, message, lastTransitionTime };
     if (form === 'metav1') return condition;
-    const saysTheSame =
+    const isUnchanged =
       last?.reason === reason && last.message === message && jsonEquals([...(last.codes ?? [])], [...codes]);
-    const lastUpdateTime = (saysTheSame ? last.lastUpdateTime : undefined) ?? rfc3339(now);
+    const lastUpdateTime = (isUnchanged ? last.lastUpdateTime : undefined) ?? rfc3339(now);
     return { ...condition, lastUpdateTime, ...(codes.length === 0 ? {} : { codes }) };
   });
 }
 
-/** Reads conditions as they were written; what is none is passed over. */
+/** Parses written conditions; leaves out what is no condition. */
 export function readConditions(list: JsonValue | undefined): readonly Condition[] {
   return objectsOf(list).flatMap((condition) => {
     const { type, status, reason = '', message = '', lastTransitionTime, lastUpdateTime, codes } = condition;
@@ -63,4 +62,28 @@ export function readConditions(list: JsonValue | undefined): readonly Condition[
 
 function isConditionStatus(status: JsonValue | undefined): status is Condition['status'] {
   return status === 'True' || status === 'False' || status === 'Unknown' || status === 'Progressing';
+}
+
+/** The status of an object of an engine kind as it was written last. */
+export interface ObservedStatus {
+  readonly conditions: readonly Condition[];
+  /** The other members of the status, as written. */
+  readonly fields: JsonObject;
+}
+
+/** Parses the `status` of a status file or custom resource; undefined: there is none. */
+export function readObserved(status: JsonValue | undefined): ObservedStatus | undefined {
+  if (status === undefined || !isJsonObject(status)) return undefined;
+  const { conditions, ...fields } = status;
+  return { conditions: readConditions(conditions), fields };
+}
+
+/** Objects by outcome: applied, failed, held, pending and unreachable add up to targeted. */
+export interface OutcomeCounts {
+  readonly targeted: number;
+  readonly applied: number;
+  readonly failed: number;
+  readonly held: number;
+  readonly pending: number;
+  readonly unreachable: number;
 }

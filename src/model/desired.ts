@@ -12,7 +12,7 @@ export interface ClusterDeclaration {
   readonly labels: Readonly<Record<string, string>>;
   /** `spec.clusterDomain`, `cluster.local` unless set. */
   readonly clusterDomain: string;
-  /** `spec.skipWarming`: never held up by safe mode. */
+  /** `spec.skipWarming`: safe mode never waits for the cluster. */
   readonly skipWarming: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface ClusterChoice {
   readonly selector?: LabelSelector;
 }
 
-/** What a `ServiceMirror` declares: the selected services of some clusters are made known in others. */
+/** What a `ServiceMirror` declares: the selected Services of some clusters are mirrored into others. */
 export interface ServiceMirror {
   readonly name: string;
   readonly from: ClusterChoice;
@@ -42,16 +42,16 @@ export interface ServiceMirror {
   readonly serviceSelector: LabelSelector;
 }
 
-/** What a `RemovalApproval` declares: a person lets go what a guard holds. */
+/** What a `RemovalApproval` declares: a person approves removals that a guard holds. */
 export interface RemovalApproval {
   readonly name: string;
-  /** Names the set of held removals. */
+  /** Of the set of held removals. */
   readonly digest: Digest;
-  /** Milliseconds since 1970; absent: only the life that every approval has bounds it. */
+  /** Milliseconds since 1970; absent: the general lifetime of approvals applies. */
   readonly expiresAt?: number;
 }
 
-/** Bounds of the removal guard; a removal set larger than any of them is held. */
+/** The limits of the removal guards. Removals beyond any of them are held. */
 export interface GuardLimits {
   /** Largest number of objects removed from one cluster within the window. */
   readonly maxRemovalsPerCluster: number;
@@ -59,7 +59,7 @@ export interface GuardLimits {
   readonly maxRemovalPercentPerCluster: number;
   readonly maxRemovalsPerFleet: number;
   readonly maxRemovalPercentPerFleet: number;
-  /** Percentages judge only from this many owned objects on, so that two of three objects are not "66 percent". */
+  /** Percentages count only from this many owned objects on, so that two of three objects are not "66 percent". */
   readonly percentFromOwned: number;
   readonly windowSeconds: number;
 }
@@ -79,7 +79,7 @@ export interface FleetPolicy {
   readonly drift: { readonly ignoredFields: readonly IgnoredFields[] };
 }
 
-/** What the documents of each engine kind say, decoded. */
+/** The decoded value of a document, by engine kind. */
 export interface DeclarationValues {
   readonly KubernetesCluster: ClusterDeclaration;
   readonly Placement: Placement;
@@ -95,7 +95,7 @@ export type Declaration<Kind extends EngineKind = EngineKind> = {
   [Each in Kind]: {
     readonly type: 'declaration';
     readonly kind: Each;
-    /** Which declarations of the kind are of the same thing: see `declarationKey`. */
+    /** See `declarationKey`. */
     readonly key: string;
     /** As written; empty if the document names none. */
     readonly namespace: string;
@@ -104,7 +104,7 @@ export type Declaration<Kind extends EngineKind = EngineKind> = {
   };
 }[Kind];
 
-/** What one document of a manifest says, decoded. Positions are no part of it. */
+/** The decoded content of one document, without positions. */
 export type DocumentContent =
   | {
       readonly type: 'object';
@@ -120,10 +120,10 @@ export type DocumentContent =
 export interface SourceDocument {
   /**
    * Identity inside the file, free of positions: `group/Kind/namespace/name`, with `@mesh` for a Dataplane and `#2`, `#3`
-   * for a repetition in the same file. A document that moves inside its file keeps it.
+   * for a repetition in the same file. A document keeps it when it moves inside its file.
    */
   readonly identity: string;
-  /** Index in the file from 0, where it was last seen. Provenance: no part of the document's value. */
+  /** Index in the file, from 0. Provenance: no part of the document's value. */
   readonly index: number;
   readonly content: DocumentContent;
 }
@@ -131,11 +131,11 @@ export interface SourceDocument {
 /** One file of a source as the engine sees it. */
 export type FileReading = {
   readonly blob: string;
-  /** What a person should know about the file, as sentences without positions; never empty if it is not readable. */
+  /** Findings for people, without positions; never empty if the file is not readable. */
   readonly findings: readonly string[];
 } & ({ readonly readable: true; readonly documents: readonly SourceDocument[] } | { readonly readable: false });
 
-/** Reads one file: the reading, and everything to be said about it (errors exactly when it is not readable). */
+/** A decoded file with all findings; there are errors exactly when it is not readable. */
 export interface DecodedFile {
   readonly reading: FileReading;
   readonly diagnostics: readonly Diagnostic[];

@@ -1,26 +1,25 @@
-import type { JsonObject, JsonValue } from './json.ts';
-import { objectOf, objectsOf, textOf } from './json-fields.ts';
-import { type ObjectKey, objectRefOf } from './object-key.ts';
+import { type JsonObject, type JsonValue, objectsOf, textOf } from './json.ts';
+import { labelsOf, type ObjectKey, objectRefOf } from './object-key.ts';
 
-/** The label by which an EndpointSlice says whose addresses it has. */
+/** The label of an EndpointSlice that names its Service. */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 
-/** Kinds whose objects carry the addresses of a service. */
+/** Whether the object is of a kind with the addresses of a service. */
 export function carriesEndpoints(key: ObjectKey): boolean {
   return kindOfEndpoints(key) !== undefined;
 }
 
 /**
- * The service, in the namespace of the object, whose addresses an Endpoints or EndpointSlice has; empty if it has none or
- * names no service. Addresses that are not ready count: they are there. Undefined for any other kind.
+ * The service, in the namespace of the object, of which an Endpoints or EndpointSlice has addresses, ready or not. Empty if
+ * it has no addresses or names no service; undefined for any other kind.
  */
 export function servedService(key: ObjectKey, value: JsonObject): string | undefined {
   switch (kindOfEndpoints(key)) {
     case 'Endpoints': {
-      const isThere = objectsOf(value.subsets).some(
+      const hasAddresses = objectsOf(value.subsets).some(
         (subset) => hasItems(subset.addresses) || hasItems(subset.notReadyAddresses),
       );
-      return isThere ? objectRefOf(key).name : '';
+      return hasAddresses ? objectRefOf(key).name : '';
     }
     case 'EndpointSlice':
       return objectsOf(value.endpoints).some(({ addresses }) => hasItems(addresses)) ? serviceOfSlice(value) : '';
@@ -29,7 +28,7 @@ export function servedService(key: ObjectKey, value: JsonObject): string | undef
   }
 }
 
-/** The service that an Endpoints or EndpointSlice is meant for, whether it has addresses or not. */
+/** The service of an Endpoints or EndpointSlice, with or without addresses. */
 export function serviceOfEndpoints(key: ObjectKey, value: JsonObject): string {
   return kindOfEndpoints(key) === 'Endpoints' ? objectRefOf(key).name : serviceOfSlice(value);
 }
@@ -40,8 +39,8 @@ function kindOfEndpoints(key: ObjectKey): 'Endpoints' | 'EndpointSlice' | undefi
   return group === 'discovery.k8s.io' && kind === 'EndpointSlice' ? kind : undefined;
 }
 
-function serviceOfSlice({ metadata }: JsonObject): string {
-  return textOf(objectOf(objectOf(metadata).labels)[SERVICE_NAME_LABEL]);
+function serviceOfSlice(value: JsonObject): string {
+  return textOf(labelsOf(value)[SERVICE_NAME_LABEL]);
 }
 
 function hasItems(list: JsonValue | undefined): boolean {

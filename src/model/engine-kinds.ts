@@ -1,7 +1,7 @@
-/** What is known of a kind that the engine reads from a source and never ships to a cluster. */
+/** A kind that the engine reads from sources and never ships to a cluster. */
 interface EngineKindRow {
   readonly group: string;
-  /** Versions that are read. The CustomResourceDefinition has the first one. */
+  /** The versions that the decoder reads; the CustomResourceDefinition has the first one. */
   readonly versions: readonly [string, ...string[]];
   readonly kind: string;
   readonly plural: string;
@@ -12,30 +12,30 @@ interface EngineKindRow {
   readonly schema: string;
   /** Entry in the table of decoders in `manifest/kinds/decoders.ts`. */
   readonly decoder: string;
-  /** Documents with a `type` instead of `apiVersion` and `kind`, as Kuma writes them outside Kubernetes, are read too. */
+  /** The decoder also reads documents with `type` instead of `apiVersion` and `kind`, as Kuma writes them outside Kubernetes. */
   readonly hasUniversalForm: boolean;
-  /** Which declarations are of one thing: see {@link declarationKey}. */
+  /** Which parts of the metadata identify a declaration: see {@link declarationKey}. */
   readonly keyedBy: 'name' | 'namespaceAndName' | 'fleet';
-  /** A declaration that cannot be read any more stays in force as last known good. */
+  /** While the document of a declaration cannot be read, its last known good value stays in force. */
   readonly holdsAsLastKnownGood: boolean;
-  /** Has a CustomResourceDefinition, and can be read from a cluster; otherwise from git and files only. */
+  /** It has a CustomResourceDefinition, and sources can read it from a cluster; otherwise only from git and files. */
   readonly isCustomResource: boolean;
-  /** Another project defines it: its fields that are not known here are kept, and its controllers write status too. */
+  /** Another project defines the kind: unknown fields are kept, and the controllers of that project write status too. */
   readonly isForeign: boolean;
-  /** Types of the conditions that are ours in its status. One that does not apply any more is removed; others are left. */
+  /** The types of the conditions that fleetrelay writes. It removes those that no longer apply, and leaves all others. */
   readonly ownConditions: readonly string[];
   /**
-   * By which rules its conditions are written: `metav1.Condition` if left out. Those of Gardener have `lastUpdateTime` and
+   * The rules of its conditions; absent: those of `metav1.Condition`. Conditions of Gardener have `lastUpdateTime` and
    * `codes`, may be `Progressing`, and have no `observedGeneration`.
    */
   readonly conditionForm?: 'gardener';
-  /** Labels and annotations of its custom resources are written as well: the server needs the right to patch them. */
+  /** The server writes labels and annotations of its custom resources too, and needs the right to patch them. */
   readonly hasWrittenMetadata?: true;
-  /** Kinds (`group/Kind`) of live objects that the engine reads for it: agents must be able to list them. */
+  /** The kinds (`group/Kind`) of live objects that the engine reads for it: agents must be able to list them. */
   readonly discovers: readonly string[];
-  /** Path of its file on the status branch with KIND, NAMESPACE and NAME; `declared/KIND/NAMESPACE/NAME.yaml` if left out. */
+  /** Its file on the status branch, with the placeholders KIND, NAMESPACE and NAME; absent: `declared/KIND/NAMESPACE/NAME.yaml`. */
   readonly statusPath?: string;
-  /** Its file on the status branch has the condition `Accepted` only while that is not True: that there is a file says it. */
+  /** Its file on the status branch leaves out the condition `Accepted` while that is True: the file itself implies it. */
   readonly isAcceptedByListing?: true;
   /** For the table in the README. */
   readonly purpose: string;
@@ -43,139 +43,107 @@ interface EngineKindRow {
 
 const SUMMARY = ['Accepted', 'Ready', 'Reconciling', 'Stalled'] as const;
 
+/** What most rows have. */
+const USUAL = {
+  shortNames: [],
+  scope: 'Namespaced',
+  hasUniversalForm: false,
+  holdsAsLastKnownGood: true,
+  isCustomResource: true,
+  isForeign: false,
+  discovers: [],
+} as const;
+
+/** What most kinds of fleetrelay have. */
+const OWN = { ...USUAL, group: 'fleetrelay.dev', versions: ['v1alpha1'], keyedBy: 'name' } as const;
+
+/** What kinds of other projects have. */
+const FOREIGN = { ...USUAL, keyedBy: 'namespaceAndName', isForeign: true, ownConditions: ['Accepted'] } as const;
+
 /**
  * The kinds that the engine reads, by id: the kind, spelled `group/Kind` if two groups have one of the same name. This is
  * the only list of them; decoding, custom resources, rights, status and documentation derive from it.
  */
 export const engineKinds = {
   KubernetesCluster: {
+    ...OWN,
     group: 'admin.gloo.solo.io',
     versions: ['v2'],
     kind: 'KubernetesCluster',
     plural: 'kubernetesclusters',
     shortNames: ['kcl'],
-    scope: 'Namespaced',
     schema: 'kubernetes-cluster.json',
     decoder: 'cluster',
-    hasUniversalForm: false,
-    keyedBy: 'name',
-    holdsAsLastKnownGood: true,
-    isCustomResource: true,
-    isForeign: false,
     ownConditions: [...SUMMARY, 'ClusterWarm', 'Connected', 'InSync', 'Discovered', 'Healthy', 'Declared', 'SafeMode'],
-    discovers: [],
     statusPath: 'clusters/NAME.yaml',
     isAcceptedByListing: true,
     purpose: 'registers a workload cluster; Placements select by its labels',
   },
   Placement: {
-    group: 'fleetrelay.dev',
-    versions: ['v1alpha1'],
+    ...OWN,
     kind: 'Placement',
     plural: 'placements',
     shortNames: ['plc'],
-    scope: 'Namespaced',
     schema: 'placement.json',
     decoder: 'placement',
-    hasUniversalForm: false,
-    keyedBy: 'name',
-    holdsAsLastKnownGood: true,
-    isCustomResource: true,
-    isForeign: false,
     ownConditions: [...SUMMARY, 'ClustersSelected'],
-    discovers: [],
     purpose: 'sends the documents under its paths to the selected clusters',
   },
   ServiceMirror: {
-    group: 'fleetrelay.dev',
-    versions: ['v1alpha1'],
+    ...OWN,
     kind: 'ServiceMirror',
     plural: 'servicemirrors',
     shortNames: ['smir'],
-    scope: 'Namespaced',
     schema: 'service-mirror.json',
     decoder: 'mirror',
-    hasUniversalForm: false,
-    keyedBy: 'name',
-    holdsAsLastKnownGood: true,
-    isCustomResource: true,
-    isForeign: false,
     ownConditions: [...SUMMARY, 'ClustersSelected'],
     discovers: ['/Service', 'discovery.k8s.io/EndpointSlice'],
     purpose: 'makes Services of some clusters known in others',
   },
   FleetPolicy: {
-    group: 'fleetrelay.dev',
-    versions: ['v1alpha1'],
+    ...OWN,
     kind: 'FleetPolicy',
     plural: 'fleetpolicies',
     shortNames: ['fpol'],
-    scope: 'Namespaced',
     schema: 'fleet-policy.json',
     decoder: 'policy',
-    hasUniversalForm: false,
     keyedBy: 'fleet',
-    holdsAsLastKnownGood: true,
-    isCustomResource: true,
-    isForeign: false,
     ownConditions: SUMMARY,
-    discovers: [],
     purpose: 'sets guards, safe mode, status and discovery; one per fleet',
   },
   RemovalApproval: {
-    group: 'fleetrelay.dev',
-    versions: ['v1alpha1'],
+    ...OWN,
     kind: 'RemovalApproval',
     plural: 'removalapprovals',
-    shortNames: [],
-    scope: 'Namespaced',
     schema: 'removal-approval.json',
     decoder: 'approval',
-    hasUniversalForm: false,
-    keyedBy: 'name',
     holdsAsLastKnownGood: false,
     isCustomResource: false,
-    isForeign: false,
     ownConditions: SUMMARY,
-    discovers: [],
     purpose: 'approves removals that a guard holds',
   },
   Dataplane: {
+    ...FOREIGN,
     group: 'kuma.io',
     versions: ['v1alpha1'],
     kind: 'Dataplane',
     plural: 'dataplanes',
     shortNames: ['dp'],
-    scope: 'Namespaced',
     schema: 'dataplane.json',
     decoder: 'dataplane',
     hasUniversalForm: true,
-    keyedBy: 'namespaceAndName',
-    holdsAsLastKnownGood: true,
-    isCustomResource: true,
-    isForeign: true,
-    ownConditions: ['Accepted'],
-    discovers: [],
     purpose: 'Kuma: a data plane proxy and what it serves',
   },
   Shoot: {
+    ...FOREIGN,
     group: 'core.gardener.cloud',
     versions: ['v1beta1'],
     kind: 'Shoot',
     plural: 'shoots',
-    shortNames: [],
-    scope: 'Namespaced',
     schema: 'shoot.json',
     decoder: 'shoot',
-    hasUniversalForm: false,
-    keyedBy: 'namespaceAndName',
-    holdsAsLastKnownGood: true,
-    isCustomResource: true,
-    isForeign: true,
-    ownConditions: ['Accepted'],
     conditionForm: 'gardener',
     hasWrittenMetadata: true,
-    discovers: [],
     purpose: 'Gardener: a cluster and how it is run',
   },
 } as const satisfies Readonly<Record<string, EngineKindRow>>;
@@ -183,7 +151,7 @@ export const engineKinds = {
 /** The id of a kind in {@link engineKinds}. */
 export type EngineKind = keyof typeof engineKinds;
 
-/** The id of a decoder: `manifest/kinds/decoders.ts` must have them all. */
+/** The id of a decoder: `manifest/kinds/decoders.ts` must have one for each. */
 export type DecoderId = (typeof engineKinds)[EngineKind]['decoder'];
 
 /** The kinds that can be custom resources. */
@@ -221,19 +189,19 @@ const BY_GROUP_AND_KIND: ReadonlyMap<string, EngineKind> = new Map(
   engineKindIds.map((id) => [`${engineKinds[id].group}/${engineKinds[id].kind}`, id]),
 );
 
-/** The engine kind of this group and kind; undefined if the engine does not read it. */
+/** The engine kind of a group and kind; undefined if the engine does not read it. */
 export function engineKindOf(group: string, kind: string): EngineKind | undefined {
   return BY_GROUP_AND_KIND.get(`${group}/${kind}`);
 }
 
-/** Is this the id of an engine kind? */
+/** Whether the text is the id of an engine kind. */
 export function isEngineKind(id: string): id is EngineKind {
   return Object.hasOwn(engineKinds, id);
 }
 
-/** What the metadata of a declaration says of its identity. */
+/** The parts of a declaration's metadata that identify it. */
 export interface DeclaredName {
-  /** Empty: it names none. */
+  /** Empty: the document names none. */
   readonly namespace: string;
   readonly name: string;
   /** Of a Dataplane outside Kubernetes, where names are per mesh. */
@@ -241,9 +209,9 @@ export interface DeclaredName {
 }
 
 /**
- * The key of a declaration among those of its kind; declarations with one key are of the same thing, and only one of them
- * is in force. `NAME`, or `NAMESPACE/NAME` where names are per namespace (`NAME` if it has none), with `@MESH` outside
- * Kubernetes; empty for a kind of which a fleet has one.
+ * The key of a declaration among those of its kind; of several declarations with one key, one is in force. `NAME`, or
+ * `NAMESPACE/NAME` for a kind whose names are per namespace (`NAME` if the document names no namespace), with `@MESH`
+ * outside Kubernetes; empty for a kind of which a fleet has one object.
  */
 export function declarationKey(id: EngineKind, { namespace, name, mesh }: DeclaredName): string {
   const { keyedBy } = engineKinds[id];

@@ -1,4 +1,4 @@
-import { isKindWord } from './kind-words.ts';
+import { isKindWord } from './kinds.ts';
 import { type ObjectRef, parseObjectRef } from './object-key.ts';
 import { ok, problem, type Result } from './result.ts';
 
@@ -11,7 +11,7 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** What is to be explained. */
+/** The subject of an explanation. */
 export interface ExplainQuery {
   /** Absent: a declaration of a kind that the engine reads. */
   readonly cluster?: string;
@@ -20,7 +20,7 @@ export interface ExplainQuery {
   readonly part?: string;
 }
 
-/** How a question is written. */
+/** The syntax of a query. */
 export const EXPLAIN_GRAMMAR = '[CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]';
 
 const KIND_WORD = /^[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9.-]+)?$/;
@@ -30,7 +30,7 @@ export function parseObjectName(text: string): Result<ObjectName> {
   const [kind = '', ...rest] = text.split('/');
   const [namespace, name] = rest.length === 1 ? [undefined, rest[0]] : rest;
   const isComplete = rest.length <= 2 && name !== undefined && namespace !== '';
-  // Only the namespace and the name are checked here: which kind is meant is found out by what there is.
+  // The kind is matched later, against the known objects.
   const checked = parseObjectRef({ group: '', kind: 'Object', namespace: namespace ?? '', name: name ?? '' });
   if (!isComplete || !KIND_WORD.test(kind) || !checked.ok) {
     return problem('names no object: an object is KIND/NAMESPACE/NAME or KIND/NAME, with KIND or KIND.GROUP');
@@ -38,7 +38,7 @@ export function parseObjectName(text: string): Result<ObjectName> {
   return ok({ kind, ...(namespace === undefined ? {} : { namespace }), name });
 }
 
-/** Parses the words of a question. Only an object has a `/` in its place, so a cluster can be left out. */
+/** Parses the words of a query. The cluster is optional: only the word of an object contains a `/`. */
 export function parseExplainQuery(words: readonly string[]): Result<ExplainQuery> {
   const [first = ''] = words;
   const [cluster, text, part, ...more] = first.includes('/') ? [undefined, ...words] : words;
@@ -52,20 +52,20 @@ export function parseExplainQuery(words: readonly string[]): Result<ExplainQuery
   });
 }
 
-/** An object as it is named in a question. */
+/** An object as it is written in a query. */
 export function displayObjectName({ kind, namespace, name }: ObjectName): string {
   return [kind, ...(namespace === undefined ? [] : [namespace]), name].join('/');
 }
 
-/** Can the name stand for this object? */
+/** Whether the name matches the object. */
 export function isNameOf(wanted: ObjectName, { group, kind, namespace, name }: ObjectRef): boolean {
   if (wanted.name !== name || !isKindWord(wanted.kind, { group, kind })) return false;
   return wanted.namespace === undefined || wanted.namespace === namespace;
 }
 
 /**
- * Those of some things that a name stands for: the one that is displayed exactly so, else all that it can stand for. So
- * what an answer lists can be asked for, and `Service/web/a` is the core kind, as with kubectl.
+ * Resolves a name among the things that it matches: the one that is displayed exactly as the name, else all of them. So
+ * `Service/web/a` is the core kind, as for kubectl.
  */
 export function namedAmong<Thing>(
   things: readonly Thing[],

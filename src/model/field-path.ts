@@ -4,12 +4,12 @@ import { ok, problem, type Result } from './result.ts';
 export type FieldPath = readonly (string | number)[];
 
 /**
- * Steps to a value of a document as it is written. A decoded list is sorted, so its index says nothing about the file:
- * there an item is named by its text.
+ * Steps to a value of a document as it is written. Decoded lists are sorted, so an item of a written list is identified by
+ * its text and not by an index.
  */
 export type WrittenPath = readonly (string | number | { readonly item: string })[];
 
-/** A path as people write it: `spec.paths[0]`, `metadata.labels["a/b"]`. */
+/** A path for people: `spec.paths[0]`, `metadata.labels["a/b"]`. */
 export function displayPath(path: FieldPath): string {
   let text = '';
   for (const step of path) {
@@ -20,7 +20,7 @@ export function displayPath(path: FieldPath): string {
   return text;
 }
 
-/** Reads a path as {@link displayPath} writes it, also with a dot before it. */
+/** Parses a path as {@link displayPath} writes it; a leading dot is allowed. */
 export function parseFieldPath(text: string): Result<FieldPath> {
   const path: (string | number)[] = [];
   const step = /(?:^|\.)([A-Za-z_$][\w$-]*)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\]/y;

@@ -1,8 +1,10 @@
 import type { AgentSettings } from './agent-settings.ts';
-import type { FleetPolicy } from './desired.ts';
+import type { FleetPolicy, GuardLimits } from './desired.ts';
+import type { FieldPath } from './field-path.ts';
 import { compareText } from './json.ts';
+import type { PolicyBounds } from './relay-config.ts';
 
-/** What holds where no FleetPolicy says otherwise. The one place of these figures; the schema states the same. */
+/** The defaults of a FleetPolicy. The schema documents the same figures. */
 export const defaultFleetPolicy: FleetPolicy = {
   guards: {
     maxRemovalsPerCluster: 10,
@@ -18,7 +20,7 @@ export const defaultFleetPolicy: FleetPolicy = {
   drift: { ignoredFields: [] },
 };
 
-/** What a policy says to agents; `additionalKinds`: what domains need of this cluster beside that. */
+/** The settings that a policy makes for agents; `additionalKinds`: further live kinds that domains need of a cluster. */
 export function settingsOfPolicy(
   { discovery, drift }: FleetPolicy,
   additionalKinds: readonly string[] = [],
@@ -34,4 +36,45 @@ export function settingsOfPolicy(
 function kindAsInKeys(written: string): string {
   const dot = written.indexOf('.');
   return dot < 0 ? `/${written}` : `${written.slice(dot + 1)}/${written.slice(0, dot)}`;
+}
+
+/** A setting that exceeds the bounds of the server. */
+interface PolicyCut {
+  readonly field: FieldPath;
+  /** "guards.x is 5, the server allows 3". */
+  readonly message: string;
+}
+
+/** A policy within the bounds of the server, and the settings that were cut to them. */
+export interface BoundedPolicy {
+  readonly policy: FleetPolicy;
+  readonly cuts: readonly PolicyCut[];
+}
+
+/** Cuts a policy to the bounds in the RelayConfig. A larger limit is looser; a shorter window is looser. */
+export function boundPolicy(policy: FleetPolicy, bounds: PolicyBounds): BoundedPolicy {
+  const cuts: PolicyCut[] = [];
+  const guards: Record<keyof GuardLimits, number> = { ...policy.guards };
+  for (const name of Object.keys(guards) as (keyof GuardLimits)[]) {
+    const bound = bounds.guards[name];
+    const wanted = guards[name];
+    const isLooser = bound !== undefined && (name === 'windowSeconds' ? wanted < bound : wanted > bound);
+    if (!isLooser) continue;
+    guards[name] = bound;
+    cuts.push({
+      field: ['spec', 'guards', name],
+      message: `guards.${name} is ${wanted}, the server allows ${bound}`,
+    });
+  }
+  const { mode } = policy.safeMode;
+  if (bounds.safeModes.length === 0 || bounds.safeModes.includes(mode)) {
+    return { policy: { ...policy, guards }, cuts };
+  }
+  const strictest = bounds.safeModes.includes('strict') ? 'strict' : (bounds.safeModes[0] ?? 'strict');
+  const allowed = bounds.safeModes.includes('scoped') ? 'scoped' : strictest;
+  cuts.push({
+    field: ['spec', 'safeMode', 'mode'],
+    message: `safeMode.mode is ${mode}, the server allows ${bounds.safeModes.join(', ')}`,
+  });
+  return { policy: { ...policy, guards, safeMode: { ...policy.safeMode, mode: allowed } }, cuts };
 }

@@ -1,6 +1,5 @@
-import { readGlob } from './glob-syntax.ts';
-import { MAX_PATH_BYTES } from './path-limits.ts';
-import { matchEnds, type PathPattern } from './path-pattern.ts';
+import { addPiece, MAX_PATH_BYTES, matchEnds, type PathPattern, type Piece, readBracket } from './path-pattern.ts';
+import { ok, problem, type Result } from './result.ts';
 
 /** A compiled glob over `/`-separated paths relative to a source's root. Names that start with a dot are ordinary. */
 export interface Glob {
@@ -11,15 +10,13 @@ export interface Glob {
   matches(path: string): boolean;
 }
 
-/**
- * Compiles a glob (`*`, `**`, `?`, `[...]`, `{a,b}`). A plain folder matches everything under it. What is no glob
- * matches nothing.
- */
+/** Compiles a glob (see {@link readGlob}). A path without wildcards matches itself and all below it; a wrong glob nothing. */
 export function compileGlob(text: string): Glob {
   const wildcard = text.search(/[*?[{]/);
   const folder = text.replace(/\/+$/, '');
   const base = wildcard < 0 ? folder : text.slice(0, Math.max(0, text.lastIndexOf('/', wildcard)));
-  const pattern = wildcard < 0 ? inFolder(folder) : patternOf(text);
+  const reading = wildcard < 0 ? ok(inFolder(folder)) : readGlob(text);
+  const pattern = reading.ok ? reading.value : MATCHES_NOTHING;
   const matches = (path: string): boolean =>
     path.length <= MAX_PATH_BYTES && matchEnds(pattern, `/${path}`).at(-1) === path.length + 1;
   return { text, base, matches };
@@ -32,17 +29,115 @@ function inFolder(folder: string): PathPattern {
   ];
 }
 
-function patternOf(glob: string): PathPattern {
-  const reading = readGlob(glob);
-  return reading.ok ? reading.pattern : MATCHES_NOTHING;
-}
-
 const MATCHES_NOTHING: PathPattern = [{ type: 'choice', among: [] }];
 
-/** A path and every folder above it, the root (empty) last. */
+/** Returns a path and all folders above it; the last one is the root, the empty text. */
 export function selfAndAncestors(path: string): readonly string[] {
   const result = [path];
   for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) result.push(path.slice(0, end));
   result.push('');
   return result;
+}
+
+/**
+ * Parses a glob (`*`, `**`, `?`, `[...]`, `{a,b}`) over paths without a leading "/". `**` matches any number of complete
+ * names, at the end of the glob at least one. Braces match what any of their alternatives matches.
+ * The problem is the predicate of a sentence about the glob: `holds "{" inside "{"`.
+ */
+export function readGlob(text: string): Result<PathPattern> {
+  const problems: string[] = [];
+  const pattern = readPart(`/${text}`, '', problems);
+  const [first] = problems;
+  return first === undefined ? ok(pattern) : problem(first);
+}
+
+interface ReadPiece {
+  readonly piece: Piece;
+  /** The offset after the piece. */
+  readonly end: number;
+}
+
+/** What follows in the glob: another name, its end, or more of the same name. */
+type Follow = '/' | '' | 'more';
+
+/** Parses a part of a glob. Adds errors to `problems`. */
+function readPart(text: string, follow: Follow, problems: string[]): PathPattern {
+  const pieces: Piece[] = [];
+  for (let at = 0; at < text.length; ) {
+    // A "/" before braces is parsed with each alternative, because "/**" is one piece.
+    const isGroup = text[at] === '{' || text.startsWith('/{', at);
+    const read = isGroup ? readGroup(text, at, follow, problems) : readWildcard(text, at, follow, problems);
+    addPiece(pieces, read?.piece ?? { type: 'text', text: text.charAt(at) });
+    at = read?.end ?? at + 1;
+  }
+  return pieces;
+}
+
+function followAt(text: string, at: number, follow: Follow): Follow {
+  if (at >= text.length) return follow;
+  return text[at] === '/' ? '/' : 'more';
+}
+
+/** The wildcard at an offset; undefined: the character matches itself. */
+function readWildcard(text: string, at: number, follow: Follow, problems: string[]): ReadPiece | undefined {
+  switch (text[at]) {
+    case '/': {
+      const end = at + 3;
+      const next = followAt(text, end, follow);
+      if (next === 'more' || !text.startsWith('/**', at)) return undefined;
+      return { piece: { type: 'names', atLeast: next === '/' ? 0 : 1 }, end };
+    }
+    case '*':
+      if (text[at + 1] === '*') problems.push('holds a "**" beside other characters; it stands for whole folders');
+      return { piece: { type: 'characters', text: '' }, end: at + 1 };
+    case '?':
+      return { piece: { type: 'character' }, end: at + 1 };
+    case '[': {
+      const bracket = bracketAt(text, at, problems);
+      return bracket && { piece: { type: 'character', of: bracket.set }, end: bracket.end };
+    }
+    case '}':
+      problems.push(UNCLOSED);
+  }
+  return undefined;
+}
+
+const UNCLOSED = 'has a bracket that is not closed';
+
+function bracketAt(text: string, at: number, problems: string[]): ReturnType<typeof readBracket> {
+  const bracket = readBracket(text, at);
+  if (bracket !== undefined && !text.slice(at, bracket.end).includes('/')) return bracket;
+  problems.push(UNCLOSED);
+  return undefined;
+}
+
+/** The braces at an offset, with the "/" before them if there is one. */
+function readGroup(text: string, at: number, follow: Follow, problems: string[]): ReadPiece {
+  const slash = text[at] === '/' ? '/' : '';
+  const { parts, end } = splitBraces(text, at + slash.length, problems);
+  const next = followAt(text, end, follow);
+  const among = parts.map((part) => readPart(slash + part, next, problems));
+  return { piece: { type: 'choice', among }, end };
+}
+
+/** The alternatives of the braces that begin at an offset. */
+function splitBraces(
+  text: string,
+  from: number,
+  problems: string[],
+): { readonly parts: readonly string[]; readonly end: number } {
+  const parts: string[] = [];
+  let start = from + 1;
+  let at = start;
+  while (text[at] !== '}' && problems.length === 0) {
+    if (at === text.length) problems.push(UNCLOSED);
+    else if (text[at] === '{') problems.push('holds "{" inside "{"');
+    else if (text[at] === ',') {
+      parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+    at = (text[at] === '[' ? bracketAt(text, at, problems)?.end : undefined) ?? at + 1;
+  }
+  if (parts.length === 0) problems.push('has braces without a ","');
+  return { parts: [...parts, text.slice(start, at)], end: at + 1 };
 }

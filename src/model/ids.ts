@@ -1,11 +1,15 @@
-import type { Brand } from './brand.ts';
 import { ok, problem, type Result } from './result.ts';
+
+declare const brand: unique symbol;
+
+/** A string or number that only a parser can create: the type names the check that it has passed. */
+export type Brand<Base, Name extends string> = Base & { readonly [brand]: Name };
 
 /** Name of a cluster, as in `KubernetesCluster.metadata.name`. */
 export type ClusterName = Brand<string, 'ClusterName'>;
-/** What makes a cluster itself: the UID of `kube-system`, or the instance file of a directory cluster. */
+/** Identity of a cluster: the UID of its namespace `kube-system`, or the content of the instance file of a directory cluster. */
 export type ClusterId = Brand<string, 'ClusterId'>;
-/** Name of the fleet; stamped on every object, so that two fleets never take each other's. */
+/** Name of the fleet. Every object carries it, so that a fleet never changes objects of another. */
 export type FleetName = Brand<string, 'FleetName'>;
 /** Name of a source in the server's configuration. */
 export type SourceName = Brand<string, 'SourceName'>;
@@ -24,7 +28,7 @@ function dnsLabel(what: string, text: string): Result<string> {
       );
 }
 
-/** Parses a cluster name: it becomes a part of certificates, folders and metric labels, hence the narrow alphabet. */
+/** Parses a cluster name (a DNS label, because names are used in certificates, folders and metric labels). */
 export function parseClusterName(text: string): Result<ClusterName> {
   return dnsLabel('cluster name', text) as Result<ClusterName>;
 }
@@ -46,12 +50,12 @@ export function parseClusterId(text: string): Result<ClusterId> {
     : problem(`cluster id ${quote(text)} must be 1 to 128 letters, digits, ".", "_" or "-"`);
 }
 
-/** Parses a digest as it came from a store or the wire. */
+/** Parses a digest from a store or the wire. */
 export function parseDigest(text: string): Result<Digest> {
   return DIGEST.test(text) ? ok(text as Digest) : problem(`${quote(text)} is not a sha256 digest in lower-case hex`);
 }
 
-/** Quotes text from outside for a message: shortened, and with control characters escaped. */
+/** Quotes untrusted text for a message: shortens it and escapes control characters. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);
 }

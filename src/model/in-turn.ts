@@ -1,10 +1,9 @@
 /**
- * Runs this after all that was given before has ended, well or badly, and gives what becomes of it. So work that does
- * nothing waits for all before it.
+ * Runs work after all earlier work has settled, and returns its result. Empty work therefore waits for all earlier work.
  */
 export type InTurn = <Value>(work: () => Promise<Value>) => Promise<Value>;
 
-/** One after the other, in the order in which they are given. */
+/** Creates a queue that runs work one at a time, in order. */
 export function createTurns(): InTurn {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

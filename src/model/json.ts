@@ -1,4 +1,4 @@
-/** A JSON value as it came from a manifest or the wire. Treated as frozen everywhere. */
+/** A JSON value. No code changes one. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue | undefined;
@@ -9,12 +9,12 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value that UTF-8 bytes hold; undefined if they are not JSON. */
+/** Parses UTF-8 bytes; undefined if they are not JSON. */
 export function parseJsonBytes(bytes: Uint8Array): JsonValue | undefined {
   return parseJson(new TextDecoder().decode(bytes));
 }
 
-/** The value of a text; undefined if it is not JSON. */
+/** Parses a text; undefined if it is not JSON. */
 export function parseJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
@@ -23,14 +23,14 @@ export function parseJson(text: string): JsonValue | undefined {
   }
 }
 
-/** Orders two strings by UTF-16 code unit: the one order of everything written anywhere (locale-free). */
+/** Orders two strings by UTF-16 code unit: the canonical order of all output. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /**
- * The canonical text of a value: keys in {@link compareText} order, no white space, `undefined` members left out.
- * Two values are equal exactly when their canonical texts are.
+ * The canonical text of a value: keys in {@link compareText} order, no white space, no `undefined` members. Two values are
+ * equal exactly if their canonical texts are.
  */
 export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
@@ -45,7 +45,7 @@ export function canonicalJson(value: JsonValue): string {
   return JSON.stringify(value);
 }
 
-/** Deep equality by value; the order of an object's keys does not matter, the order of a list does. */
+/** Deep equality by value. The order of keys does not matter, the order of lists does. */
 export function jsonEquals(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) {
@@ -57,4 +57,29 @@ export function jsonEquals(a: JsonValue | undefined, b: JsonValue | undefined): 
     keys.length === Object.keys(b).filter((key) => b[key] !== undefined).length &&
     keys.every((key) => b[key] !== undefined && jsonEquals(a[key], b[key]))
   );
+}
+
+/** Whether two lists have the same texts in the same order. */
+export function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a === b || (a.length === b.length && a.every((text, at) => text === b[at]));
+}
+
+/** The text; empty if the value is none. */
+export function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The texts of a list, without its other items; empty if the value is no list. */
+export function textsOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+/** The object; empty if the value is none. */
+export function objectOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** The objects of a list, without its other items; empty if the value is no list. */
+export function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }

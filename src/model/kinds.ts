@@ -1,63 +1,124 @@
-/** Is a kind's object inside a namespace? */
+import { engineKindOf, engineKindRow } from './engine-kinds.ts';
+import type { ObjectRef } from './object-key.ts';
+
+/** Whether objects of a kind lie in a namespace. */
 export type KindScope = 'Namespaced' | 'Cluster';
 
-const CLUSTER_SCOPED: Readonly<Record<string, readonly string[]>> = {
-  '': ['ComponentStatus', 'Namespace', 'Node', 'PersistentVolume'],
-  'admissionregistration.k8s.io': [
-    'MutatingAdmissionPolicy',
-    'MutatingAdmissionPolicyBinding',
-    'MutatingWebhookConfiguration',
-    'ValidatingAdmissionPolicy',
-    'ValidatingAdmissionPolicyBinding',
-    'ValidatingWebhookConfiguration',
-  ],
-  'apiextensions.k8s.io': ['CustomResourceDefinition'],
-  'apiregistration.k8s.io': ['APIService'],
-  'certificates.k8s.io': ['CertificateSigningRequest', 'ClusterTrustBundle'],
-  'flowcontrol.apiserver.k8s.io': ['FlowSchema', 'PriorityLevelConfiguration'],
-  'gateway.networking.k8s.io': ['GatewayClass'],
-  'networking.k8s.io': ['IngressClass', 'IPAddress', 'ServiceCIDR'],
-  'node.k8s.io': ['RuntimeClass'],
-  policy: [],
-  'rbac.authorization.k8s.io': ['ClusterRole', 'ClusterRoleBinding'],
-  'resource.k8s.io': ['DeviceClass', 'ResourceSlice'],
-  'scheduling.k8s.io': ['PriorityClass'],
-  'storage.k8s.io': ['CSIDriver', 'CSINode', 'StorageClass', 'VolumeAttachment', 'VolumeAttributesClass'],
+/** Kinds of Kubernetes and the Gateway API, by group. */
+const CLUSTER_SCOPED: Readonly<Record<string, string>> = {
+  '': 'ComponentStatus Namespace Node PersistentVolume',
+  'admissionregistration.k8s.io':
+    'MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ' +
+    'ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration',
+  'apiextensions.k8s.io': 'CustomResourceDefinition',
+  'apiregistration.k8s.io': 'APIService',
+  'certificates.k8s.io': 'CertificateSigningRequest ClusterTrustBundle',
+  'flowcontrol.apiserver.k8s.io': 'FlowSchema PriorityLevelConfiguration',
+  'gateway.networking.k8s.io': 'GatewayClass',
+  'networking.k8s.io': 'IngressClass IPAddress ServiceCIDR',
+  'node.k8s.io': 'RuntimeClass',
+  'rbac.authorization.k8s.io': 'ClusterRole ClusterRoleBinding',
+  'resource.k8s.io': 'DeviceClass ResourceSlice',
+  'scheduling.k8s.io': 'PriorityClass',
+  'storage.k8s.io': 'CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass',
 };
 
-const NAMESPACED: Readonly<Record<string, readonly string[]>> = {
-  '': [
-    'Binding',
-    'ConfigMap',
-    'Endpoints',
-    'Event',
-    'LimitRange',
-    'PersistentVolumeClaim',
-    'Pod',
-    'PodTemplate',
-    'ReplicationController',
-    'ResourceQuota',
-    'Secret',
-    'Service',
-    'ServiceAccount',
-  ],
-  apps: ['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet'],
-  autoscaling: ['HorizontalPodAutoscaler'],
-  batch: ['CronJob', 'Job'],
-  'coordination.k8s.io': ['Lease'],
-  'discovery.k8s.io': ['EndpointSlice'],
-  'events.k8s.io': ['Event'],
-  'gateway.networking.k8s.io': ['BackendTLSPolicy', 'GRPCRoute', 'Gateway', 'HTTPRoute', 'ReferenceGrant'],
-  'networking.k8s.io': ['Ingress', 'NetworkPolicy'],
-  policy: ['PodDisruptionBudget'],
-  'rbac.authorization.k8s.io': ['Role', 'RoleBinding'],
-  'resource.k8s.io': ['ResourceClaim', 'ResourceClaimTemplate'],
-  'storage.k8s.io': ['CSIStorageCapacity'],
+const NAMESPACED: Readonly<Record<string, string>> = {
+  '':
+    'Binding ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController ' +
+    'ResourceQuota Secret Service ServiceAccount',
+  apps: 'ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet',
+  autoscaling: 'HorizontalPodAutoscaler',
+  batch: 'CronJob Job',
+  'coordination.k8s.io': 'Lease',
+  'discovery.k8s.io': 'EndpointSlice',
+  'events.k8s.io': 'Event',
+  'gateway.networking.k8s.io': 'BackendTLSPolicy GRPCRoute Gateway HTTPRoute ReferenceGrant',
+  'networking.k8s.io': 'Ingress NetworkPolicy',
+  policy: 'PodDisruptionBudget',
+  'rbac.authorization.k8s.io': 'Role RoleBinding',
+  'resource.k8s.io': 'ResourceClaim ResourceClaimTemplate',
+  'storage.k8s.io': 'CSIStorageCapacity',
 };
 
-/** The scope of a kind that Kubernetes itself (or the Gateway API) defines; undefined for all others. */
+/** By `group/Kind`. */
+const SCOPES: ReadonlyMap<string, KindScope> = new Map([
+  ...scopesOf(CLUSTER_SCOPED, 'Cluster'),
+  ...scopesOf(NAMESPACED, 'Namespaced'),
+]);
+
+function scopesOf(
+  kinds: Readonly<Record<string, string>>,
+  scope: KindScope,
+): readonly (readonly [string, KindScope])[] {
+  return Object.entries(kinds).flatMap(([group, names]) =>
+    names.split(' ').map((kind) => [`${group}/${kind}`, scope] as const),
+  );
+}
+
+/** The scope of a kind that Kubernetes or the Gateway API defines; undefined for all others. */
 export function builtInKindScope(group: string, kind: string): KindScope | undefined {
-  if (CLUSTER_SCOPED[group]?.includes(kind)) return 'Cluster';
-  if (NAMESPACED[group]?.includes(kind)) return 'Namespaced';
-  return undefined;
+  return SCOPES.get(`${group}/${kind}`);
+}
+
+/** The short names that kubectl has for kinds of Kubernetes and the Gateway API, by `group/Kind`. */
+const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {
+  '/ComponentStatus': ['cs'],
+  '/ConfigMap': ['cm'],
+  '/Endpoints': ['ep'],
+  '/Event': ['ev'],
+  '/LimitRange': ['limits'],
+  '/Namespace': ['ns'],
+  '/Node': ['no'],
+  '/PersistentVolume': ['pv'],
+  '/PersistentVolumeClaim': ['pvc'],
+  '/Pod': ['po'],
+  '/ReplicationController': ['rc'],
+  '/ResourceQuota': ['quota'],
+  '/Service': ['svc'],
+  '/ServiceAccount': ['sa'],
+  'apiextensions.k8s.io/CustomResourceDefinition': ['crd', 'crds'],
+  'apps/DaemonSet': ['ds'],
+  'apps/Deployment': ['deploy'],
+  'apps/ReplicaSet': ['rs'],
+  'apps/StatefulSet': ['sts'],
+  'autoscaling/HorizontalPodAutoscaler': ['hpa'],
+  'batch/CronJob': ['cj'],
+  'certificates.k8s.io/CertificateSigningRequest': ['csr'],
+  'events.k8s.io/Event': ['ev'],
+  'gateway.networking.k8s.io/BackendTLSPolicy': ['btlspolicy'],
+  'gateway.networking.k8s.io/Gateway': ['gtw'],
+  'gateway.networking.k8s.io/GatewayClass': ['gc'],
+  'gateway.networking.k8s.io/ReferenceGrant': ['refgrant'],
+  'networking.k8s.io/IPAddress': ['ip'],
+  'networking.k8s.io/Ingress': ['ing'],
+  'networking.k8s.io/NetworkPolicy': ['netpol'],
+  'policy/PodDisruptionBudget': ['pdb'],
+  'scheduling.k8s.io/PriorityClass': ['pc'],
+  'storage.k8s.io/StorageClass': ['sc'],
+  'storage.k8s.io/VolumeAttributesClass': ['vac'],
+};
+
+/**
+ * Whether a word names a kind, as for kubectl. A word is `KIND` or `KIND.GROUP`; KIND is the kind, its plural or a short
+ * name, in any case. A word without a group names kinds of every group.
+ */
+export function isKindWord(word: string, { group, kind }: Pick<ObjectRef, 'group' | 'kind'>): boolean {
+  const written = word.toLowerCase();
+  const dot = written.indexOf('.');
+  if (dot >= 0 && written.slice(dot + 1) !== group) return false;
+  const head = dot < 0 ? written : written.slice(0, dot);
+  const engineKind = engineKindOf(group, kind);
+  const { plural, shortNames } =
+    engineKind === undefined
+      ? { plural: pluralOf(kind.toLowerCase()), shortNames: SHORT_NAMES[`${group}/${kind}`] ?? [] }
+      : engineKindRow(engineKind);
+  return [kind.toLowerCase(), plural, ...shortNames].includes(head);
+}
+
+/** The plural of a lower-case kind in URLs, by the convention of all built-in kinds. */
+function pluralOf(word: string): string {
+  if (word === 'endpoints') return word;
+  if (/(s|x|z|ch|sh)$/.test(word)) return `${word}es`;
+  return /[^aeiou]y$/.test(word) ? `${word.slice(0, -1)}ies` : `${word}s`;
 }

@@ -5,13 +5,13 @@ export interface LabelRequirement {
   readonly values: readonly string[];
 }
 
-/** A label selector; every part must hold. The empty selector selects everything. */
+/** A label selector: all parts must match. The empty selector matches everything. */
 export interface LabelSelector {
   readonly matchLabels: Readonly<Record<string, string>>;
   readonly matchExpressions: readonly LabelRequirement[];
 }
 
-/** True if the labels satisfy every part of the selector. */
+/** Whether the labels match all parts of the selector. */
 export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<string, unknown>>): boolean {
   return (
     Object.entries(selector.matchLabels).every(([key, value]) => labelOf(labels, key) === value) &&

@@ -23,6 +23,13 @@ export interface LedgerEntry extends ObjectMeta {
  */
 export type Contenders = ObjectMeta;
 
+/** Why an object or a declaration deliberately stays as it is. */
+export interface Hold {
+  /** Constant UpperCamelCase word. */
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** The binding of a cluster name to a cluster id. */
 export interface Registration {
   readonly cluster: ClusterName;
@@ -42,7 +49,7 @@ export interface Registration {
   readonly kindsAsWritten?: boolean;
 }
 
-/** A declaration and its origin, as read last: it stays in force while its document cannot be read. */
+/** The last known good value of a declaration: it stays in force while its document cannot be read. */
 export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
   [Each in Kind]: {
     readonly kind: Each;

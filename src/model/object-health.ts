@@ -1,42 +1,46 @@
-import type { JsonObject, JsonValue } from './json.ts';
-import { objectOf, objectsOf, textOf } from './json-fields.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from './json.ts';
 
 /**
- * How an applied object is, by the rules of kstatus. `current`: as declared and working, or of a kind that says nothing.
- * `inProgress`: on its way. `failed`: it will not get there by itself. `terminating`: being deleted.
+ * The health of an applied object, by the rules of kstatus. `current`: as declared and working, or a kind without status.
+ * `inProgress`: its controller is at work. `failed`: it needs a person. `terminating`: it is being deleted.
  */
 export interface ObjectHealth {
   readonly state: 'current' | 'inProgress' | 'failed' | 'terminating' | 'unknown';
-  /** For people; empty when there is nothing to add. */
+  /** For people; may be empty. */
   readonly message: string;
 }
 
 const CURRENT: ObjectHealth = { state: 'current', message: '' };
+const TERMINATING: ObjectHealth = { state: 'terminating', message: 'it is being deleted' };
+/** For kinds whose controller always writes a status. */
+const NOT_OBSERVED = inProgress('its controller has not taken it up yet');
 
-/** Judges a whole live object: `metadata.generation` and `status` are looked at. */
+/** Judges a live object with its complete `metadata` and `status`. */
 export function objectHealth(value: JsonObject): ObjectHealth {
-  const metadata = objectOf(value.metadata);
-  if (metadata.deletionTimestamp !== undefined) return { state: 'terminating', message: 'it is being deleted' };
-  return generalHealth(value, metadata) ?? kindHealth(value) ?? readyHealth(value) ?? CURRENT;
+  const { deletionTimestamp, generation } = objectOf(value.metadata);
+  if (deletionTimestamp !== undefined) return TERMINATING;
+  const live = { spec: objectOf(value.spec), status: objectOf(value.status) };
+  const group = textOf(value.apiVersion).replace(/(^|\/)[^/]*$/, '');
+  const ofKind = KINDS[`${group}/${value.kind}`] ?? readyHealth;
+  return generalHealth(live, generation) ?? ofKind(live) ?? CURRENT;
 }
 
-/** What is the same for all kinds: a status that is of an older generation, and the conditions that say abnormal things. */
-function generalHealth(value: JsonObject, { generation }: JsonObject): ObjectHealth | undefined {
-  const { observedGeneration } = objectOf(value.status);
+interface Live {
+  readonly spec: JsonObject;
+  readonly status: JsonObject;
+}
+
+/** The rules for all kinds: a status of an older generation, and the two conditions that stand for a problem. */
+function generalHealth({ status }: Live, generation: JsonValue | undefined): ObjectHealth | undefined {
+  const { observedGeneration } = status;
   if (typeof observedGeneration === 'number' && typeof generation === 'number' && observedGeneration !== generation) {
     return inProgress(`generation ${generation} is not taken up yet; its status is of ${observedGeneration}`);
   }
-  const reconciling = condition(value, 'Reconciling');
-  if (reconciling?.status === 'True') return inProgress(messageOf(reconciling));
-  const stalled = condition(value, 'Stalled');
-  return stalled?.status === 'True' ? failed(messageOf(stalled)) : undefined;
+  return whileCondition(status, 'Reconciling', 'True', inProgress) ?? whileCondition(status, 'Stalled', 'True', failed);
 }
 
-function kindHealth(value: JsonObject): ObjectHealth | undefined {
-  return KINDS[`${groupOf(value)}/${value.kind}`]?.(value);
-}
-
-const KINDS: Readonly<Record<string, (value: JsonObject) => ObjectHealth>> = {
+/** The rules of one kind; undefined: the object is current. */
+const KINDS: Readonly<Record<string, (live: Live) => ObjectHealth | undefined>> = {
   'apps/Deployment': deploymentHealth,
   'apps/StatefulSet': statefulSetHealth,
   'apps/DaemonSet': daemonSetHealth,
@@ -47,174 +51,156 @@ const KINDS: Readonly<Record<string, (value: JsonObject) => ObjectHealth>> = {
   '/PersistentVolumeClaim': claimHealth,
   '/Service': serviceHealth,
   'policy/PodDisruptionBudget': budgetHealth,
-  '/Namespace': namespaceHealth,
+  '/Namespace': ({ status }) => (status.phase === 'Terminating' ? TERMINATING : undefined),
 };
 
-/** A kind whose controller has said nothing of this object yet is on its way, if it is one that always says something. */
-const NOT_TAKEN_UP = inProgress('its controller has not taken it up yet');
-
-function deploymentHealth(value: JsonObject): ObjectHealth {
-  const { status, wanted } = rollout(value);
-  const progressing = condition(value, 'Progressing');
+function deploymentHealth({ spec, status }: Live): ObjectHealth | undefined {
+  const progressing = conditionOf(status, 'Progressing');
   if (progressing?.reason === 'ProgressDeadlineExceeded') return failed(messageOf(progressing));
-  if (!hasStatus(value)) return NOT_TAKEN_UP;
-  const [updated, replicas, available] = [
-    count(status.updatedReplicas),
-    count(status.replicas),
-    count(status.availableReplicas),
-  ];
-  if (updated < wanted) return inProgress(`${updated} of ${wanted} pods are of the new revision`);
-  if (replicas > updated) return inProgress(`${replicas - updated} pods of the old revision are still there`);
-  if (available < wanted) return inProgress(`${available} of ${wanted} pods are available`);
-  return CURRENT;
-}
-
-function statefulSetHealth(value: JsonObject): ObjectHealth {
-  const { spec, status, wanted } = rollout(value);
-  const strategy = objectOf(spec.updateStrategy);
-  if (strategy.type === 'OnDelete') return CURRENT;
-  if (!hasStatus(value)) return NOT_TAKEN_UP;
-  if (count(status.replicas) < wanted) return inProgress(`${count(status.replicas)} of ${wanted} pods are there`);
-  if (count(status.readyReplicas) < wanted)
-    return inProgress(`${count(status.readyReplicas)} of ${wanted} pods are ready`);
-  if (count(status.replicas) > wanted) return inProgress(`${count(status.replicas) - wanted} pods too many are there`);
-  const partition = count(objectOf(strategy.rollingUpdate).partition);
-  if (partition > 0) {
-    const updated = count(status.updatedReplicas);
-    return updated < wanted - partition
-      ? inProgress(`${updated} of ${wanted - partition} pods are of the new revision`)
-      : CURRENT;
-  }
-  return status.currentRevision === status.updateRevision
-    ? CURRENT
-    : inProgress('not all pods are of the new revision');
-}
-
-function daemonSetHealth(value: JsonObject): ObjectHealth {
-  const { status } = rollout(value);
-  if (objectOf(status).observedGeneration === undefined) return NOT_TAKEN_UP;
-  const wanted = count(status.desiredNumberScheduled);
-  const [updated, ready, available] = [status.updatedNumberScheduled, status.numberReady, status.numberAvailable].map(
-    count,
+  const wanted = replicasOf(spec);
+  const updated = count(status.updatedReplicas);
+  return (
+    unobserved(status) ??
+    below(updated, wanted, 'of the new revision') ??
+    surplus(count(status.replicas) - updated, 'pods of the old revision are still there') ??
+    below(count(status.availableReplicas), wanted, 'available')
   );
-  if (count(status.currentNumberScheduled) < wanted) {
-    return inProgress(`${count(status.currentNumberScheduled)} of ${wanted} pods are there`);
-  }
-  if ((updated ?? 0) < wanted) return inProgress(`${updated} of ${wanted} pods are of the new revision`);
-  if ((available ?? 0) < wanted) return inProgress(`${available} of ${wanted} pods are available`);
-  return (ready ?? 0) < wanted ? inProgress(`${ready} of ${wanted} pods are ready`) : CURRENT;
 }
 
-function replicaSetHealth(value: JsonObject): ObjectHealth {
-  const { status, wanted } = rollout(value);
-  const failure = condition(value, 'ReplicaFailure');
-  if (failure?.status === 'True') return inProgress(messageOf(failure));
-  if (!hasStatus(value)) return NOT_TAKEN_UP;
-  if (count(status.availableReplicas) < wanted) {
-    return inProgress(`${count(status.availableReplicas)} of ${wanted} pods are available`);
-  }
-  return count(status.replicas) > wanted
-    ? inProgress(`${count(status.replicas) - wanted} pods too many are there`)
-    : CURRENT;
+function statefulSetHealth({ spec, status }: Live): ObjectHealth | undefined {
+  const { type, rollingUpdate } = objectOf(spec.updateStrategy);
+  if (type === 'OnDelete') return undefined;
+  const wanted = replicasOf(spec);
+  const partition = count(objectOf(rollingUpdate).partition);
+  return (
+    unobserved(status) ??
+    below(count(status.replicas), wanted, 'there') ??
+    below(count(status.readyReplicas), wanted, 'ready') ??
+    surplus(count(status.replicas) - wanted, 'pods too many are there') ??
+    (partition > 0 ? below(count(status.updatedReplicas), wanted - partition, 'of the new revision') : undefined) ??
+    (partition > 0 || status.currentRevision === status.updateRevision
+      ? undefined
+      : inProgress('not all pods are of the new revision'))
+  );
 }
 
-function podHealth(value: JsonObject): ObjectHealth {
-  const status = objectOf(value.status);
-  const waiting = [...objectsOf(status.containerStatuses), ...objectsOf(status.initContainerStatuses)]
-    .map((container) => objectOf(objectOf(container.state).waiting))
-    .find(({ reason }) =>
-      ['CrashLoopBackOff', 'ImagePullBackOff', 'CreateContainerConfigError'].includes(textOf(reason)),
-    );
+function daemonSetHealth({ status }: Live): ObjectHealth | undefined {
+  const wanted = count(status.desiredNumberScheduled);
+  return (
+    unobserved(status) ??
+    below(count(status.currentNumberScheduled), wanted, 'there') ??
+    below(count(status.updatedNumberScheduled), wanted, 'of the new revision') ??
+    below(count(status.numberAvailable), wanted, 'available') ??
+    below(count(status.numberReady), wanted, 'ready')
+  );
+}
+
+function replicaSetHealth({ spec, status }: Live): ObjectHealth | undefined {
+  const wanted = replicasOf(spec);
+  return (
+    whileCondition(status, 'ReplicaFailure', 'True', inProgress) ??
+    unobserved(status) ??
+    below(count(status.availableReplicas), wanted, 'available') ??
+    surplus(count(status.replicas) - wanted, 'pods too many are there')
+  );
+}
+
+function podHealth({ status }: Live): ObjectHealth | undefined {
   switch (status.phase) {
     case 'Succeeded':
-      return CURRENT;
+      return undefined;
     case 'Failed':
       return failed(
         textOf(status.message) === '' ? `the pod has failed: ${textOf(status.reason)}` : textOf(status.message),
       );
     case 'Running':
     case 'Pending': {
-      if (condition(value, 'Ready')?.status === 'True') return CURRENT;
-      if (waiting !== undefined) return failed(`a container does not start: ${textOf(waiting.reason)}`);
-      const unscheduled = condition(value, 'PodScheduled');
-      return inProgress(unscheduled?.status === 'False' ? messageOf(unscheduled) : 'the pod is not ready');
+      if (conditionOf(status, 'Ready')?.status === 'True') return undefined;
+      const waiting = [...objectsOf(status.containerStatuses), ...objectsOf(status.initContainerStatuses)]
+        .map(({ state }) => textOf(objectOf(objectOf(state).waiting).reason))
+        .find((reason) => ['CrashLoopBackOff', 'ImagePullBackOff', 'CreateContainerConfigError'].includes(reason));
+      if (waiting !== undefined) return failed(`a container does not start: ${waiting}`);
+      return whileCondition(status, 'PodScheduled', 'False', inProgress) ?? inProgress('the pod is not ready');
     }
     default:
       return inProgress('the pod has no phase yet');
   }
 }
 
-function jobHealth(value: JsonObject): ObjectHealth {
-  const failure = condition(value, 'Failed');
-  if (failure?.status === 'True') return failed(messageOf(failure));
-  if (condition(value, 'Complete')?.status === 'True' || condition(value, 'Suspended')?.status === 'True')
-    return CURRENT;
-  // A job that runs is as declared: how long it takes is its own matter.
-  return objectOf(value.status).startTime === undefined ? NOT_TAKEN_UP : CURRENT;
+function jobHealth({ status }: Live): ObjectHealth | undefined {
+  const failure = whileCondition(status, 'Failed', 'True', failed);
+  if (failure !== undefined) return failure;
+  // A running Job is current, however long it runs.
+  const isKnown = ['Complete', 'Suspended'].some((type) => conditionOf(status, type)?.status === 'True');
+  return isKnown || status.startTime !== undefined ? undefined : NOT_OBSERVED;
 }
 
-function definitionHealth(value: JsonObject): ObjectHealth {
-  const names = condition(value, 'NamesAccepted');
-  if (names?.status === 'False') return failed(messageOf(names));
-  const established = condition(value, 'Established');
-  if (established?.status === 'True') return CURRENT;
+function definitionHealth({ status }: Live): ObjectHealth | undefined {
+  const refused = whileCondition(status, 'NamesAccepted', 'False', failed);
+  if (refused !== undefined) return refused;
+  const established = conditionOf(status, 'Established');
+  if (established?.status === 'True') return undefined;
   return established === undefined || established.reason === 'Installing'
-    ? NOT_TAKEN_UP
+    ? NOT_OBSERVED
     : failed(messageOf(established));
 }
 
-function claimHealth(value: JsonObject): ObjectHealth {
-  const phase = textOf(objectOf(value.status).phase);
-  if (phase === 'Bound') return CURRENT;
+function claimHealth({ status: { phase } }: Live): ObjectHealth | undefined {
+  if (phase === 'Bound') return undefined;
   return phase === 'Lost' ? failed('its volume is lost') : inProgress('no volume is bound to it');
 }
 
-function serviceHealth(value: JsonObject): ObjectHealth {
-  if (objectOf(value.spec).type !== 'LoadBalancer') return CURRENT;
-  const { ingress } = objectOf(objectOf(value.status).loadBalancer);
-  return Array.isArray(ingress) && ingress.length > 0 ? CURRENT : inProgress('the load balancer has no address yet');
+function serviceHealth({ spec, status }: Live): ObjectHealth | undefined {
+  if (spec.type !== 'LoadBalancer') return undefined;
+  const { ingress } = objectOf(status.loadBalancer);
+  return Array.isArray(ingress) && ingress.length > 0 ? undefined : inProgress('the load balancer has no address yet');
 }
 
-function budgetHealth(value: JsonObject): ObjectHealth {
-  const status = objectOf(value.status);
-  if (status.observedGeneration === undefined) return NOT_TAKEN_UP;
+function budgetHealth({ status }: Live): ObjectHealth | undefined {
   const [healthy, wanted] = [count(status.currentHealthy), count(status.desiredHealthy)];
-  return healthy >= wanted ? CURRENT : inProgress(`${healthy} of at least ${wanted} pods are healthy`);
+  const isKept = healthy >= wanted;
+  return unobserved(status) ?? (isKept ? undefined : inProgress(`${healthy} of at least ${wanted} pods are healthy`));
 }
 
-function namespaceHealth(value: JsonObject): ObjectHealth {
-  return objectOf(value.status).phase === 'Terminating'
-    ? { state: 'terminating', message: 'it is being deleted' }
-    : CURRENT;
+/** The rule for all other kinds: the condition that most of them have. */
+function readyHealth({ status }: Live): ObjectHealth | undefined {
+  const ready = conditionOf(status, 'Ready') ?? conditionOf(status, 'Available');
+  return ready === undefined || ready.status === 'True' ? undefined : inProgress(messageOf(ready));
 }
 
-/** Kinds that nobody knows, by the one condition that most of them have. */
-function readyHealth(value: JsonObject): ObjectHealth | undefined {
-  const ready = condition(value, 'Ready') ?? condition(value, 'Available');
-  if (ready === undefined) return undefined;
-  return ready.status === 'True' ? CURRENT : inProgress(messageOf(ready));
+function unobserved({ observedGeneration }: JsonObject): ObjectHealth | undefined {
+  return observedGeneration === undefined ? NOT_OBSERVED : undefined;
 }
 
-function rollout(value: JsonObject) {
-  const [spec, status] = [objectOf(value.spec), objectOf(value.status)];
-  return { spec, status, wanted: typeof spec.replicas === 'number' ? spec.replicas : 1 };
+function below(pods: number, wanted: number, what: string): ObjectHealth | undefined {
+  return pods < wanted ? inProgress(`${pods} of ${wanted} pods are ${what}`) : undefined;
 }
 
-function hasStatus(value: JsonObject): boolean {
-  return objectOf(value.status).observedGeneration !== undefined;
+function surplus(pods: number, what: string): ObjectHealth | undefined {
+  return pods > 0 ? inProgress(`${pods} ${what}`) : undefined;
 }
 
-function condition(value: JsonObject, type: string): JsonObject | undefined {
-  return objectsOf(objectOf(value.status).conditions).find((one) => one.type === type);
+/** The health that a condition stands for while it has this status. */
+function whileCondition(
+  status: JsonObject,
+  type: string,
+  value: 'True' | 'False',
+  health: (message: string) => ObjectHealth,
+): ObjectHealth | undefined {
+  const condition = conditionOf(status, type);
+  return condition?.status === value ? health(messageOf(condition)) : undefined;
+}
+
+function conditionOf(status: JsonObject, type: string): JsonObject | undefined {
+  return objectsOf(status.conditions).find((one) => one.type === type);
 }
 
 function messageOf({ message, reason }: JsonObject): string {
   return textOf(message) === '' ? textOf(reason) : textOf(message);
 }
 
-function groupOf({ apiVersion }: JsonObject): string {
-  const slash = textOf(apiVersion).indexOf('/');
-  return slash < 0 ? '' : textOf(apiVersion).slice(0, slash);
+function replicasOf({ replicas }: JsonObject): number {
+  return typeof replicas === 'number' ? replicas : 1;
 }
 
 function count(value: JsonValue | undefined): number {

@@ -1,11 +1,9 @@
-import type { Brand } from './brand.ts';
-import { quote } from './ids.ts';
-import type { JsonObject } from './json.ts';
-import { isJsonObject } from './json.ts';
+import { type Brand, quote } from './ids.ts';
+import { isJsonObject, type JsonObject, objectOf, textOf } from './json.ts';
 import { ok, problem, type Result } from './result.ts';
 
 /**
- * Identity of an object inside one cluster: `group/Kind/namespace/name`. Never holds the version.
+ * Identity of an object inside one cluster: `group/Kind/namespace/name`, without the version.
  * The group of the core kinds and the namespace of cluster-scoped objects are empty: `/Namespace//web`.
  */
 export type ObjectKey = Brand<string, 'ObjectKey'>;
@@ -25,8 +23,8 @@ const NAMESPACE = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$/;
 const VERSION = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 
 /**
- * Checks the parts as an API server would (a name is one path segment: no `/`, no `%`, not `.` or `..`, no control
- * character, at most 253 long), so that a key can lead nowhere outside its folder or URL.
+ * Checks the parts as an API server does. A name is one path segment (no `/`, no `%`, not `.` or `..`, no control character,
+ * at most 253 characters), so that no key leaves its folder or URL.
  */
 export function parseObjectRef(ref: ObjectRef): Result<ObjectRef> {
   if (!GROUP.test(ref.group)) return problem(`API group ${quote(ref.group)} is not a DNS name`);
@@ -46,12 +44,12 @@ function nameProblem(name: string): string | undefined {
     : undefined;
 }
 
-/** The key of checked parts. */
+/** Joins checked parts. */
 export function objectKey(ref: ObjectRef): ObjectKey {
   return `${ref.group}/${ref.kind}/${ref.namespace}/${ref.name}` as ObjectKey;
 }
 
-/** Parses a key as it came from a store or the wire. */
+/** Parses a key from a store or the wire. */
 export function parseObjectKey(text: string): Result<ObjectKey> {
   const parts = text.split('/');
   const [group, kind, namespace, name] = parts;
@@ -81,18 +79,17 @@ export function objectRefOf(key: ObjectKey): ObjectRef {
   };
 }
 
-/** The name of a kind: `group/Kind`, of a core kind `/Kind`. */
+/** The name of a kind: `group/Kind`, and `/Kind` for the core kinds. */
 export function nameOfKind({ group, kind }: Pick<ObjectRef, 'group' | 'kind'>): string {
   return `${group}/${kind}`;
 }
 
-/** The name of the kind of a key. */
+/** The name of the key's kind, as of {@link nameOfKind}. */
 export function kindOf(key: ObjectKey): string {
-  // The two parts before the second slash, as they stand.
   return key.slice(0, key.indexOf('/', key.indexOf('/') + 1));
 }
 
-/** A key as people write it: `Deployment.apps/web/frontend`, `Namespace/web`. */
+/** A key for people: `Deployment.apps/web/frontend`, `Namespace/web`. */
 export function displayKey(key: ObjectKey): string {
   const { group, kind, namespace, name } = objectRefOf(key);
   return [group === '' ? kind : `${kind}.${group}`, ...(namespace === '' ? [] : [namespace]), name].join('/');
@@ -108,7 +105,7 @@ export function parseApiVersion(apiVersion: string): Result<{ readonly group: st
     : problem(`apiVersion ${quote(apiVersion)} is not "version" or "group/version"`);
 }
 
-/** Reads and checks the identity that a Kubernetes-style object states about itself. */
+/** Parses the identity of a Kubernetes-style object. */
 export function refOfObject(object: JsonObject): Result<ObjectRef> {
   const { apiVersion, kind, metadata } = object;
   if (typeof apiVersion !== 'string') return problem('apiVersion is missing or not a string');
@@ -120,4 +117,19 @@ export function refOfObject(object: JsonObject): Result<ObjectRef> {
   const version = parseApiVersion(apiVersion);
   if (!version.ok) return version;
   return parseObjectRef({ group: version.value.group, kind, namespace: namespace ?? '', name });
+}
+
+/** The metadata of an object; empty if it has none. */
+export function metadataOf(value: JsonObject): JsonObject {
+  return objectOf(value.metadata);
+}
+
+/** The labels of an object; empty if it has none. */
+export function labelsOf(value: JsonObject): JsonObject {
+  return objectOf(metadataOf(value).labels);
+}
+
+/** An annotation of an object; empty if it is missing or no text. */
+export function annotationOf(value: JsonObject, name: string): string {
+  return textOf(objectOf(metadataOf(value).annotations)[name]);
 }

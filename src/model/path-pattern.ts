@@ -1,37 +1,36 @@
 /**
- * A pattern over paths, compiled. It is matched against a path that begins with "/" and does not end with one, by
- * following all positions that can be reached at once: what matches once is never tried again, so that the work is at
- * most the length of the pattern times the length of the path.
+ * A compiled pattern for paths that begin with "/" and do not end with one. Matching advances all reachable positions of
+ * the path at once and never backtracks, so the work is at most the length of the pattern times the length of the path.
  */
 export type PathPattern = readonly Piece[];
 
 export type Piece =
-  /** This very text. */
+  /** Exactly this text. */
   | { readonly type: 'text'; readonly text: string }
-  /** One character (a code point) of a name. */
+  /** One character (code point) of a name; absent set: any. */
   | { readonly type: 'character'; readonly of?: CharacterSet }
-  /** Any characters of one name, or none, and after them this text. */
+  /** Any number of characters of one name, then this text. */
   | { readonly type: 'characters'; readonly text: string }
-  /** Any number of whole names, each after its "/". */
+  /** Any number of complete names, each with the "/" before it. */
   | { readonly type: 'names'; readonly atLeast: 0 | 1 }
-  /** One of these. */
+  /** Any one of these patterns. */
   | { readonly type: 'choice'; readonly among: readonly PathPattern[] };
 
-/** Characters in one of the ranges of code points, both ends included; if negated, all others. */
+/** The characters in any of the ranges of code points, both ends included; if negated, all others. */
 export interface CharacterSet {
   readonly negated: boolean;
   readonly ranges: readonly (readonly [from: number, to: number])[];
 }
 
-/** Is told how much work matching is, in characters compared. */
+/** Receives the work of each step of a match, in compared characters. */
 export type CountSteps = (steps: number) => void;
 
-/** The positions, in order, at which those beginnings of the path end that match; one may come twice. */
+/** Returns, in order, the lengths of the beginnings of the path that match; a length may be listed twice. */
 export function matchEnds(pattern: PathPattern, path: string, count: CountSteps = uncounted): readonly number[] {
   return follow(pattern, START, path, count);
 }
 
-/** Adds a piece. Text joins the piece before it where it can, which makes matching quicker. */
+/** Appends a piece. Text is joined with the piece before it if possible, which makes matching faster. */
 export function addPiece(pieces: Piece[], piece: Piece): void {
   const last = pieces.at(-1);
   if (last?.type === 'text' && piece.type === 'text') {
@@ -41,7 +40,7 @@ export function addPiece(pieces: Piece[], piece: Piece): void {
   } else pieces.push(piece);
 }
 
-/** How many pieces can match in more ways than one, each alternative of a choice among them. */
+/** Counts the pieces that are not plain text, and the alternatives of choices. */
 export function countWildcards(pattern: PathPattern): number {
   let wildcards = 0;
   for (const piece of pattern) {
@@ -55,7 +54,7 @@ const uncounted: CountSteps = () => undefined;
 const START: readonly number[] = [0];
 const SLASH = 0x2f;
 
-/** Where the pieces lead to from some positions, one piece after the other. Positions never fall. */
+/** The positions that the pieces reach from some positions, one piece after the other. Positions are ascending. */
 function follow(pattern: PathPattern, from: readonly number[], path: string, count: CountSteps): readonly number[] {
   let at = from;
   for (const piece of pattern) {
@@ -121,7 +120,7 @@ function afterCharacters(text: string, at: readonly number[], path: string, coun
   return next;
 }
 
-/** From the first position at which a name ends, all further ones can be reached. */
+/** From the first position at which a name ends, all later ends of names are reachable. */
 function afterNames(atLeast: 0 | 1, at: readonly number[], path: string): readonly number[] {
   const first = at.find((position) => position === path.length || path.charCodeAt(position) === SLASH);
   if (first === undefined) return [];
@@ -146,4 +145,77 @@ function afterChoice(
   const next: number[] = [];
   for (let end = reached.indexOf(1); end >= 0; end = reached.indexOf(1, end + 1)) next.push(end);
   return next;
+}
+
+/** POSIX character classes: the first and the last character of each range. */
+const CLASSES: ReadonlyMap<string, string> = new Map([
+  ['alnum', '09AZaz'],
+  ['alpha', 'AZaz'],
+  ['blank', '\t\t  '],
+  ['cntrl', '\u0000\u001f\u007f\u007f'],
+  ['digit', '09'],
+  ['graph', '!~'],
+  ['lower', 'az'],
+  ['print', ' ~'],
+  ['punct', '!/:@[`{~'],
+  ['space', '\t\r  '],
+  ['upper', 'AZ'],
+  ['xdigit', '09AFaf'],
+]);
+
+/**
+ * Parses the bracket expression at the "[" at an offset, as git and shells do: `[abc]`, `[a-c]`, `[!a]`, `[^a]`,
+ * `[[:digit:]]`. A "]" in the first place, and any character after "\", is literal. Undefined: the expression has no end,
+ * or names an unknown class.
+ */
+export function readBracket(
+  text: string,
+  at: number,
+): { readonly set: CharacterSet; readonly end: number } | undefined {
+  const negated = text[at + 1] === '!' || text[at + 1] === '^';
+  const first = at + (negated ? 2 : 1);
+  const ranges: (readonly [number, number])[] = [];
+  let next = first;
+  while (next === first || text[next] !== ']') {
+    const named = /\[:([^\]]*):\]/y;
+    named.lastIndex = next;
+    const name = named.exec(text)?.[1];
+    if (name !== undefined) {
+      const limits = CLASSES.get(name);
+      if (limits === undefined) return undefined;
+      for (let i = 0; i < limits.length; i += 2) ranges.push([limits.charCodeAt(i), limits.charCodeAt(i + 1)]);
+      next = named.lastIndex;
+      continue;
+    }
+    const from = readCharacter(text, next);
+    if (from === undefined) return undefined;
+    const isRange = text[from.end] === '-' && text[from.end + 1] !== ']';
+    const to = isRange ? readCharacter(text, from.end + 1) : from;
+    if (to === undefined) return undefined;
+    ranges.push([from.character, to.character]);
+    next = to.end;
+  }
+  return { set: { negated, ranges }, end: next + 1 };
+}
+
+function readCharacter(text: string, at: number): { readonly character: number; readonly end: number } | undefined {
+  const start = text[at] === '\\' ? at + 1 : at;
+  const character = text.codePointAt(start);
+  return character === undefined ? undefined : { character, end: start + (character > 0xffff ? 2 : 1) };
+}
+
+/** The longest path that Linux can open. */
+export const MAX_PATH_BYTES = 4096;
+/** The longest name of one file or folder that common file systems can hold. */
+const MAX_NAME_BYTES = 255;
+
+/** Why no file system can hold a file of this path, as the predicate of a sentence; undefined: one can. */
+export function pathProblem(path: string): string | undefined {
+  if (path.length > MAX_PATH_BYTES || Buffer.byteLength(path) > MAX_PATH_BYTES) {
+    return `has a path of more than ${MAX_PATH_BYTES} bytes`;
+  }
+  const isLong = path
+    .split('/')
+    .some((name) => name.length * 3 > MAX_NAME_BYTES && Buffer.byteLength(name) > MAX_NAME_BYTES);
+  return isLong ? `has a name of more than ${MAX_NAME_BYTES} bytes in its path` : undefined;
 }

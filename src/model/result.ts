@@ -1,4 +1,4 @@
-/** An expected outcome of a parser or check. `problem` is a sentence for a person and never holds a secret. */
+/** The result of a parser or check. `problem` is a sentence for people and never contains a secret. */
 export type Result<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly problem: string };
@@ -13,13 +13,13 @@ export function problem(text: string): Result<never> {
   return { ok: false, problem: text };
 }
 
-/** Unwraps a result that the caller knows to be good; throws otherwise (a programming error, not bad input). */
+/** Returns the value of a result. Throws if it failed, which is a programming error and not bad input. */
 export function must<Value>(result: Result<Value>): Value {
   if (!result.ok) throw new Error(result.problem);
   return result.value;
 }
 
-/** Marks a switch as exhaustive: the compiler refuses the call if a case is missing. */
+/** Marks a switch as exhaustive: the compiler reports a missing case. */
 export function unreachable(value: never): never {
   throw new Error(`unreachable case: ${JSON.stringify(value)}`);
 }

@@ -1,4 +1,4 @@
-import { BUCKETS, bucketDigest, bucketOf, digestOfBuckets } from '../model/buckets.ts';
+import { BUCKETS, bucketDigest, bucketOf, digestOfBuckets } from '../model/digest.ts';
 import type { Digest } from '../model/ids.ts';
 
 /** What somebody holds of an input snapshot, by key, with its digest; a step costs what it changes. */

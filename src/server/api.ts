@@ -1,7 +1,7 @@
+import type { OutcomeCounts } from '../model/conditions.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health.ts';
-import type { OutcomeCounts } from '../model/outcome.ts';
 
 /** What the commands ask a running server; the HTTP API is this interface, one route a function. */
 export interface ServerApi {

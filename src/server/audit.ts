@@ -1,5 +1,5 @@
-import { errorText } from '../model/error-text.ts';
 import type { JsonObject } from '../model/json.ts';
+import { errorText } from '../model/messages.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 import type { AuditEntry, AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 
 const project = join(import.meta.dirname, '../..');
 
-/** Where a kind of a domain may be named: its folder, the registry, `model`, its decoder and the table of decoders. */
-const PLACES = /^src\/(engine\/services\/|model\/|manifest\/kinds\/(mirror|decoders)\.ts$)/;
+/** A kind of a domain may be named in its folder, in `model` and in the table of decoders. */
+const PLACES = /^src\/(engine\/services\/|model\/|manifest\/kinds\/decoders\.ts$)/;
 
 function sources(): readonly string[] {
   return readdirSync(join(project, 'src'), { recursive: true, withFileTypes: true })

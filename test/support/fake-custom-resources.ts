@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject, jsonEquals } from '../../src/model/json.ts';
-import { objectOf } from '../../src/model/json-fields.ts';
+import { isJsonObject, type JsonObject, jsonEquals, objectOf } from '../../src/model/json.ts';
 import { type ObjectKey, objectKey, objectRefOf, refOfObject } from '../../src/model/object-key.ts';
 import { must } from '../../src/model/result.ts';
 import type { CustomResource, CustomResourceKindState, CustomResources } from '../../src/ports/custom-resources.ts';

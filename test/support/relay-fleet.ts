@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
-import type { JsonObject } from '../../src/model/json.ts';
-import { objectOf, objectsOf, textsOf } from '../../src/model/json-fields.ts';
+import { type JsonObject, objectOf, objectsOf, textsOf } from '../../src/model/json.ts';
 import { type FleetLooks, looksOf } from './fleet-looks.ts';
 import {
   asking,

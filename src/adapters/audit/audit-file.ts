@@ -1,8 +1,8 @@
 import { type FileHandle, mkdir, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorText } from '../../model/error-text.ts';
 import { createTurns } from '../../model/in-turn.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { AuditEntry, AuditLog } from '../../ports/audit-log.ts';
 
 const NEWLINE = 0x0a;

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorText } from '../../model/error-text.ts';
 import { jsonEquals } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import { objectRefOf } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type {

@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { join } from 'node:path';
-import { errorText } from '../../model/error-text.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Log } from '../../ports/log.ts';
 import { isErrno } from '../disk/errno.ts';
 

@@ -1,8 +1,8 @@
-import { errorText } from '../../model/error-text.ts';
+import { parseSettings } from '../../model/agent-settings.ts';
 import { parseDigest, parseFleetName } from '../../model/ids.ts';
 import { compareText, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import { parseSettings } from '../../model/settings-text.ts';
 import type { InventoryChange, InventoryRecord, LoadedInventory } from '../../ports/cluster-api.ts';
 import { openRecordLog } from '../disk/record-log.ts';
 import {

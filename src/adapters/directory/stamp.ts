@@ -1,6 +1,5 @@
 import { parseClusterName, parseFleetName, parseSourceName } from '../../model/ids.ts';
-import { compareText, isJsonObject, type JsonObject, jsonEquals } from '../../model/json.ts';
-import { objectOf, textOf } from '../../model/json-fields.ts';
+import { compareText, isJsonObject, type JsonObject, jsonEquals, objectOf, textOf } from '../../model/json.ts';
 import { parseObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Stamp } from '../../ports/cluster-api.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorText } from '../../model/error-text.ts';
 import { parseDigest } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
 import { comparePositions, type OutputPosition } from '../../model/output.ts';
 import type { AgentDisk, OutputStep, StoredObject, StoredOutput } from '../../ports/agent-disk.ts';

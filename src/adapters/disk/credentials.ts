@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorText } from '../../model/error-text.ts';
+import { errorText } from '../../model/messages.ts';
 import type { AgentCredentials, CredentialStore } from '../../ports/credentials.ts';
 import type { Log } from '../../ports/log.ts';
 import { openRecordLog } from './record-log.ts';

@@ -2,8 +2,8 @@ import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
 import { watch as watchFolder } from 'chokidar';
-import { errorText } from '../../model/error-text.ts';
 import { quote } from '../../model/ids.ts';
+import { errorText } from '../../model/messages.ts';
 import type { FileTree, FileTreeContent, FileTreeEntry, FileTreeListing } from '../../ports/file-tree.ts';
 import type { Log } from '../../ports/log.ts';
 

@@ -1,5 +1,4 @@
-import { canonicalJson, type JsonObject } from '../../model/json.ts';
-import { objectOf, textOf } from '../../model/json-fields.ts';
+import { canonicalJson, type JsonObject, objectOf, textOf } from '../../model/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AgentCredentials, CredentialStore } from '../../ports/credentials.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { errorText } from '../../model/error-text.ts';
+import { errorText } from '../../model/messages.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 import type { CertificateFacts, CertificateRequests } from '../../ports/certificate-requests.ts';
 

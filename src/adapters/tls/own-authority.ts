@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { errorText } from '../../model/error-text.ts';
+import { errorText } from '../../model/messages.ts';
 import {
   type Authorities,
   joinAuthorities,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { errorText } from '../../model/error-text.ts';
 import { createTurns } from '../../model/in-turn.ts';
 import { isJsonObject, parseJsonBytes } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';

@@ -1,5 +1,5 @@
 import { createSecureContext } from 'node:tls';
-import { errorText } from '../../model/error-text.ts';
+import { errorText } from '../../model/messages.ts';
 import { unreachable } from '../../model/result.ts';
 import type { CertificateExpiry } from '../../ports/certificate-authority.ts';
 import { type Authorities, type AuthorityFiles, rootsText, signingAuthority } from './authorities.ts';

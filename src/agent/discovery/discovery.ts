@@ -1,9 +1,9 @@
 import type { KindState, LiveObject } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import { objectDigest, sha256 } from '../../model/digest.ts';
-import { errorText } from '../../model/error-text.ts';
 import type { Digest } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import { kindOf, type ObjectKey } from '../../model/object-key.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { RelayClient } from '../../relay/session.ts';

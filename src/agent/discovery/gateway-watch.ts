@@ -1,8 +1,7 @@
 import type { KindState, LiveObject } from '../../model/agent.ts';
 import { objectDigest } from '../../model/digest.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
-import { labelsOf } from '../../model/object-metadata.ts';
+import { kindOf, labelsOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 import { discoverGateway, GATEWAY_KIND, gatewayKey, isGateway } from './gateways.ts';
 

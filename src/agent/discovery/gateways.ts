@@ -1,7 +1,5 @@
-import type { JsonObject, JsonValue } from '../../model/json.ts';
-import { objectOf, objectsOf, textOf } from '../../model/json-fields.ts';
-import { type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
-import { labelsOf } from '../../model/object-metadata.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
+import { labelsOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
 
 /** Reads objects of a cluster. */
 export interface ClusterView {

@@ -2,8 +2,7 @@ import type { KindState } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { matchesLabels } from '../../model/label-selector.ts';
-import { kindOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
-import { annotationOf, labelsOf } from '../../model/object-metadata.ts';
+import { annotationOf, kindOf, labelsOf, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 
 /** The value `disabled` excludes an object, or all objects of a Namespace, from input snapshots. */

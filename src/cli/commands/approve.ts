@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { counted } from '../../model/counted.ts';
+import { counted } from '../../model/messages.ts';
 import type { HeldRemovalsView } from '../../server/api.ts';
 import { digestPrefix } from '../arguments.ts';
 import { callerName } from '../caller.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Finding } from '../../compose/check/finding.ts';
-import { counted } from '../../model/counted.ts';
+import { counted } from '../../model/messages.ts';
 import { CliError } from '../cli-error.ts';
 import { type ApiOptions, connect, serverOf, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';

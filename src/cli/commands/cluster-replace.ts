@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { counted } from '../../model/counted.ts';
 import type { ClusterName } from '../../model/ids.ts';
+import { counted } from '../../model/messages.ts';
 import type { ClusterView } from '../../server/api.ts';
 import { clusterName } from '../arguments.ts';
 import { callerName } from '../caller.ts';

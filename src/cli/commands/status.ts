@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { counted } from '../../model/counted.ts';
+import { counted } from '../../model/messages.ts';
 import type { FleetView } from '../../server/api.ts';
 import { type ApiOptions, connect, withApiOptions } from '../client.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';

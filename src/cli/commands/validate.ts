@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ValidationReport } from '../../compose/validate.ts';
-import { counted } from '../../model/counted.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
+import { counted } from '../../model/messages.ts';
 import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
 import { writeDiagnostics } from '../diagnostics.ts';
 import { EXIT } from '../exit-codes.ts';

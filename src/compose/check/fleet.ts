@@ -1,5 +1,5 @@
-import { counted } from '../../model/counted.ts';
 import { type Diagnostic, displayLocation } from '../../model/diagnostic.ts';
+import { counted } from '../../model/messages.ts';
 import type { ClusterView, FleetView, OutputView, SourceView } from '../../server/api.ts';
 import type { Finding } from './finding.ts';
 

@@ -1,10 +1,9 @@
 import { isIP } from 'node:net';
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
-import { errorText } from '../../model/error-text.ts';
-import { isJsonObject, type JsonObject } from '../../model/json.ts';
-import { objectOf, textOf } from '../../model/json-fields.ts';
-import { annotationOf, metadataOf } from '../../model/object-metadata.ts';
+import { isJsonObject, type JsonObject, objectOf, textOf } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
+import { annotationOf, metadataOf } from '../../model/object-key.ts';
 import { type Kube, type KubeTarget, openKube, refusalOf, systemDeps } from '../kube.ts';
 import { type InstalledAgent, installedAgent } from '../manifests/installed-agent.ts';
 import type { RunIo } from '../options.ts';

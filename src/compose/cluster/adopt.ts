@@ -4,8 +4,7 @@ import { openLooking, type Preview, previewApply } from '../../adapters/kubernet
 import { findResource, type Looking, pathOf } from '../../adapters/kubernetes/cluster/writing.ts';
 import { NO_SETTINGS } from '../../model/agent-settings.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { displayKey, type ObjectKey, objectRefOf, parseObjectKey } from '../../model/object-key.ts';
-import { annotationOf } from '../../model/object-metadata.ts';
+import { annotationOf, displayKey, type ObjectKey, objectRefOf, parseObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import { must } from '../../model/result.ts';
 import { desiredViews } from '../../runtime/api/views.ts';

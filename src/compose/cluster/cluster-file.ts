@@ -7,7 +7,7 @@ import type { SourceDocument } from '../../model/desired.ts';
 import { displayDiagnostic, displayLocation } from '../../model/diagnostic.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
-import { suggestion } from '../../model/suggestion.ts';
+import { suggestion } from '../../model/messages.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Checkout, documentsOf, readCheckout } from '../read-checkout.ts';
 import type { Step } from '../step.ts';

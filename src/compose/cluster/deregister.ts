@@ -1,12 +1,10 @@
 import { resolve } from 'node:path';
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
-import { counted } from '../../model/counted.ts';
 import type { ClusterName } from '../../model/ids.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { objectsOf } from '../../model/json-fields.ts';
-import { refOfObject } from '../../model/object-key.ts';
-import { labelsOf, metadataOf } from '../../model/object-metadata.ts';
+import { type JsonObject, objectsOf } from '../../model/json.ts';
+import { counted } from '../../model/messages.ts';
+import { labelsOf, metadataOf, refOfObject } from '../../model/object-key.ts';
 import { must } from '../../model/result.ts';
 import { type Kube, type KubeTarget, openKube, resourceOf, systemDeps } from '../kube.ts';
 import { agentManifests, agentOwnSecret } from '../manifests/agent-manifests.ts';

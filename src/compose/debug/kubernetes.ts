@@ -1,10 +1,9 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
 import { LEASES } from '../../adapters/kubernetes/lease.ts';
-import { errorText } from '../../model/error-text.ts';
-import type { JsonValue } from '../../model/json.ts';
-import { objectsOf, textOf } from '../../model/json-fields.ts';
-import { metadataOf } from '../../model/object-metadata.ts';
+import { type JsonValue, objectsOf, textOf } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
+import { metadataOf } from '../../model/object-key.ts';
 import { kubernetesFindings } from '../check/kubernetes.ts';
 import { type Kube, type KubeTarget, openKube, refusalOf, systemDeps } from '../kube.ts';
 import { installedAgent } from '../manifests/installed-agent.ts';

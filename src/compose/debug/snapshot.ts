@@ -1,8 +1,8 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { createTarGzip } from 'nanotar';
-import { errorText } from '../../model/error-text.ts';
 import type { JsonValue } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import { type KubeTarget, systemDeps } from '../kube.ts';
 import type { RunIo } from '../options.ts';
 import { kubernetesPieces } from './kubernetes.ts';

@@ -1,6 +1,5 @@
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import { objectOf, objectsOf } from '../../model/json-fields.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf } from '../../model/json.ts';
 import { type Kube, refusalOf } from '../kube.ts';
 
 /** The names of what an agent in a cluster consists of, however it was installed. */

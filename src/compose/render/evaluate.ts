@@ -1,12 +1,12 @@
 import { withoutStamp } from '../../adapters/directory/stamp.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { ObjectDecision } from '../../engine/output/decision.ts';
+import { readObserved } from '../../model/conditions.ts';
 import { objectDigest } from '../../model/digest.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Digest } from '../../model/ids.ts';
 import { isJsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import { readObserved } from '../../model/observed-status.ts';
 import { trustedStatus } from '../../runtime/status/status-documents.ts';
 import { agentSettings } from '../../sinks/agents/settings.ts';
 import { openEvaluation } from '../evaluate.ts';

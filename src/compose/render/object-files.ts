@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { pathOfObject } from '../../adapters/directory/layout.ts';
 import { printLiveObject } from '../../adapters/directory/live-file.ts';
 import { withoutStamp } from '../../adapters/directory/stamp.ts';
-import { errorText } from '../../model/error-text.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Rendering } from './rendering.ts';
 
 /** How many files of a cluster are written at once. */

@@ -5,8 +5,8 @@ import { composeLiveState } from '../../adapters/directory/live-state.ts';
 import { createDiscovery } from '../../agent/discovery/discovery.ts';
 import type { KindState, LiveObject } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
-import { errorText } from '../../model/error-text.ts';
 import { compareText } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LiveState } from '../../ports/cluster-api.ts';
 

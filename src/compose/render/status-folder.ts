@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { errorText } from '../../model/error-text.ts';
 import type { JsonValue } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 
 /** Reads a status document by its path on the status branch; undefined: there is none, or it is no YAML. */
 export type StatusFolder = (path: string) => JsonValue | undefined;

@@ -1,4 +1,4 @@
-import { errorText } from '../../model/error-text.ts';
+import { errorText } from '../../model/messages.ts';
 import type { RelayConfig } from '../../model/relay-config.ts';
 import { must } from '../../model/result.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAuditFile } from '../../adapters/audit/audit-file.ts';
-import { errorText } from '../../model/error-text.ts';
+import { errorText } from '../../model/messages.ts';
 import type { BindAddress, HttpConfig, RelayConfig } from '../../model/relay-config.ts';
 import { must } from '../../model/result.ts';
 import type { Log } from '../../ports/log.ts';

@@ -5,7 +5,7 @@ import type { RedisAccess, RedisStoreOptions } from '../../adapters/stores/redis
 import { createRedisStore } from '../../adapters/stores/redis/redis-store.ts';
 import { sealAnew, sealStore } from '../../adapters/stores/sealed.ts';
 import { createSqliteStore } from '../../adapters/stores/sqlite.ts';
-import { errorText } from '../../model/error-text.ts';
+import { errorText } from '../../model/messages.ts';
 import type { RedisStoreConfig, RelayConfig, UsernameReference } from '../../model/relay-config.ts';
 import { unreachable } from '../../model/result.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';

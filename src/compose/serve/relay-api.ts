@@ -1,5 +1,5 @@
-import { errorText } from '../../model/error-text.ts';
 import { quote } from '../../model/ids.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { TokenGenerations } from '../../ports/token-generations.ts';

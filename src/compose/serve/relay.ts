@@ -8,7 +8,7 @@ import { ensureRelaySecret, readRelaySecret, relaySecretIn } from '../../adapter
 import { openRelayTrust } from '../../adapters/tls/relay-trust.ts';
 import { openTokenGenerations } from '../../adapters/tls/token-generations.ts';
 import type { TrustedClients, TrustOptions } from '../../adapters/tls/trusted-certificates.ts';
-import { errorText } from '../../model/error-text.ts';
+import { errorText } from '../../model/messages.ts';
 import {
   CLIENT_CERTIFICATE_SECONDS,
   type ClientCertificates,

@@ -1,7 +1,7 @@
 import { type EngineKind, engineKindIds, engineKinds } from '../../model/engine-kinds.ts';
 import { isNameOf, namedAmong, type ObjectName } from '../../model/explain-query.ts';
 import { compareText } from '../../model/json.ts';
-import { isKindWord } from '../../model/kind-words.ts';
+import { isKindWord } from '../../model/kinds.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Engine } from '../graph.ts';
 import { statusOf } from '../status/declared-status.ts';

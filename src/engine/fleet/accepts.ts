@@ -1,6 +1,6 @@
+import type { ObservedStatus } from '../../model/conditions.ts';
 import type { DeclarationValues } from '../../model/desired.ts';
 import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
-import type { ObservedStatus } from '../../model/observed-status.ts';
 
 /** A change of what is declared. */
 export interface DeclarationChange<Kind extends EngineKind = EngineKind> {

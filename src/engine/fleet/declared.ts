@@ -1,7 +1,7 @@
+import type { ObservedStatus } from '../../model/conditions.ts';
 import type { DeclarationValues } from '../../model/desired.ts';
 import type { EngineKind } from '../../model/engine-kinds.ts';
 import type { LastKnownGood } from '../../model/ledger.ts';
-import type { ObservedStatus } from '../../model/observed-status.ts';
 import type { Origin } from '../../model/output.ts';
 import { structurallyEqual } from '../collections/equality.ts';
 import type {

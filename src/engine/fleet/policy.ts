@@ -1,7 +1,6 @@
 import type { GuardLimits } from '../../model/desired.ts';
-import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
+import { boundPolicy, defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { LastKnownGood } from '../../model/ledger.ts';
-import { boundPolicy } from '../../model/policy-bounds.ts';
 import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { FleetSettings } from '../inputs.ts';
 import { type Declarations, type Declared, declaredOf } from './declared.ts';

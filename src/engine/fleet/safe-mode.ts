@@ -1,7 +1,6 @@
 import type { KindState } from '../../model/agent.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
-import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
-import { boundPolicy } from '../../model/policy-bounds.ts';
+import { boundPolicy, defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import { type Deadline, hasPassed } from '../deadlines.ts';
 import type { AgentValue, FleetSettings, SnapshotValue } from '../inputs.ts';

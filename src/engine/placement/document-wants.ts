@@ -1,7 +1,6 @@
 import { objectDigest } from '../../model/digest.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { objectOf } from '../../model/json-fields.ts';
+import { type JsonObject, objectOf } from '../../model/json.ts';
 import type { KindScope } from '../../model/kinds.ts';
 import { type ObjectRef, objectKey } from '../../model/object-key.ts';
 import type { Collection, Derived, Graph, Index, Reader } from '../collections/types.ts';

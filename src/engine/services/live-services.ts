@@ -1,7 +1,7 @@
 import type { LiveObject } from '../../model/agent.ts';
 import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
 import type { engineKinds } from '../../model/engine-kinds.ts';
-import { objectOf, textOf } from '../../model/json-fields.ts';
+import { objectOf, textOf } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import { kindOf, objectRefOf } from '../../model/object-key.ts';
 import type { Collection, Entry, Graph, Index, Reader } from '../collections/types.ts';

@@ -1,6 +1,5 @@
 import type { KindState } from '../../model/agent.ts';
-import type { ConditionValue } from '../../model/conditions.ts';
-import type { OutcomeCounts } from '../../model/outcome.ts';
+import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
 import { rfc3339 } from '../../model/time.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';

@@ -1,6 +1,5 @@
-import type { ConditionValue } from '../../model/conditions.ts';
+import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
 import type { JsonObject } from '../../model/json.ts';
-import type { OutcomeCounts } from '../../model/outcome.ts';
 import { type HealthCounts, moving } from './health-counts.ts';
 import type { Progress, ProgressState } from './progress.ts';
 

@@ -1,5 +1,5 @@
+import type { FindingReason } from '../../model/diagnostic.ts';
 import type { WrittenPath } from '../../model/field-path.ts';
-import type { FindingReason } from '../../model/finding-codes.ts';
 import type { DocumentRef } from '../fleet/sources.ts';
 
 /** A value of a document. */

@@ -1,9 +1,9 @@
 import type { EngineKind } from '../../model/engine-kinds.ts';
+import { boundPolicy } from '../../model/fleet-policy.ts';
 import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import { boundPolicy } from '../../model/policy-bounds.ts';
 import type { Declared } from '../fleet/declared.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';

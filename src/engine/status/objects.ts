@@ -1,5 +1,4 @@
-import type { ConditionValue } from '../../model/conditions.ts';
-import type { OutcomeCounts } from '../../model/outcome.ts';
+import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Engine } from '../graph.ts';
 import { countOutcomes, summarise, worstFirst } from './conditions.ts';

@@ -1,6 +1,5 @@
-import type { ConditionValue } from '../../model/conditions.ts';
+import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
 import { compareText } from '../../model/json.ts';
-import type { OutcomeCounts } from '../../model/outcome.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { countProgress, type Engine } from '../graph.ts';
 import { countOutcomes, summarise } from './conditions.ts';

@@ -1,21 +1,98 @@
-import type { DecoderId } from '../../model/engine-kinds.ts';
+import { validate as validateCluster } from '../../../generated/kubernetes-cluster.js';
+import { validate as validatePlacement } from '../../../generated/placement.js';
+import { validate as validateApproval } from '../../../generated/removal-approval.js';
+import { validate as validateMirror } from '../../../generated/service-mirror.js';
+import { validate as validateShoot } from '../../../generated/shoot.js';
+import type { DeclarationValues } from '../../model/desired.ts';
+import type { EngineKind, engineKinds } from '../../model/engine-kinds.ts';
+import { readGlob } from '../../model/glob.ts';
+import { parseClusterName, parseDigest, quote } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { readApproval } from './approval.ts';
-import { readCluster } from './cluster.ts';
+import { countWildcards } from '../../model/path-pattern.ts';
+import { parseRfc3339 } from '../../model/time.ts';
+import { fieldError } from '../problem.ts';
 import { readDataplane } from './dataplane.ts';
-import { readMirror } from './mirror.ts';
-import { readPlacement } from './placement.ts';
 import { readPolicy } from './policy.ts';
-import type { DocumentReading } from './reading.ts';
-import { readShoot } from './shoot.ts';
+import { checkForeign, type Decoded, decoder } from './reading.ts';
+import { checkLabels, readClusterChoice, readSelector, sortedUnique } from './selectors.ts';
 
-/** Decodes the documents of the engine kinds, by the ids that `model/engine-kinds.ts` names. */
-export const decoders: { readonly [Id in DecoderId]: (document: JsonObject) => DocumentReading } = {
-  approval: readApproval,
-  cluster: readCluster,
-  dataplane: readDataplane,
-  mirror: readMirror,
-  placement: readPlacement,
+/** The decoders of the engine kinds, by the ids that `model/engine-kinds.ts` names. */
+export const decoders: {
+  readonly [Kind in EngineKind as (typeof engineKinds)[Kind]['decoder']]: (
+    document: JsonObject,
+  ) => Decoded<DeclarationValues[Kind]>;
+} = {
+  cluster: decoder(validateCluster, ({ metadata, spec }, problems) => {
+    const labels = metadata.labels ?? {};
+    problems.push(...checkLabels(labels, ['metadata', 'labels']));
+    const name = parseClusterName(metadata.name);
+    if (!name.ok) problems.push(fieldError('BadName', ['metadata', 'name'], name.problem));
+    const { clusterDomain = 'cluster.local', skipWarming = false } = spec ?? {};
+    return name.ok ? { name: name.value, labels, clusterDomain, skipWarming } : undefined;
+  }),
+  placement: decoder(validatePlacement, ({ metadata, spec }, problems) => {
+    for (const [index, glob] of spec.paths.entries()) {
+      const bad = globProblem(glob);
+      if (bad !== undefined) problems.push(fieldError('BadPath', ['spec', 'paths', index], bad));
+    }
+    const { names, selector } = readClusterChoice(spec.clusters, ['spec', 'clusters'], problems);
+    return {
+      name: metadata.name,
+      paths: sortedUnique(spec.paths),
+      clusterNames: names,
+      ...(selector === undefined ? {} : { clusterSelector: selector }),
+    };
+  }),
+  mirror: decoder(validateMirror, ({ metadata, spec }, problems) => ({
+    name: metadata.name,
+    from: readClusterChoice(spec.from, ['spec', 'from'], problems),
+    to: readClusterChoice(spec.to, ['spec', 'to'], problems),
+    serviceSelector: readSelector(spec.serviceSelector ?? EXPORTED, ['spec', 'serviceSelector'], problems),
+  })),
+  approval: decoder(validateApproval, ({ metadata, spec: { digest: written, expires } }, problems) => {
+    const digest = parseDigest(written);
+    if (!digest.ok) problems.push(fieldError('BadDigest', ['spec', 'digest'], digest.problem));
+    const expiresAt = expires === undefined ? undefined : parseRfc3339(expires);
+    if (expires !== undefined && expiresAt === undefined) {
+      const message = 'it is not an RFC 3339 time with a zone, as 2026-01-31T10:42:07Z';
+      problems.push(fieldError('BadTime', ['spec', 'expires'], message));
+    }
+    if (!digest.ok) return undefined;
+    return { name: metadata.name, digest: digest.value, ...(expiresAt === undefined ? {} : { expiresAt }) };
+  }),
   policy: readPolicy,
-  shoot: readShoot,
+  dataplane: readDataplane,
+  shoot: (document) => {
+    const { problems, value } = checkForeign(document, validateShoot);
+    return value === undefined ? { problems } : { problems, metadata: value.metadata, value: document };
+  },
 };
+
+/** The Services that a mirror without a selector selects. */
+const EXPORTED = { matchLabels: { 'fleetrelay.dev/service-export': 'true' } };
+
+/** Each wildcard can cost work for every character of every path. */
+const MAX_WILDCARDS = 100;
+
+/** Why the text is no path glob of a Placement; undefined if it is one. The wildcards are `*`, `**`, `?`, `[...]` and `{a,b}`. */
+export function globProblem(glob: string): string | undefined {
+  const shown = quote(glob);
+  if (glob === '') return 'a path must not be empty';
+  if (glob.length > 1024) return 'a path must not be longer than 1024 characters';
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing control characters is the point.
+  if (/[\u0000-\u001f\u007f]/.test(glob)) return `the path ${shown} holds a control character`;
+  if (glob.includes('\\')) return `the path ${shown} holds a "\\"; folders are separated by "/"`;
+  if (glob.startsWith('/'))
+    return `the path ${shown} must be relative to the root of the source: remove the leading "/"`;
+  if (glob.startsWith('!')) return `the path ${shown} must not begin with "!"; only what is listed is selected`;
+  if (/[()|]/.test(glob)) return `the path ${shown} holds "(", ")" or "|"; only *, **, ?, [abc] and {a,b} are allowed`;
+  const segments = glob.split('/');
+  if (segments.some((segment) => segment === '..' || segment === '.')) {
+    return `the path ${shown} must not hold "." or ".." as a folder`;
+  }
+  if (segments.slice(0, -1).includes('')) return `the path ${shown} holds "//"`;
+  const reading = readGlob(glob);
+  if (!reading.ok) return `the path ${shown} ${reading.problem}`;
+  if (countWildcards(reading.value) <= MAX_WILDCARDS) return undefined;
+  return `the path ${shown} holds more than ${MAX_WILDCARDS} wildcards, alternatives in braces among them`;
+}

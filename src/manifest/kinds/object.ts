@@ -1,13 +1,13 @@
 import { objectDigest } from '../../model/digest.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import { objectKey, parseApiVersion, refOfObject } from '../../model/object-key.ts';
-import { checkLabels, labelKeyProblem } from '../labels.ts';
+import { metadataOf, type ObjectRef, objectKey, parseApiVersion, parseObjectRef } from '../../model/object-key.ts';
 import { type FieldProblem, fieldError, fieldWarning } from '../problem.ts';
 import { typeWord } from '../schema-problems.ts';
 import { type DocumentReading, isReadable } from './reading.ts';
+import { checkLabels, labelKeyProblem } from './selectors.ts';
 
-/** What only an API server writes; sending it back would be refused or fight the server. */
+/** Fields that only an API server writes. */
 const SERVER_METADATA = [
   'uid',
   'resourceVersion',
@@ -19,80 +19,70 @@ const SERVER_METADATA = [
   'selfLink',
 ] as const;
 
-/** Reads any object that is shipped to clusters: identity, labels, annotations; never the rest. */
+/** Decodes an object for clusters. Checks identity, labels, annotations and the data of ConfigMaps and Secrets, nothing else. */
 export function readObject(document: JsonObject): DocumentReading {
-  const identityProblem = findIdentityProblem(document);
-  if (identityProblem !== undefined) return { problems: [identityProblem] };
+  const ref = readIdentity(document);
+  if ('problem' in ref) return { problems: [ref.problem] };
   const problems: FieldProblem[] = [...checkMetadata(document), ...checkData(document)];
   const value = withoutServerFields(document, problems);
-  const ref = refOfObject(value);
-  if (!ref.ok) return { problems: [...problems, fieldError('BadIdentity', ['metadata'], ref.problem)] };
-  const identity = objectKey(ref.value);
+  const identity = objectKey(ref);
   if (!isReadable(problems)) return { identity, problems };
-  return { identity, problems, content: { type: 'object', ref: ref.value, value, digest: objectDigest(value) } };
+  return { identity, problems, content: { type: 'object', ref, value, digest: objectDigest(value) } };
 }
 
-/** The first thing that keeps the object from having an identity, at the field that it is about. */
-function findIdentityProblem(document: JsonObject): FieldProblem | undefined {
-  const { apiVersion, kind, metadata } = document;
-  if (typeof apiVersion !== 'string') return missing(['apiVersion'], apiVersion, NO_MANIFEST);
+/** The identity of the object, or the first problem of it, at its field. */
+function readIdentity({ apiVersion, kind, metadata }: JsonObject): ObjectRef | { readonly problem: FieldProblem } {
+  if (typeof apiVersion !== 'string') return wrongType(['apiVersion'], apiVersion, NO_MANIFEST);
   const version = parseApiVersion(apiVersion);
-  if (!version.ok) return fieldError('BadIdentity', ['apiVersion'], version.problem);
-  if (typeof kind !== 'string') return missing(['kind'], kind, NO_MANIFEST);
-  if (!isJsonObject(metadata)) return missing(['metadata'], metadata, undefined, 'a mapping');
+  if (!version.ok) return { problem: fieldError('BadIdentity', ['apiVersion'], version.problem) };
+  if (typeof kind !== 'string') return wrongType(['kind'], kind, NO_MANIFEST);
+  if (!isJsonObject(metadata)) return wrongType(['metadata'], metadata, undefined, 'a mapping');
   const { name, namespace, generateName } = metadata;
   if (name === undefined && generateName !== undefined) {
     const message = 'metadata.generateName gives the object another name at each apply';
-    return fieldError('GeneratedName', ['metadata', 'generateName'], message, 'give it a fixed metadata.name');
+    const hint = 'give it a fixed metadata.name';
+    return { problem: fieldError('GeneratedName', ['metadata', 'generateName'], message, hint) };
   }
-  if (typeof name !== 'string') return missing(['metadata', 'name'], name);
+  if (typeof name !== 'string') return wrongType(['metadata', 'name'], name);
   if (namespace !== undefined && namespace !== null && typeof namespace !== 'string') {
-    return missing(['metadata', 'namespace'], namespace);
+    return wrongType(['metadata', 'namespace'], namespace);
   }
-  const ref = refOfObject({ apiVersion, kind, metadata: { name, namespace: namespace ?? undefined } });
-  return ref.ok ? undefined : fieldError('BadIdentity', fieldOf(ref.problem), ref.problem);
+  const ref = parseObjectRef({ group: version.value.group, kind, namespace: namespace ?? '', name });
+  return ref.ok ? ref.value : { problem: fieldError('BadIdentity', fieldOf(ref.problem), ref.problem) };
 }
 
 const NO_MANIFEST = 'if the file is no manifest, list it in .fleetrelayignore';
 
-function missing(path: FieldPath, value: JsonValue | undefined, hint?: string, wanted = 'text'): FieldProblem {
+function wrongType(path: FieldPath, value: JsonValue | undefined, hint?: string, wanted = 'text') {
   const name = path.join('.');
-  return value === undefined || value === null
-    ? fieldError('MissingField', path, `${name} is missing`, hint)
-    : fieldError(
-        'WrongType',
-        path,
-        `${name} must be ${wanted}, not ${typeWord(value)}`,
-        wanted === 'text' ? 'quote it' : hint,
-      );
+  if (value === undefined || value === null) {
+    return { problem: fieldError('MissingField', path, `${name} is missing`, hint) };
+  }
+  const message = `${name} must be ${wanted}, not ${typeWord(value)}`;
+  return { problem: fieldError('WrongType', path, message, wanted === 'text' ? 'quote it' : hint) };
 }
 
+/** The field that a problem of `parseObjectRef` is about. */
 function fieldOf(problem: string): FieldPath {
   if (problem.startsWith('kind')) return ['kind'];
   if (problem.startsWith('namespace')) return ['metadata', 'namespace'];
   return problem.startsWith('API group') ? ['apiVersion'] : ['metadata', 'name'];
 }
 
-function checkMetadata(document: JsonObject): FieldProblem[] {
-  const metadata = document.metadata;
-  if (!isJsonObject(metadata)) return [];
-  const labels = textMap(metadata.labels, ['metadata', 'labels']);
-  const annotations = textMap(metadata.annotations, ['metadata', 'annotations']);
-  const badKeys = Object.keys(annotations.texts).flatMap((key) => {
+function checkMetadata(document: JsonObject): readonly FieldProblem[] {
+  const { labels, annotations } = metadataOf(document);
+  const checked = textMap(labels, ['metadata', 'labels']);
+  const notes = textMap(annotations, ['metadata', 'annotations']);
+  const badKeys = Object.keys(notes.texts).flatMap((key) => {
     const bad = labelKeyProblem(key);
     const path = ['metadata', 'annotations', key];
     return bad === undefined ? [] : [{ ...fieldError('BadAnnotation', path, bad), atKey: true }];
   });
-  return [
-    ...labels.problems,
-    ...checkLabels(labels.texts, ['metadata', 'labels']),
-    ...annotations.problems,
-    ...badKeys,
-  ];
+  return [...checked.problems, ...checkLabels(checked.texts, ['metadata', 'labels']), ...notes.problems, ...badKeys];
 }
 
-/** The data of ConfigMaps and Secrets must be text, and unquoted numbers there are a common slip. Values are never named. */
-function checkData(document: JsonObject): FieldProblem[] {
+/** The data of ConfigMaps and Secrets must be text; unquoted numbers are a common mistake. Never quotes a value. */
+function checkData(document: JsonObject): readonly FieldProblem[] {
   if (document.apiVersion !== 'v1') return [];
   const fields =
     document.kind === 'ConfigMap' ? ['data', 'binaryData'] : document.kind === 'Secret' ? ['data', 'stringData'] : [];
@@ -106,10 +96,8 @@ function textMap(
   const name = path.join('.');
   if (value === undefined || value === null) return { texts: {}, problems: [] };
   if (!isJsonObject(value)) {
-    return {
-      texts: {},
-      problems: [fieldError('WrongType', path, `${name} must be a mapping, not ${typeWord(value)}`)],
-    };
+    const message = `${name} must be a mapping, not ${typeWord(value)}`;
+    return { texts: {}, problems: [fieldError('WrongType', path, message)] };
   }
   const texts: Record<string, string> = {};
   const problems: FieldProblem[] = [];
@@ -123,16 +111,14 @@ function textMap(
   return { texts, problems };
 }
 
-/** Leaves out what an API server fills in; says so where something of substance was written there. */
+/** Removes the fields of the API server; warns of those with a value. */
 function withoutServerFields(document: JsonObject, problems: FieldProblem[]): JsonObject {
   const { status, ...rest } = document;
   if (status !== undefined && hasSubstance(status)) {
     const message = 'status is what a cluster reports; it is left out';
     problems.push({ ...fieldWarning('ServerField', ['status'], message, 'remove it'), atKey: true });
   }
-  const metadata: Record<string, JsonValue | undefined> = {
-    ...(isJsonObject(rest.metadata) ? rest.metadata : {}),
-  };
+  const metadata: Record<string, JsonValue | undefined> = { ...metadataOf(document) };
   for (const field of SERVER_METADATA) {
     if (!Object.hasOwn(metadata, field)) continue;
     if (hasSubstance(metadata[field])) {

@@ -1,20 +1,15 @@
 import { type FleetPolicySpec, validate } from '../../../generated/fleet-policy.js';
-import type { IgnoredFields } from '../../model/agent-settings.ts';
+import { type IgnoredFields, MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
-import { compareText, type JsonObject } from '../../model/json.ts';
+import { compareText } from '../../model/json.ts';
 import type { LabelSelector } from '../../model/label-selector.ts';
-import { MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/settings-text.ts';
 import { type FieldProblem, fieldError } from '../problem.ts';
-import { check, type DocumentReading, declare, identityOf, isReadable } from './reading.ts';
-import { readSelector } from './selector.ts';
+import { decoder } from './reading.ts';
+import { readSelector, sortedUnique } from './selectors.ts';
 
-/** Reads a `fleetrelay.dev/v1alpha1 FleetPolicy`; what it leaves out has its default. */
-export function readPolicy(document: JsonObject): DocumentReading {
-  const checked = check(document, validate);
-  if (!checked.ok) return { problems: checked.problems };
-  const { metadata, spec = {} } = checked.value;
-  const problems: FieldProblem[] = [];
+/** Decodes a `FleetPolicy`; fills in the defaults. */
+export const readPolicy = decoder(validate, ({ spec = {} }, problems): FleetPolicy => {
   const policy: FleetPolicy = {
     guards: { ...defaultFleetPolicy.guards, ...spec.guards },
     safeMode: { ...defaultFleetPolicy.safeMode, ...spec.safeMode },
@@ -22,20 +17,17 @@ export function readPolicy(document: JsonObject): DocumentReading {
     discovery: readDiscovery(spec, problems),
     drift: { ignoredFields: readIgnoredFields(spec) },
   };
-  const said = settingsText(settingsOfPolicy(policy));
-  const bytes = Buffer.byteLength(said);
-  const taken = parseSettings(said);
-  if (bytes <= MOST_SETTINGS_BYTES && !taken.ok) {
-    problems.push(fieldError('PolicyNotTaken', ['spec'], `no agent would take what it says: ${taken.problem}`));
-  }
+  const text = settingsText(settingsOfPolicy(policy));
+  const bytes = Buffer.byteLength(text);
+  const parsed = parseSettings(text);
   if (bytes > MOST_SETTINGS_BYTES) {
     const message = `what it says to agents has ${bytes} bytes, at most ${MOST_SETTINGS_BYTES} are allowed; shorten the lists`;
     problems.push(fieldError('PolicyTooLarge', ['spec'], message));
+  } else if (!parsed.ok) {
+    problems.push(fieldError('PolicyNotTaken', ['spec'], `no agent would take what it says: ${parsed.problem}`));
   }
-  const identity = identityOf('FleetPolicy', metadata);
-  if (!isReadable(problems)) return { identity, problems };
-  return { identity, problems, content: declare('FleetPolicy', metadata, policy) };
-}
+  return policy;
+});
 
 function readDiscovery({ discovery = {} }: FleetPolicySpec, problems: FieldProblem[]): FleetPolicy['discovery'] {
   const selector = (
@@ -52,18 +44,10 @@ function readDiscovery({ discovery = {} }: FleetPolicySpec, problems: FieldProbl
   };
 }
 
-/** One entry a kind, in canonical order, whatever the order they were written in. */
+/** One entry for each kind, in canonical order. */
 function readIgnoredFields({ drift }: FleetPolicySpec): readonly IgnoredFields[] {
-  const byKind = new Map<string, string[]>();
-  for (const { group = '', kind, fields } of drift?.ignoredFields ?? []) {
-    const name = `${group}/${kind}`;
-    byKind.set(name, [...(byKind.get(name) ?? []), ...fields]);
-  }
+  const byKind = Map.groupBy(drift?.ignoredFields ?? [], ({ group = '', kind }) => `${group}/${kind}`);
   return [...byKind]
     .sort(([a], [b]) => compareText(a, b))
-    .map(([kind, fields]) => ({ kind, fields: sortedUnique(fields) }));
-}
-
-function sortedUnique(texts: readonly string[] = []): readonly string[] {
-  return [...new Set(texts)].sort(compareText);
+    .map(([kind, entries]) => ({ kind, fields: sortedUnique(entries.flatMap(({ fields }) => fields)) }));
 }

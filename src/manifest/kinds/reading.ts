@@ -1,78 +1,83 @@
-import type { Declaration, DeclarationValues, DocumentContent } from '../../model/desired.ts';
-import { type DeclaredName, declarationKey, type EngineKind, engineKinds } from '../../model/engine-kinds.ts';
+import type { DocumentContent } from '../../model/desired.ts';
+import type { DeclaredName } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { FieldProblem } from '../problem.ts';
 import { schemaProblems } from '../schema-problems.ts';
 import type { SchemaValidator } from '../schema-validator.ts';
 
-/** What one document says: its content, absent if it cannot be read, and all that is wrong with it. */
+/** A document after decoding: its content, if it can be read, and all problems. */
 export interface DocumentReading {
   readonly content?: DocumentContent;
-  /** Identity without the repetition mark; absent as long as the document does not state one. */
+  /** Without the repetition mark; absent: the document does not state its identity. */
   readonly identity?: string;
   readonly problems: readonly FieldProblem[];
 }
 
-/** What a document's metadata says, as Kubernetes writes it. */
+/** A document of an engine kind after decoding. */
+export interface Decoded<Value> {
+  readonly problems: readonly FieldProblem[];
+  /** Absent: the document breaks its schema. */
+  readonly metadata?: Metadata;
+  /** Absent: the document cannot be read. */
+  readonly value?: Value | undefined;
+  /** Of a Dataplane: a part of its identity. */
+  readonly mesh?: string;
+}
+
 interface Metadata extends Omit<DeclaredName, 'namespace'> {
   readonly namespace?: string;
 }
 
-/** The identity of a declaration in its file. */
-export function identityOf(kind: EngineKind, { namespace = '', name }: Metadata): string {
-  return `${engineKinds[kind].group}/${engineKinds[kind].kind}/${namespace}/${name}`;
-}
-
-/** The content of a document that declares `value`. */
-export function declare<Kind extends EngineKind>(
-  kind: Kind,
-  { namespace = '', name, mesh }: Metadata,
-  value: DeclarationValues[Kind],
-): Declaration<Kind> {
-  const declared = mesh === undefined ? { namespace, name } : { namespace, name, mesh };
-  return { type: 'declaration', kind, key: declarationKey(kind, declared), namespace, name, value };
-}
-
-/** A value checked by a generated validator. */
+/** A value that a generated validator has checked, or its problems. */
 export type Checked<Type> =
   | { readonly ok: true; readonly value: Type }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] };
 
-/** Checks a document against its schema; null members count as left out, as everywhere in Kubernetes. */
+/** Checks a document against its schema. A null member counts as missing, as in Kubernetes. */
 export function check<Type>(document: JsonObject, validate: SchemaValidator<Type>): Checked<Type> {
-  const value: unknown = withoutNulls(document);
+  const value = withoutNulls(document);
   if (validate(value)) return { ok: true, value };
-  return { ok: false, problems: schemaProblems(value as JsonValue, validate.errors ?? []) };
+  return { ok: false, problems: schemaProblems(value, validate.errors ?? []) };
 }
 
-/** A copy without members that are null; nulls in lists stay. */
-export function withoutNulls(value: JsonObject): JsonObject {
-  return strip(value) as JsonObject;
-}
-
-function strip(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(strip);
+/** A copy without null members; nulls in lists stay. */
+function withoutNulls(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isJsonObject(value)) return value;
   const kept: Record<string, JsonValue> = {};
   for (const [key, member] of Object.entries(value)) {
-    if (member !== null && member !== undefined) kept[key] = strip(member);
+    if (member !== null && member !== undefined) kept[key] = withoutNulls(member);
   }
   return kept;
 }
 
+/** Makes the decoder of a kind: checks the schema, then `read` makes the value, and adds the problems that no schema finds. */
+export function decoder<Type extends { readonly metadata: Metadata }, Value>(
+  validate: SchemaValidator<Type>,
+  read: (checked: Type, problems: FieldProblem[]) => Value | undefined,
+): (document: JsonObject) => Decoded<Value> {
+  return (document) => {
+    const checked = check(document, validate);
+    if (!checked.ok) return checked;
+    const problems: FieldProblem[] = [];
+    const value = read(checked.value, problems);
+    return { problems, metadata: checked.value.metadata, value };
+  };
+}
+
 /**
- * For kinds that others define: an unknown field becomes a warning. `value` is the checked document without such fields;
- * undefined if something else is wrong with it.
+ * Checks a document of another project's kind: an unknown field is a warning. `value` is the checked document without such
+ * fields; undefined if the document has other problems.
  */
-export function withUnknownFieldsIgnored<Type>(
+export function checkForeign<Type>(
   document: JsonObject,
-  checkValue: (candidate: JsonObject) => Checked<Type>,
+  validate: SchemaValidator<Type>,
 ): { readonly problems: readonly FieldProblem[]; readonly value?: Type } {
-  const first = checkValue(document);
+  const first = check(document, validate);
   if (first.ok) return { problems: [], value: first.value };
   const unknown = first.problems.filter((problem) => problem.reason === 'UnknownField');
   const warnings = unknown.map((problem) => ({ ...problem, severity: 'warning' as const }));
-  const second = unknown.length === 0 ? first : checkValue(without(document, unknown));
+  const second = unknown.length === 0 ? first : check(without(document, unknown), validate);
   return second.ok ? { problems: warnings, value: second.value } : { problems: [...warnings, ...second.problems] };
 }
 
@@ -87,7 +92,7 @@ function without(document: JsonObject, problems: readonly FieldProblem[]): JsonO
   return copy;
 }
 
-/** True if nothing among the problems is an error. */
+/** Whether no problem is an error. */
 export function isReadable(problems: readonly FieldProblem[]): boolean {
   return problems.every((problem) => problem.severity !== 'error');
 }

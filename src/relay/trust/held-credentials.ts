@@ -1,5 +1,5 @@
-import { errorText } from '../../model/error-text.ts';
 import { createTurns } from '../../model/in-turn.ts';
+import { errorText } from '../../model/messages.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 import type { CertificateFacts, CertificateRequests } from '../../ports/certificate-requests.ts';
 import type { Clock } from '../../ports/clock.ts';

@@ -1,5 +1,5 @@
-import { errorText } from '../../model/error-text.ts';
 import type { ClusterName } from '../../model/ids.ts';
+import { errorText } from '../../model/messages.ts';
 import { must } from '../../model/result.ts';
 import { WARN_BEFORE_MS } from '../../ports/certificate-authority.ts';
 import type { CertificateRequests } from '../../ports/certificate-requests.ts';

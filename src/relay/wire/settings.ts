@@ -1,5 +1,4 @@
-import type { AgentSettings } from '../../model/agent-settings.ts';
-import { MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/settings-text.ts';
+import { type AgentSettings, MOST_SETTINGS_BYTES, parseSettings, settingsText } from '../../model/agent-settings.ts';
 import type { FrameInit } from './frame.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { checked } from './scalars.ts';

@@ -8,14 +8,13 @@ import type { Engine } from '../../engine/graph.ts';
 import type { EngineDiagnostic } from '../../engine/status/diagnostic.ts';
 import { progressConditions } from '../../engine/status/objects.ts';
 import type { ConditionValue } from '../../model/conditions.ts';
-import { displayLocation, type Location, sentenceOf } from '../../model/diagnostic.ts';
+import { findings as codes, displayLocation, type Location, sentenceOf } from '../../model/diagnostic.ts';
 import { displayObjectName, type ObjectName, parseObjectName } from '../../model/explain-query.ts';
 import { displayPath, parseFieldPath } from '../../model/field-path.ts';
-import { findings as codes } from '../../model/finding-codes.ts';
 import { quote } from '../../model/ids.ts';
+import { suggestion } from '../../model/messages.ts';
 import { displayKey, type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
-import { suggestion } from '../../model/suggestion.ts';
 import type {
   Answer,
   ConditionView,

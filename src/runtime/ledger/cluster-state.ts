@@ -15,9 +15,9 @@ import {
   type JsonObject,
   type JsonValue,
   jsonEquals,
+  objectOf,
   parseJson,
 } from '../../model/json.ts';
-import { objectOf } from '../../model/json-fields.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import { objectOf, textOf } from '../../model/json-fields.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
 import { type AdmissionPosition, comparePositions } from '../../model/output.ts';
 import type { AdmittedRevision } from './intake.ts';
 import { readAdmission } from './records.ts';

@@ -1,5 +1,5 @@
 import { createElector } from '../../election/elector.ts';
-import { objectOf } from '../../model/json-fields.ts';
+import { objectOf } from '../../model/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Fence, FencedLease, Lease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';

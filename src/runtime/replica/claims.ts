@@ -1,6 +1,5 @@
 import type { AgentHello } from '../../model/agent.ts';
-import { parseJsonBytes } from '../../model/json.ts';
-import { objectOf, textOf } from '../../model/json-fields.ts';
+import { objectOf, parseJsonBytes, textOf } from '../../model/json.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';

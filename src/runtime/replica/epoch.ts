@@ -1,4 +1,4 @@
-import { objectOf } from '../../model/json-fields.ts';
+import { objectOf } from '../../model/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';

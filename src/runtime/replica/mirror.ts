@@ -1,6 +1,5 @@
 import type { Engine } from '../../engine/graph.ts';
-import { isJsonObject } from '../../model/json.ts';
-import { objectOf, textOf } from '../../model/json-fields.ts';
+import { isJsonObject, objectOf, textOf } from '../../model/json.ts';
 import type { Registration } from '../../model/ledger.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject, parseJsonBytes } from '../../model/json.ts';
-import { textOf, textsOf } from '../../model/json-fields.ts';
+import { isJsonObject, type JsonObject, parseJsonBytes, textOf, textsOf } from '../../model/json.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,5 +1,4 @@
-import { type JsonValue, parseJsonBytes } from '../../model/json.ts';
-import { objectOf } from '../../model/json-fields.ts';
+import { type JsonValue, objectOf, parseJsonBytes } from '../../model/json.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
 import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
 

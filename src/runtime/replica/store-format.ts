@@ -1,5 +1,4 @@
-import { parseJsonBytes } from '../../model/json.ts';
-import { objectOf } from '../../model/json-fields.ts';
+import { objectOf, parseJsonBytes } from '../../model/json.ts';
 import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
 import { recordKey, STORE_FORMAT } from '../ledger/records.ts';
 import type { StoreCondition } from './conditioned-store.ts';

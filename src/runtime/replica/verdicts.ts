@@ -1,7 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
 import { isPassedRemoval } from '../../engine/output/outputs.ts';
-import { compareText, type JsonValue, parseJsonBytes } from '../../model/json.ts';
-import { objectOf, textsOf } from '../../model/json-fields.ts';
+import { compareText, type JsonValue, objectOf, parseJsonBytes, textsOf } from '../../model/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';

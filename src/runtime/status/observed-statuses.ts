@@ -1,7 +1,7 @@
 import type { Engine } from '../../engine/graph.ts';
+import { type ObservedStatus, readObserved } from '../../model/conditions.ts';
 import { type EngineKind, isEngineKind } from '../../model/engine-kinds.ts';
 import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
-import { type ObservedStatus, readObserved } from '../../model/observed-status.ts';
 import { type LedgerRecords, recordKey } from '../ledger/records.ts';
 import type { Loop } from '../loop.ts';
 import type { Replica } from '../replica/replica.ts';

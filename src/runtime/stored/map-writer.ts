@@ -1,4 +1,4 @@
-import { bucketOf } from '../../model/buckets.ts';
+import { bucketOf } from '../../model/digest.ts';
 import { canonicalJson, compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import {

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { BUCKETS, bucketOf } from '../../model/buckets.ts';
-import { sha256 } from '../../model/digest.ts';
+import { BUCKETS, bucketOf, sha256 } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
 import { canonicalJson, isJsonObject, type JsonValue, jsonEquals, parseJsonBytes } from '../../model/json.ts';
 

@@ -1,10 +1,9 @@
 import type { Derived } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
-import type { AgentSettings } from '../../model/agent-settings.ts';
+import { type AgentSettings, settingsText } from '../../model/agent-settings.ts';
 import type { FleetPolicy } from '../../model/desired.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
 import { compareText } from '../../model/json.ts';
-import { settingsText } from '../../model/settings-text.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 
 /** Sends agents their settings: at each connect, and whenever the settings of their cluster change. */

@@ -1,8 +1,8 @@
 import { backOffMs } from '../../model/back-off.ts';
 import { sha256 } from '../../model/digest.ts';
-import { errorText } from '../../model/error-text.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { createTurns } from '../../model/in-turn.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';

@@ -5,8 +5,7 @@ import {
   readConditions,
   withTimes,
 } from '../../model/conditions.ts';
-import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
-import { objectOf, objectsOf } from '../../model/json-fields.ts';
+import { type JsonObject, type JsonValue, jsonEquals, objectOf, objectsOf } from '../../model/json.ts';
 import type { MetadataChange } from '../../ports/resource-status.ts';
 
 /** What is to be said, without the times that only the writer knows. */

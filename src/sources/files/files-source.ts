@@ -1,6 +1,6 @@
 import { sha256, snapshotDigest } from '../../model/digest.ts';
-import { errorText } from '../../model/error-text.ts';
 import type { SourceName } from '../../model/ids.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FileTree } from '../../ports/file-tree.ts';
 import type { Log } from '../../ports/log.ts';

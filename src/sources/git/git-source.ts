@@ -1,5 +1,5 @@
-import { errorText } from '../../model/error-text.ts';
 import type { SourceName } from '../../model/ids.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFetchOutcome, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';

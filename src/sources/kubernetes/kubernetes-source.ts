@@ -1,7 +1,7 @@
 import { sha256, snapshotDigest } from '../../model/digest.ts';
-import { errorText } from '../../model/error-text.ts';
 import type { Digest, SourceName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CustomResource, CustomResourceState, CustomResources } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,6 +1,5 @@
 import { printYaml } from '../../manifest/print-yaml.ts';
-import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import { objectOf } from '../../model/json-fields.ts';
+import { compareText, isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/json.ts';
 
 /**
  * What a custom resource declares, as the text of a manifest: what an API server fills in is left out, so that the text

@@ -1,5 +1,11 @@
-import { readBracket } from '../../model/bracket.ts';
-import { addPiece, countWildcards, matchEnds, type PathPattern, type Piece } from '../../model/path-pattern.ts';
+import {
+  addPiece,
+  countWildcards,
+  matchEnds,
+  type PathPattern,
+  type Piece,
+  readBracket,
+} from '../../model/path-pattern.ts';
 
 /** The file (gitignore syntax, at the root of the source) that excludes files from the source. */
 export const IGNORE_FILE = '.fleetrelayignore';

@@ -1,6 +1,6 @@
-import { counted } from '../../model/counted.ts';
 import type { SourceName } from '../../model/ids.ts';
 import { canonicalJson } from '../../model/json.ts';
+import { counted } from '../../model/messages.ts';
 import type { RevisionObservation, SourceCondition, SourceListener } from '../../ports/source.ts';
 import { emptyTree, type ReadTree, type Tree } from './tree-reader.ts';
 

@@ -1,10 +1,15 @@
 import type { DecodedFile } from '../../model/desired.ts';
-import { compareDiagnostics, type Diagnostic, diagnosticOf, sentenceOf } from '../../model/diagnostic.ts';
-import { errorText } from '../../model/error-text.ts';
-import type { FindingReason } from '../../model/finding-codes.ts';
+import {
+  compareDiagnostics,
+  type Diagnostic,
+  diagnosticOf,
+  type FindingReason,
+  sentenceOf,
+} from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
-import { pathProblem } from '../../model/path-limits.ts';
+import { errorText } from '../../model/messages.ts';
+import { pathProblem } from '../../model/path-pattern.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
 import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFile } from './ignore-file.ts';
 

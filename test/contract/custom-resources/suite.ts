@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/model/json.ts';
-import { objectOf } from '../../../src/model/json-fields.ts';
+import { type JsonObject, objectOf } from '../../../src/model/json.ts';
 import type { ObjectKey } from '../../../src/model/object-key.ts';
 import type { CustomResource, CustomResources } from '../../../src/ports/custom-resources.ts';
 import type { ResourceEvent, ResourceStatus } from '../../../src/ports/resource-status.ts';

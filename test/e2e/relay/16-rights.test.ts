@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../src/model/json.ts';
-import { objectsOf, textsOf } from '../../../src/model/json-fields.ts';
+import { type JsonValue, objectsOf, textsOf } from '../../../src/model/json.ts';
 import { until } from '../../support/fleet-processes.ts';
 import { noKubernetes } from '../../support/kubernetes/binaries.ts';
 import { type KubernetesTestCluster, openKubernetesPool } from '../../support/kubernetes/clusters.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
 import { agentKubeconfig } from '../../../scripts/local/agent-kubeconfig.ts';
-import { objectOf } from '../../../src/model/json-fields.ts';
+import { objectOf } from '../../../src/model/json.ts';
 import { type ClusterKind, type ClusterPool, nameOf, type OwnedObject, type TestCluster } from '../test-clusters.ts';
 import { type ApiRequests, createApiRequests } from './api-request.ts';
 import { noKubernetes } from './binaries.ts';

@@ -4,7 +4,7 @@ import type { TextOutput } from '../../../src/cli/command.ts';
 import { printable, writeTable } from '../../../src/cli/output.ts';
 import { wantsColour } from '../../../src/cli/style.ts';
 import { CLUSTER_COLUMNS } from '../../../src/cli/views.ts';
-import { suggestion } from '../../../src/model/suggestion.ts';
+import { suggestion } from '../../../src/model/messages.ts';
 
 interface Row {
   readonly name: string;

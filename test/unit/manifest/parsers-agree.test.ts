@@ -3,8 +3,7 @@ import { dump } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { Document, parseAllDocuments } from 'yaml';
 import { defaultDecodeLimits } from '../../../src/manifest/limits.ts';
-import { readJson } from '../../../src/manifest/read-json.ts';
-import { readYaml } from '../../../src/manifest/read-yaml.ts';
+import { readJson, readYaml } from '../../../src/manifest/read-file.ts';
 import { type JsonValue, jsonEquals } from '../../../src/model/json.ts';
 
 const WORDS = [

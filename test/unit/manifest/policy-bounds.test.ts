@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
-import { boundPolicy } from '../../../src/model/policy-bounds.ts';
+import { boundPolicy, defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 
 const unbounded = { guards: {}, safeModes: ['strict', 'scoped', 'off'] } as const;
 const policy = {

@@ -9,7 +9,7 @@ import {
   parseObjectName,
 } from '../../../src/model/explain-query.ts';
 import { displayPath, parseFieldPath } from '../../../src/model/field-path.ts';
-import { isKindWord } from '../../../src/model/kind-words.ts';
+import { isKindWord } from '../../../src/model/kinds.ts';
 import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../../src/model/object-key.ts';
 import { must } from '../../../src/model/result.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { diagnosticOf } from '../../../src/model/diagnostic.ts';
-import { findings } from '../../../src/model/finding-codes.ts';
+import { diagnosticOf, findings } from '../../../src/model/diagnostic.ts';
 
 describe('the codes of findings', () => {
   const codes = Object.values(findings).map(({ code }) => code);

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { describe, expect, it } from 'vitest';
-import { compileGlob } from '../../../src/model/glob.ts';
-import { readGlob } from '../../../src/model/glob-syntax.ts';
+import { compileGlob, readGlob } from '../../../src/model/glob.ts';
 import { matchEnds } from '../../../src/model/path-pattern.ts';
 
 const matching = (glob: string, paths: readonly string[]) => paths.filter(compileGlob(glob).matches);
@@ -117,7 +116,7 @@ function stepsOf(glob: string, path: string): number {
   const reading = readGlob(glob);
   if (!reading.ok) throw new Error(reading.problem);
   let steps = 0;
-  matchEnds(reading.pattern, `/${path}`, (more) => {
+  matchEnds(reading.value, `/${path}`, (more) => {
     steps += more;
   });
   return steps;

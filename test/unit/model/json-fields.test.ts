@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { objectOf, objectsOf, textOf, textsOf } from '../../../src/model/json-fields.ts';
+import { objectOf, objectsOf, textOf, textsOf } from '../../../src/model/json.ts';
 
 const OTHERS = [undefined, null, true, 0, 1] as const;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.ts';
-import { annotationOf, labelsOf, metadataOf } from '../../../src/model/object-metadata.ts';
+import { annotationOf, labelsOf, metadataOf } from '../../../src/model/object-key.ts';
 
 test('metadata, labels and annotations are read as they are', () => {
   const labels = { app: 'web' };

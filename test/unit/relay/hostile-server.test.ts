@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { TAKES_SETTINGS } from '../../../src/model/agent.ts';
-import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
+import { NO_SETTINGS, settingsText } from '../../../src/model/agent-settings.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
-import { settingsText } from '../../../src/model/settings-text.ts';
 import type { IncomingStream } from '../../../src/ports/transport.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
 import { inputDigest } from '../../../src/relay/held-input.ts';

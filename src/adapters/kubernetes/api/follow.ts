@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../../model/json.ts';
-import { objectOf } from '../../../model/json-fields.ts';
+import { type JsonObject, objectOf } from '../../../model/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { MAX_LIST_OBJECTS, STREAM_MS, STREAM_SILENCE_MS } from './limits.ts';
 import { isOlder, positionOf, readReflected } from './reflected-object.ts';

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Agent } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { isJsonObject, type JsonObject } from '../../../model/json.ts';
-import { objectOf } from '../../../model/json-fields.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../../../model/json.ts';
 import { givenText, type KubeconfigContext } from './kubeconfig.ts';
 
 /** What a connection is made with, and what a request says of who sends it. */

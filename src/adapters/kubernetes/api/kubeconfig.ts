@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { load } from 'js-yaml';
-import { errorText } from '../../../model/error-text.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
-import { objectsOf } from '../../../model/json-fields.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectsOf } from '../../../model/json.ts';
+import { errorText } from '../../../model/messages.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
 
 /** One cluster and one user of a kubeconfig, as written there; paths are absolute. */

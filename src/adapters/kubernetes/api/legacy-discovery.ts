@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../../model/json.ts';
-import { objectOf, objectsOf, textOf, textsOf } from '../../../model/json-fields.ts';
+import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
 import type { ApiResource, KubeClient } from './types.ts';
 

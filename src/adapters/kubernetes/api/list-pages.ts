@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../../model/json.ts';
-import { objectOf, textOf } from '../../../model/json-fields.ts';
+import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
 import { problem, type Result } from '../../../model/result.ts';
 import { LIST_MS, MAX_LIST_OBJECTS, MAX_LIST_PAGES, PAGE_MS } from './limits.ts';
 import { positionOf, readReflected } from './reflected-object.ts';

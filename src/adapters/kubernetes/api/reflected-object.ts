@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../../model/json.ts';
-import { objectOf, textOf } from '../../../model/json-fields.ts';
+import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
 import type { ReflectorOptions } from './types.ts';
 

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../model/json.ts';
-import { objectOf, objectsOf, textOf } from '../../../model/json-fields.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../model/json.ts';
 import type { KubeRefusal } from './types.ts';
 
 /** Reads a `Status`; undefined if it is none. `retryAfter`: the header, seconds or empty. */

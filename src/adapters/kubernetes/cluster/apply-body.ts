@@ -1,7 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../../model/json.ts';
-import { objectOf, textOf } from '../../../model/json-fields.ts';
-import { objectRefOf } from '../../../model/object-key.ts';
-import { metadataOf } from '../../../model/object-metadata.ts';
+import { isJsonObject, type JsonObject, objectOf, textOf } from '../../../model/json.ts';
+import { metadataOf, objectRefOf } from '../../../model/object-key.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
 import { withStamp } from './stamp.ts';

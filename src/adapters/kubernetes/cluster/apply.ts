@@ -1,7 +1,5 @@
-import type { JsonObject } from '../../../model/json.ts';
-import { textOf } from '../../../model/json-fields.ts';
-import { displayKey, nameOfKind, objectRefOf } from '../../../model/object-key.ts';
-import { annotationOf, metadataOf } from '../../../model/object-metadata.ts';
+import { type JsonObject, textOf } from '../../../model/json.ts';
+import { annotationOf, displayKey, metadataOf, nameOfKind, objectRefOf } from '../../../model/object-key.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
 import { ADOPT, FORCE_CONFLICTS, RECONCILE, REPLACE } from './annotations.ts';

@@ -1,6 +1,5 @@
-import { isJsonObject } from '../../../model/json.ts';
-import { objectsOf, textOf } from '../../../model/json-fields.ts';
-import { metadataOf } from '../../../model/object-metadata.ts';
+import { isJsonObject, objectsOf, textOf } from '../../../model/json.ts';
+import { metadataOf } from '../../../model/object-key.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { KubeClient } from '../api/types.ts';
 import { type Failure, failureOf } from './refusals.ts';

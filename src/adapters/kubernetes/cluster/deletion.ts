@@ -1,6 +1,5 @@
-import type { JsonObject } from '../../../model/json.ts';
-import { objectOf, objectsOf, textOf, textsOf } from '../../../model/json-fields.ts';
-import { metadataOf } from '../../../model/object-metadata.ts';
+import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
+import { metadataOf } from '../../../model/object-key.ts';
 
 /** It has been asked to go, by whomever. */
 export function isBeingDeleted(live: JsonObject): boolean {

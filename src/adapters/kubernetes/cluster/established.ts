@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../../model/json.ts';
-import { objectOf, objectsOf, textOf } from '../../../model/json-fields.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
 import { objectHealth } from '../../../model/object-health.ts';
 import { displayKey, type ObjectKey } from '../../../model/object-key.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';

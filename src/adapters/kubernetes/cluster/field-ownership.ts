@@ -1,6 +1,14 @@
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals, parseJson } from '../../../model/json.ts';
-import { objectOf, objectsOf, textOf } from '../../../model/json-fields.ts';
-import { metadataOf } from '../../../model/object-metadata.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEquals,
+  objectOf,
+  objectsOf,
+  parseJson,
+  textOf,
+} from '../../../model/json.ts';
+import { metadataOf } from '../../../model/object-key.ts';
 
 /** The name under which every field of ours is held. */
 export const FIELD_MANAGER = 'fleetrelay';

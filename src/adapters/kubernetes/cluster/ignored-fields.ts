@@ -1,7 +1,6 @@
 import type { AgentSettings } from '../../../model/agent-settings.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
-import { kindOf } from '../../../model/object-key.ts';
-import { annotationOf } from '../../../model/object-metadata.ts';
+import { annotationOf, kindOf } from '../../../model/object-key.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { IGNORE_FIELDS } from './annotations.ts';
 import { child, type FieldHolder, type FieldSet, isOurs, itemName, itemNames } from './field-ownership.ts';

@@ -1,4 +1,4 @@
-import { objectsOf } from '../../../model/json-fields.ts';
+import { objectsOf } from '../../../model/json.ts';
 import { nameOfKind } from '../../../model/object-key.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, ApiResource, KubeClient } from '../api/types.ts';

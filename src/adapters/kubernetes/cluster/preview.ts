@@ -1,7 +1,13 @@
 import type { AgentSettings } from '../../../model/agent-settings.ts';
-import type { JsonObject } from '../../../model/json.ts';
-import { isJsonObject, type JsonValue, jsonEquals } from '../../../model/json.ts';
-import { objectOf, objectsOf, textOf } from '../../../model/json-fields.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEquals,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../model/json.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';

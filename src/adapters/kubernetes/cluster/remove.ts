@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../model/json.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
-import { annotationOf, metadataOf } from '../../../model/object-metadata.ts';
+import { annotationOf, displayKey, metadataOf, type ObjectKey, objectRefOf } from '../../../model/object-key.ts';
 import { NO_SUCH_KIND, type RemoveOutcome, type RemoveRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
 import { PRUNE } from './annotations.ts';

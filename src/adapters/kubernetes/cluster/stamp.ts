@@ -1,9 +1,7 @@
 import { objectDigest } from '../../../model/digest.ts';
 import { type Digest, parseClusterName, parseDigest, parseFleetName, parseSourceName } from '../../../model/ids.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
-import { objectOf, textOf } from '../../../model/json-fields.ts';
-import { parseObjectKey } from '../../../model/object-key.ts';
-import { metadataOf } from '../../../model/object-metadata.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/json.ts';
+import { metadataOf, parseObjectKey } from '../../../model/object-key.ts';
 import type { Origin } from '../../../model/output.ts';
 import { must } from '../../../model/result.ts';
 import type { ApplyRequest, Stamp } from '../../../ports/cluster-api.ts';

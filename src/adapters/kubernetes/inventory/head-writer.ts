@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../../model/json.ts';
-import { objectOf } from '../../../model/json-fields.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../../../model/json.ts';
 import type { KubeRequest } from '../api/types.ts';
 import { type Asking, answerText, isPassing } from './ask.ts';
 import { configMap, configMapPath, HEAD_NAME } from './config-maps.ts';

@@ -1,9 +1,8 @@
+import { parseSettings, settingsText } from '../../../model/agent-settings.ts';
 import { sha256 } from '../../../model/digest.ts';
-import { errorText } from '../../../model/error-text.ts';
 import { type Digest, parseDigest, parseFleetName, quote } from '../../../model/ids.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../../../model/json.ts';
-import { objectOf, textOf } from '../../../model/json-fields.ts';
-import { parseSettings, settingsText } from '../../../model/settings-text.ts';
+import { canonicalJson, type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/json.ts';
+import { errorText } from '../../../model/messages.ts';
 import type { InventoryState } from '../../../ports/cluster-api.ts';
 import {
   asAdmitted,

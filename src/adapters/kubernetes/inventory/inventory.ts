@@ -1,6 +1,6 @@
 import { sha256 } from '../../../model/digest.ts';
-import { errorText } from '../../../model/error-text.ts';
 import { createTurns } from '../../../model/in-turn.ts';
+import { errorText } from '../../../model/messages.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { InventoryChange, LoadedInventory } from '../../../ports/cluster-api.ts';
 import type { Log } from '../../../ports/log.ts';

@@ -1,5 +1,5 @@
 import { sha256 } from '../../../model/digest.ts';
-import { objectOf, objectsOf, textOf } from '../../../model/json-fields.ts';
+import { objectOf, objectsOf, textOf } from '../../../model/json.ts';
 import { type Asking, answerText } from './ask.ts';
 import { configMap, configMapPath, HEAD_NAME, INVENTORY_LABEL } from './config-maps.ts';
 import { dataOf, type PieceRef } from './head.ts';

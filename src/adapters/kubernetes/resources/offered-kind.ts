@@ -1,4 +1,4 @@
-import { objectsOf, textOf, textsOf } from '../../../model/json-fields.ts';
+import { objectsOf, textOf, textsOf } from '../../../model/json.ts';
 import { subresourcesIn } from '../api/legacy-discovery.ts';
 import type { ApiResource, KubeClient } from '../api/types.ts';
 

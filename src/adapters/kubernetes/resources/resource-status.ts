@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../../model/json.ts';
-import { objectOf, textOf } from '../../../model/json-fields.ts';
+import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
 import { objectRefOf } from '../../../model/object-key.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject, jsonEquals } from '../../../model/json.ts';
-import { objectOf, textOf } from '../../../model/json-fields.ts';
+import { isJsonObject, type JsonObject, jsonEquals, objectOf, textOf } from '../../../model/json.ts';
 import { objectKey, refOfObject } from '../../../model/object-key.ts';
 import { ok, type Result } from '../../../model/result.ts';
 import type { CustomResource } from '../../../ports/custom-resources.ts';

@@ -1,5 +1,5 @@
 import { backOffMs } from '../../../model/back-off.ts';
-import { errorText } from '../../../model/error-text.ts';
+import { errorText } from '../../../model/messages.ts';
 import type { StoreEvent } from '../../../ports/snapshot-store.ts';
 import { LostCommand, RefusedServer } from './errors.ts';
 import { type BatchPosition, createHistory, type History } from './history.ts';

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../../../model/json.ts';
-import { textOf } from '../../../../model/json-fields.ts';
+import { isJsonObject, type JsonObject, textOf } from '../../../../model/json.ts';
 import { type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
 
 /** Which objects' replicas are an autoscaler's matter. */

@@ -1,10 +1,8 @@
 import { sha256 } from '../../../../model/digest.ts';
 import type { Digest } from '../../../../model/ids.ts';
-import { canonicalJson, type JsonObject } from '../../../../model/json.ts';
-import { objectOf, textOf } from '../../../../model/json-fields.ts';
+import { canonicalJson, type JsonObject, objectOf, textOf } from '../../../../model/json.ts';
 import { type ObjectHealth, objectHealth } from '../../../../model/object-health.ts';
-import { type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
-import { annotationOf, metadataOf } from '../../../../model/object-metadata.ts';
+import { annotationOf, metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
 import type { ObservedObject, Stamp } from '../../../../ports/cluster-api.ts';
 import { resourcePath } from '../../api/paths.ts';
 import type { ApiResource } from '../../api/types.ts';

@@ -1,7 +1,5 @@
-import type { JsonObject } from '../../../../model/json.ts';
-import { textOf } from '../../../../model/json-fields.ts';
-import { type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
-import { metadataOf } from '../../../../model/object-metadata.ts';
+import { type JsonObject, textOf } from '../../../../model/json.ts';
+import { metadataOf, type ObjectKey, objectRefOf } from '../../../../model/object-key.ts';
 import type { ApiResource, ReflectorListener } from '../../api/types.ts';
 import { keyOfLive, type LiveEntry, readEntry } from './entry.ts';
 import type { LiveStore } from './store.ts';

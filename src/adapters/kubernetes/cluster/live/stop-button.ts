@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../../model/json.ts';
-import { annotationOf } from '../../../../model/object-metadata.ts';
+import { annotationOf } from '../../../../model/object-key.ts';
 import { resourcePath } from '../../api/paths.ts';
 import { createReflector, type ReflectorDeps } from '../../api/reflector.ts';
 import type { ApiCatalog } from '../../api/types.ts';

@@ -1,6 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../model/json.ts';
-import { objectOf, objectsOf, textOf } from '../../../../model/json-fields.ts';
-import { metadataOf } from '../../../../model/object-metadata.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
+import { metadataOf } from '../../../../model/object-key.ts';
 import { withoutStamp } from '../stamp.ts';
 
 /** What an API server keeps for itself: it changes with every write and says nothing of the object. */

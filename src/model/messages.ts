@@ -1,10 +1,20 @@
 import { compareText } from './json.ts';
 
+/** The message of a thrown value, for a log line or another message. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A number with its noun: `1 removal`, `8 removals`. */
+export function counted(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
+}
+
 const LONGEST_WORD = 64;
 
 /**
- * The known word that `word` was probably meant to be, or undefined: its beginning, or at most a third of the letters
- * differ (upper and lower case do not count).
+ * The known word that is nearest to a misspelled one: it begins with `word`, or at most a third of the letters differ.
+ * Case does not matter. Undefined: no word is near.
  */
 export function suggestion(word: string, known: Iterable<string>): string | undefined {
   if (word.length > LONGEST_WORD) return undefined;
