@@ -10,7 +10,7 @@ interface EngineKindRow {
   readonly scope: 'Namespaced' | 'Cluster';
   /** File in `schemas/`. */
   readonly schema: string;
-  /** Entry in the table of decoders in `manifest/kinds/decoders.ts`. */
+  /** Id of its decoder in `manifest/kinds/decoders.ts`. */
   readonly decoder: string;
   /** The decoder also reads documents with `type` instead of `apiVersion` and `kind`, as Kuma writes them outside Kubernetes. */
   readonly hasUniversalForm: boolean;
@@ -150,9 +150,6 @@ export const engineKinds = {
 
 /** The id of a kind in {@link engineKinds}. */
 export type EngineKind = keyof typeof engineKinds;
-
-/** The id of a decoder: `manifest/kinds/decoders.ts` must have one for each. */
-export type DecoderId = (typeof engineKinds)[EngineKind]['decoder'];
 
 /** The kinds that can be custom resources. */
 export type CustomKind = {
