@@ -34,13 +34,8 @@ function isAlternative(error: SchemaError): boolean {
   return error.keyword === 'oneOf' || error.keyword === 'anyOf';
 }
 
-<<<<<<< HEAD
 function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
-  const path = pathOf(error.instancePath, value);
-=======
-function schemaProblem(value: JsonValue, error: SchemaError, all: readonly SchemaError[]): FieldProblem {
   const { path, found } = follow(error.instancePath, value);
->>>>>>> 0013dd1 (model and manifest: one file per subject, plain doc comments)
   const name = path.length === 0 ? 'the document' : displayPath(path);
   const { params } = error;
   switch (error.keyword) {
@@ -81,18 +76,11 @@ function siblingsAllowed(error: SchemaError): readonly string[] {
   return properties === undefined ? [] : Object.keys(properties).sort(compareText);
 }
 
-<<<<<<< HEAD
 function choice(error: SchemaError, path: FieldPath, name: string): FieldProblem {
   const branches = (
     error.parentSchema as Readonly<Record<string, readonly { readonly required?: readonly string[] }[]>>
   )[error.keyword];
   const fields = (branches ?? []).flatMap(({ required = [] }) => required);
-=======
-function choice(error: SchemaError, path: FieldPath, name: string, all: readonly SchemaError[]): FieldProblem {
-  const fields = all
-    .filter(({ keyword, schemaPath }) => keyword === 'required' && schemaPath.startsWith(`${error.schemaPath}/`))
-    .map(({ params }) => String(params.missingProperty));
->>>>>>> 0013dd1 (model and manifest: one file per subject, plain doc comments)
   const which = [...new Set(fields)].sort(compareText).join(', ');
   if (which === '') return fieldError('WrongValue', path, `${name} ${constraintWords(error)}`);
   const howMany = error.keyword === 'oneOf' ? 'exactly' : 'at least';
