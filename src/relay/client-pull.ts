@@ -1,148 +1,195 @@
+import type { AgentHolding, ObjectResult } from '../model/agent.ts';
 import type { AgentSettings } from '../model/agent-settings.ts';
-import type { FleetName } from '../model/ids.ts';
-import type { SequencedDelta } from '../model/output.ts';
+import { snapshotDigest } from '../model/digest.ts';
+import type { Digest, FleetName } from '../model/ids.ts';
+import { comparePositions, type OutputPosition, type SequencedDelta } from '../model/output.ts';
 import type { Log } from '../ports/log.ts';
-import type { ClientStream, ServerWelcome } from './client-link.ts';
 import type { RelayLimits } from './limits.ts';
-import type { ResultQueue } from './result-queue.ts';
+import type { Link } from './link.ts';
 import type { ServerListener } from './session.ts';
-import type { ReadSubject } from './transfer-receiver.ts';
-import { type Objection, verifyOutput } from './verify-output.ts';
-import type { Assembler } from './wire/assembly.ts';
-import { holdingHead, holdingRecords } from './wire/holding.ts';
-import { createOutputAssembler } from './wire/output.ts';
-import { ProtocolError } from './wire/protocol-error.ts';
-import { resultRecords, resultsHead } from './wire/results.ts';
-import { clipText, sendableReason } from './wire/scalars.ts';
+import type { Answer, ReadSubject, Refusal, Transfers } from './transfer.ts';
+import type { ServerWelcome } from './wire/frames.ts';
+import { resultRecords } from './wire/input.ts';
+import { createOutputAssembler, holdingHead, holdingRecords } from './wire/output.ts';
+import type { Assembler } from './wire/records.ts';
+import { ProtocolError } from './wire/scalars.ts';
 
-/** The Pull stream's part of an agent's link. */
-export interface PullEnd {
-  /** For the transfers that the server sends on Pull. */
-  open(subject: ReadSubject, transfer: bigint): Assembler;
-  /** Settings have arrived. */
-  settings(settings: AgentSettings): void;
-  /** Roots (PEM) of the server's certificate have arrived. */
-  roots(roots: string): void;
-  /** Says what the agent holds; the first thing after the welcome. Leaves a server of another fleet: false. */
-  sayHolding(welcome: ServerWelcome): Promise<boolean>;
-  /** Sends what waits in the result queue, until it is empty or the link is over. */
-  pumpResults(): Promise<void>;
+/** Results in one batch; with the longest messages such a batch is about 2 MB. */
+const BATCH = 500;
+
+/** The state of Pull that outlives a link. */
+export interface PullMemory {
+  /** The newest result per key that the server has not acknowledged, oldest key first. */
+  readonly results: Map<string, ObjectResult>;
+  /** Settles when no delta is being taken: the agent reports no holding while a delta changes it. */
+  taking: Promise<void>;
 }
 
-/** The delta that the agent is taking. Outlasts a link: nobody says what is held while that is changing. */
-export interface Taking {
-  /** Settles when nothing is being taken. */
-  pending: Promise<void>;
+/** Queues results; a newer result of a key replaces the unacknowledged one. */
+export function queueResults({ results }: PullMemory, added: readonly ObjectResult[]): void {
+  for (const result of added) {
+    results.delete(result.key);
+    results.set(result.key, result);
+  }
 }
 
 interface PullDeps {
-  readonly taking: Taking;
+  readonly memory: PullMemory;
   readonly listener: ServerListener;
-  readonly results: ResultQueue;
   readonly limits: RelayLimits;
   readonly log: Log;
-  /** Roots from a server of the right fleet. */
+  /** Receives roots (PEM) from a server of the right fleet. */
   readonly takeRoots: (roots: string) => void;
-  /** The stream, once it is open. */
-  readonly stream: () => ClientStream;
+  readonly stream: () => PullStream;
 }
 
-/** The agent's side of a Pull stream. */
-export function createPullEnd(deps: PullDeps): PullEnd {
-  const { results, limits, stream } = deps;
-  let judging = false;
-  let saidHolding = false;
+interface PullStream {
+  readonly link: Link;
+  readonly transfers: Transfers;
+  readonly welcome: Promise<ServerWelcome | undefined>;
+}
+
+/** The agent's end of a Pull stream. */
+export type PullEnd = ReturnType<typeof createPullEnd>;
+
+/** The agent's end of a Pull stream; `stream` is called after the stream is open. */
+export function createPullEnd(deps: PullDeps) {
+  const { listener, limits, stream, takeRoots } = deps;
+  /** A delta is not answered yet. */
+  let answering = false;
+  /** The server serves the right fleet, and knows the holding. */
+  let reported = false;
+  let earlyRoots: string | undefined;
   let pumping = false;
-  let rootsBefore: string | undefined;
   return {
-    open(subject, transfer) {
+    /** The assembler for a transfer from the server. */
+    open(subject: ReadSubject, respond: Answer): Assembler {
       if (subject.case !== 'output') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Pull`);
-      if (judging) throw new ProtocolError('OutOfTurn', 'a delta before the one before it was answered');
+      if (answering) throw new ProtocolError('OutOfTurn', 'a delta before the answer to the one before');
       return createOutputAssembler(subject.value, limits, (delta) => {
-        judging = true;
-        const judged = (): void => {
-          judging = false;
+        answering = true;
+        // The next delta may follow the answer at once.
+        const answer: Answer = (refusal) => {
+          answering = false;
+          respond(refusal);
         };
-        deps.taking.pending = answer(deps, delta, transfer, judged).catch((error: unknown) => {
+        deps.memory.taking = takeDelta(deps, delta, answer).catch((error: unknown) => {
           deps.log.error('relay: answering an output failed', { error });
           stream().link.end({ code: 'lost', reason: 'Internal', message: 'answering an output failed' });
         });
       });
     },
-    settings(settings) {
-      // Before that it is not certain that the server is this fleet's.
-      if (!saidHolding) throw new ProtocolError('OutOfTurn', 'settings before the holding');
-      deps.listener.settings(settings);
+    takeSettings(settings: AgentSettings): void {
+      if (!reported) throw new ProtocolError('OutOfTurn', 'settings before the holding');
+      listener.settings(settings);
     },
-    roots(roots) {
-      if (saidHolding) deps.takeRoots(roots);
-      else rootsBefore = roots;
+    takeRoots(roots: string): void {
+      if (reported) takeRoots(roots);
+      else earlyRoots = roots;
     },
-    async sayHolding({ fleet }) {
-      await deps.taking.pending;
-      const held = deps.listener.fleet();
-      if (held === undefined || held === fleet) {
-        saidHolding = true;
-        if (rootsBefore !== undefined) deps.takeRoots(rootsBefore);
-        return sayHolding(deps);
+    /** Sends the holding. False: the link ended first, or the server serves another fleet, which ends the link. */
+    async reportHolding({ fleet }: ServerWelcome): Promise<boolean> {
+      await deps.memory.taking;
+      const own = listener.fleet();
+      if (own !== undefined && own !== fleet) {
+        const message = `what is in this cluster belongs to the fleet ${own}, the server serves the fleet ${fleet}; nothing is changed`;
+        stream().link.end({ code: 'refused', reason: 'OtherFleet', message });
+        return false;
       }
-      const message = `what is in this cluster belongs to the fleet ${held}, the server serves the fleet ${fleet}; nothing is changed`;
-      stream().link.end({ code: 'refused', reason: 'OtherFleet', message });
-      return false;
+      reported = true;
+      if (earlyRoots !== undefined) takeRoots(earlyRoots);
+      return sendHolding(deps);
     },
-    async pumpResults() {
+    /** Sends the queued results until the queue is empty or the link is over. */
+    async pumpResults(): Promise<void> {
       if (pumping) return;
       pumping = true;
-      for (let batch = results.batch(); batch.length > 0; batch = results.batch()) {
-        const outcome = await stream().sender.exchange(resultsHead(), resultRecords(batch));
-        if (outcome.type === 'over') break;
-        results.done(batch);
-        if (!outcome.verdict.accepted) deps.log.error('relay: the server refused results', { count: batch.length });
+      while (await sendResults(deps)) {
+        // Further results may be queued.
       }
       pumping = false;
     },
   };
 }
 
-async function sayHolding({ listener, stream }: PullDeps): Promise<boolean> {
+function sendHolding({ listener, stream }: PullDeps): Promise<boolean> {
   const holding = listener.holding();
-  return stream().sender.send(holdingHead(holding), holdingRecords(holding));
+  return stream().transfers.send(holdingHead(holding), holdingRecords(holding));
 }
 
-/** Checks a delta, lets the agent take it, and answers. The answer may be lost; the next holding tells. */
-async function answer(deps: PullDeps, delta: SequencedDelta, transfer: bigint, judged: () => void): Promise<void> {
-  const { link, welcome } = deps.stream();
-  const welcomed = await welcome;
-  if (welcomed === undefined) return;
-  const objection = verifyOutput(delta, deps.listener.holding()) ?? (await take(deps, delta, welcomed.fleet));
-  // The next one may come as soon as the answer is out.
-  judged();
-  if (objection === undefined) {
-    deps.log.info('relay: an output was accepted', countsOf(delta));
-    return link.post({ case: 'verdict', value: { transfer, accepted: true } });
+/** Sends one batch; false if there is none or the link is over. */
+async function sendResults({ memory: { results }, stream, log }: PullDeps): Promise<boolean> {
+  const batch = [...results.values().take(BATCH)];
+  if (batch.length === 0) return false;
+  const outcome = await stream().transfers.exchange({ case: 'results', value: {} }, resultRecords(batch));
+  if (outcome.type === 'over') return false;
+  if (outcome.type === 'refused') log.error('relay: the server refused results', { count: batch.length });
+  for (const result of batch) if (results.get(result.key) === result) results.delete(result.key);
+  return true;
+}
+
+/** Verifies a delta, passes it to the agent, and answers. If the answer is lost, the next holding replaces it. */
+async function takeDelta(deps: PullDeps, delta: SequencedDelta, answer: Answer): Promise<void> {
+  const { listener, log, stream } = deps;
+  const welcome = await stream().welcome;
+  if (welcome === undefined) return;
+  const refusal = verifyOutput(delta, listener.holding()) ?? (await passOn(deps, delta, welcome.fleet));
+  answer(refusal);
+  const { position, upserts, touches, keeps, removals } = delta;
+  if (refusal === undefined) {
+    const counts = { put: upserts.length, touched: touches.length, kept: keeps.length, removed: removals.length };
+    log.info('relay: an output was accepted', { position, ...counts });
+    return;
   }
-  const { reason, message } = objection;
-  deps.log.warn('relay: an output was not accepted', { reason, detail: message, position: delta.position });
-  const value = { transfer, accepted: false, reason: sendableReason(reason), message: clipText(message) };
-  link.post({ case: 'verdict', value });
-  await sayHolding(deps);
+  log.warn('relay: an output was not accepted', { reason: refusal.reason, detail: refusal.message, position });
+  await sendHolding(deps);
 }
 
-/** What a person who watches the agent wants to know of a delta. */
-function countsOf({ position, upserts, touches, keeps, removals }: SequencedDelta) {
-  return { position, put: upserts.length, touched: touches.length, kept: keeps.length, removed: removals.length };
-}
-
-async function take(
+async function passOn(
   { listener, log }: PullDeps,
   delta: SequencedDelta,
   fleet: FleetName,
-): Promise<Objection | undefined> {
+): Promise<Refusal | undefined> {
   try {
-    const answered = await listener.delta(delta, fleet);
-    return answered.accepted ? undefined : answered;
+    const taken = await listener.delta(delta, fleet);
+    return taken.accepted ? undefined : taken;
   } catch (error) {
     log.error('relay: taking an output failed', { error, position: delta.position });
     return { reason: 'Internal', message: 'the agent failed to take it; its log says why' };
   }
+}
+
+/**
+ * Verifies a delta against the holding of the agent: its position must be later, it must start from the digest of the
+ * holding, and lead to the digest that it names. A keep cancels the accepted removal of its object, if the digest of the
+ * delta includes that object.
+ */
+function verifyOutput(delta: SequencedDelta, holding: AgentHolding): Refusal | undefined {
+  if (comparePositions(delta.position, holding.position) <= 0) {
+    const message = `position ${positionText(delta.position)} does not come after ${positionText(holding.position)}`;
+    return { reason: 'OldPosition', message };
+  }
+  if (delta.from !== holding.digest) {
+    return { reason: 'DifferentBase', message: `it starts from ${delta.from}, held is ${holding.digest}` };
+  }
+  const after = entriesAfter(delta, holding);
+  if (snapshotDigest(after) === delta.to) return undefined;
+  const kept = new Set<string>(delta.keeps.map(({ key }) => key));
+  for (const { key, phase, digest } of holding.entries) {
+    if (phase === 'removing' && kept.has(key)) after.set(key, digest);
+  }
+  if (snapshotDigest(after) === delta.to) return undefined;
+  return { reason: 'DigestMismatch', message: 'it does not lead to the digest that it names' };
+}
+
+function entriesAfter(delta: SequencedDelta, holding: AgentHolding): Map<string, Digest> {
+  const after = new Map<string, Digest>();
+  for (const { key, digest, phase } of holding.entries) if (phase === 'held') after.set(key, digest);
+  for (const { key, digest } of delta.upserts) after.set(key, digest);
+  for (const key of delta.removals) after.delete(key);
+  return after;
+}
+
+function positionText({ epoch, sequence }: OutputPosition): string {
+  return `(${epoch}, ${sequence})`;
 }

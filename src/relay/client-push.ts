@@ -1,175 +1,232 @@
-import { KEEPS_KINDS } from '../model/agent.ts';
+import { type InputDelta, KEEPS_KINDS, type KindState, type LiveObject } from '../model/agent.ts';
 import type { Digest } from '../model/ids.ts';
+import { canonicalJson, compareText } from '../model/json.ts';
+import { type ObjectKey, objectRefOf } from '../model/object-key.ts';
 import type { Log } from '../ports/log.ts';
-import type { ClientStream, ServerWelcome } from './client-link.ts';
-import { inputDigest } from './held-input.ts';
-import { type AcknowledgedInput, acknowledgedInput, diffInput } from './input-diff.ts';
+import { createInputDigests, type InputDigests, inputDigest } from './input-digests.ts';
+import type { Link } from './link.ts';
 import type { InputSnapshot, ServerListener } from './session.ts';
-import type { ReadSubject } from './transfer-receiver.ts';
-import type { Assembler } from './wire/assembly.ts';
-import { ObjectTooLargeError } from './wire/encode.ts';
-import { createHeldInputAssembler, inputHead, inputRecords } from './wire/input.ts';
-import { ProtocolError } from './wire/protocol-error.ts';
+import type { ReadSubject, Transfers } from './transfer.ts';
+import type { ServerWelcome } from './wire/frames.ts';
+import { createDigestsAssembler, inputHead, inputRecords } from './wire/input.ts';
+import { type Assembler, ObjectTooLargeError } from './wire/records.ts';
+import { ProtocolError } from './wire/scalars.ts';
 
-const NOTHING = inputDigest([]);
+/** The input that the server has acknowledged. */
+interface AcknowledgedInput {
+  readonly digests: InputDigests;
+  /** Canonical text of the kinds; undefined: unknown. */
+  kinds: string | undefined;
+}
 
-/** What outlasts a link of the input: the newest snapshot, and what the server is known to have. */
+/** The state of the input that outlives a link. */
 export interface InputState {
   latest: InputSnapshot | undefined;
   acknowledged: AcknowledgedInput;
-  /** Keys that may differ between the two. */
+  /** Keys that may differ between `latest` and `acknowledged`. */
   dirty: Set<string> | 'all';
-  /** Objects that the server does not take: key to the digest of that content. */
+  /** Objects that the server does not accept: key to the digest of that content. */
   readonly tooLarge: Map<string, Digest>;
 }
 
-/** Starts with nothing. */
+const EMPTY = inputDigest([]);
+
+/** The state without an input. */
 export function createInputState(): InputState {
   return { latest: undefined, acknowledged: acknowledgedInput([]), dirty: 'all', tooLarge: new Map() };
 }
 
-/** Takes what is published. */
+function acknowledgedInput(objects: Iterable<readonly [string, Digest]>): AcknowledgedInput {
+  return { digests: createInputDigests(objects), kinds: undefined };
+}
+
+/** Records a published snapshot. `changed`: every key that may differ from the one before; undefined: any key. */
 export function noteInput(input: InputState, snapshot: InputSnapshot, changed: ReadonlySet<string> | undefined): void {
   input.latest = snapshot;
   if (changed === undefined) input.dirty = 'all';
   else if (input.dirty !== 'all') for (const key of changed) input.dirty.add(key);
 }
 
-/** The Push stream's part of an agent's link. */
-export interface PushEnd {
-  /** For the transfers that the server sends on Push. */
-  open(subject: ReadSubject): Assembler;
-  /** Finds out what the server holds; false if the link ended first. */
-  synchronise(welcome: ServerWelcome): Promise<boolean>;
-  /** Sends the difference to the newest snapshot, until there is none or the link is over. */
-  pump(): Promise<void>;
-}
-
 interface PushDeps {
-  readonly listener: ServerListener;
+  readonly listener: Pick<ServerListener, 'inputAcknowledged'>;
   readonly input: InputState;
   readonly log: Log;
-  readonly stream: () => ClientStream;
+  readonly stream: () => { readonly link: Link; readonly transfers: Transfers };
 }
 
 interface PushState {
   readonly deps: PushDeps;
-  readonly held: PromiseWithResolvers<Map<string, Digest>>;
+  /** The digests at the server, after the agent has asked for them. */
+  readonly listed: PromiseWithResolvers<Map<string, Digest>>;
   asked: boolean;
-  synchronised: boolean;
   pumping: boolean;
-  objectBytes: number;
-  /** The server keeps the kinds where a delta says nothing of them. */
-  keepsKinds: boolean;
+  /** Set by the welcome; undefined before the two ends have compared their digests. */
+  server: { readonly objectBytes: number; readonly keepsKinds: boolean } | undefined;
 }
 
-/** The agent's side of a Push stream. */
-export function createPushEnd(deps: PushDeps): PushEnd {
-  const held = Promise.withResolvers<Map<string, Digest>>();
-  const unknown = { asked: false, synchronised: false, pumping: false, objectBytes: 0, keepsKinds: false };
-  const state: PushState = { deps, held, ...unknown };
+/** The agent's end of a Push stream. */
+export type PushEnd = ReturnType<typeof createPushEnd>;
+
+/** The agent's end of a Push stream; `stream` is called after the stream is open. */
+export function createPushEnd(deps: PushDeps) {
+  const state: PushState = {
+    deps,
+    listed: Promise.withResolvers(),
+    asked: false,
+    pumping: false,
+    server: undefined,
+  };
   return {
-    open(subject) {
-      if (subject.case !== 'heldInput' || !state.asked) {
+    /** The assembler for a transfer from the server. */
+    open(subject: ReadSubject): Assembler {
+      if (subject.case !== 'inputDigests' || !state.asked) {
         throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Push`);
       }
       state.asked = false;
-      return createHeldInputAssembler(held.resolve);
+      return createDigestsAssembler(state.listed.resolve);
     },
-    synchronise: (welcome) => synchronise(state, welcome),
+    /** Determines which input the server has; false if the link ends first. */
+    synchronise: (welcome: ServerWelcome) => synchronise(state, welcome),
+    /** Sends the difference to the newest snapshot until there is none or the link is over. */
     pump: () => pump(state),
   };
 }
 
 async function synchronise(state: PushState, welcome: ServerWelcome): Promise<boolean> {
   const { input, stream } = state.deps;
-  const { link } = stream();
   const digest = welcome.inputDigest;
   if (digest === undefined) {
-    link.end({ code: 'invalid', reason: 'MalformedFrame', message: 'the welcome on Push lacks the input digest' });
+    const message = 'the welcome on Push lacks the input digest';
+    stream().link.end({ code: 'invalid', reason: 'MalformedFrame', message });
     return false;
   }
-  const acknowledged = knownInput(input, digest) ?? (await askForList(state, digest));
+  const acknowledged = knownInput(input, digest) ?? (await askForDigests(state, digest));
   if (acknowledged === undefined) return false;
-  // The kinds' states are not a part of the digest: the first delta of a link always goes, to state them anew.
+  // The digest does not cover the states of kinds: the first delta of a link is always sent, to state them again.
   input.acknowledged = { ...acknowledged, kinds: undefined };
   input.dirty = 'all';
-  state.keepsKinds = welcome.capabilities.includes(KEEPS_KINDS);
-  state.objectBytes = welcome.limits.objectBytes;
-  state.synchronised = true;
+  const keepsKinds = welcome.capabilities.includes(KEEPS_KINDS);
+  state.server = { objectBytes: welcome.limits.objectBytes, keepsKinds };
   return true;
 }
 
 function knownInput(input: InputState, digest: Digest): AcknowledgedInput | undefined {
-  if (digest === NOTHING) return acknowledgedInput([]);
-  if (digest === input.acknowledged.held.digest()) return input.acknowledged;
+  if (digest === EMPTY) return acknowledgedInput([]);
+  if (digest === input.acknowledged.digests.digest()) return input.acknowledged;
   if (input.latest === undefined) return undefined;
-  const latest = acknowledgedInput(digestsOf(input.latest));
-  return latest.held.digest() === digest ? latest : undefined;
+  const latest = acknowledgedInput([...input.latest.objects].map(([key, object]) => [key, object.digest]));
+  return latest.digests.digest() === digest ? latest : undefined;
 }
 
-function* digestsOf({ objects }: InputSnapshot): Generator<readonly [string, Digest]> {
-  for (const [key, object] of objects) yield [key, object.digest];
-}
-
-async function askForList(state: PushState, digest: Digest): Promise<AcknowledgedInput | undefined> {
+async function askForDigests(state: PushState, digest: Digest): Promise<AcknowledgedInput | undefined> {
   const { link } = state.deps.stream();
   state.asked = true;
-  link.post({ case: 'heldInputRequest', value: {} });
-  const objects = await Promise.race([state.held.promise, link.over.then(() => undefined)]);
+  link.post({ case: 'inputDigestsRequest', value: {} });
+  const objects = await Promise.race([state.listed.promise, link.over.then(() => undefined)]);
   if (objects === undefined) return undefined;
   const listed = acknowledgedInput(objects);
-  if (listed.held.digest() === digest) return listed;
-  link.end({ code: 'invalid', reason: 'DigestMismatch', message: 'the list of held input has another digest' });
+  if (listed.digests.digest() === digest) return listed;
+  link.end({ code: 'invalid', reason: 'DigestMismatch', message: 'the list of input digests has another digest' });
   return undefined;
 }
 
 async function pump(state: PushState): Promise<void> {
-  if (state.pumping || !state.synchronised) return;
+  if (state.pumping) return;
   state.pumping = true;
   while (await sendDifference(state)) {
-    // A newer snapshot may have come meanwhile.
+    // A newer snapshot may have been published meanwhile.
   }
   state.pumping = false;
 }
 
-async function sendDifference({ deps, objectBytes, keepsKinds }: PushState): Promise<boolean> {
+/** Sends one step; false if there is none or it could not be sent. */
+async function sendDifference({ deps, server }: PushState): Promise<boolean> {
   const { input, stream, listener, log } = deps;
-  const { link, sender } = stream();
+  const { link, transfers } = stream();
   const { acknowledged } = input;
-  if (input.latest === undefined || link.isOver()) return false;
+  if (input.latest === undefined || server === undefined || link.isOver()) return false;
   const step = diffInput(acknowledged, input.latest, input.dirty, input.tooLarge);
-  // What comes from now on is the next step's. Should this one not arrive, the next link compares everything.
+  // Later changes belong to the next step. If this step does not arrive, the next link compares all keys.
   input.dirty = new Set();
   if (step === undefined) return false;
   const { delta } = step;
   const { kinds: _kinds, ...withoutKinds } = delta;
-  const sent = keepsKinds && step.kinds === acknowledged.kinds ? withoutKinds : delta;
+  const sent = server.keepsKinds && step.kinds === acknowledged.kinds ? withoutKinds : delta;
   try {
-    const outcome = await sender.exchange(inputHead(sent), inputRecords(sent, objectBytes));
+    const outcome = await transfers.exchange(inputHead(sent), inputRecords(sent, server.objectBytes));
     if (outcome.type === 'over') return false;
-    if (!outcome.verdict.accepted) {
-      const { reason, message } = outcome.verdict;
-      link.end({ code: 'refused', reason, message });
+    if (outcome.type === 'refused') {
+      link.end({ code: 'refused', reason: outcome.reason, message: outcome.message });
       return false;
     }
   } catch (error) {
-    return giveUp(deps, error);
+    return endAfter(deps, error);
   }
-  acknowledged.held.take(delta);
+  acknowledged.digests.take(delta);
   acknowledged.kinds = step.kinds;
   listener.inputAcknowledged(delta.to);
   log.debug('relay: the server has the input', { digest: delta.to, upserts: delta.upserts.length });
   return true;
 }
 
-/** A transfer that has begun cannot be taken back: the next link leaves the object out. */
-function giveUp({ input, stream, log }: PushDeps, error: unknown): false {
-  const tooLarge = error instanceof ObjectTooLargeError ? input.latest?.objects.get(error.key) : undefined;
-  if (tooLarge !== undefined) input.tooLarge.set(tooLarge.key, tooLarge.digest);
+/** Ends the link, because a transfer that has begun cannot be withdrawn. The next link leaves out an object that is too large. */
+function endAfter({ input, stream, log }: PushDeps, error: unknown): false {
   log.error('relay: sending the input failed', { error });
-  const message = error instanceof ObjectTooLargeError ? error.message : 'sending the input failed; the log says why';
-  const reason = error instanceof ObjectTooLargeError ? 'ObjectTooLarge' : 'Internal';
-  stream().link.end({ code: 'lost', reason, message });
+  if (!(error instanceof ObjectTooLargeError)) {
+    const message = 'sending the input failed; the log says why';
+    stream().link.end({ code: 'lost', reason: 'Internal', message });
+    return false;
+  }
+  const tooLarge = input.latest?.objects.get(error.key);
+  if (tooLarge !== undefined) input.tooLarge.set(tooLarge.key, tooLarge.digest);
+  stream().link.end({ code: 'lost', reason: 'ObjectTooLarge', message: error.message });
   return false;
+}
+
+/**
+ * The step from the acknowledged input to the snapshot, with the canonical text of the kinds after it; undefined: no
+ * difference. `keys` may differ, others do not. Objects in `tooLarge` are left out, and their kinds are reported as unknown,
+ * so that the server does not take their absence for a removal.
+ */
+function diffInput(
+  { digests, kinds: before }: AcknowledgedInput,
+  snapshot: InputSnapshot,
+  keys: ReadonlySet<string> | 'all',
+  tooLarge: ReadonlyMap<string, Digest>,
+): { readonly delta: InputDelta; readonly kinds: string } | undefined {
+  const upserts: LiveObject[] = [];
+  const removals: ObjectKey[] = [];
+  const all = (): Set<string> => new Set([...snapshot.objects.keys(), ...[...digests.entries()].map(([key]) => key)]);
+  for (const key of keys === 'all' ? all() : keys) {
+    const object = snapshot.objects.get(key);
+    const now = object === undefined || tooLarge.get(key) === object.digest ? undefined : object;
+    const known = digests.get(key);
+    if (now !== undefined && now.digest !== known) upserts.push(now);
+    else if (now === undefined && known !== undefined) removals.push(key as ObjectKey);
+  }
+  const kinds = withoutTooLarge(snapshot, tooLarge);
+  const text = canonicalJson(kinds.map(({ kind, state, message, scope }) => ({ kind, state, message, scope })));
+  if (upserts.length === 0 && removals.length === 0 && text === before) return undefined;
+  upserts.sort((a, b) => compareText(a.key, b.key));
+  removals.sort(compareText);
+  const to = digests.digestAfter({ upserts, removals });
+  return { delta: { from: digests.digest(), to, upserts, removals, kinds }, kinds: text };
+}
+
+function withoutTooLarge(
+  { objects, kinds }: InputSnapshot,
+  tooLarge: ReadonlyMap<string, Digest>,
+): readonly KindState[] {
+  const unknown = new Map<string, string>();
+  for (const [key, digest] of tooLarge) {
+    const object = objects.get(key);
+    if (object?.digest !== digest) continue;
+    const { group, kind, namespace, name } = objectRefOf(object.key);
+    const shown = namespace === '' ? name : `${namespace}/${name}`;
+    unknown.set(`${group}/${kind}`, `${shown} is larger or deeper than the server takes`);
+  }
+  return kinds.map((kind): KindState => {
+    const message = unknown.get(kind.kind);
+    return message === undefined ? kind : { ...kind, state: 'unknown', message };
+  });
 }

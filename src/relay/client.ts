@@ -1,107 +1,108 @@
 import { type AgentHello, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
-import type { ClusterId, ClusterName } from '../model/ids.ts';
+import { backOffMs } from '../model/back-off.ts';
 import type { CertificateRequests } from '../ports/certificate-requests.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { CredentialStore } from '../ports/credentials.ts';
-import type { Log } from '../ports/log.ts';
-import type { Random } from '../ports/random.ts';
-import type { ClientTransport, DialCredentials, StreamEnd } from '../ports/transport.ts';
-import { type Backoff, createBackoff, DEFAULT_PACES, type Paces } from './backoff.ts';
-import { type ClientStream, openClientStream } from './client-link.ts';
-import { createPullEnd, type PullEnd, type Taking } from './client-pull.ts';
+import type { DialCredentials, EndCode, MessageStream, StreamEnd } from '../ports/transport.ts';
+import { createPullEnd, type PullEnd, type PullMemory, queueResults } from './client-pull.ts';
 import { createInputState, createPushEnd, type InputState, noteInput, type PushEnd } from './client-push.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from './limits.ts';
-import { createResultQueue, type ResultQueue } from './result-queue.ts';
+import { createLink, type Link } from './link.ts';
 import type { RelayClient, ServerListener } from './session.ts';
-import type { ClientTrust, TrustedConnection } from './trust/client-trust.ts';
+import { createTransfers, type Transfers } from './transfer.ts';
+import {
+  type Applicant,
+  type ClientTrust,
+  type ClientTrustDeps,
+  createGivenTrust,
+  type TrustedConnection,
+} from './trust/client-trust.ts';
 import { createEnrolment } from './trust/enrolment.ts';
-import { createSettledTrust } from './trust/settled-trust.ts';
-
-/** What the agent's end needs of the world. */
-export interface RelayClientDeps {
-  readonly transport: ClientTransport;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-}
+import { type Frame, helloFrame, readPem, readSettings, readWelcome, type ServerWelcome } from './wire/frames.ts';
+import { ProtocolError, readText } from './wire/scalars.ts';
 
 /** Settings of the agent's end. */
-export interface RelayClientOptions {
-  readonly cluster: ClusterName;
-  readonly clusterId: ClusterId;
+export interface RelayClientOptions extends Applicant {
   /** Random, one per agent process: 8 to 64 letters, digits or `-`. */
   readonly instance: string;
-  /**
-   * Asked whenever it is to be shown, so that a replaced token takes effect; empty: none. May throw, with a text that holds
-   * no secret.
-   */
-  readonly token: () => string;
-  /** Left out: it has no certificate, and shows its token on every stream. */
+  /** Absent: the agent has no certificate, and shows its token on every stream. */
   readonly certificates?: ClientCertificates;
-  readonly version: string;
   readonly capabilities: readonly string[];
   readonly limits?: Partial<RelayLimits>;
-  readonly paces?: Partial<Paces>;
 }
 
-/** How an agent comes by its client certificate. */
+/** How an agent obtains its client certificate. */
 export type ClientCertificates =
-  /** The server issues it for the token, if it does so at all; where it does not, the token is shown on every stream. */
+  /** The server issues it for the token. If the server issues none, the agent shows the token on every stream. */
   | { readonly type: 'enrolled'; readonly store: CredentialStore; readonly requests: CertificateRequests }
-  /** Somebody else sees to it. Asked at each dial; may throw, with a text that holds no secret. */
-  | {
-      readonly type: 'given';
-      readonly read: () => NonNullable<DialCredentials['identity']>;
-      readonly requests: CertificateRequests;
-    };
+  /** Managed outside. `read` runs at each dial; it may throw, with a text that contains no secret. */
+  | { readonly type: 'given'; readonly read: () => NonNullable<DialCredentials['identity']> };
 
-/** The agent's end, and what it has to prove itself with. */
+/** The agent's end, with its certificate's end for metrics. */
 export interface ObservedRelayClient extends RelayClient {
-  /** When the client certificate runs out, in milliseconds since 1970; undefined: there is none. */
+  /** When the client certificate expires, in milliseconds since 1970; undefined: there is none. */
   certificateExpiresAt(): number | undefined;
 }
 
 interface ClientState {
-  readonly deps: RelayClientDeps;
-  readonly options: RelayClientOptions;
+  readonly deps: ClientTrustDeps;
   readonly limits: RelayLimits;
   readonly hello: AgentHello;
   readonly trust: ClientTrust;
   readonly input: InputState;
-  readonly results: ResultQueue;
-  readonly taking: Taking;
-  readonly backoff: Backoff;
+  readonly memory: PullMemory;
   readonly stopping: AbortController;
-  /** The ends that take what is published; undefined while there is no link. */
-  pull: PullEnd | undefined;
-  push: PushEnd | undefined;
-  /** The reason that was last logged: a server that stays away is said once. */
+  /** The ends of the established link; undefined without one. */
+  ends: { readonly pull: PullEnd; readonly push: PushEnd } | undefined;
+  /** The reason in the last warning: a repeated reason is logged at debug level. */
   lastReason: string | undefined;
   running: Promise<void> | undefined;
 }
 
-/** A link that held for this long was good, and the next failure starts counting anew. */
+/** Pauses between links in milliseconds, by how the last link ended. */
+interface Pace {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+/** The server asked the agent to reconnect: agents find a restarted server within a second. */
+const SOON: Pace = { firstMs: 250, longestMs: 5_000 };
+/** The connection was lost. */
+const LOST: Pace = { firstMs: 500, longestMs: 30_000 };
+/** The server refused: agents find a corrected fleet within half a minute. */
+const SLOW: Pace = { firstMs: 2_000, longestMs: 30_000 };
+
+const PACES: Readonly<Record<EndCode, Pace>> = {
+  unavailable: SOON,
+  done: SOON,
+  lost: LOST,
+  refused: SLOW,
+  unauthenticated: SLOW,
+  invalid: SLOW,
+  exhausted: SLOW,
+};
+
+/** After a link of this duration the back-off starts again. */
 const GOOD_AFTER_MS = 10_000;
+/** Time for the goodbye to leave before the connection closes. */
+const GOODBYE_MS = 1_000;
 const STOPPING: StreamEnd = { code: 'done', reason: 'Stopping', message: 'the agent is stopping' };
 
 /** The agent's end of the relay over a transport. Starts once. */
-export function createRelayClient(deps: RelayClientDeps, options: RelayClientOptions): ObservedRelayClient {
-  const { cluster, clusterId, instance, version } = options;
-  const takesRoots = options.certificates?.type === 'enrolled';
-  const capabilities = [...options.capabilities, ...(takesRoots ? [TAKES_ROOTS] : [])];
+export function createRelayClient(deps: ClientTrustDeps, options: RelayClientOptions): ObservedRelayClient {
+  const { cluster, clusterId, instance, version, certificates } = options;
+  const capabilities = [...options.capabilities, ...(certificates?.type === 'enrolled' ? [TAKES_ROOTS] : [])];
   const state: ClientState = {
     deps,
-    options,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     hello: { cluster, clusterId, instance, version, capabilities },
-    trust: trustOf(deps, options),
+    trust:
+      certificates?.type === 'enrolled'
+        ? createEnrolment({ ...deps, ...certificates }, options)
+        : createGivenTrust(deps, options, certificates?.read),
     input: createInputState(),
-    results: createResultQueue(),
-    taking: { pending: Promise.resolve() },
-    backoff: createBackoff(deps.random, { ...DEFAULT_PACES, ...options.paces }),
+    memory: { results: new Map(), taking: Promise.resolve() },
     stopping: new AbortController(),
-    pull: undefined,
-    push: undefined,
+    ends: undefined,
     lastReason: undefined,
     running: undefined,
   };
@@ -112,11 +113,11 @@ export function createRelayClient(deps: RelayClientDeps, options: RelayClientOpt
     },
     publishInput(snapshot, changed) {
       noteInput(state.input, snapshot, changed);
-      void state.push?.pump();
+      void state.ends?.push.pump();
     },
     report(results) {
-      state.results.add(results);
-      void state.pull?.pumpResults();
+      queueResults(state.memory, results);
+      void state.ends?.pull.pumpResults();
     },
     async stop() {
       state.stopping.abort();
@@ -127,27 +128,20 @@ export function createRelayClient(deps: RelayClientDeps, options: RelayClientOpt
   };
 }
 
-function trustOf(deps: RelayClientDeps, options: RelayClientOptions): ClientTrust {
-  const { certificates } = options;
-  switch (certificates?.type) {
-    case undefined:
-      return createSettledTrust(deps, options);
-    case 'given':
-      return createSettledTrust(deps, { ...options, given: certificates });
-    case 'enrolled':
-      return createEnrolment({ ...deps, ...certificates }, options);
-  }
-}
-
+/** Links to the server, one after the other, until the client is stopped. */
 async function run(state: ClientState, listener: ServerListener): Promise<void> {
-  const { clock } = state.deps;
+  const { clock, random } = state.deps;
   const { signal } = state.stopping;
+  let pace: Pace | undefined;
+  let failures = 0;
   while (!signal.aborted) {
     listener.connection({ type: 'connecting' });
-    const { end, goodForMs } = await holdLink(state, listener);
+    const { end, goodForMs } = await runLink(state, listener);
     if (signal.aborted) return;
-    if (goodForMs >= GOOD_AFTER_MS) state.backoff.reset();
-    const retryInMs = state.backoff.next(end.code);
+    failures = pace === PACES[end.code] && goodForMs < GOOD_AFTER_MS ? failures + 1 : 0;
+    pace = PACES[end.code];
+    // With jitter over the upper half, so that a fleet does not reconnect in step.
+    const retryInMs = Math.round(backOffMs(failures, pace.firstMs, pace.longestMs) * (0.5 + random.next() / 2));
     noteEnd(state, end, retryInMs);
     listener.connection({ type: 'waiting', reason: end.reason, message: end.message, retryInMs });
     await clock.sleep(retryInMs, signal);
@@ -162,15 +156,16 @@ function noteEnd(state: ClientState, end: StreamEnd, retryInMs: number): void {
   state.lastReason = end.reason;
 }
 
-/** One link from dialling to its end. */
-async function holdLink(
+/** One link from dialling to its end. `goodForMs`: how long it was established. */
+async function runLink(
   state: ClientState,
   listener: ServerListener,
 ): Promise<{ readonly end: StreamEnd; readonly goodForMs: number }> {
-  const { clock, transport } = state.deps;
-  const opened = await state.trust.open(listener.fleet(), state.stopping.signal);
+  const { clock, transport, log } = state.deps;
+  const { signal } = state.stopping;
+  const opened = await state.trust.open(listener.fleet(), signal);
   if ('code' in opened) return { end: opened, goodForMs: 0 };
-  if (state.stopping.signal.aborted) {
+  if (signal.aborted) {
     opened.connection.close();
     return { end: STOPPING, goodForMs: 0 };
   }
@@ -182,78 +177,111 @@ async function holdLink(
   });
   over.abort();
   state.trust.ended(opened, end);
-  state.pull = undefined;
-  state.push = undefined;
+  state.ends = undefined;
   opened.connection.close();
-  if (since !== undefined)
-    state.deps.log.info('relay: the link has ended', { server: transport.server, reason: end.reason });
-  return { end, goodForMs: since === undefined ? 0 : clock.monotonic() - since };
+  if (since === undefined) return { end, goodForMs: 0 };
+  log.info('relay: the link has ended', { server: transport.server, reason: end.reason });
+  return { end, goodForMs: clock.monotonic() - since };
 }
 
+/** Opens Pull and then Push, and resolves with the end of the link. */
 async function useConnection(
   state: ClientState,
   listener: ServerListener,
   opened: TrustedConnection,
-  onGood: () => void,
+  onEstablished: () => void,
 ): Promise<StreamEnd> {
-  const { deps, limits } = state;
+  const { deps, limits, memory, input, trust, stopping } = state;
   const { connection, metadata } = opened;
-  const { clock, log } = deps;
-  const fleet = listener.fleet();
-  const hello: AgentHello = fleet === undefined ? state.hello : { ...state.hello, fleet };
-  const common = {
-    clock,
-    log,
-    limits,
-    hello,
-    onDrain: (message: string) => log.info('relay: the server says', { detail: message }),
-  };
-  const { results, taking } = state;
-  const takeRoots = (roots: string): void => state.trust.takeRoots(opened, roots);
-  const pull = createPullEnd({ listener, results, taking, limits, log, takeRoots, stream: () => pullStream });
-  const takes = (capability: string): boolean => state.hello.capabilities.includes(capability);
-  const pullStream = openClientStream({
-    ...common,
-    stream: connection.open('Pull', metadata),
-    watches: true,
-    open: pull.open,
-    ...(takes(TAKES_SETTINGS) ? { onSettings: pull.settings } : {}),
-    ...(takes(TAKES_ROOTS) ? { onRoots: pull.roots } : {}),
-  });
+  const { clock, log, transport } = deps;
+  const takeRoots = (roots: string): void => trust.takeRoots(opened, roots);
+  const pull = createPullEnd({ listener, memory, limits, log, takeRoots, stream: () => pullStream });
+  const pullStream = openStream(state, listener, { stream: connection.open('Pull', metadata), pull, open: pull.open });
   const onStop = (): void => pullStream.link.end(STOPPING);
-  state.stopping.signal.addEventListener('abort', onStop);
+  stopping.signal.addEventListener('abort', onStop);
   const greeted = await pullStream.welcome;
-  if (greeted !== undefined && (await pull.sayHolding(greeted))) {
-    const push = createPushEnd({ listener, input: state.input, log, stream: () => pushStream });
-    const stream = connection.open('Push', metadata);
-    const pushStream = openClientStream({ ...common, stream, watches: false, open: push.open });
+  if (greeted !== undefined && (await pull.reportHolding(greeted))) {
+    const push = createPushEnd({ listener, input, log, stream: () => pushStream });
+    const pushStream = openStream(state, listener, { stream: connection.open('Push', metadata), open: push.open });
     void pushStream.link.over.then((end) => pullStream.link.end(end));
     void pullStream.link.over.then((end) => pushStream.link.end(end));
     const welcome = await pushStream.welcome;
     if (welcome !== undefined && (await push.synchronise(welcome))) {
-      log.info('relay: connected', { server: deps.transport.server, serverVersion: welcome.version });
+      const server = { server: transport.server, serverVersion: welcome.version };
+      log.info('relay: connected', server);
       state.lastReason = undefined;
-      listener.connection({ type: 'connected', server: deps.transport.server, serverVersion: welcome.version });
-      onGood();
-      startPumps(state, pull, push);
+      listener.connection({ type: 'connected', ...server });
+      onEstablished();
+      state.ends = { pull, push };
+      void pull.pumpResults();
+      void push.pump();
     }
   }
   const end = await pullStream.link.over;
-  state.stopping.signal.removeEventListener('abort', onStop);
-  await flushed(state, pullStream);
+  stopping.signal.removeEventListener('abort', onStop);
+  const timeUp = new AbortController();
+  await Promise.race([pullStream.closed, clock.sleep(GOODBYE_MS, timeUp.signal)]);
+  timeUp.abort();
   return end;
 }
 
-function startPumps(state: ClientState, pull: PullEnd, push: PushEnd): void {
-  state.pull = pull;
-  state.push = push;
-  void pull.pumpResults();
-  void push.pump();
+/** One of the two streams of a link. */
+interface ClientStream {
+  readonly link: Link;
+  readonly transfers: Transfers;
+  /** Resolves with the welcome, or undefined if the stream ends first. */
+  readonly welcome: Promise<ServerWelcome | undefined>;
+  /** Resolves when the transport has closed the stream. */
+  readonly closed: Promise<unknown>;
 }
 
-/** Gives the goodbye a moment to leave before the connection is closed under it. */
-async function flushed(state: ClientState, { closed }: ClientStream): Promise<void> {
-  const timeUp = new AbortController();
-  await Promise.race([closed, state.deps.clock.sleep(1_000, timeUp.signal)]);
-  timeUp.abort();
+interface StreamOptions {
+  readonly stream: MessageStream;
+  /** Of a Pull stream, which also detects silence for both streams of the connection. */
+  readonly pull?: PullEnd;
+  readonly open: Parameters<typeof createTransfers>[1];
+}
+
+/** Sends the hello, and reads the frames of the server. */
+function openStream(state: ClientState, listener: ServerListener, { stream, pull, open }: StreamOptions): ClientStream {
+  const { deps, limits } = state;
+  const { clock, log } = deps;
+  const fleet = listener.fleet();
+  const hello: AgentHello = fleet === undefined ? state.hello : { ...state.hello, fleet };
+  const welcome = Promise.withResolvers<ServerWelcome | undefined>();
+  let welcomed = false;
+  const link = createLink({
+    ...{ stream, clock, log, limits },
+    watches: pull !== undefined,
+    saysGoodbye: true,
+    onFrame(frame) {
+      if (welcomed) return readFrame(state, frame, transfers, pull);
+      if (frame.case !== 'welcome') throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" before the welcome`);
+      const answer = readWelcome(frame.value);
+      welcomed = true;
+      transfers.setWindow(answer.limits.window);
+      welcome.resolve(answer);
+    },
+  });
+  const transfers = createTransfers({ link, clock, limits }, open);
+  // The server may first probe an older session of this cluster.
+  const patienceMs = limits.helloMs + limits.probeMs;
+  const cancel = clock.schedule(patienceMs, () => {
+    link.end({ code: 'lost', reason: 'NoWelcome', message: `no answer to the hello within ${patienceMs / 1000} s` });
+  });
+  void welcome.promise.then(cancel);
+  void link.over.then(() => welcome.resolve(undefined));
+  void link.send(helloFrame(hello, limits));
+  return { link, transfers, welcome: welcome.promise, closed: stream.ended };
+}
+
+function readFrame({ deps, hello }: ClientState, frame: Frame, transfers: Transfers, pull?: PullEnd): void {
+  if (transfers.take(frame)) return;
+  const takes = (capability: string): boolean => hello.capabilities.includes(capability);
+  if (frame.case === 'drain') deps.log.info('relay: the server says', { detail: readText(frame.value.message) });
+  else if (frame.case === 'settings' && pull !== undefined && takes(TAKES_SETTINGS)) {
+    pull.takeSettings(readSettings(frame.value));
+  } else if (frame.case === 'roots' && pull !== undefined && takes(TAKES_ROOTS)) {
+    pull.takeRoots(readPem(frame.value.roots, 'the roots'));
+  } else throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" from a server`);
 }

@@ -5,7 +5,7 @@ export const CHUNK_BYTES = 256 * 1024;
 /** Largest frame in bytes: a chunk and what surrounds it. A property of the protocol. */
 export const FRAME_BYTES = MAX_MESSAGE_BYTES;
 
-/** What one end takes and how long it waits. Sizes are in bytes, times in milliseconds. */
+/** What one end accepts, and how long it waits. Sizes are in bytes, times in milliseconds. */
 export interface RelayLimits {
   /** Largest content of one object, as canonical JSON. Told to the peer. */
   readonly objectBytes: number;
@@ -15,39 +15,39 @@ export interface RelayLimits {
   readonly transferRecords: number;
   /** Chunks that the peer may send without acknowledgement. Told to the peer. */
   readonly window: number;
-  /** Streams of one cluster that may be open at once, counted until they are really gone. */
+  /** Streams of one cluster that may be open at once, counted until the transport has closed them. */
   readonly streamsPerCluster: number;
-  /** For a hello or its answer. */
+  /** Time for a hello, or for its answer. */
   readonly helloMs: number;
-  /** Nothing heard for this long: ask. */
+  /** After this time without a frame from the peer this end sends a ping. */
   readonly pingMs: number;
-  /** Nothing heard for this long: the peer is dead. */
+  /** After this time without a frame from the peer the link ends. */
   readonly silenceMs: number;
-  /** An old session must answer a ping within this time, or a new agent of the same cluster takes its place. */
+  /** An old session must answer a ping within this time, or a new agent of the same cluster replaces it. */
   readonly probeMs: number;
-  /** No chunk acknowledged for this long: the peer is stuck. */
+  /** After this time without an acknowledged chunk the link ends. */
   readonly stallMs: number;
-  /** For the answer to a whole transfer. */
-  readonly verdictMs: number;
-  /** For what is in flight when the server shuts down. */
+  /** Time for the answer to a complete transfer. */
+  readonly answerMs: number;
+  /** Time for deltas in flight when the server shuts down. */
   readonly drainMs: number;
-  /** Questions for certificates from one cluster that has proven itself, or else from one address. */
+  /** Certificate requests of one authenticated cluster, or else of one address. */
   readonly registrationsPerCaller: Rate;
-  /** Certificates that are made, in all. */
+  /** Certificate requests of all callers. */
   readonly registrations: Rate;
-  /** How long the answer to a wrong token takes, on a stream and to a question for a certificate. */
+  /** Delay of the answer to a wrong token, on a stream and in a registration. */
   readonly wrongTokenMs: number;
-  /** Answers to wrong tokens that may wait at once; further ones are given at once, and say less. */
+  /** Answers to wrong tokens that may be delayed at once; further callers get `Busy` without delay. */
   readonly wrongTokensWaiting: number;
 }
 
-/** How often something may happen: so many times at once, and again so many times a second. */
+/** A token bucket: `burst` calls at once, refilled by `perSecond`. */
 export interface Rate {
   readonly burst: number;
   readonly perSecond: number;
 }
 
-/** Fits thousands of agents at one server; a dead peer is noticed within 25 seconds. */
+/** Suits thousands of agents at one server; a dead peer is detected within 25 seconds. */
 export const DEFAULT_LIMITS: RelayLimits = {
   objectBytes: 64 * 1024 * 1024,
   transferBytes: 512 * 1024 * 1024,
@@ -59,11 +59,11 @@ export const DEFAULT_LIMITS: RelayLimits = {
   silenceMs: 20_000,
   probeMs: 3_000,
   stallMs: 60_000,
-  verdictMs: 120_000,
+  answerMs: 120_000,
   drainMs: 10_000,
-  // A whole fleet may dial from behind one address, and after a loss all of it at once.
+  // All agents of a fleet may share one address, and dial at the same time after an outage.
   registrationsPerCaller: { burst: 200, perSecond: 20 },
-  // Making one takes about 10 ms.
+  // Issuing a certificate takes about 10 ms.
   registrations: { burst: 200, perSecond: 20 },
   wrongTokenMs: 1_000,
   wrongTokensWaiting: 64,

@@ -3,49 +3,45 @@ import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { MessageStream, StreamEnd } from '../ports/transport.ts';
 import type { RelayLimits } from './limits.ts';
-import { decodeFrame, encodeFrame, type Frame, type FrameInit } from './wire/frame.ts';
-import { ProtocolError } from './wire/protocol-error.ts';
-import { clipText, readReason, readText, sendableReason } from './wire/scalars.ts';
+import { decodeFrame, encodeFrame, type Frame, type FrameInit } from './wire/frames.ts';
+import { clipText, ProtocolError, readReason, readText, sendableReason } from './wire/scalars.ts';
 
-/** Frames over one stream: reading, writing, liveness and the one place where broken protocol ends it. */
+/** Frames over one stream: reading, writing and liveness. A {@link ProtocolError} in a frame ends the stream here. */
 export interface Link {
   /**
-   * Queues a small frame ahead of those of {@link send} and never waits: the reading loop must not, or two peers that
-   * both write would wait for each other. Of what a newer one replaces
-   * (chunk acknowledgements, pongs, settings, roots) only the newest is kept.
+   * Queues a small frame before those of {@link send} and never waits: if the reading loop waited for a write, two peers
+   * that both write would wait for each other. A newer frame of the same kind replaces a queued chunk acknowledgement,
+   * ping, pong, settings or roots.
    */
   post(frame: FrameInit): void;
   /** Writes a frame and resolves when the next may follow: false if the link is over. One at a time. */
   send(frame: FrameInit): Promise<boolean>;
-  /** Ends the link for this reason. Only the first end counts. */
+  /** Ends the link for this reason. Later calls do nothing. */
   end(end: StreamEnd): void;
-  /** Resolves true at the next frame from the peer, or false after `milliseconds` or at the end. Sends a ping. */
+  /** Sends a ping. Resolves true at the next frame from the peer, or false after `milliseconds` or at the end. */
   probe(milliseconds: number): Promise<boolean>;
   isOver(): boolean;
-  /** Resolves once with the reason of whoever ended it. */
+  /** Resolves with the reason of the end that ended the link first, this one or the peer. */
   readonly over: Promise<StreamEnd>;
 }
 
-/** What a link needs. `onFrame` gets every frame but Ping, Pong and Goodbye, and may throw a {@link ProtocolError}. */
+/** `onFrame` receives every frame except Ping, Pong and Goodbye, and may throw a {@link ProtocolError}. */
 export interface LinkOptions {
   readonly stream: MessageStream;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of the peer, for the log. */
+  /** The cluster of the peer, for the log. */
   readonly cluster?: ClusterName;
   readonly limits: RelayLimits;
-  /**
-   * Notices silence; false for a link beside one that does, on the same connection and with the same peer, and that ends
-   * with that one: who answers there lives.
-   */
+  /** Detects silence of the peer. True for the Pull stream only: the Push stream on the same connection ends with it. */
   readonly watches: boolean;
-  /** Says goodbye with the reason before ending: for the end whose status the peer cannot see. */
+  /** Sends a Goodbye with the reason before the end. True for the agent, whose stream status the server does not receive. */
   readonly saysGoodbye: boolean;
   readonly onFrame: (frame: Frame) => void;
   readonly onBytes?: (direction: 'in' | 'out', bytes: number) => void;
 }
 
-/** Answers that may wait for a peer to read them; one that keeps to the protocol never makes more than a few wait. */
+/** Frames of {@link Link.post} that may wait at once. A peer that follows the protocol causes only a few. */
 const MAX_POSTED = 64;
 
 interface LinkState {
@@ -56,9 +52,9 @@ interface LinkState {
   heard: number;
   pings: bigint;
   cancelTick: () => void;
-  /** Frames that never wait, newest last. */
+  /** Frames of {@link Link.post}, newest last. */
   readonly posted: FrameInit[];
-  /** The one frame that somebody waits for. */
+  /** The frame of {@link Link.send}. */
   sending: { readonly frame: FrameInit; readonly done: (open: boolean) => void } | undefined;
   writing: boolean;
   /** The newest write of the stream. */
@@ -66,7 +62,7 @@ interface LinkState {
   readonly probes: Set<(alive: boolean) => void>;
 }
 
-/** Starts reading at once. */
+/** A link over a stream; it starts to read at once. */
 export function createLink(options: LinkOptions): Link {
   const state: LinkState = {
     options,
@@ -105,7 +101,7 @@ async function readFrames(state: LinkState): Promise<void> {
   }
 }
 
-/** The stream's end if it is over; a peer that has only closed its side is done. */
+/** The end of the stream; `done` if the peer has only closed its side. */
 function endOfReading(stream: MessageStream): Promise<StreamEnd> {
   const closed: StreamEnd = { code: 'done', reason: 'Closed', message: 'the peer has closed its side' };
   return Promise.race([stream.ended, Promise.resolve(closed)]);
@@ -136,7 +132,7 @@ function heardFrom(state: LinkState): void {
 
 function post(state: LinkState, frame: FrameInit): void {
   if (state.ended) return;
-  const index = replaceable(frame) ? state.posted.findIndex((queued) => queued.case === frame.case) : -1;
+  const index = REPLACEABLE.includes(frame.case) ? state.posted.findIndex((queued) => queued.case === frame.case) : -1;
   if (index < 0) state.posted.push(frame);
   else state.posted[index] = frame;
   if (state.posted.length > MAX_POSTED) {
@@ -147,10 +143,6 @@ function post(state: LinkState, frame: FrameInit): void {
 }
 
 const REPLACEABLE: readonly FrameInit['case'][] = ['pong', 'ping', 'chunkAck', 'settings', 'roots'];
-
-function replaceable(frame: FrameInit): boolean {
-  return REPLACEABLE.includes(frame.case);
-}
 
 function send(state: LinkState, frame: FrameInit): Promise<boolean> {
   if (state.ended) return Promise.resolve(false);
@@ -183,8 +175,8 @@ async function writeFrames(state: LinkState): Promise<void> {
 }
 
 /**
- * A late tick means that this process itself stood still; what the peer has sent meanwhile is waiting to be read, so the
- * peer gets the benefit of one more ping.
+ * Checks for silence every `pingMs`. A late tick means that this process itself was suspended: frames of the peer may be
+ * waiting to be read, so the peer gets one more ping.
  */
 function scheduleTick(state: LinkState): void {
   const { clock, limits } = state.options;
@@ -230,7 +222,7 @@ function endLink(state: LinkState, end: StreamEnd): void {
   finish(state, end);
 }
 
-/** A peer that reads nothing never gets to the goodbye; whoever owns the connection closes it in the end. */
+/** A peer that does not read does not get the goodbye; then the owner of the connection closes it. */
 async function sayGoodbye({ options: { stream }, write }: LinkState, end: StreamEnd): Promise<void> {
   await write;
   const value = { reason: sendableReason(end.reason), message: clipText(end.message) };

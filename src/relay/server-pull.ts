@@ -1,73 +1,87 @@
-import { TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
+import { type AgentHolding, TAKES_ROOTS, TAKES_SETTINGS } from '../model/agent.ts';
 import type { SequencedDelta } from '../model/output.ts';
 import type { StreamEnd } from '../ports/transport.ts';
-import type { ClusterSlot, Greeted, PullStream, ServerState } from './server-state.ts';
-import { endOfAdmission, welcomeFrame } from './server-welcome.ts';
+import {
+  type ClusterSlot,
+  endOfDecision,
+  type Greeted,
+  type PullStream,
+  type ServerState,
+  welcomeFrame,
+} from './server-state.ts';
 import type { AgentSession, SendOutcome } from './session.ts';
-import { createTransferReceiver, type ReadSubject, type TransferReceiver } from './transfer-receiver.ts';
-import { createTransferSender } from './transfer-sender.ts';
-import type { Assembler } from './wire/assembly.ts';
-import { ObjectTooLargeError } from './wire/encode.ts';
-import type { Frame } from './wire/frame.ts';
-import { createHoldingAssembler } from './wire/holding.ts';
-import { outputHead, outputRecords } from './wire/output.ts';
-import { ProtocolError } from './wire/protocol-error.ts';
-import { rootsFrame } from './wire/register.ts';
-import { createResultsAssembler } from './wire/results.ts';
-import { readReason, readText } from './wire/scalars.ts';
-import { settingsFrame } from './wire/settings.ts';
+import { type Answer, createTransfers, type ReadSubject } from './transfer.ts';
+import { settingsFrame } from './wire/frames.ts';
+import { createResultsAssembler } from './wire/input.ts';
+import { createHoldingAssembler, outputHead, outputRecords } from './wire/output.ts';
+import { type Assembler, ObjectTooLargeError } from './wire/records.ts';
+import { ProtocolError } from './wire/scalars.ts';
 
 /** How far the clocks of two servers of a fleet may differ. */
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-const SUPERSEDED = 'a newer stream of the same agent, or of the agent that follows it, has taken its place';
+const SUPERSEDED: StreamEnd = {
+  code: 'unavailable',
+  reason: 'Superseded',
+  message: 'a newer stream of the same agent, or of the agent that follows it, has taken its place',
+};
 
 /**
- * Judges and welcomes a Pull stream. An agent that comes back (the same instance) ends its own old stream. Another
- * instance of the same cluster id first makes the old one prove that it lives: if it does not answer, it is gone before
- * the listener judges; if it does, the listener sees two live ones.
+ * Decides about a Pull stream and welcomes it. An agent that reconnects (the same instance) ends its own old stream. If
+ * another instance of the same cluster id connects, the old stream must first answer a ping; without an answer it ends
+ * before the listener decides, with an answer the listener sees two live agents.
  */
 export async function welcomePull(greeted: Greeted): Promise<void> {
   const { state, slot, link, hello } = greeted;
   const old = slot.pull;
   if (old !== undefined && old.hello.instance === hello.instance) {
-    closePull(state, slot, old, { code: 'unavailable', reason: 'Superseded', message: SUPERSEDED });
+    closePull(state, slot, old, SUPERSEDED);
   } else if (old !== undefined && old.hello.clusterId === hello.clusterId) {
     const alive = await old.link.probe(state.limits.probeMs);
     if (!alive) closePull(state, slot, old, { code: 'lost', reason: 'PeerSilent', message: 'it answered no ping' });
   }
   if (link.isOver()) return;
-  const admission = state.listener.admit(hello, greeted.certificate);
-  if (admission.type !== 'admitted') return link.end(endOfAdmission(admission));
-  if (slot.pull !== undefined) {
-    closePull(state, slot, slot.pull, { code: 'unavailable', reason: 'Superseded', message: SUPERSEDED });
-  }
+  const decision = state.listener.admit(hello, greeted.certificate);
+  if (decision.type !== 'admitted') return link.end(endOfDecision(decision));
+  if (slot.pull !== undefined) closePull(state, slot, slot.pull, SUPERSEDED);
   startPull(greeted);
 }
 
 function startPull(greeted: Greeted): void {
   const { state, slot, link } = greeted;
-  const { clock } = state.deps;
   const pull = createPullStream(greeted);
   slot.pull = pull;
   void link.over.then((end) => closePull(state, slot, pull, end));
-  greeted.onFrame(createPullReader(state, slot, pull));
+  greeted.onFrame((frame) => {
+    // Before the sender of the delta resumes: the holding may follow in the next frame.
+    if (frame.case === 'nack') {
+      pull.owedHolding = Promise.withResolvers();
+      pull.holdingDue = true;
+    }
+    if (!pull.transfers.take(frame)) {
+      throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" on an open Pull stream`);
+    }
+  });
   link.post(welcomeFrame(greeted));
-  sayRoots(state, pull);
-  const cancel = clock.schedule(state.limits.verdictMs, () => {
+  sendRoots(state, pull);
+  const cancel = state.deps.clock.schedule(state.limits.answerMs, () => {
     link.end({ code: 'lost', reason: 'NoHolding', message: 'the agent did not say in time what it holds' });
   });
   void pull.established.promise.then(cancel);
 }
 
-/** Tells an agent the roots as they are now, if it takes them. */
-export function sayRoots({ deps: { roots } }: ServerState, { hello, link }: PullStream): void {
-  if (roots !== undefined && hello.capabilities.includes(TAKES_ROOTS)) link.post(rootsFrame(roots.current()));
+/** Sends an agent with the capability `roots` the current roots. */
+export function sendRoots({ deps: { roots } }: ServerState, { hello, link }: PullStream): void {
+  if (roots === undefined || !hello.capabilities.includes(TAKES_ROOTS)) return;
+  link.post({ case: 'roots', value: { roots: roots.current() } });
 }
 
-function createPullStream({ state, link, hello, certificate, peerLimits }: Greeted): PullStream {
-  const sender = createTransferSender({ link, clock: state.deps.clock, limits: state.limits });
-  sender.setWindow(peerLimits.window);
+function createPullStream({ state, slot, link, hello, certificate, peerLimits }: Greeted): PullStream {
+  const { deps, limits } = state;
+  const transfers = createTransfers({ link, clock: deps.clock, limits }, (subject, answer) =>
+    openTransfer(state, slot, pull, subject, answer),
+  );
+  transfers.setWindow(peerLimits.window);
   const session: AgentSession = {
     hello,
     send(delta) {
@@ -81,21 +95,16 @@ function createPullStream({ state, link, hello, certificate, peerLimits }: Greet
     settings(settings) {
       if (!hello.capabilities.includes(TAKES_SETTINGS)) return;
       const frame = settingsFrame(settings);
-      if (frame === undefined)
-        state.deps.log.error('relay: the settings are nothing that an agent takes', { cluster: hello.cluster });
-      else link.post(frame);
+      if (frame !== undefined) return link.post(frame);
+      deps.log.error('relay: no agent accepts these settings', { cluster: hello.cluster });
     },
-    probe: () => link.probe(state.limits.probeMs),
+    probe: () => link.probe(limits.probeMs),
     close(kind, reason, message) {
       link.end({ code: kind === 'drain' ? 'unavailable' : 'refused', reason, message });
     },
   };
   const pull: PullStream = {
-    hello,
-    link,
-    sender,
-    session,
-    certificate,
+    ...{ hello, link, transfers, session, certificate },
     established: Promise.withResolvers<boolean>(),
     phase: 'greeting',
     holding: undefined,
@@ -106,8 +115,8 @@ function createPullStream({ state, link, hello, certificate, peerLimits }: Greet
   return pull;
 }
 
-/** Ends a Pull stream and tells the listener, once, before anything else happens. */
-export function closePull(state: ServerState, slot: ClusterSlot, pull: PullStream, end: StreamEnd): void {
+/** Ends a Pull stream, and tells the listener once, before it returns. */
+function closePull(state: ServerState, slot: ClusterSlot, pull: PullStream, end: StreamEnd): void {
   if (pull.phase === 'gone') return;
   const wasEstablished = pull.phase === 'established';
   pull.phase = 'gone';
@@ -120,71 +129,30 @@ export function closePull(state: ServerState, slot: ClusterSlot, pull: PullStrea
   else if (end.code === 'invalid') state.listener.broken(pull.hello.cluster, reason);
 }
 
-function createPullReader(state: ServerState, slot: ClusterSlot, pull: PullStream): (frame: Frame) => void {
-  const { link, sender } = pull;
-  const receiver: TransferReceiver = createTransferReceiver({ link, limits: state.limits }, (subject, transfer) =>
-    openTransfer(state, slot, pull, subject, transfer),
-  );
-  return (frame) => {
-    switch (frame.case) {
-      case 'begin':
-        return receiver.begin(frame.value);
-      case 'chunk':
-        return receiver.chunk(frame.value);
-      case 'chunkAck':
-        return sender.acknowledged(frame.value);
-      case 'verdict':
-        readVerdict(frame.value);
-        // Before the sender of the delta wakes up: the holding may be in the very next frame.
-        if (!frame.value.accepted) {
-          pull.owedHolding = Promise.withResolvers();
-          pull.holdingDue = true;
-        }
-        return sender.answered(frame.value);
-      default:
-        throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" on an open Pull stream`);
-    }
-  };
-}
-
-function readVerdict(verdict: { readonly accepted: boolean; readonly reason: string; readonly message: string }): void {
-  if (verdict.accepted) return;
-  readReason(verdict.reason);
-  readText(verdict.message);
-}
-
-/** The highest epoch that the fleet can be in. One that it is known to have begun counts, whatever the clock says since. */
-function latestEpoch({ deps, listener }: ServerState): number {
-  return Math.max(deps.clock.now() + DAY_MS, listener.latestEpoch());
-}
-
 function openTransfer(
-  state: ServerState,
-  slot: ClusterSlot,
+  { listener, deps, counts }: ServerState,
+  { cluster }: ClusterSlot,
   pull: PullStream,
   subject: ReadSubject,
-  transfer: bigint,
+  answer: Answer,
 ): Assembler {
-  if (subject.case === 'holding' && pull.phase === 'greeting') {
-    return createHoldingAssembler(subject.value, state.limits, latestEpoch(state), (holding) => {
-      pull.phase = 'established';
-      pull.holding = holding;
-      state.listener.connected(pull.session, holding);
-      pull.established.resolve(true);
-    });
-  }
-  if (subject.case === 'holding' && pull.holdingDue) {
+  if (subject.case === 'holding' && (pull.phase === 'greeting' || pull.holdingDue)) {
     pull.holdingDue = false;
-    return createHoldingAssembler(subject.value, state.limits, latestEpoch(state), (holding) => {
+    // An epoch that the fleet is known to have begun is accepted, whatever the clock shows now.
+    const latestEpoch = Math.max(deps.clock.now() + DAY_MS, listener.latestEpoch());
+    return createHoldingAssembler(subject.value, latestEpoch, (holding) => {
       pull.holding = holding;
-      pull.owedHolding?.resolve(holding);
+      if (pull.phase === 'established') return pull.owedHolding?.resolve(holding);
+      pull.phase = 'established';
+      listener.connected(pull.session, holding);
+      pull.established.resolve(true);
     });
   }
   if (subject.case === 'results' && pull.phase === 'established') {
     return createResultsAssembler((results) => {
-      state.counts.results += results.length;
-      state.listener.results(slot.cluster, results);
-      pull.link.post({ case: 'verdict', value: { transfer, accepted: true } });
+      counts.results += results.length;
+      listener.results(cluster, results);
+      answer();
     });
   }
   throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" is not due on Pull`);
@@ -196,29 +164,31 @@ async function sendDelta(
   delta: SequencedDelta,
   objectBytes: number,
 ): Promise<SendOutcome> {
+  const { counts, deps } = state;
+  const rejected = (reason: string, message: string, holding: AgentHolding): SendOutcome => {
+    counts.outputsRejected += 1;
+    return { type: 'rejected', reason, message, holding };
+  };
   try {
-    const outcome = await pull.sender.exchange(outputHead(delta), outputRecords(delta, objectBytes));
+    const outcome = await pull.transfers.exchange(outputHead(delta), outputRecords(delta, objectBytes));
     if (outcome.type === 'over') return { type: 'disconnected' };
-    const { accepted, reason, message } = outcome.verdict;
-    if (accepted) {
-      state.counts.outputsAccepted += 1;
-      return { type: 'accepted' };
+    if (outcome.type === 'accepted') {
+      counts.outputsAccepted += 1;
+      return outcome;
     }
     const holding = await pull.owedHolding?.promise;
     pull.owedHolding = undefined;
     if (holding === undefined) return { type: 'disconnected' };
-    state.counts.outputsRejected += 1;
-    return { type: 'rejected', reason, message, holding };
+    return rejected(outcome.reason, outcome.message, holding);
   } catch (error) {
-    // The transfer has begun and cannot go on: only a new stream can.
+    // The transfer has begun and cannot continue: the agent has to open a new stream.
     if (!(error instanceof ObjectTooLargeError) || pull.holding === undefined) {
-      state.deps.log.error('relay: sending an output failed', { cluster: pull.hello.cluster, error });
+      deps.log.error('relay: sending an output failed', { cluster: pull.hello.cluster, error });
       pull.link.end({ code: 'unavailable', reason: 'Internal', message: 'sending failed; the log says why' });
       return { type: 'disconnected' };
     }
     const { message } = error;
     pull.link.end({ code: 'unavailable', reason: 'ObjectTooLarge', message });
-    state.counts.outputsRejected += 1;
-    return { type: 'rejected', reason: 'ObjectTooLarge', message, holding: pull.holding };
+    return rejected('ObjectTooLarge', message, pull.holding);
   }
 }

@@ -1,17 +1,14 @@
 import type { InputDelta } from '../model/agent.ts';
 import { quote } from '../model/ids.ts';
-import { createHeldInput, type HeldInput } from './held-input.ts';
-import type { Greeted, PullStream } from './server-state.ts';
-import { endOfAdmission, welcomeFrame } from './server-welcome.ts';
-import { createTransferReceiver } from './transfer-receiver.ts';
-import { createTransferSender, type TransferSender } from './transfer-sender.ts';
-import type { Frame } from './wire/frame.ts';
-import { createInputAssembler, heldInputRecords } from './wire/input.ts';
-import { ProtocolError } from './wire/protocol-error.ts';
+import { createInputDigests, type InputDigests } from './input-digests.ts';
+import { endOfDecision, type Greeted, type PullStream, welcomeFrame } from './server-state.ts';
+import { createTransfers } from './transfer.ts';
+import { createInputAssembler, digestRecords } from './wire/input.ts';
+import { ProtocolError } from './wire/scalars.ts';
 
 /**
- * Judges and welcomes a Push stream. It belongs to the Pull stream of the same agent instance: without one it is told to
- * come again, and it ends with it. So nothing enters from an agent whose inventory is not known.
+ * Decides about a Push stream and welcomes it. It needs an established Pull stream of the same agent instance, and ends with
+ * it, so the server takes no input from an agent whose inventory it does not know.
  */
 export async function welcomePush(greeted: Greeted): Promise<void> {
   const { state, slot, link, hello } = greeted;
@@ -22,69 +19,56 @@ export async function welcomePush(greeted: Greeted): Promise<void> {
     const message = 'Push needs an admitted Pull stream of the same agent instance';
     return link.end({ code: 'unavailable', reason: 'NoPullStream', message });
   }
-  const admission = state.listener.admit(hello, greeted.certificate);
-  if (admission.type !== 'admitted') return link.end(endOfAdmission(admission));
+  const decision = state.listener.admit(hello, greeted.certificate);
+  if (decision.type !== 'admitted') return link.end(endOfDecision(decision));
   slot.push?.end({ code: 'unavailable', reason: 'Superseded', message: 'a newer Push stream has taken its place' });
   startPush(greeted, pull);
 }
 
 function startPush(greeted: Greeted, pull: PullStream): void {
   const { state, slot, link, peerLimits } = greeted;
+  const { limits, listener, counts, deps } = state;
   slot.push = link;
   void link.over.then(() => {
     if (slot.push === link) slot.push = undefined;
   });
   void pull.link.over.then(({ reason, message }) => link.end({ code: 'unavailable', reason, message }));
-  const held = createHeldInput(state.listener.heldInput(slot.cluster));
-  const sender = createTransferSender({ link, clock: state.deps.clock, limits: state.limits });
-  sender.setWindow(peerLimits.window);
-  greeted.onFrame(createPushReader(greeted, sender, held));
-  link.post(welcomeFrame(greeted, held.digest()));
-}
-
-function createPushReader(greeted: Greeted, sender: TransferSender, held: HeldInput): (frame: Frame) => void {
-  const { state, slot, link } = greeted;
-  let listed = false;
-  const receiver = createTransferReceiver({ link, limits: state.limits }, (subject, transfer) => {
+  const digests = createInputDigests(listener.inputDigests(slot.cluster));
+  const transfers = createTransfers({ link, clock: deps.clock, limits }, (subject, answer) => {
     if (subject.case !== 'input') throw new ProtocolError('OutOfTurn', `a transfer of "${subject.case}" on Push`);
-    return createInputAssembler(subject.value, state.limits, (delta) => {
-      applyInput(held, delta);
-      state.counts.inputDeltas += 1;
-      state.listener.input(slot.cluster, delta);
-      link.post({ case: 'verdict', value: { transfer, accepted: true } });
+    return createInputAssembler(subject.value, limits, (delta) => {
+      checkInput(digests, delta);
+      digests.take(delta);
+      counts.inputDeltas += 1;
+      listener.input(slot.cluster, delta);
+      answer();
     });
   });
-  return (frame) => {
-    switch (frame.case) {
-      case 'begin':
-        return receiver.begin(frame.value);
-      case 'chunk':
-        return receiver.chunk(frame.value);
-      case 'chunkAck':
-        return sender.acknowledged(frame.value);
-      case 'heldInputRequest':
-        if (listed) throw new ProtocolError('OutOfTurn', 'the list of held input was asked for twice');
-        listed = true;
-        void sender.send({ case: 'heldInput', value: {} }, heldInputRecords([...held.entries()]));
-        return;
-      default:
-        throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" on an open Push stream`);
+  transfers.setWindow(peerLimits.window);
+  let listed = false;
+  greeted.onFrame((frame) => {
+    if (transfers.take(frame)) return;
+    if (frame.case !== 'inputDigestsRequest') {
+      throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" on an open Push stream`);
     }
-  };
+    if (listed) throw new ProtocolError('OutOfTurn', 'a second request for the input digests');
+    listed = true;
+    void transfers.send({ case: 'inputDigests', value: {} }, digestRecords([...digests.entries()]));
+  });
+  link.post(welcomeFrame(greeted, digests.digest()));
 }
 
-/** Takes a step of the input snapshot, in place; if it does not fit, the stream ends. */
-function applyInput(held: HeldInput, delta: InputDelta): void {
-  if (delta.from !== held.digest()) {
-    const message = `the delta starts from ${delta.from}, held is ${held.digest()}`;
+/** Throws unless the step starts from these digests, removes known keys, and leads to the digest that it names. */
+function checkInput(digests: InputDigests, delta: InputDelta): void {
+  if (delta.from !== digests.digest()) {
+    const message = `the delta starts from ${delta.from}, held is ${digests.digest()}`;
     throw new ProtocolError('DifferentBase', message, 'unavailable');
   }
-  for (const key of delta.removals) {
-    if (held.get(key) === undefined)
-      throw new ProtocolError('UnknownKey', `a removal of ${quote(key)}, which is not held`);
+  const unknown = delta.removals.find((key) => digests.get(key) === undefined);
+  if (unknown !== undefined) {
+    throw new ProtocolError('UnknownKey', `a removal of ${quote(unknown)}, which is not held`);
   }
-  if (held.digestAfter(delta) !== delta.to) {
+  if (digests.digestAfter(delta) !== delta.to) {
     throw new ProtocolError('DigestMismatch', 'the delta does not lead to the digest that it names');
   }
-  held.take(delta);
 }

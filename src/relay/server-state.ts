@@ -1,27 +1,27 @@
-import type { AgentHello, AgentHolding } from '../model/agent.ts';
-import type { ClusterId, ClusterName, FleetName } from '../model/ids.ts';
+import { type AgentHello, type AgentHolding, KEEPS_KINDS } from '../model/agent.ts';
+import type { ClusterId, ClusterName, Digest, FleetName } from '../model/ids.ts';
 import type { CertificateAuthority, CertificateExpiry, ServerRoots } from '../ports/certificate-authority.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import type { TokenGenerations } from '../ports/token-generations.ts';
 import type { ServerTransport, StreamEnd } from '../ports/transport.ts';
 import type { RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
-import type { AgentCertificate, AgentListener, AgentSession } from './session.ts';
-import type { TransferSender } from './transfer-sender.ts';
-import type { Frame } from './wire/frame.ts';
-import type { PeerLimits } from './wire/hello.ts';
+import type { AgentCertificate, AgentListener, AgentSession, HelloDecision } from './session.ts';
+import type { Transfers } from './transfer.ts';
+import type { TokenGenerations } from './trust/tokens.ts';
+import { type Frame, type FrameInit, limitsInit, type PeerLimits } from './wire/frames.ts';
+import { digestBytes } from './wire/scalars.ts';
 
-/** What the server's end needs of the world. */
+/** What the server's end needs. */
 export interface RelayServerDeps {
   readonly transport: ServerTransport;
   readonly clock: Clock;
   readonly log: Log;
-  /** Issues certificates to agents; absent: nobody can enrol here. */
+  /** Issues certificates to agents; absent: agents cannot enrol at this server. */
   readonly authority?: CertificateAuthority;
-  /** Which tokens count; absent: none was ever renewed. */
+  /** The current generation of the tokens of each cluster; absent: no token was ever renewed. */
   readonly generations?: TokenGenerations;
-  /** What agents are told of roots; absent: nothing. */
+  /** The roots that agents are sent; absent: none. */
   readonly roots?: ServerRoots;
   /** For metrics. */
   readonly expiries?: () => readonly CertificateExpiry[];
@@ -29,19 +29,19 @@ export interface RelayServerDeps {
 
 /**
  * What opens a stream. `mtls`: a client certificate. `tls`: the cluster's token, or a certificate where the server issues
- * them. `insecure`: the token, which may be left out; a wrong one is still refused.
+ * them. `insecure`: a token or nothing; a wrong token is refused.
  */
 export type DoorMode = 'mtls' | 'tls' | 'insecure';
 
 /** Settings of the server's end. */
 export interface RelayServerOptions {
-  /** Relay secrets that tokens may be derived from; more than one while a secret is being replaced. */
+  /** Relay secrets from which tokens may be derived; more than one during a rotation. */
   readonly tokens: readonly Uint8Array[];
-  /** `tls` if left out. */
+  /** `tls` if absent. */
   readonly mode?: DoorMode;
   /** One token for all clusters: it enrols a name that is not bound, and opens no stream. */
   readonly sharedToken?: string;
-  /** The fleet that is served; told to every agent. */
+  /** The fleet of this server; sent to every agent. */
   readonly fleet: FleetName;
   /** Of this program. */
   readonly version: string;
@@ -49,31 +49,35 @@ export interface RelayServerOptions {
   readonly limits?: Partial<RelayLimits>;
 }
 
-/** Counters since the start, for metrics; `connectedClusters` and `streams` are of this moment. */
-export interface RelayServerStats {
+/** Counters since the start, for metrics. */
+export interface RelayServerCounts {
+  bytesIn: number;
+  bytesOut: number;
+  outputsAccepted: number;
+  outputsRejected: number;
+  inputDeltas: number;
+  results: number;
+  /** Tokens that were wrong or not the newest, on streams and in registrations. */
+  wrongTokens: number;
+}
+
+/** Counters since the start, and the state of the moment, for metrics. */
+export interface RelayServerStats extends Readonly<RelayServerCounts> {
   readonly connectedClusters: number;
-  /** Which streams of a cluster are up; a cluster without any is not here. */
+  /** The streams of each cluster that has any. */
   readonly clients: readonly {
     readonly cluster: ClusterName;
     readonly push: boolean;
     readonly pull: boolean;
-    /** Its newest client certificate that was shown or issued here: milliseconds since 1970. */
+    /** Its newest client certificate that this server saw or issued: milliseconds since 1970. */
     readonly certificate?: { readonly issuedAt: number; readonly expiresAt: number };
   }[];
   readonly streams: number;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  readonly outputsAccepted: number;
-  readonly outputsRejected: number;
-  readonly inputDeltas: number;
-  readonly results: number;
-  /** Tokens that were wrong, or are not the newest, on streams and in registrations. */
-  readonly wrongTokens: number;
-  /** Questions for certificates by outcome: `Issued`, `Renewed`, or the constant word of the refusal. */
+  /** Registrations by outcome: `Issued`, `Renewed`, or the constant word of the refusal. */
   readonly registrations: Readonly<Record<string, number>>;
-  /** Certificates of the server, and when they end. */
+  /** Certificates of the server, and when they expire. */
   readonly certificates: readonly CertificateExpiry[];
-  /** Streams that have ended, by reason: constant words, never a peer's own (`Closed` stands for all of those). */
+  /** Ended streams by reason. `Closed` stands for every reason that a peer gave in a Goodbye. */
   readonly ended: Readonly<Record<string, number>>;
 }
 
@@ -81,31 +85,31 @@ export interface RelayServerStats {
 export interface PullStream {
   readonly hello: AgentHello;
   readonly link: Link;
-  readonly sender: TransferSender;
+  readonly transfers: Transfers;
   readonly session: AgentSession;
-  /** That opened it. */
+  /** The certificate that opened it. */
   readonly certificate: AgentCertificate | undefined;
-  /** Resolves true when the agent has said what it holds, false if the stream ended first. */
+  /** Resolves true when the agent has sent its holding, false if the stream ends first. */
   readonly established: PromiseWithResolvers<boolean>;
   phase: 'greeting' | 'established' | 'gone';
-  /** What the agent has last said that it holds. */
+  /** The newest holding of the agent. */
   holding: AgentHolding | undefined;
-  /** The holding that the agent says after a rejection, until the one who sent the delta has seen it. */
+  /** The holding that the agent sends after it has refused a delta; undefined if none is due. */
   owedHolding: PromiseWithResolvers<AgentHolding | undefined> | undefined;
-  /** That holding has not begun to arrive. */
+  /** The owed holding has not begun to arrive. */
   holdingDue: boolean;
-  /** The send that is under way. */
+  /** The delta that is being sent. */
   sending: Promise<unknown> | undefined;
 }
 
-/** What is known of one cluster's streams. */
+/** The streams of one cluster. */
 export interface ClusterSlot {
   readonly cluster: ClusterName;
-  /** Open at the transport, whatever their state. */
+  /** Streams that the transport has open, in any state. */
   streams: number;
   pull: PullStream | undefined;
   push: Link | undefined;
-  /** Its newest certificate, if that was issued over one of these streams' connections. */
+  /** The newest certificate that this server issued while the cluster had streams. */
   renewed: { readonly clusterId: ClusterId; readonly issuedAt: number; readonly expiresAt: number } | undefined;
 }
 
@@ -116,44 +120,59 @@ export interface ServerState {
   readonly limits: RelayLimits;
   readonly listener: AgentListener;
   readonly slots: Map<ClusterName, ClusterSlot>;
-  readonly counts: {
-    bytesIn: number;
-    bytesOut: number;
-    outputsAccepted: number;
-    outputsRejected: number;
-    inputDeltas: number;
-    results: number;
-    wrongTokens: number;
-  };
+  readonly counts: RelayServerCounts;
   readonly ended: Map<string, number>;
   readonly registrations: Map<string, number>;
-  /** When a line about a reason and a caller was last logged, monotonic. */
+  /** Last log line per reason and caller, in monotonic milliseconds. */
   readonly logged: Map<string, number>;
-  /** Those with a wrong token who are kept waiting. */
-  kept: number;
+  /** Callers with a wrong token whose answer is delayed. */
+  delayed: number;
   draining: boolean;
 }
 
-/** A stream whose hello has been read and checked, but not yet judged by the listener. */
+/** A stream with a checked hello, before the decision of the listener. */
 export interface Greeted {
   readonly state: ServerState;
   readonly slot: ClusterSlot;
   readonly link: Link;
   readonly hello: AgentHello;
-  /** That opened the stream. */
+  /** The certificate that opened the stream. */
   readonly certificate: AgentCertificate | undefined;
   readonly peerLimits: PeerLimits;
   readonly protocol: number;
-  /** Who gets the frames from now on. */
+  /** Sets the receiver of all further frames. */
   readonly onFrame: (handler: (frame: Frame) => void) => void;
+}
+
+/** The answer to an admitted hello; `inputDigest` on Push. */
+export function welcomeFrame({ state, protocol }: Greeted, inputDigest?: Digest): FrameInit {
+  const { fleet, version, capabilities = [] } = state.options;
+  const offered = { capabilities: [...capabilities, KEEPS_KINDS], limits: limitsInit(state.limits) };
+  const input = inputDigest === undefined ? {} : { inputDigest: digestBytes(inputDigest) };
+  return { case: 'welcome', value: { protocol, fleet, version, ...offered, ...input } };
+}
+
+/** The end of the stream of an agent that is not admitted. */
+export function endOfDecision({
+  type,
+  reason,
+  message,
+}: Exclude<HelloDecision, { readonly type: 'admitted' }>): StreamEnd {
+  const codes = { retry: 'unavailable', refused: 'refused', unproven: 'unauthenticated' } as const;
+  return { code: codes[type], reason, message };
+}
+
+/** Counts one event by its name. */
+export function countOne(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
 const LOG_EVERY_MS = 60_000;
 const LOG_KEYS = 1000;
 
 /**
- * Counts the end of a stream and logs it: once a minute for a reason and a caller, so that a loop outside fills no disk.
- * `caller` is a cluster once its token was found right, else an address.
+ * Counts the end of a stream and logs it, at most once a minute per reason and caller, so that a looping peer does not fill
+ * the disk. `caller` is an authenticated cluster, else an address.
  */
 export function noteEnd(
   state: ServerState,
@@ -161,9 +180,9 @@ export function noteEnd(
   caller: string,
   data: Readonly<Record<string, unknown>>,
 ): void {
-  // What a peer says in a goodbye is its own word: it must not make ever new counters.
+  // The peer chooses the reason of a goodbye, and must not create new counters.
   const reason = end.code === 'done' ? 'Closed' : end.reason;
-  state.ended.set(reason, (state.ended.get(reason) ?? 0) + 1);
+  countOne(state.ended, reason);
   const { clock, log } = state.deps;
   const now = clock.monotonic();
   const key = `${reason} ${caller}`;

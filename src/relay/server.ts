@@ -1,20 +1,27 @@
+import { type ClusterName, quote } from '../model/ids.ts';
+import type { IncomingStream, StreamEnd } from '../ports/transport.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
-import { acceptStream } from './server-door.ts';
-import { sayRoots } from './server-pull.ts';
+import { createLink } from './link.ts';
+import { sendRoots, welcomePull } from './server-pull.ts';
+import { welcomePush } from './server-push.ts';
 import {
   type ClusterSlot,
+  type Greeted,
   noteEnd,
-  type PullStream,
+  type RelayServerCounts,
   type RelayServerDeps,
   type RelayServerOptions,
   type RelayServerStats,
   type ServerState,
 } from './server-state.ts';
 import type { AgentListener, RelayServer } from './session.ts';
-import { callerOf } from './trust/rate-limit.ts';
-import { createRegistrar } from './trust/registrar.ts';
+import { type ClientCertificate, isForOtherId, mismatch } from './trust/certificates.ts';
+import { type Caller, delayWrongToken, endWithCertificate, endWithToken, recognize } from './trust/recognize.ts';
+import { callerOf, createRegistrar } from './trust/registrar.ts';
+import { chooseProtocol, type Frame, readHello, readLimits } from './wire/frames.ts';
+import { ProtocolError } from './wire/scalars.ts';
 
-/** The server's end of the relay, with what metrics need to know. */
+/** The server's end of the relay, with its figures for metrics. */
 export interface ObservedRelayServer extends RelayServer {
   stats(): RelayServerStats;
 }
@@ -29,7 +36,7 @@ export function createRelayServer(deps: RelayServerDeps, options: RelayServerOpt
       const started = createState(deps, options, listener);
       state = started;
       unwatch = deps.roots?.watch(() => {
-        for (const { pull } of started.slots.values()) if (pull !== undefined) sayRoots(started, pull);
+        for (const { pull } of started.slots.values()) if (pull !== undefined) sendRoots(started, pull);
       });
       return deps.transport.start({
         stream: (stream) => acceptStream(started, stream),
@@ -42,11 +49,11 @@ export function createRelayServer(deps: RelayServerDeps, options: RelayServerOpt
       if (state !== undefined) await drain(state);
       await deps.transport.stop();
     },
-    stats: () => readStats(state),
+    stats: () => readStats(deps, state),
   };
 }
 
-const NO_COUNTS: Readonly<ServerState['counts']> = {
+const NO_COUNTS: Readonly<RelayServerCounts> = {
   bytesIn: 0,
   bytesOut: 0,
   outputsAccepted: 0,
@@ -58,45 +65,33 @@ const NO_COUNTS: Readonly<ServerState['counts']> = {
 
 function createState(deps: RelayServerDeps, options: RelayServerOptions, listener: AgentListener): ServerState {
   return {
-    deps,
-    options,
-    listener,
+    ...{ deps, options, listener },
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     slots: new Map(),
     counts: { ...NO_COUNTS },
     ended: new Map(),
     registrations: new Map(),
     logged: new Map(),
-    kept: 0,
+    delayed: 0,
     draining: false,
   };
 }
 
-/** Nothing new begins; what is in flight gets its time; then every stream ends with the advice to come again. */
+const DRAINING: StreamEnd = { code: 'unavailable', reason: 'Draining', message: 'the server is shutting down' };
+
+/** Asks every agent to reconnect elsewhere, waits for the deltas in flight at most `drainMs`, and ends all streams. */
 async function drain(state: ServerState): Promise<void> {
   state.draining = true;
-  const message = 'the server is shutting down';
   const pulls = [...state.slots.values()].flatMap(({ pull }) => pull ?? []);
-  for (const { link } of pulls) link.post({ case: 'drain', value: { message } });
+  for (const { link } of pulls) link.post({ case: 'drain', value: { message: DRAINING.message } });
   const timeUp = new AbortController();
   const inFlight = Promise.allSettled(pulls.map(({ sending }) => sending));
   await Promise.race([inFlight, state.deps.clock.sleep(state.limits.drainMs, timeUp.signal)]);
   timeUp.abort();
-  for (const { pull, push } of state.slots.values()) {
-    for (const link of [push, pull?.link]) link?.end({ code: 'unavailable', reason: 'Draining', message });
-  }
+  for (const { pull, push } of state.slots.values()) for (const link of [push, pull?.link]) link?.end(DRAINING);
 }
 
-function certificateOf(pull: PullStream | undefined, renewed: ClusterSlot['renewed']) {
-  if (pull === undefined) return {};
-  const newer = renewed?.clusterId === pull.hello.clusterId ? renewed : undefined;
-  const certificate = newer ?? pull.certificate;
-  if (certificate === undefined) return {};
-  const { issuedAt, expiresAt } = certificate;
-  return { certificate: { issuedAt, expiresAt } };
-}
-
-function readStats(state: ServerState | undefined): RelayServerStats {
+function readStats({ expiries }: RelayServerDeps, state: ServerState | undefined): RelayServerStats {
   const slots = [...(state?.slots.values() ?? [])];
   return {
     ...(state?.counts ?? NO_COUNTS),
@@ -105,11 +100,132 @@ function readStats(state: ServerState | undefined): RelayServerStats {
       cluster,
       push: push !== undefined,
       pull: pull?.phase === 'established',
-      ...certificateOf(pull, renewed),
+      ...newestCertificate(pull, renewed),
     })),
     streams: slots.reduce((sum, { streams }) => sum + streams, 0),
     ended: Object.fromEntries(state?.ended ?? []),
     registrations: Object.fromEntries(state?.registrations ?? []),
-    certificates: state?.deps.expiries?.() ?? [],
+    certificates: expiries?.() ?? [],
   };
+}
+
+function newestCertificate(pull: ClusterSlot['pull'], renewed: ClusterSlot['renewed']) {
+  if (pull === undefined) return {};
+  const certificate = renewed?.clusterId === pull.hello.clusterId ? renewed : pull.certificate;
+  if (certificate === undefined) return {};
+  const { issuedAt, expiresAt } = certificate;
+  return { certificate: { issuedAt, expiresAt } };
+}
+
+/**
+ * Accepts a stream: authenticates the caller first, so that a stranger costs next to nothing, then reads the hello, then
+ * asks the listener. Every frame on the stream counts for the authenticated cluster.
+ */
+function acceptStream(state: ServerState, stream: IncomingStream): void {
+  const { peer } = stream;
+  if (state.draining) {
+    stream.end(DRAINING);
+    return;
+  }
+  const caller = recognize(state, stream);
+  if ('refused' in caller) {
+    const { refused } = caller;
+    noteEnd(state, refused, callerOf(peer), { peer, claimed: quote(stream.metadata['fleetrelay-cluster'] ?? '') });
+    void delayWrongToken(state, refused).then((end) => stream.end(end));
+    return;
+  }
+  const { cluster } = caller;
+  const slot = enter(state, cluster, stream);
+  const { streamsPerCluster } = state.limits;
+  if (slot.streams <= streamsPerCluster) {
+    greet(state, slot, stream, caller);
+    return;
+  }
+  const message = `more than ${streamsPerCluster} streams of one cluster`;
+  const end: StreamEnd = { code: 'exhausted', reason: 'TooManyStreams', message };
+  noteEnd(state, end, cluster, { cluster, peer });
+  stream.end(end);
+}
+
+function enter(state: ServerState, cluster: ClusterName, stream: IncomingStream): ClusterSlot {
+  const slot = state.slots.get(cluster) ?? {
+    cluster,
+    streams: 0,
+    pull: undefined,
+    push: undefined,
+    renewed: undefined,
+  };
+  state.slots.set(cluster, slot);
+  slot.streams += 1;
+  void stream.ended.then(() => {
+    slot.streams -= 1;
+    if (slot.streams === 0 && state.slots.get(cluster) === slot) state.slots.delete(cluster);
+  });
+  return slot;
+}
+
+function greet(
+  state: ServerState,
+  slot: ClusterSlot,
+  stream: IncomingStream,
+  { certificate, generation }: Caller,
+): void {
+  const { limits, counts } = state;
+  const { clock, log } = state.deps;
+  const { cluster } = slot;
+  let handler = (frame: Frame): void => onHello(frame);
+  const link = createLink({
+    ...{ stream, clock, log, cluster, limits },
+    watches: stream.method === 'Pull',
+    saysGoodbye: false,
+    onFrame: (frame) => handler(frame),
+    onBytes: (direction, bytes) => {
+      counts[direction === 'in' ? 'bytesIn' : 'bytesOut'] += bytes;
+    },
+  });
+  if (generation !== undefined) endWithToken(state, cluster, link, generation);
+  const cancelDeadline = clock.schedule(limits.helloMs, () => {
+    link.end({ code: 'invalid', reason: 'NoHello', message: `no hello within ${limits.helloMs / 1000} s` });
+  });
+  void link.over.then((end) => {
+    cancelDeadline();
+    noteEnd(state, end, cluster, { cluster, peer: stream.peer, stream: stream.method });
+  });
+  const onHello = (frame: Frame): void => {
+    cancelDeadline();
+    handler = ({ case: early }) => {
+      throw new ProtocolError('OutOfTurn', `a frame "${early}" before the welcome`);
+    };
+    const onFrame: Greeted['onFrame'] = (next) => {
+      handler = next;
+    };
+    const hello = readFirst(frame, cluster, certificate);
+    const greeted: Greeted = { state, slot, link, onFrame, certificate, ...hello };
+    if (certificate !== undefined) endWithCertificate(greeted, certificate);
+    if (link.isOver()) return;
+    const welcome = stream.method === 'Pull' ? welcomePull(greeted) : welcomePush(greeted);
+    welcome.catch((error: unknown) => {
+      log.error('relay: judging a hello failed', { cluster, error });
+      link.end({ code: 'unavailable', reason: 'Internal', message: 'judging the hello failed; the log says why' });
+    });
+  };
+}
+
+function readFirst(
+  frame: Frame,
+  cluster: ClusterName,
+  certificate: ClientCertificate | undefined,
+): Pick<Greeted, 'hello' | 'peerLimits' | 'protocol'> {
+  if (frame.case !== 'hello') throw new ProtocolError('OutOfTurn', `a frame "${frame.case}" where the hello was due`);
+  const protocol = chooseProtocol(frame.value);
+  const hello = readHello(frame.value);
+  if (hello.cluster !== cluster) {
+    const message = `the hello names cluster ${quote(hello.cluster)}, the stream is of ${quote(cluster)}`;
+    throw new ProtocolError('ClusterMismatch', message, 'unauthenticated');
+  }
+  if (certificate !== undefined && isForOtherId(certificate, hello.clusterId)) {
+    const { reason, message, code } = mismatch('the certificate that was shown is for another cluster of this name');
+    throw new ProtocolError(reason, message, code);
+  }
+  return { hello, protocol, peerLimits: readLimits(frame.value.limits) };
 }

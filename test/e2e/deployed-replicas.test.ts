@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
-import { clusterToken } from '../../src/relay/trust/token.ts';
+import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import type { FleetView } from '../../src/server/api.ts';
 import { REPLICATED } from '../contract/deploy/releases.ts';
 import { type Manifest, noHelm, noKubectl, renderChart } from '../contract/deploy/rendering.ts';

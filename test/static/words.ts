@@ -22,6 +22,7 @@ export const retiredWords: readonly RetiredWord[] = [
   { word: /\bfarewells?\b/i, instead: 'deregistration notice' },
   { word: /\bpartings\b/i, instead: 'disconnectCount' },
   { word: /\bpostings?\b/i, instead: 'cluster index' },
+  { word: /\bheld.?inputs?\b/i, instead: 'input digests' },
   {
     word: /earlier (version|format)s? (has|have|wrote|of the store)/i,
     instead: 'nothing: no earlier version was released',

@@ -1,6 +1,6 @@
 import { createCertificateRequests } from '../../src/adapters/tls/certificate-requests.ts';
 import type { ClientTransport, DialCredentials, StreamEnd } from '../../src/ports/transport.ts';
-import { register } from '../../src/relay/trust/register.ts';
+import { register } from '../../src/relay/trust/enrolment.ts';
 import { clusterId, clusterName } from './relay-world.ts';
 
 /** What an agent shows after it has enrolled. */
@@ -14,10 +14,7 @@ export async function enrolled(
   const connection = transport.dial(shown === undefined ? undefined : { identity: shown, roots: '' });
   try {
     const applicant = { cluster: clusterName(cluster), clusterId: clusterId(id), version: '1.0.0' };
-    return await register(createCertificateRequests(), applicant, connection, {
-      'fleetrelay-cluster': cluster,
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    });
+    return await register(createCertificateRequests(), applicant, connection, token ?? '');
   } finally {
     connection.close();
   }

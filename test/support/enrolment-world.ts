@@ -11,7 +11,7 @@ import type {
 } from '../../src/ports/transport.ts';
 import type { ClientTrust, TrustedConnection } from '../../src/relay/trust/client-trust.ts';
 import { createEnrolment } from '../../src/relay/trust/enrolment.ts';
-import { readRegisterRequest, registerResponseBytes } from '../../src/relay/wire/register.ts';
+import { readRegisterRequest, registerResponseBytes } from '../../src/relay/wire/frames.ts';
 import { createRecordingLog } from './agent-log.ts';
 import { createMemoryCredentials, type MemoryCredentials } from './memory-credentials.ts';
 import { clusterId, clusterName } from './relay-world.ts';

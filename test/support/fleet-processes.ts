@@ -8,7 +8,7 @@ import { load } from 'js-yaml';
 import { createSmartHttpServer } from '../../scripts/local/smart-http-server.ts';
 import { parseClusterName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
-import { clusterToken } from '../../src/relay/trust/token.ts';
+import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import type { FleetView, OutputView } from '../../src/server/api.ts';
 import { freePort } from './free-port.ts';
 import { createGitSandbox, type GitSandbox, type PushOptions } from './git-sandbox.ts';

@@ -28,7 +28,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { SnapshotStore } from '../../src/ports/snapshot-store.ts';
 import type { Source, SourceCondition, SourceListener } from '../../src/ports/source.ts';
-import type { Admission, AgentListener, AgentSession, SendOutcome } from '../../src/relay/session.ts';
+import type { AgentListener, AgentSession, HelloDecision, SendOutcome } from '../../src/relay/session.ts';
 import type { StoreLock } from '../../src/runtime/replica/store-lock.ts';
 import { createKubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
 import type { FakeCustomResources } from './fake-custom-resources.ts';
@@ -82,7 +82,7 @@ export interface FakeAgent {
   at(): AgentListener | undefined;
   /** Every delta that arrived, oldest first. */
   readonly deltas: readonly SequencedDelta[];
-  connect(hello?: Partial<AgentHello>): Admission;
+  connect(hello?: Partial<AgentHello>): HelloDecision;
   /** The stream ends, and the server notices. */
   disconnect(): void;
   /** The server is gone, and cannot notice. */

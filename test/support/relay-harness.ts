@@ -5,9 +5,8 @@ import { DEFAULT_LIMITS, type RelayLimits } from '../../src/relay/limits.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../src/relay/server.ts';
 import type { RelayServerDeps, RelayServerOptions } from '../../src/relay/server-state.ts';
 import type { RelayClient } from '../../src/relay/session.ts';
-import { clusterToken } from '../../src/relay/trust/token.ts';
-import { decodeFrame, encodeFrame, type Frame, type FrameInit } from '../../src/relay/wire/frame.ts';
-import { helloFrame } from '../../src/relay/wire/hello.ts';
+import { clusterToken } from '../../src/relay/trust/tokens.ts';
+import { decodeFrame, encodeFrame, type Frame, type FrameInit, helloFrame } from '../../src/relay/wire/frames.ts';
 import type { Identity } from './enrolled.ts';
 import { createMemoryNetwork, type MemoryNetwork } from './relay-transport.ts';
 import {

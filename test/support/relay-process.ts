@@ -12,7 +12,7 @@ import { ensureRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
 import { ensureServerCertificate } from '../../src/adapters/tls/server-certificate.ts';
 import { createRelayClient } from '../../src/relay/client.ts';
 import { createRelayServer } from '../../src/relay/server.ts';
-import { clusterToken } from '../../src/relay/trust/token.ts';
+import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import { clusterId, clusterName, createFakeAgent, createFakeOwner, FLEET } from './relay-world.ts';
 import { silentLog } from './silent-log.ts';
 

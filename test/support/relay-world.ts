@@ -21,11 +21,11 @@ import { type ObjectKey, parseObjectKey } from '../../src/model/object-key.ts';
 import type { OutputPosition, SequencedDelta } from '../../src/model/output.ts';
 import { must } from '../../src/model/result.ts';
 import type {
-  Admission,
   AgentCertificate,
   AgentListener,
   AgentSession,
   ConnectionState,
+  HelloDecision,
   InputSnapshot,
   RegistrationRequest,
   ServerListener,
@@ -169,9 +169,9 @@ export function createFakeAgent(): FakeAgent {
 
 /** A server's owner: admits by a function that can be replaced, and remembers everything that it was told. */
 export interface FakeOwner extends AgentListener {
-  admission: (hello: AgentHello, certificate?: AgentCertificate) => Admission;
+  admission: (hello: AgentHello, certificate?: AgentCertificate) => HelloDecision;
   /** Judges registrations. */
-  registration: (request: RegistrationRequest) => Admission;
+  registration: (request: RegistrationRequest) => HelloDecision;
   readonly sessions: Map<ClusterName, { readonly session: AgentSession; readonly holding: AgentHolding }>;
   readonly events: string[];
   /** What agents did that ended their sessions before they were up. */
@@ -208,7 +208,7 @@ export function createFakeOwner(): FakeOwner {
     broken: (cluster, reason) => void owner.breaches.push(`${cluster} ${reason}`),
     latestEpoch: () => owner.epoch,
     results: (_cluster, results) => owner.received.push(...results),
-    heldInput: (cluster) => owner.held.get(cluster) ?? new Map(),
+    inputDigests: (cluster) => owner.held.get(cluster) ?? new Map(),
     input(cluster, delta) {
       const held = owner.held.get(cluster) ?? new Map();
       owner.held.set(cluster, held);

@@ -8,8 +8,7 @@ import type {
   ServerRoots,
 } from '../../src/ports/certificate-authority.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import { identityUri } from '../../src/relay/trust/identity-uri.ts';
-import { BACKDATE_MS } from '../../src/relay/trust/peer-certificate.ts';
+import { BACKDATE_MS, identityUri } from '../../src/relay/trust/certificates.ts';
 import type { Identity } from './enrolled.ts';
 import { FLEET } from './relay-world.ts';
 import { createTestAuthority, DAY_MS } from './test-authority.ts';

@@ -1,4 +1,4 @@
-import type { TokenGenerations } from '../../src/ports/token-generations.ts';
+import type { TokenGenerations } from '../../src/relay/trust/tokens.ts';
 
 /** Generations of tokens in memory, counted from one. */
 export function createScriptedGenerations(): TokenGenerations {

@@ -39,6 +39,18 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
 }
 
+/** A file that only its owner can read. The first write makes its folder. */
+export function privateFile(path: string) {
+  return {
+    path,
+    read: () => readIfThere(path),
+    async write(bytes: Uint8Array): Promise<void> {
+      await ensurePrivateFolder(dirname(path));
+      await writePrivate(path, bytes);
+    },
+  };
+}
+
 async function writeTemporary(path: string, bytes: Uint8Array): Promise<string> {
   const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`);
   const file = await open(temporary, 'wx', 0o600);

@@ -80,14 +80,15 @@ function certificatesOf(
   { insecure, certificate, cwd }: LinkedAgentOptions,
 ): { readonly certificates?: ClientCertificates } {
   if (insecure) return {};
-  const requests = createCertificateRequests();
-  if (certificate === undefined) return { certificates: { type: 'enrolled', store: credentials, requests } };
+  if (certificate === undefined) {
+    return { certificates: { type: 'enrolled', store: credentials, requests: createCertificateRequests() } };
+  }
   const { certFile, keyFile } = certificate;
   const read = () => ({
     certificate: readOrSay('certificate', pathFrom(cwd, certFile)).toString('utf8'),
     key: readOrSay('key', pathFrom(cwd, keyFile)).toString('utf8'),
   });
-  return { certificates: { type: 'given', read, requests } };
+  return { certificates: { type: 'given', read } };
 }
 
 /** A path as it was given, from the folder that the process was started in. */

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { privateFile } from '../../adapters/tls/files.ts';
 import { ensureRelaySecret, readRelaySecret } from '../../adapters/tls/relay-secret.ts';
-import { readTokenGenerations } from '../../adapters/tls/token-generations.ts';
-import { clusterToken as deriveToken } from '../../relay/trust/token.ts';
+import { clusterToken as deriveToken, GENERATIONS_FILE, readTokenGenerations } from '../../relay/trust/tokens.ts';
 import type { ClusterTokenRequest } from '../options.ts';
 import { trustFolder } from '../serve/relay.ts';
 
@@ -31,7 +31,7 @@ export async function clusterToken({
   }
   const folder = trustFolder(directory);
   if (relaySecretFile === undefined) await refuseOtherSecret(folder);
-  const known = generation ?? (await readTokenGenerations(folder)).get(cluster);
+  const known = generation ?? (await readTokenGenerations(privateFile(join(folder, GENERATIONS_FILE)))).get(cluster);
   const secret =
     relaySecretFile === undefined
       ? await ensureRelaySecret(folder)

@@ -2,7 +2,7 @@ import { quote } from '../../model/ids.ts';
 import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { TokenGenerations } from '../../ports/token-generations.ts';
+import type { TokenGenerations } from '../../relay/trust/tokens.ts';
 import type { PeopleApi, ServerApi } from '../../server/api.ts';
 import { withEndingCertificates } from './ending-certificates.ts';
 import type { OpenedRelay } from './relay.ts';

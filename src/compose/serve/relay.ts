@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { createGrpcServerTransport } from '../../adapters/grpc/server.ts';
 import { sealStore } from '../../adapters/stores/sealed.ts';
 import { createAuthorityRecord } from '../../adapters/tls/authority-record.ts';
+import { privateFile } from '../../adapters/tls/files.ts';
 import { ensureRelaySecret, readRelaySecret, relaySecretIn } from '../../adapters/tls/relay-secret.ts';
 import { openRelayTrust } from '../../adapters/tls/relay-trust.ts';
-import { openTokenGenerations } from '../../adapters/tls/token-generations.ts';
 import type { TrustedClients, TrustOptions } from '../../adapters/tls/trusted-certificates.ts';
 import { errorText } from '../../model/messages.ts';
 import {
@@ -18,9 +18,9 @@ import {
 } from '../../model/relay-config.ts';
 import { unreachable } from '../../model/result.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
-import type { TokenGenerations } from '../../ports/token-generations.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../relay/server.ts';
 import type { RelayServerOptions } from '../../relay/server-state.ts';
+import { GENERATIONS_FILE, openTokenGenerations, type TokenGenerations } from '../../relay/trust/tokens.ts';
 import { keepFleetMark } from '../../runtime/stored/fleet-mark.ts';
 import type { ProcessDeps } from './sources.ts';
 
@@ -73,7 +73,7 @@ export async function openRelay(
     ...(sharedToken === undefined ? {} : { sharedToken }),
   };
   const generations = await openTokenGenerations({
-    ...{ folder, clock, log },
+    ...{ file: privateFile(join(folder, GENERATIONS_FILE)), clock, log },
     ...(store.shared ? { store: relay.tls.mode === 'insecure' ? store : sealStore(store, tokens) } : {}),
   });
   if (relay.tls.mode === 'insecure') {

@@ -1,37 +1,88 @@
+import { backOffMs } from '../../model/back-off.ts';
 import type { FleetName } from '../../model/ids.ts';
+import { createTurns, type InTurn } from '../../model/in-turn.ts';
+import { errorText } from '../../model/messages.ts';
+import { ok, problem, type Result } from '../../model/result.ts';
+import type { CertificateRequests } from '../../ports/certificate-requests.ts';
+import type { AgentCredentials, CredentialStore } from '../../ports/credentials.ts';
 import type { ClientConnection, StreamEnd } from '../../ports/transport.ts';
-import { badSettings, type ClientTrust, streamMetadata, type TrustedConnection } from './client-trust.ts';
+import { readRegisterResponse, registerRequestBytes } from '../wire/frames.ts';
+import { ProtocolError } from '../wire/scalars.ts';
+import { type ClientCertificate, readPair, verifiesChain } from './certificates.ts';
 import {
-  believedOnly,
-  type Enrolment,
-  type EnrolmentDeps,
-  type EnrolmentOptions,
-  isBelieved,
-  saveIssued,
-} from './enrolment-state.ts';
-import { createHeldCredentials, type HeldPair } from './held-credentials.ts';
-import { tokenCommand } from './known-token.ts';
-import { issuedFor, register, unfitness } from './register.ts';
-import { keepRenewed } from './renewal.ts';
+  type Applicant,
+  badSettings,
+  type ClientTrust,
+  type ClientTrustDeps,
+  type TrustedConnection,
+} from './client-trust.ts';
+import { streamMetadata, tokenCommand } from './tokens.ts';
 
+/** What enrolling needs. */
+export interface EnrolmentDeps extends ClientTrustDeps {
+  readonly store: CredentialStore;
+  readonly requests: CertificateRequests;
+}
+
+/** An issued certificate with its key. Times are milliseconds since 1970 by the wall clock of this machine. */
+interface Pair {
+  readonly key: string;
+  readonly certificate: string;
+  readonly content: ClientCertificate;
+  readonly renewAt: number;
+  readonly expiresAt: number;
+  /** Issued to this process. */
+  readonly own: boolean;
+}
+
+interface Enrolment {
+  readonly deps: EnrolmentDeps;
+  readonly options: Applicant;
+  /** Reads and writes of the store follow each other, and each write starts from the result of the one before. */
+  readonly inTurn: InTurn;
+  /** The content of the store, as far as this process knows. */
+  stored: AgentCredentials;
+  /** The certificate of `stored`, if it is usable. */
+  pair: Pair | undefined;
+  loaded: boolean;
+  /** The server has refused the pair. */
+  doubted: boolean;
+  /** The server issues no certificates: the token authenticates every stream. */
+  tokenOnly: boolean;
+  /** Consecutive failures to enrol. */
+  failures: number;
+  /** Issued, but the store could not save it yet. */
+  unsaved: AgentCredentials | undefined;
+}
+
+const NONE: AgentCredentials = { key: '', certificate: '', roots: '' };
+/** Part of the life after which a certificate is renewed, or up to a twentieth earlier, so that a fleet does not renew in step. */
+const RENEW_AFTER = 2 / 3;
+const SPREAD = 1 / 20;
 /**
- * With nothing better to go by, a pair that was refused or has run out is shown at every so many attempts: the server may
- * have found its authority again, or the clock may be wrong.
+ * Every so many failed attempts the agent shows a refused or expired pair again: the server may have found its authority
+ * again, or the clock may be wrong.
  */
 const SHOW_DOUBTED_EVERY = 8;
 
-/** A client certificate that the server issues for a token, and renews. */
-export function createEnrolment(deps: EnrolmentDeps, options: EnrolmentOptions): ClientTrust {
+/**
+ * Authentication with a client certificate that the server issues for the token, and renews. The states: without a usable
+ * pair the agent enrols; with one it shows the pair; after a refusal it enrols again but keeps the pair; a server that
+ * issues no certificates gets the token on every stream.
+ */
+export function createEnrolment(deps: EnrolmentDeps, options: Applicant): ClientTrust {
   const enrolment: Enrolment = {
     deps,
     options,
-    held: createHeldCredentials(deps),
+    inTurn: createTurns(),
+    stored: NONE,
+    pair: undefined,
+    loaded: false,
     doubted: false,
     tokenOnly: false,
     failures: 0,
     unsaved: undefined,
   };
-  const { held } = enrolment;
   return {
     open: (fleet, stopping) => open(enrolment, fleet, stopping).catch(badSettings),
     keep(opened, over) {
@@ -40,12 +91,12 @@ export function createEnrolment(deps: EnrolmentDeps, options: EnrolmentOptions):
     takeRoots: ({ connection }, roots) => void takeRoots(enrolment, connection, roots),
     ended({ shown }, { code }) {
       if (code !== 'unauthenticated') return;
-      // A newer one, which was not shown yet, is not what was refused.
-      if (shown !== undefined && held.pair()?.certificate === shown) enrolment.doubted = true;
+      // A newer pair, which was not shown yet, is not the refused one.
+      if (shown !== undefined && enrolment.pair?.certificate === shown) enrolment.doubted = true;
       enrolment.tokenOnly = false;
     },
-    expiresAt: () => held.pair()?.endsAt,
-    settled: held.settled,
+    expiresAt: () => enrolment.pair?.expiresAt,
+    settled: () => enrolment.inTurn(async () => undefined),
   };
 }
 
@@ -54,42 +105,52 @@ async function open(
   fleet: FleetName | undefined,
   stopping: AbortSignal,
 ): Promise<TrustedConnection | StreamEnd> {
-  const { deps, options, held, doubted } = enrolment;
-  const refused = doubted ? held.pair()?.certificate : undefined;
-  const loaded = await held.load(doubted);
+  const { deps, options, doubted } = enrolment;
+  const refused = doubted ? enrolment.pair?.certificate : undefined;
+  const loaded = await enrolment.inTurn(async () => (enrolment.loaded && !doubted ? ok(undefined) : load(enrolment)));
   if (!loaded.ok) {
     return { code: 'lost', reason: 'CredentialsUnreadable', message: `${deps.store.place}: ${loaded.problem}` };
   }
   // Another replica may have renewed it.
-  if (doubted && held.pair()?.certificate !== refused) enrolment.doubted = false;
+  if (doubted && enrolment.pair?.certificate !== refused) enrolment.doubted = false;
   if (enrolment.unsaved !== undefined) {
-    const trouble = await saveIssued(enrolment, enrolment.unsaved);
-    if (trouble !== undefined) return trouble;
+    const failure = await saveIssued(enrolment, enrolment.unsaved);
+    if (failure !== undefined) return failure;
   }
   if (enrolment.tokenOnly) return withToken(enrolment, dialBare(enrolment), options.token());
-  const pair = held.pair();
-  if (pair === undefined || isOthers(enrolment, pair, fleet)) return enrol(enrolment, stopping);
-  const due = enrolment.doubted || deps.clock.now() >= pair.endsAt;
-  const anyhow = enrolment.failures % SHOW_DOUBTED_EVERY === SHOW_DOUBTED_EVERY - 1;
-  if (!due) return show(enrolment, pair);
-  if (!anyhow) return enrol(enrolment, stopping);
+  const { pair } = enrolment;
+  if (pair === undefined || isForOther(enrolment, pair, fleet)) return enrol(enrolment, stopping);
+  if (!enrolment.doubted && deps.clock.now() < pair.expiresAt) return show(enrolment, pair);
+  if (enrolment.failures % SHOW_DOUBTED_EVERY !== SHOW_DOUBTED_EVERY - 1) return enrol(enrolment, stopping);
   enrolment.failures += 1;
   return show(enrolment, pair);
 }
 
-/** Is the pair of no use here, whatever the server says? */
-function isOthers({ options }: Enrolment, { facts, own }: HeldPair, fleet: FleetName | undefined): boolean {
-  if (unfitness(facts, options.cluster, options.clusterId) !== undefined) return true;
-  return !own && fleet !== undefined && issuedFor(facts.uris)?.fleet !== fleet;
+/** Whether the stored pair is for another cluster, or from another fleet than the objects of the agent. */
+function isForOther({ options }: Enrolment, { content, own }: Pair, fleet: FleetName | undefined): boolean {
+  if (unfitness(content, options) !== undefined) return true;
+  return !own && fleet !== undefined && content.identities[0]?.fleet !== fleet;
 }
 
-function show({ deps, options, held }: Enrolment, { key, certificate }: HeldPair): TrustedConnection {
-  const connection = deps.transport.dial({ identity: { key, certificate }, roots: held.roots() });
+/** Why a certificate does not identify this agent, in words; undefined if it does. */
+function unfitness(
+  { names, identities }: ClientCertificate,
+  { cluster, clusterId }: Pick<Applicant, 'cluster' | 'clusterId'>,
+): string | undefined {
+  if (!names.includes(cluster)) return `it is for ${names.join(', ') || 'no cluster'}`;
+  const [identity] = identities;
+  if (identity === undefined) return 'it does not say for which cluster of this name it is';
+  if (identity.cluster !== cluster) return `it is for the cluster ${identity.cluster}`;
+  return identity.clusterId === clusterId ? undefined : 'it is for another cluster of this name';
+}
+
+function show({ deps, options, stored }: Enrolment, { key, certificate }: Pair): TrustedConnection {
+  const connection = deps.transport.dial({ identity: { key, certificate }, roots: stored.roots });
   return { connection, metadata: streamMetadata(options.cluster, ''), shown: certificate };
 }
 
-function dialBare({ deps, held }: Enrolment): ClientConnection {
-  return deps.transport.dial({ roots: held.roots() });
+function dialBare({ deps, stored }: Enrolment): ClientConnection {
+  return deps.transport.dial({ roots: stored.roots });
 }
 
 function withToken({ options }: Enrolment, connection: ClientConnection, token: string): TrustedConnection {
@@ -97,59 +158,229 @@ function withToken({ options }: Enrolment, connection: ClientConnection, token: 
 }
 
 async function enrol(enrolment: Enrolment, stopping: AbortSignal): Promise<TrustedConnection | StreamEnd> {
-  const { deps, options, held } = enrolment;
-  // Counted first: whatever goes wrong here, now and then the pair that is there is tried instead.
+  const { deps, options } = enrolment;
+  // Counted first, so that any failure below leads to an attempt with the old pair in the end.
   enrolment.failures += 1;
   const token = options.token().trim();
   const connection = dialBare(enrolment);
   stopping.addEventListener('abort', connection.close);
-  const issued = await register(deps.requests, options, connection, streamMetadata(options.cluster, token)).finally(
-    () => stopping.removeEventListener('abort', connection.close),
+  const issued = await register(deps.requests, options, connection, token).finally(() =>
+    stopping.removeEventListener('abort', connection.close),
   );
   if ('code' in issued && issued.reason === 'NotOffered') {
     enrolment.tokenOnly = true;
     enrolment.failures = 0;
-    // A server that issues none looks at none: it has judged nobody's.
+    // A server that issues no certificates verifies none, so its refusal was not about the pair.
     enrolment.doubted = false;
     deps.log.info('relay: the server issues no client certificates: the token is shown on every stream');
     return withToken(enrolment, connection, token);
   }
-  if ('code' in issued) {
-    connection.close();
-    return explained(enrolment, issued);
-  }
-  const trouble = await saveIssued(enrolment, believedOnly(enrolment, connection, issued));
+  const failure =
+    'code' in issued
+      ? explained(enrolment, issued)
+      : await saveIssued(enrolment, withVerifiedRoots(enrolment, connection, issued));
   connection.close();
-  const pair = held.pair();
-  if (trouble !== undefined || pair === undefined) return trouble ?? badSettings(undefined);
-  deps.log.info('relay: enrolled', { place: deps.store.place, expires: new Date(pair.endsAt).toISOString() });
+  const { pair } = enrolment;
+  if (failure !== undefined || pair === undefined) return failure ?? badSettings(undefined);
+  deps.log.info('relay: enrolled', { place: deps.store.place, expires: new Date(pair.expiresAt).toISOString() });
   return show(enrolment, pair);
 }
 
+/** Adds the reason for enrolling to a refusal. */
+function explained({ doubted, pair, options }: Enrolment, end: StreamEnd): StreamEnd {
+  if (end.code !== 'unauthenticated') return end;
+  const expired = pair === undefined ? 'it has no certificate yet' : 'its certificate has run out';
+  const why = doubted ? 'the server does not take its certificate any more' : expired;
+  const advice =
+    end.reason === 'TokenRenewed' ? '' : `; print its token where the server runs: ${tokenCommand(options.cluster)}`;
+  return { ...end, message: `the agent has to enrol, because ${why}, and the server says: ${end.message}${advice}` };
+}
+
+/**
+ * Requests a certificate over this connection, with a new key. Never rejects. A returned pair fits the key and the agent;
+ * empty roots: the server sent none.
+ */
+export async function register(
+  requests: CertificateRequests,
+  applicant: Omit<Applicant, 'token'>,
+  connection: ClientConnection,
+  token: string,
+): Promise<AgentCredentials | StreamEnd> {
+  const { cluster, clusterId, version } = applicant;
+  const { key, request } = await requests.create();
+  const question = registerRequestBytes({ cluster, clusterId, version, certificateRequest: request });
+  const answer = await connection.register(question, streamMetadata(cluster, token));
+  if ('refused' in answer) return answer.refused;
+  try {
+    const { certificate, roots } = readRegisterResponse(answer.response);
+    const content = readPair({ key, certificate });
+    const unfit = content.ok ? unfitness(content.value, applicant) : content.problem;
+    return unfit === undefined ? { key, certificate, roots } : useless('WrongCertificate', unfit);
+  } catch (error) {
+    if (error instanceof ProtocolError) return useless(error.reason, error.message);
+    throw error;
+  }
+}
+
+function useless(reason: string, message: string): StreamEnd {
+  return { code: 'invalid', reason, message: `the server has issued a certificate that is of no use here: ${message}` };
+}
+
+/** The issued pair; without its roots if they do not verify the server that sent them. */
+function withVerifiedRoots(enrolment: Enrolment, connection: ClientConnection, issued: AgentCredentials) {
+  if (issued.roots === '' || verifies(enrolment, connection, issued.roots)) return issued;
+  const message = 'relay: the roots that the server gave do not lead to its own certificate: those known before stay';
+  enrolment.deps.log.warn(message);
+  return { ...issued, roots: '' };
+}
+
+function verifies({ deps }: Enrolment, connection: ClientConnection, roots: string): boolean {
+  return verifiesChain(connection.serverChain(), roots, deps.clock.now());
+}
+
 async function takeRoots(enrolment: Enrolment, connection: ClientConnection, roots: string): Promise<void> {
-  const { deps, held } = enrolment;
-  if (roots.trim() === '' || roots === held.roots()) return;
-  if (!isBelieved(enrolment, connection, roots)) {
-    deps.log.warn(
-      'relay: the server has named roots that do not lead to the certificate that it has shown: they are not taken',
+  const { log, store } = enrolment.deps;
+  if (roots.trim() === '' || roots === enrolment.stored.roots) return;
+  if (!verifies(enrolment, connection, roots)) {
+    log.warn(
+      'relay: the server has sent roots that do not lead to the certificate that it has shown: they are ignored',
     );
     return;
   }
-  const saved = await held.save((before) => ({ ...before, roots }));
-  if (saved.ok) deps.log.info('relay: the server has named the roots that its certificate may be signed by');
-  else deps.log.warn('relay: the roots cannot be saved', { place: deps.store.place, detail: saved.problem });
+  const saved = await enrolment.inTurn(() => save(enrolment, { roots }));
+  if (saved.ok) log.info('relay: the server has sent the roots of its certificate');
+  else log.warn('relay: the roots cannot be saved', { place: store.place, detail: saved.problem });
 }
 
-/** Says beside the refusal why the agent had to enrol at all. */
-function explained({ doubted, held, options }: Enrolment, end: StreamEnd): StreamEnd {
-  const { cluster } = options;
-  const why = doubted
-    ? 'the server does not take its certificate any more'
-    : held.pair() === undefined
-      ? 'it has no certificate yet'
-      : 'its certificate has run out';
-  const what = `the agent has to enrol, because ${why}, and the server says: ${end.message}`;
-  const advice =
-    end.reason === 'TokenRenewed' ? '' : `; print its token where the server runs: ${tokenCommand(cluster)}`;
-  return end.code === 'unauthenticated' ? { ...end, message: `${what}${advice}` } : end;
+/** Loads the store. A failure counts only if nothing was loaded before. */
+async function load(enrolment: Enrolment): Promise<Result<void>> {
+  try {
+    hold(enrolment, (await enrolment.deps.store.load()) ?? NONE, false);
+    enrolment.loaded = true;
+    return ok(undefined);
+  } catch (error) {
+    return enrolment.loaded ? ok(undefined) : problem(errorText(error));
+  }
+}
+
+/** Saves these parts of the credentials. On a problem the store is loaded again: another process may have saved. */
+async function save(enrolment: Enrolment, parts: Partial<AgentCredentials>): Promise<Result<void>> {
+  const { stored, deps } = enrolment;
+  const next = { ...stored, ...parts };
+  const { key, certificate, roots } = next;
+  if (key === stored.key && certificate === stored.certificate && roots === stored.roots) return ok(undefined);
+  try {
+    await deps.store.save(next);
+    hold(enrolment, next, true);
+    return ok(undefined);
+  } catch (error) {
+    await load(enrolment);
+    return problem(errorText(error));
+  }
+}
+
+/** Saves an issued pair; the agent shows it only after that. On a failure it is kept for the next attempt. */
+async function saveIssued(enrolment: Enrolment, issued: AgentCredentials): Promise<StreamEnd | undefined> {
+  const { key, certificate, roots } = issued;
+  const before = enrolment.pair?.certificate;
+  const saved = await enrolment.inTurn(() => save(enrolment, { key, certificate, ...(roots === '' ? {} : { roots }) }));
+  const after = enrolment.pair?.certificate;
+  // A pair that another replica has saved meanwhile is as good.
+  if (!saved.ok && (after === undefined || after === before)) {
+    enrolment.unsaved = issued;
+    const message = `the client certificate cannot be saved in ${enrolment.deps.store.place}: ${saved.problem}`;
+    return { code: 'lost', reason: 'CredentialsUnsaved', message };
+  }
+  enrolment.unsaved = undefined;
+  enrolment.doubted = false;
+  enrolment.failures = 0;
+  return undefined;
+}
+
+function hold(enrolment: Enrolment, credentials: AgentCredentials, own: boolean): void {
+  const { pair, deps } = enrolment;
+  const { key, certificate } = credentials;
+  enrolment.stored = credentials;
+  if (pair?.key === key && pair.certificate === certificate) return;
+  enrolment.pair = certificate === '' ? undefined : pairOf(deps, credentials, own);
+}
+
+function pairOf(deps: EnrolmentDeps, { key, certificate }: AgentCredentials, own: boolean): Pair | undefined {
+  const { store, clock, random, log } = deps;
+  const content = readPair({ key, certificate });
+  if (!content.ok) {
+    log.warn('relay: the stored client certificate cannot be used', { place: store.place, detail: content.problem });
+    return undefined;
+  }
+  const { validFrom, expiresAt: notAfter } = content.value;
+  const now = clock.now();
+  // A certificate that was just issued is valid. If this clock disagrees, the clocks differ, and the duration counts.
+  const differ = own && (now < validFrom || now >= notAfter);
+  const expiresAt = differ ? now + (notAfter - validFrom) : notAfter;
+  const from = own ? now : validFrom;
+  const renewAt = from + (expiresAt - from) * RENEW_AFTER * (1 - SPREAD * random.next());
+  return { key, certificate, content: content.value, renewAt, expiresAt, own };
+}
+
+/** Interval of reading the wall clock: it may jump, and a machine may sleep. */
+const LOOK_MS = 60 * 60 * 1000;
+const FIRST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 60 * 60 * 1000;
+/** However near the end of the certificate: a fleet must not storm a server that renews nothing. */
+const SHORTEST_PAUSE_MS = 60_000;
+/** Interval of the warning about one reason. */
+const WARN_EVERY_MS = 24 * 60 * 60 * 1000;
+
+/** Renews the client certificate over this connection, whenever that is due, until the signal. Streams stay open. */
+async function keepRenewed(enrolment: Enrolment, connection: ClientConnection, over: AbortSignal): Promise<void> {
+  const { clock, random, log } = enrolment.deps;
+  let failures = 0;
+  let warned: { readonly reason: string; readonly at: number } | undefined;
+  for (;;) {
+    const { pair } = enrolment;
+    if (pair === undefined || over.aborted) return;
+    const wait = pair.renewAt - clock.now();
+    if (wait > 0) {
+      await clock.sleep(Math.min(wait, LOOK_MS), over);
+      continue;
+    }
+    const failure = await renew(enrolment, connection).catch(
+      (error: unknown): StreamEnd => ({ code: 'lost', reason: 'Internal', message: String(error) }),
+    );
+    if (failure === undefined) {
+      failures = 0;
+      warned = undefined;
+      continue;
+    }
+    if (over.aborted) return;
+    const now = clock.now();
+    const retryInMs = renewalPause(pair, now, failures) * (0.75 + random.next() / 4);
+    failures += 1;
+    const { reason, message } = failure;
+    const line = { reason, detail: message, expires: new Date(pair.expiresAt).toISOString(), retryInMs };
+    if (warned?.reason === reason && now - warned.at < WARN_EVERY_MS) {
+      log.debug('relay: the client certificate is still not renewed', line);
+    } else {
+      log.warn('relay: the client certificate could not be renewed', line);
+      warned = { reason, at: now };
+    }
+    await clock.sleep(retryInMs, over);
+  }
+}
+
+/** Grows with the failures, but leaves several attempts before the certificate expires, also for a short life. */
+function renewalPause({ renewAt, expiresAt }: Pair, now: number, failures: number): number {
+  const shortest = Math.min(SHORTEST_PAUSE_MS, Math.max(1_000, (expiresAt - renewAt) / 300));
+  return Math.max(shortest, Math.min(backOffMs(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), (expiresAt - now) / 8));
+}
+
+async function renew(enrolment: Enrolment, connection: ClientConnection): Promise<StreamEnd | undefined> {
+  const { deps, options } = enrolment;
+  const issued = enrolment.unsaved ?? (await register(deps.requests, options, connection, ''));
+  if ('code' in issued) return issued;
+  const failure = await saveIssued(enrolment, withVerifiedRoots(enrolment, connection, issued));
+  if (failure !== undefined) return failure;
+  const expiresAt = enrolment.pair?.expiresAt ?? 0;
+  deps.log.info('relay: the client certificate was renewed', { expires: new Date(expiresAt).toISOString() });
+  return undefined;
 }

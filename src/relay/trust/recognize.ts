@@ -1,17 +1,24 @@
-import { type ClusterName, parseClusterName } from '../../model/ids.ts';
+import { type ClusterId, type ClusterName, parseClusterName } from '../../model/ids.ts';
 import { unreachable } from '../../model/result.ts';
 import type { IncomingStream, StreamEnd } from '../../ports/transport.ts';
-import type { ServerState } from '../server-state.ts';
-import { judgeToken, WRONG_TOKEN } from './known-token.ts';
-import { judgeCertificate, mismatch, type PeerCertificate, readPeerCertificate } from './peer-certificate.ts';
-import { bearerToken } from './token.ts';
+import type { Link } from '../link.ts';
+import type { ClusterSlot, Greeted, ServerState } from '../server-state.ts';
+import type { AgentCertificate } from '../session.ts';
+import { type ClientCertificate, judgeCertificate, mismatch, readCertificate } from './certificates.ts';
+import { bearerToken, tokenCommand, tokenGeneration } from './tokens.ts';
 
-/** Somebody who may speak for a cluster, with the certificate that says so, if it was one. */
+/** The authenticated caller of a stream. */
 export interface Caller {
   readonly cluster: ClusterName;
-  readonly certificate: PeerCertificate | undefined;
-  /** Of the token that says so, if it was one. */
+  /** The certificate that authenticates it, if any. */
+  readonly certificate: ClientCertificate | undefined;
+  /** The generation of the token that authenticates it, if any. */
   readonly generation?: number;
+}
+
+/** A caller that is not authenticated. */
+export interface Refused {
+  readonly refused: StreamEnd;
 }
 
 const CERTIFICATE_NEEDED: StreamEnd = {
@@ -20,49 +27,142 @@ const CERTIFICATE_NEEDED: StreamEnd = {
   message: 'a client certificate is needed here, and none was shown; a token is good for enrolling only',
 };
 
+/** The same text for every name, so that it does not reveal which clusters exist. */
+export const WRONG_TOKEN: StreamEnd = {
+  code: 'unauthenticated',
+  reason: 'WrongToken',
+  message: 'the token is not that of the cluster name it was sent with',
+};
+
+/** The reason for refusing a token of an earlier generation. */
+const TOKEN_RENEWED = 'TokenRenewed';
+
+/** The end of a stream whose certificate has expired since the connection began. */
+export const CERTIFICATE_EXPIRED: StreamEnd = {
+  code: 'unauthenticated',
+  reason: 'CertificateExpired',
+  message: 'the time of the certificate that was shown on this connection is over',
+};
+
 /**
- * Who opens a stream, by its certificate or its token. A certificate that was shown has to be right even where a token
- * would do. A server that issues certificates takes no others.
+ * Authenticates the caller of a stream by its certificate or its token. A wrong certificate is refused even where a token
+ * would be enough. A server that issues certificates accepts no others.
  */
 export function recognize(
   state: Pick<ServerState, 'deps' | 'options'>,
-  { metadata, certificate: der }: Pick<IncomingStream, 'metadata' | 'certificate'>,
-): Caller | { readonly refused: StreamEnd } {
+  { metadata, certificate }: Pick<IncomingStream, 'metadata' | 'certificate'>,
+): Caller | Refused {
   const { deps, options } = state;
   const claimed = metadata['fleetrelay-cluster'] ?? '';
-  if (der !== undefined) return recognizeCertificate(options, der, deps.authority !== undefined, claimed);
-  const name = parseClusterName(claimed);
+  if (certificate !== undefined) {
+    return recognizeCertificate(options, certificate, deps.authority !== undefined, claimed);
+  }
   const { mode = 'tls' } = options;
-  const token = bearerToken(metadata);
   switch (mode) {
     case 'mtls':
       return { refused: CERTIFICATE_NEEDED };
     case 'insecure':
     case 'tls': {
-      const mayComeWithout = mode === 'insecure' && token === undefined;
+      const name = parseClusterName(claimed);
       if (!name.ok) return { refused: WRONG_TOKEN };
       const caller = { cluster: name.value, certificate: undefined };
-      if (mayComeWithout) return caller;
+      const token = bearerToken(metadata);
+      if (mode === 'insecure' && token === undefined) return caller;
       const judged = judgeToken(state, claimed, token ?? '');
-      return 'refused' in judged ? judged : { ...caller, generation: judged.generation };
+      return 'refused' in judged ? judged : { ...caller, ...judged };
     }
     default:
       return unreachable(mode);
   }
 }
 
-/** The cluster whose certificate this is, if it is the named one's. */
+/** Authenticates a caller by its certificate (DER), which must be for the cluster that the caller claims to be. */
 export function recognizeCertificate(
   { fleet }: Pick<ServerState['options'], 'fleet'>,
   der: Uint8Array,
   issuedHere: boolean,
   claimed: string,
-): { readonly cluster: ClusterName; readonly certificate: PeerCertificate } | { readonly refused: StreamEnd } {
-  const certificate = readPeerCertificate(der);
+): { readonly cluster: ClusterName; readonly certificate: ClientCertificate } | Refused {
+  const certificate = readCertificate(der);
   const cluster = parseClusterName(claimed);
   if (certificate === undefined || !cluster.ok) {
     return { refused: mismatch('the certificate that was shown is not that of the cluster that it was sent with') };
   }
   const refused = judgeCertificate(certificate, { fleet, cluster: cluster.value, issuedHere });
   return refused === undefined ? { cluster: cluster.value, certificate } : { refused };
+}
+
+/** The generation of a token of this cluster, if it is the current one. */
+export function judgeToken(
+  { deps, options }: Pick<ServerState, 'deps' | 'options'>,
+  cluster: string,
+  token: string,
+): { readonly generation: number } | Refused {
+  const generation = tokenGeneration(options.tokens, cluster, token);
+  if (generation === undefined) return { refused: WRONG_TOKEN };
+  const { generations } = deps;
+  if (generation < (generations?.current(cluster) ?? 0)) return { refused: tokenRenewed(deps, cluster) };
+  generations?.shown(cluster, generation);
+  return { generation };
+}
+
+/** Sent only in answer to an earlier token that was right, so that it reveals no renewal to strangers. */
+function tokenRenewed({ generations }: ServerState['deps'], cluster: string): StreamEnd {
+  const command = tokenCommand(cluster, ` --generation ${generations?.current(cluster) ?? 0}`);
+  const message = `the token of cluster ${cluster} was renewed, and this is an earlier one; print the one that counts where the secret of the server is: ${command}`;
+  return { code: 'unauthenticated', reason: TOKEN_RENEWED, message };
+}
+
+/** Ends the stream when its token is renewed. */
+export function endWithToken({ deps }: ServerState, cluster: ClusterName, link: Link, generation: number): void {
+  const { generations } = deps;
+  const unwatch = generations?.watch((changed) => {
+    if (changed === cluster && generation < generations.current(cluster)) link.end(tokenRenewed(deps, cluster));
+  });
+  if (unwatch !== undefined) void link.over.then(unwatch);
+}
+
+/**
+ * Delays the answer to a wrong token by `wrongTokenMs`, for at most `wrongTokensWaiting` callers; the others get `Busy` at
+ * once. Other refusals are not delayed.
+ */
+export async function delayWrongToken(state: ServerState, refused: StreamEnd): Promise<StreamEnd> {
+  if (refused.reason !== WRONG_TOKEN.reason && refused.reason !== TOKEN_RENEWED) return refused;
+  const { counts, limits, deps } = state;
+  counts.wrongTokens += 1;
+  if (state.delayed >= limits.wrongTokensWaiting) {
+    return { code: 'unavailable', reason: 'Busy', message: 'too many wrong tokens; come again later' };
+  }
+  state.delayed += 1;
+  await deps.clock.sleep(limits.wrongTokenMs);
+  state.delayed -= 1;
+  return refused;
+}
+
+/** Longest interval of reading the wall clock, which may jump. */
+const LOOK_MS = 60 * 60 * 1000;
+
+/**
+ * Until when a connection with this certificate is authenticated, in milliseconds since 1970. A newer certificate that this
+ * server has issued to the same agent meanwhile extends it.
+ */
+export function endOfCertificate(
+  { expiresAt }: AgentCertificate,
+  clusterId: ClusterId,
+  slot: Pick<ClusterSlot, 'renewed'> | undefined,
+): number {
+  return Math.max(expiresAt, slot?.renewed?.clusterId === clusterId ? slot.renewed.expiresAt : 0);
+}
+
+/** Ends the stream at {@link endOfCertificate}. */
+export function endWithCertificate({ state, slot, link, hello }: Greeted, certificate: AgentCertificate): void {
+  const { clock } = state.deps;
+  let cancel = (): void => {};
+  const look = (): void => {
+    const left = endOfCertificate(certificate, hello.clusterId, slot) - clock.now();
+    if (left <= 0) link.end(CERTIFICATE_EXPIRED);
+    else cancel = clock.schedule(Math.min(left, LOOK_MS), look);
+  };
+  look();
+  void link.over.then(() => cancel());
 }

@@ -1,34 +1,44 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import { type ClusterName, parseClusterName, quote } from '../../model/ids.ts';
-import type { CertificateAuthority } from '../../ports/certificate-authority.ts';
+import type { CertificateAuthority, CertificateRequestFacts } from '../../ports/certificate-authority.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { IncomingRegistration, RegistrationAnswer, StreamEnd } from '../../ports/transport.ts';
-import { noteEnd, type ServerState } from '../server-state.ts';
-import { endOfAdmission } from '../server-welcome.ts';
+import type { Rate } from '../limits.ts';
+import { countOne, endOfDecision, noteEnd, type ServerState } from '../server-state.ts';
 import type { RegistrationRequest } from '../session.ts';
-import { ProtocolError } from '../wire/protocol-error.ts';
-import { type RegisterQuestion, readRegisterRequest, registerResponseBytes } from '../wire/register.ts';
-import { endOfCertificate, OVER } from './certificate-end.ts';
-import { identityUri } from './identity-uri.ts';
-import { judgeToken, WRONG_TOKEN } from './known-token.ts';
-import { BACKDATE_MS, CLIENT_COMMON_NAME, isForOtherId, mismatch, type PeerCertificate } from './peer-certificate.ts';
-import { callerOf, createRateLimit } from './rate-limit.ts';
-import { recognizeCertificate } from './recognize.ts';
-import { judgeRequest } from './request-rules.ts';
-import { refuseSlowly } from './slow-refusal.ts';
-import { bearerToken, isSharedToken } from './token.ts';
+import { readRegisterRequest, registerResponseBytes } from '../wire/frames.ts';
+import { ProtocolError } from '../wire/scalars.ts';
+import {
+  BACKDATE_MS,
+  CLIENT_COMMON_NAME,
+  type ClientCertificate,
+  identityUri,
+  isForOtherId,
+  mismatch,
+} from './certificates.ts';
+import {
+  CERTIFICATE_EXPIRED,
+  delayWrongToken,
+  endOfCertificate,
+  judgeToken,
+  type Refused,
+  recognizeCertificate,
+  WRONG_TOKEN,
+} from './recognize.ts';
+import { bearerToken, isSharedToken } from './tokens.ts';
 
-/** Who asks for a certificate, and how it has proven itself. */
-interface Applicant {
+/** The authenticated caller of a registration. */
+interface Registrant {
   readonly cluster: ClusterName;
   readonly proof: RegistrationRequest['proof'];
-  readonly certificate: PeerCertificate | undefined;
+  readonly certificate: ClientCertificate | undefined;
 }
 
-type Refused = { readonly refused: StreamEnd };
-
 /**
- * Answers questions for client certificates. In order of what it costs: the proof, how often the caller asks, how much is
- * asked in all, the request, the listener's word, the signature. So a stranger costs little, and uses up nothing that
- * agents need.
+ * Answers requests for client certificates. The checks are in the order of their cost: authentication, the rate of the
+ * caller, the rate of all callers, the request, the decision of the listener, the signature. So an unauthenticated caller
+ * costs little, and takes nothing from the rates of agents.
  */
 export function createRegistrar(
   state: ServerState,
@@ -58,41 +68,36 @@ export function createRegistrar(
       const message = 'this server issues no certificates';
       return refuse(registration, { code: 'refused', reason: 'NotOffered', message });
     }
-    const applicant = identify(state, registration);
-    const early = perCaller.take(askerOf(applicant, registration));
+    const registrant = identify(state, registration);
+    const early = perCaller(rateKey(registrant, registration));
     if (early > 0) return refuse(registration, rateLimited(early));
-    if ('refused' in applicant) {
-      return { refused: await refuseSlowly(state, refuse(registration, applicant.refused).refused) };
+    if ('refused' in registrant) {
+      return { refused: await delayWrongToken(state, refuse(registration, registrant.refused).refused) };
     }
-    const busy = inAll.take('');
+    const busy = inAll('');
     if (busy > 0) return refuse(registration, rateLimited(busy));
-    const question = readRegisterRequest(await readQuestion(state, registration));
-    const issued = await issue(state, authority, applicant, question);
+    const issued = await issue(state, authority, registrant, await readRequest(state, registration));
     if ('refused' in issued) return refuse(registration, issued.refused);
-    count(state, applicant.proof === 'certificate' ? 'Renewed' : 'Issued');
+    countOne(state.registrations, registrant.proof === 'certificate' ? 'Renewed' : 'Issued');
     return issued;
   }
 
   function refuse({ peer, metadata }: IncomingRegistration, refused: StreamEnd): Refused {
-    count(state, refused.reason);
+    countOne(state.registrations, refused.reason);
     const claimed = quote(metadata['fleetrelay-cluster'] ?? '');
     noteEnd(state, refused, callerOf(peer), { peer, claimed, what: 'registration' });
     return { refused };
   }
 }
 
-/** What is asked, which is not taken in before it is known who asks. */
-async function readQuestion({ deps, limits }: ServerState, { read }: IncomingRegistration): Promise<Uint8Array> {
+/** Reads the request, which the transport receives only now. */
+async function readRequest({ deps, limits }: ServerState, { read }: IncomingRegistration): Promise<Uint8Array> {
   const arrived = new AbortController();
   const late = deps.clock.sleep(limits.helloMs, arrived.signal).then(() => undefined);
-  const question = await Promise.race([read(), late]);
+  const request = await Promise.race([read(), late]);
   arrived.abort();
-  if (question !== undefined) return question;
+  if (request !== undefined) return request;
   throw new ProtocolError('NoRequest', `no certificate request within ${limits.helloMs / 1000} s`);
-}
-
-function count({ registrations }: ServerState, outcome: string): void {
-  registrations.set(outcome, (registrations.get(outcome) ?? 0) + 1);
 }
 
 function rateLimited(milliseconds: number): StreamEnd {
@@ -100,7 +105,7 @@ function rateLimited(milliseconds: number): StreamEnd {
   return { code: 'unavailable', reason: 'RateLimited', message };
 }
 
-function identify(state: ServerState, { metadata, certificate: der }: IncomingRegistration): Applicant | Refused {
+function identify(state: ServerState, { metadata, certificate: der }: IncomingRegistration): Registrant | Refused {
   const { options } = state;
   const claimed = metadata['fleetrelay-cluster'] ?? '';
   if (der !== undefined) {
@@ -116,53 +121,126 @@ function identify(state: ServerState, { metadata, certificate: der }: IncomingRe
   return { cluster: cluster.value, proof: 'refused' in own ? 'shared' : 'token', certificate: undefined };
 }
 
-/**
- * Whose questions are counted together: a cluster's with a proof that cannot be guessed, wherever it asks from; else an
- * address's, behind which there may be agents as well.
- */
-function askerOf(applicant: Applicant | Refused, { peer }: IncomingRegistration): string {
-  return 'refused' in applicant || applicant.proof === 'shared' ? callerOf(peer) : `cluster ${applicant.cluster}`;
+/** Registrations count per cluster if a proof that cannot be guessed authenticates it; else per address. */
+function rateKey(registrant: Registrant | Refused, { peer }: IncomingRegistration): string {
+  return 'refused' in registrant || registrant.proof === 'shared' ? callerOf(peer) : `cluster ${registrant.cluster}`;
 }
 
 async function issue(
   state: ServerState,
   authority: CertificateAuthority,
-  { cluster, proof, certificate: shown }: Applicant,
-  question: RegisterQuestion,
+  { cluster, proof, certificate: shown }: Registrant,
+  bytes: Uint8Array,
 ): Promise<{ readonly response: Uint8Array } | Refused> {
   const { listener, options, deps } = state;
-  const { clusterId } = question;
-  if (question.cluster !== cluster) {
+  const { clusterId, version, certificateRequest, ...request } = readRegisterRequest(bytes);
+  if (request.cluster !== cluster) {
     return {
-      refused: mismatch(`the registration names cluster ${quote(question.cluster)}, the proof is of ${cluster}`),
+      refused: mismatch(`the registration names cluster ${quote(request.cluster)}, the proof is of ${cluster}`),
     };
   }
   if (shown !== undefined && isForOtherId(shown, clusterId)) {
     return { refused: mismatch('the certificate that was shown is for another cluster of this name') };
   }
-  const isOver = (certificate: PeerCertificate): boolean =>
-    endOfCertificate(certificate, clusterId, state.slots.get(cluster)) <= deps.clock.now();
-  if (shown !== undefined && isOver(shown)) return { refused: OVER };
+  if (shown !== undefined && endOfCertificate(shown, clusterId, state.slots.get(cluster)) <= deps.clock.now()) {
+    return { refused: CERTIFICATE_EXPIRED };
+  }
   const uri = identityUri({ fleet: options.fleet, cluster, clusterId });
-  const facts = await authority.inspect(question.certificateRequest);
+  const facts = await authority.inspect(certificateRequest);
   if (!facts.ok) return { refused: { code: 'invalid', reason: 'MalformedRequest', message: facts.problem } };
   const unfit = judgeRequest(facts.value, { cluster, uri });
   if (unfit !== undefined) return { refused: unfit };
-  const request = { cluster, clusterId, proof, ...(shown === undefined ? {} : { certificate: shown }) };
-  const admission = listener.mayRegister(request);
-  if (admission.type !== 'admitted') return { refused: endOfAdmission(admission) };
+  const proven = { cluster, clusterId, proof, ...(shown === undefined ? {} : { certificate: shown }) };
+  const decision = listener.mayRegister(proven);
+  if (decision.type !== 'admitted') return { refused: endOfDecision(decision) };
+  const { registration } = decision;
   const validFrom = deps.clock.now() - BACKDATE_MS;
   const { certificate, expiresAt } = await authority.issue({
-    publicKey: facts.value.publicKey,
-    commonName: CLIENT_COMMON_NAME,
-    dnsName: cluster,
-    uri,
-    validFrom,
-    ...(admission.registration === undefined ? {} : { registration: admission.registration }),
+    ...{ publicKey: facts.value.publicKey, commonName: CLIENT_COMMON_NAME, dnsName: cluster, uri, validFrom },
+    ...(registration === undefined ? {} : { registration }),
   });
   const slot = state.slots.get(cluster);
   if (slot !== undefined) slot.renewed = { clusterId, issuedAt: validFrom, expiresAt };
-  const line = { cluster, proof, version: question.version, expires: new Date(expiresAt).toISOString() };
+  const line = { cluster, proof, version, expires: new Date(expiresAt).toISOString() };
   deps.log.info('relay: a client certificate was issued', line);
   return { response: registerResponseBytes({ certificate, roots: deps.roots?.current() ?? '' }) };
+}
+
+const CURVES: readonly string[] = ['prime256v1', 'secp384r1'];
+const LEAST_RSA_BITS = 2048;
+/** A longer key costs the server too much time. */
+const MOST_RSA_BITS = 8192;
+
+/**
+ * Why no certificate is issued for a request; undefined if nothing is wrong with it. The server chooses the names of the
+ * certificate. A request for other names is refused all the same, so that no caller gets less than it asked for.
+ */
+export function judgeRequest(
+  { proven, publicKey, names, authority }: CertificateRequestFacts,
+  { cluster, uri }: { readonly cluster: string; readonly uri: string },
+): StreamEnd | undefined {
+  const refusal = (reason: string, message: string): StreamEnd => ({ code: 'invalid', reason, message });
+  // Before the signature, which the platform cannot check for every kind of key.
+  const weakness = weaknessOf(publicKey);
+  if (weakness !== undefined) return refusal('WeakKey', weakness);
+  if (!proven) return refusal('BadSignature', 'the certificate request is not signed by the key that it is for');
+  if (authority) return refusal('AuthorityAsked', 'the certificate request asks for the right to sign certificates');
+  const allowed = { CN: [CLIENT_COMMON_NAME, cluster], DNS: [cluster], URI: [uri], other: [] };
+  const other = names.find(({ type, value }) => !(allowed[type] as readonly string[]).includes(value));
+  if (other === undefined) return undefined;
+  const message = `the certificate request asks for the name ${other.type} ${quote(other.value)}, which is not the cluster's`;
+  return refusal('OtherName', message);
+}
+
+function weaknessOf(publicKey: Uint8Array): string | undefined {
+  let key: KeyObject;
+  try {
+    key = createPublicKey({ key: Buffer.from(publicKey), format: 'der', type: 'spki' });
+  } catch {
+    return 'the key of the certificate request cannot be read';
+  }
+  const { namedCurve = '', modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
+  switch (key.asymmetricKeyType) {
+    case 'ec':
+      return CURVES.includes(namedCurve) ? undefined : `a key on the curve ${quote(namedCurve)}: use P-256 or P-384`;
+    case 'rsa':
+      if (modulusLength < LEAST_RSA_BITS) {
+        return `an RSA key of ${modulusLength} bits, at least ${LEAST_RSA_BITS} are needed`;
+      }
+      if (modulusLength <= MOST_RSA_BITS) return undefined;
+      return `an RSA key of ${modulusLength} bits, at most ${MOST_RSA_BITS} are taken`;
+    default:
+      return `a key of the kind ${quote(String(key.asymmetricKeyType))}: use ECDSA on P-256 or P-384, or RSA`;
+  }
+}
+
+/** Keys that a rate limit remembers; it forgets the least recently used one first. */
+const MOST_KEYS = 10_000;
+
+/** A token bucket per key. The function takes a token: 0, or the milliseconds until one is available. */
+function createRateLimit(clock: Clock, { burst, perSecond }: Rate): (key: string) => number {
+  const buckets = new Map<string, { readonly left: number; readonly at: number }>();
+  return (key) => {
+    const at = clock.monotonic();
+    const before = buckets.get(key) ?? { left: burst, at };
+    const left = Math.min(burst, before.left + ((at - before.at) / 1000) * perSecond);
+    const allowed = left >= 1;
+    // Deleted first, so that the map stays in the order of use.
+    buckets.delete(key);
+    buckets.set(key, { left: allowed ? left - 1 : left, at });
+    if (buckets.size > MOST_KEYS) for (const oldest of buckets.keys()) if (buckets.delete(oldest)) break;
+    return allowed ? 0 : Math.ceil(((1 - left) / perSecond) * 1000);
+  };
+}
+
+/** The address of a peer for rate limits and logs; for IPv6 its /64 network, whose addresses one caller has all. */
+export function callerOf(peer: string): string {
+  const address = peer.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+  const inside = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (inside !== undefined || !isIPv6(address)) return inside ?? address;
+  const [head = '', tail] = address.split('::');
+  const start = head === '' ? [] : head.split(':');
+  const end = tail === undefined || tail === '' ? [] : tail.split(':');
+  const gap = tail === undefined ? 0 : Math.max(0, 8 - start.length - end.length);
+  return [...start, ...Array.from({ length: gap }, () => '0'), ...end].slice(0, 4).join(':');
 }

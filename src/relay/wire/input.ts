@@ -1,26 +1,35 @@
-import type { InputDelta, KindState, LiveObject } from '../../model/agent.ts';
+import type { InputHead, KindRecord } from '../../../generated/relay_pb.ts';
+import type { InputDelta, KindState, LiveObject, ObjectResult } from '../../model/agent.ts';
 import { type Digest, quote } from '../../model/ids.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { RelayLimits } from '../limits.ts';
-import { type Assembler, createDrafts, createOrderCheck, misplaced } from './assembly.ts';
-import type { RecordInit } from './chunks.ts';
-import { objectRecords } from './encode.ts';
-import { ProtocolError } from './protocol-error.ts';
-import { clipText, digestBytes, readDigest, readKey, readText, readWord } from './scalars.ts';
+import { type Assembler, createAssembler, objectRecords, type RecordInit } from './records.ts';
+import {
+  clipText,
+  digestBytes,
+  ProtocolError,
+  readDigest,
+  readKey,
+  readReason,
+  readText,
+  readWord,
+  sendableReason,
+} from './scalars.ts';
 
 const KIND = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/[A-Za-z][A-Za-z0-9]{0,62}$/;
 
 const KIND_STATES = ['complete', 'unknown', 'offered'] as const;
 const KIND_SCOPES = ['Namespaced', 'Cluster'] as const;
+const RESULT_STATES = ['applied', 'failed', 'conflict', 'paused', 'removing', 'removed'] as const;
+const HEALTH_STATES = ['current', 'inProgress', 'failed', 'terminating', 'unknown'] as const;
 
 /** The head of an input delta. */
-export function inputHead(delta: InputDelta) {
-  const { from, to, kinds } = delta;
+export function inputHead({ from, to, kinds }: InputDelta) {
   const value = { from: digestBytes(from), to: digestBytes(to), kindsKept: kinds === undefined };
   return { case: 'input' as const, value };
 }
 
-/** The records of an input delta, made as they are asked for; throws when an object is larger than `objectBytes`. */
+/** The records of an input delta, generated on demand; an object above `objectBytes` throws an `ObjectTooLargeError`. */
 export function* inputRecords(delta: InputDelta, objectBytes: number): Generator<RecordInit, void, void> {
   for (const object of delta.upserts) yield* objectRecords(object, objectBytes);
   for (const key of delta.removals) yield { case: 'removal', value: { key } };
@@ -29,49 +38,45 @@ export function* inputRecords(delta: InputDelta, objectBytes: number): Generator
   }
 }
 
-/** Reads an input delta; lists must be in key order, and a key in at most one of them. */
+/** Reads an input delta. Its lists must be in key order, and a key in at most one of them. */
 export function createInputAssembler(
-  head: { readonly from: Uint8Array; readonly to: Uint8Array; readonly kindsKept: boolean },
-  limits: RelayLimits,
+  head: InputHead,
+  { objectBytes }: Pick<RelayLimits, 'objectBytes'>,
   done: (delta: InputDelta) => void,
 ): Assembler {
-  const from = readDigest(head.from);
-  const to = readDigest(head.to);
+  const { kindsKept } = head;
+  const digests = { from: readDigest(head.from), to: readDigest(head.to) };
   const upserts = new Map<ObjectKey, LiveObject>();
   const removals: ObjectKey[] = [];
   const kinds = new Map<string, KindState>();
-  const drafts = createDrafts(limits);
-  const orders = { object: createOrderCheck('object'), removal: createOrderCheck('removal') };
-  return {
-    take(record) {
-      if (record.case !== 'more') drafts.close();
-      if (record.case === 'more') drafts.more(record.value);
-      else if (record.case === 'object') {
-        orders.object(record.value.key);
-        drafts.object(record.value, ({ key, value, digest }) => upserts.set(key, { key, value, digest }));
-      } else if (record.case === 'removal') {
-        orders.removal(record.value.key);
-        removals.push(readKey(record.value.key));
-      } else if (record.case === 'kind' && !head.kindsKept) readKind(record.value, kinds);
-      else misplaced(record, 'an input');
+  return createAssembler(
+    'an input',
+    ({ more, checkOrder, object }) => ({
+      more,
+      object(record) {
+        checkOrder('object', record.key);
+        object(record, objectBytes, ({ key, value, digest }) => upserts.set(key, { key, value, digest }));
+      },
+      removal({ key }) {
+        checkOrder('removal', key);
+        removals.push(readKey(key));
+      },
+      ...(kindsKept ? {} : { kind: (record: KindRecord) => readKind(record, kinds) }),
+    }),
+    () => {
+      if (removals.some((key) => upserts.has(key))) {
+        throw new ProtocolError('OutOfTurn', 'a key is in both upserts and removals');
+      }
+      const step = { ...digests, upserts: [...upserts.values()], removals };
+      done(kindsKept ? step : { ...step, kinds: [...kinds.values()] });
     },
-    finish() {
-      drafts.close();
-      if (removals.some((key) => upserts.has(key)))
-        throw new ProtocolError('OutOfTurn', 'a key comes and goes at once');
-      const step = { from, to, upserts: [...upserts.values()], removals };
-      done(head.kindsKept ? step : { ...step, kinds: [...kinds.values()] });
-    },
-  };
+  );
 }
 
-function readKind(
-  record: { kind: string; state: string; message: string; scope: string },
-  into: Map<string, KindState>,
-): void {
+function readKind(record: KindRecord, into: Map<string, KindState>): void {
   const { kind } = record;
   if (!KIND.test(kind)) throw new ProtocolError('BadKind', `${quote(kind)} is not group/Kind`);
-  if (into.has(kind)) throw new ProtocolError('OutOfTurn', `kind ${quote(kind)} comes twice`);
+  if (into.has(kind)) throw new ProtocolError('OutOfTurn', `kind ${quote(kind)} is in an input twice`);
   into.set(kind, {
     kind,
     state: readWord(record.state, KIND_STATES),
@@ -80,23 +85,55 @@ function readKind(
   });
 }
 
-/** The records of what is held of an input snapshot. */
-export function* heldInputRecords(held: Iterable<readonly [string, Digest]>): Generator<RecordInit, void, void> {
-  for (const [key, digest] of held) yield { case: 'held', value: { key, digest: digestBytes(digest) } };
+/** The records of keys and digests of an input snapshot. */
+export function* digestRecords(digests: Iterable<readonly [string, Digest]>): Generator<RecordInit, void, void> {
+  for (const [key, digest] of digests) yield { case: 'digest', value: { key, digest: digestBytes(digest) } };
 }
 
-/** Reads what is held of an input snapshot. */
-export function createHeldInputAssembler(done: (held: Map<string, Digest>) => void): Assembler {
-  const held = new Map<string, Digest>();
-  return {
-    take(record) {
-      if (record.case !== 'held') misplaced(record, 'held input');
-      const key = readKey(record.value.key);
-      if (held.has(key)) throw new ProtocolError('OutOfTurn', `${quote(key)} comes twice`);
-      held.set(key, readDigest(record.value.digest));
-    },
-    finish() {
-      done(held);
-    },
-  };
+/** Reads keys and digests of an input snapshot. */
+export function createDigestsAssembler(done: (digests: Map<string, Digest>) => void): Assembler {
+  const digests = new Map<string, Digest>();
+  return createAssembler(
+    'input digests',
+    () => ({
+      digest(record) {
+        const key = readKey(record.key);
+        if (digests.has(key)) throw new ProtocolError('OutOfTurn', `${quote(key)} is in the input digests twice`);
+        digests.set(key, readDigest(record.digest));
+      },
+    }),
+    () => done(digests),
+  );
+}
+
+/** The records of a batch of results. */
+export function* resultRecords(results: readonly ObjectResult[]): Generator<RecordInit, void, void> {
+  for (const { key, digest, state, reason, message, health } of results) {
+    const texts = { reason: sendableReason(reason), message: clipText(message) };
+    const healthTexts = health === undefined ? {} : { health: health.state, healthMessage: clipText(health.message) };
+    yield { case: 'result', value: { key, digest: digestBytes(digest), state, ...texts, ...healthTexts } };
+  }
+}
+
+/** Reads a batch of results. */
+export function createResultsAssembler(done: (results: ObjectResult[]) => void): Assembler {
+  const results: ObjectResult[] = [];
+  return createAssembler(
+    'results',
+    () => ({
+      result({ key, digest, state, reason, message, health, healthMessage }) {
+        results.push({
+          key: readKey(key),
+          digest: readDigest(digest),
+          state: readWord(state, RESULT_STATES),
+          reason: readReason(reason),
+          message: readText(message),
+          ...(health === ''
+            ? {}
+            : { health: { state: readWord(health, HEALTH_STATES), message: readText(healthMessage) } }),
+        });
+      },
+    }),
+    () => done(results),
+  );
 }

@@ -1,13 +1,29 @@
-import type { OutputDelta, OutputObject, SequencedDelta } from '../../model/output.ts';
+import type { HoldingHead, OutputHead } from '../../../generated/relay_pb.ts';
+import type { AgentHolding, InventoryEntry } from '../../model/agent.ts';
+import { snapshotDigest } from '../../model/digest.ts';
+import type { Digest } from '../../model/ids.ts';
+import {
+  MAX_SEQUENCE,
+  type OutputDelta,
+  type OutputObject,
+  type OutputPosition,
+  type RevisionRef,
+  type SequencedDelta,
+} from '../../model/output.ts';
 import type { RelayLimits } from '../limits.ts';
-import { type Assembler, createDrafts, createOrderCheck, createScopeTable, misplaced } from './assembly.ts';
-import type { RecordInit } from './chunks.ts';
-import { createScopeNumbers, objectRecords, revisionRecords, touchRecords } from './encode.ts';
-import { ProtocolError } from './protocol-error.ts';
+import {
+  type Assembler,
+  createAssembler,
+  createScopeNumbers,
+  objectRecords,
+  type RecordInit,
+  withOrigins,
+} from './records.ts';
 import {
   admittedInit,
   clipText,
   digestBytes,
+  ProtocolError,
   positionInit,
   readAdmitted,
   readDigest,
@@ -15,123 +31,160 @@ import {
   readPosition,
   readRevision,
   readText,
+  readWord,
 } from './scalars.ts';
 
 /** The head of an output delta. */
-export function outputHead(delta: SequencedDelta) {
+export function outputHead({ from, to, position, admitted }: SequencedDelta) {
+  const digests = { from: digestBytes(from), to: digestBytes(to) };
   return {
     case: 'output' as const,
-    value: {
-      from: digestBytes(delta.from),
-      to: digestBytes(delta.to),
-      position: positionInit(delta.position),
-      ...admittedInit(delta.admitted),
-    },
+    value: { ...digests, position: positionInit(position), ...admittedInit(admitted) },
   };
 }
 
-/** The records of an output delta, made as they are asked for; throws when an object is larger than `objectBytes`. */
+/** The records of an output delta, generated on demand; an object above `objectBytes` throws an `ObjectTooLargeError`. */
 export function* outputRecords(delta: OutputDelta, objectBytes: number): Generator<RecordInit, void, void> {
-  const scopes = createScopeNumbers();
+  const numberOf = createScopeNumbers();
   for (const object of delta.upserts) {
-    const scope = yield* scopes.number(object.scope);
+    const scope = yield* numberOf(object.scope);
     yield* objectRecords(object, objectBytes, { origins: object.origins, scope });
   }
   for (const touch of delta.touches) {
-    const scope = yield* scopes.number(touch.scope);
-    yield* touchRecords(touch, scope);
+    const { key } = touch;
+    const scope = yield* numberOf(touch.scope);
+    yield* withOrigins(touch.origins, (origins) => ({ case: 'touch', value: { key, origins, scope } }));
   }
   for (const key of delta.removals) yield { case: 'removal', value: { key } };
   for (const { key, reason } of delta.keeps) yield { case: 'keep', value: { key, reason: clipText(reason) } };
   yield* revisionRecords(delta.revisions);
 }
 
-interface HeadRecord {
-  readonly from: Uint8Array;
-  readonly to: Uint8Array;
-  readonly position?: { readonly epoch: bigint; readonly sequence: bigint } | undefined;
-  readonly admitted?: { readonly epoch: bigint; readonly sequence: bigint } | undefined;
+function* revisionRecords(revisions: readonly RevisionRef[]): Generator<RecordInit, void, void> {
+  for (const { source, revision } of revisions) yield { case: 'revision', value: { source, revision } };
 }
 
-/** Reads an output delta; every list must be in key order, and a key in at most one of upserts, touches, removals. */
+/** Reads an output delta. Every list must be in key order, and a key in at most one of upserts, touches and removals. */
 export function createOutputAssembler(
-  head: HeadRecord,
-  limits: RelayLimits,
+  head: OutputHead,
+  { objectBytes }: Pick<RelayLimits, 'objectBytes'>,
   done: (delta: SequencedDelta) => void,
 ): Assembler {
-  const state = {
-    position: readPosition(head.position),
-    ...readAdmitted(head.admitted),
-    from: readDigest(head.from),
-    to: readDigest(head.to),
-    upserts: [] as OutputObject[],
-    touches: [] as OutputDelta['touches'][number][],
-    removals: [] as OutputDelta['removals'][number][],
-    keeps: [] as OutputDelta['keeps'][number][],
-    revisions: [] as OutputDelta['revisions'][number][],
-  };
-  const drafts = createDrafts(limits);
-  const take = createOutputReader(state, drafts);
-  return {
-    take,
-    finish() {
-      drafts.close();
-      const changed = [...state.upserts, ...state.touches].map(({ key }) => key).concat(state.removals);
+  const upserts: OutputObject[] = [];
+  const touches: OutputDelta['touches'][number][] = [];
+  const removals: OutputDelta['removals'][number][] = [];
+  const keeps: OutputDelta['keeps'][number][] = [];
+  const revisions: RevisionRef[] = [];
+  const position = readPosition(head.position);
+  const digests = { from: readDigest(head.from), to: readDigest(head.to) };
+  const delta = { position, ...readAdmitted(head.admitted), ...digests, upserts, touches, removals, keeps, revisions };
+  return createAssembler(
+    'an output',
+    ({ scope, more, scopeOf, checkOrder, object, origins }) => ({
+      scope,
+      more,
+      object(record) {
+        checkOrder('object', record.key);
+        const clusters = scopeOf(record.scope);
+        object(record, objectBytes, (read) => upserts.push({ ...read, scope: clusters }));
+      },
+      touch(record) {
+        checkOrder('touch', record.key);
+        const key = readKey(record.key);
+        const clusters = scopeOf(record.scope);
+        origins(record.origins, (all) => touches.push({ key, origins: all, scope: clusters }));
+      },
+      removal({ key }) {
+        checkOrder('removal', key);
+        removals.push(readKey(key));
+      },
+      keep({ key, reason }) {
+        checkOrder('keep', key);
+        keeps.push({ key: readKey(key), reason: readText(reason) });
+      },
+      revision: (record) => void revisions.push(readRevision(record)),
+    }),
+    () => {
+      const changed = [...upserts, ...touches].map(({ key }) => key).concat(removals);
       if (new Set(changed).size !== changed.length) {
         throw new ProtocolError('OutOfTurn', 'a key is in more than one of upserts, touches and removals');
       }
-      done(state);
+      done(delta);
     },
-  };
+  );
 }
 
-type OutputState = {
-  readonly upserts: OutputObject[];
-  readonly touches: OutputDelta['touches'][number][];
-  readonly removals: OutputDelta['removals'][number][];
-  readonly keeps: OutputDelta['keeps'][number][];
-  readonly revisions: OutputDelta['revisions'][number][];
-};
+/** The head of a holding. */
+export function holdingHead({ position, digest, admitted }: AgentHolding) {
+  const value = { position: positionInit(position), digest: digestBytes(digest), ...admittedInit(admitted) };
+  return { case: 'holding' as const, value };
+}
 
-function createOutputReader(state: OutputState, drafts: ReturnType<typeof createDrafts>): Assembler['take'] {
-  const scopes = createScopeTable();
-  const orders = {
-    object: createOrderCheck('object'),
-    touch: createOrderCheck('touch'),
-    removal: createOrderCheck('removal'),
-    keep: createOrderCheck('keep'),
-  };
-  return (record) => {
-    if (record.case !== 'more') drafts.close();
-    switch (record.case) {
-      case 'scope':
-        return scopes.define(record.value);
-      case 'more':
-        return drafts.more(record.value);
-      case 'object': {
-        orders.object(record.value.key);
-        const scope = scopes.get(record.value.scope);
-        return drafts.object(record.value, (object) => state.upserts.push({ ...object, scope }));
+/** The records of a holding, generated on demand. */
+export function* holdingRecords(holding: AgentHolding): Generator<RecordInit, void, void> {
+  const numberOf = createScopeNumbers();
+  for (const { key, phase, digest, ...entry } of holding.entries) {
+    const scope = yield* numberOf(entry.scope);
+    const head = { key, digest: digestBytes(digest), phase, scope };
+    yield* withOrigins(entry.origins, (origins) => ({ case: 'entry', value: { ...head, origins } }));
+  }
+  yield* revisionRecords(holding.revisions);
+}
+
+/** Digest over the entries of an inventory, without those that are being removed. */
+export function heldDigest(entries: readonly InventoryEntry[]): Digest {
+  const held = entries.filter(({ phase }) => phase === 'held');
+  return snapshotDigest(held.map(({ key, digest }) => [key, digest]));
+}
+
+/**
+ * Reads a holding. Its digest must match its entries, its keys must be unique, and its positions plausible.
+ *
+ * @param latestEpoch the highest epoch that the fleet can have reached
+ */
+export function createHoldingAssembler(
+  head: HoldingHead,
+  latestEpoch: number,
+  done: (holding: AgentHolding) => void,
+): Assembler {
+  const position = readPosition(head.position);
+  const admitted = readAdmitted(head.admitted);
+  checkPlausible('the position', position, latestEpoch);
+  if (admitted.admitted !== undefined) checkPlausible('the admission', admitted.admitted, latestEpoch);
+  const digest = readDigest(head.digest);
+  const entries = new Map<string, InventoryEntry>();
+  const revisions: RevisionRef[] = [];
+  return createAssembler(
+    'a holding',
+    ({ scope, more, scopeOf, origins }) => ({
+      scope,
+      more,
+      revision: (record) => void revisions.push(readRevision(record)),
+      entry(record) {
+        const key = readKey(record.key);
+        const phase = readWord(record.phase, ['held', 'removing']);
+        const clusters = scopeOf(record.scope);
+        const entryDigest = readDigest(record.digest);
+        if (entries.has(key)) throw new ProtocolError('OutOfTurn', `${key} is in a holding twice`);
+        origins(record.origins, (all) => {
+          entries.set(key, { key, digest: entryDigest, phase, origins: all, scope: clusters });
+        });
+      },
+    }),
+    () => {
+      const list = [...entries.values()];
+      if (heldDigest(list) !== digest) {
+        throw new ProtocolError('DigestMismatch', 'the digest of the holding is not that of its entries');
       }
-      case 'touch': {
-        orders.touch(record.value.key);
-        const key = readKey(record.value.key);
-        const scope = scopes.get(record.value.scope);
-        return drafts.open(record.value.origins, (origins) => state.touches.push({ key, origins, scope }));
-      }
-      case 'removal':
-        orders.removal(record.value.key);
-        state.removals.push(readKey(record.value.key));
-        return;
-      case 'keep':
-        orders.keep(record.value.key);
-        state.keeps.push({ key: readKey(record.value.key), reason: readText(record.value.reason) });
-        return;
-      case 'revision':
-        state.revisions.push(readRevision(record.value));
-        return;
-      default:
-        misplaced(record, 'an output');
-    }
-  };
+      done({ position, digest, revisions, ...admitted, entries: list });
+    },
+  );
+}
+
+/** Refuses a position that would use up the numbers that the fleet still needs. */
+function checkPlausible(what: string, { epoch, sequence }: OutputPosition, latestEpoch: number): void {
+  if (epoch <= latestEpoch && sequence <= MAX_SEQUENCE) return;
+  const wrong =
+    epoch > latestEpoch ? 'an epoch more than a day ahead of the clock of the server' : 'a sequence above 2^40';
+  throw new ProtocolError('ImplausiblePosition', `${what} (${epoch}, ${sequence}) has ${wrong}: no server has sent it`);
 }

@@ -1,13 +1,46 @@
+import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import type { Position } from '../../../generated/relay_pb.ts';
 import { type ClusterName, type Digest, parseClusterName, parseSourceName, quote } from '../../model/ids.ts';
 import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
 import type { Origin, OutputPosition, RevisionRef } from '../../model/output.ts';
 import type { Result } from '../../model/result.ts';
-import { ProtocolError } from './protocol-error.ts';
+import type { EndCode } from '../../ports/transport.ts';
 
-/** Longest text for a person (a message, the reason of a keep) in UTF-16 units; longer ones are clipped when sent. */
-export const TEXT_LENGTH = 4096;
+/** Longest text for people (a message, the reason of a keep) in UTF-16 units; the sender clips longer ones. */
+const TEXT_LENGTH = 4096;
 const REASON = /^[A-Z][A-Za-z0-9]{0,63}$/;
 const PATH_LENGTH = 4096;
+
+/**
+ * The peer has broken the protocol. The reading loop of a link catches it and ends the stream with this reason; a
+ * registration catches it and refuses.
+ */
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError';
+  /** Constant UpperCamelCase word. */
+  readonly reason: string;
+  readonly code: EndCode;
+
+  constructor(reason: string, message: string, code: EndCode = 'invalid') {
+    super(message);
+    this.reason = reason;
+    this.code = code;
+  }
+}
+
+/** Decodes a message; bytes that do not decode throw a {@link ProtocolError} with this reason and text. */
+export function decodeMessage<Schema extends DescMessage>(
+  schema: Schema,
+  bytes: Uint8Array,
+  reason: string,
+  text: string,
+): MessageShape<Schema> {
+  try {
+    return fromBinary(schema, bytes, { readUnknownFields: false });
+  } catch {
+    throw new ProtocolError(reason, text);
+  }
+}
 
 /** The 32 bytes of a digest. */
 export function digestBytes(digest: Digest): Uint8Array<ArrayBuffer> {
@@ -20,7 +53,7 @@ export function readDigest(bytes: Uint8Array): Digest {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex') as Digest;
 }
 
-/** Unwraps what a parser of the model said about a part of a message. */
+/** Unwraps the result of a parser of the model; a problem throws a {@link ProtocolError} with this reason. */
 export function checked<Value>(result: Result<Value>, reason: string): Value {
   if (!result.ok) throw new ProtocolError(reason, result.problem);
   return result.value;
@@ -38,31 +71,25 @@ export function readCount(value: bigint, what: string): number {
   return count;
 }
 
-/** Reads a position; an absent one is wrong. */
-export function readPosition(
-  position: { readonly epoch: bigint; readonly sequence: bigint } | undefined,
-): OutputPosition {
+/** Reads a position; a missing one throws. */
+export function readPosition(position: Position | undefined): OutputPosition {
   if (position === undefined) throw new ProtocolError('MalformedFrame', 'the position is missing');
   return { epoch: readCount(position.epoch, 'the epoch'), sequence: readCount(position.sequence, 'the sequence') };
 }
 
-/** Reads a position that need not be there, as a part to be spread: absent or wholly there. */
-export function readAdmitted(position: { readonly epoch: bigint; readonly sequence: bigint } | undefined): {
-  readonly admitted?: OutputPosition;
-} {
+/** Reads an optional admission, as an object to spread. */
+export function readAdmitted(position: Position | undefined): { readonly admitted?: OutputPosition } {
   return position === undefined ? {} : { admitted: readPosition(position) };
-}
-
-/** The wire form of the admission of an output, where there is one. */
-export function admittedInit(admitted: OutputPosition | undefined): {
-  readonly admitted?: ReturnType<typeof positionInit>;
-} {
-  return admitted === undefined ? {} : { admitted: positionInit(admitted) };
 }
 
 /** The wire form of a position. */
 export function positionInit(position: OutputPosition): { readonly epoch: bigint; readonly sequence: bigint } {
   return { epoch: BigInt(position.epoch), sequence: BigInt(position.sequence) };
+}
+
+/** The wire form of an optional admission, as an object to spread. */
+export function admittedInit(admitted: OutputPosition | undefined) {
+  return admitted === undefined ? {} : { admitted: positionInit(admitted) };
 }
 
 /** Reads a list of origins. */
@@ -90,7 +117,7 @@ export function readReason(text: string): string {
   return text;
 }
 
-/** The reason itself, or `Unknown` for one that the peer would refuse together with everything beside it. */
+/** The reason itself, or `Unknown` for one that {@link readReason} at the peer would refuse. */
 export function sendableReason(reason: string): string {
   return REASON.test(reason) ? reason : 'Unknown';
 }
@@ -102,13 +129,13 @@ export function readWord<Word extends string>(text: string, words: readonly Word
   return word;
 }
 
-/** Reads text for a person, bounded. */
+/** Reads text for people, bounded. */
 export function readText(text: string): string {
   if (text.length > TEXT_LENGTH) throw new ProtocolError('TextTooLong', `a text of ${text.length} characters`);
   return text;
 }
 
-/** Cuts text for a person to what {@link readText} takes, never in the middle of a character. */
+/** Cuts text for people to the length that {@link readText} accepts, never in the middle of a character. */
 export function clipText(text: string): string {
   return text.length <= TEXT_LENGTH ? text.toWellFormed() : `${text.slice(0, TEXT_LENGTH - 4)}...`.toWellFormed();
 }

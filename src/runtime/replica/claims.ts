@@ -4,7 +4,7 @@ import type { AdmissionPosition } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
-import type { Admission, AgentSession } from '../../relay/session.ts';
+import type { AgentSession, HelloDecision } from '../../relay/session.ts';
 import type { WriteGuard } from '../stored/group.ts';
 import { positionJson } from './admission-record.ts';
 import type { Peers } from './peers.ts';
@@ -26,7 +26,7 @@ export interface Claim {
 export interface Claims {
   start(): void;
   /** What another replica has to do with this hello; undefined: nothing. */
-  judge(hello: AgentHello): Admission | undefined;
+  judge(hello: AgentHello): HelloDecision | undefined;
   /** `claimed`: the admission that the agent states, if it counts (`firstClaim`). */
   connected(session: AgentSession, claimed: AdmissionPosition | undefined): void;
   disconnected(session: AgentSession): void;
@@ -148,7 +148,7 @@ export function createClaims(deps: ClaimsDeps, id: string): Claims {
 }
 
 /** What another replica has to do with a hello. */
-function judge({ peers, probe }: ClaimsDeps, other: Claim | undefined, hello: AgentHello): Admission | undefined {
+function judge({ peers, probe }: ClaimsDeps, other: Claim | undefined, hello: AgentHello): HelloDecision | undefined {
   if (other === undefined || other.instance === hello.instance || !peers.isAlive(other.replica)) return undefined;
   const where = `replica ${other.replica} of the server (instance ${other.instance})`;
   return probe(hello.cluster, other) === 'alive'

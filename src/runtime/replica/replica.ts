@@ -1,7 +1,7 @@
 import type { AgentHello, AgentHolding } from '../../model/agent.ts';
 import { type AdmissionPosition, comparePositions } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Admission, AgentSession } from '../../relay/session.ts';
+import type { AgentSession, HelloDecision } from '../../relay/session.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 /** What this process may do as one server of its fleet: the only one, or one of several that share a store. */
@@ -17,7 +17,7 @@ export interface Replica {
   /** Why a cluster is sent nothing just now; undefined: it is; empty: it will be in a moment. */
   obstacle(cluster: string): string | undefined;
   /** What another replica has to do with this hello; undefined: nothing. */
-  judge(hello: AgentHello): Admission | undefined;
+  judge(hello: AgentHello): HelloDecision | undefined;
   /** An agent is here, and has said what it holds. Comes before anything of that is noted. */
   connected(session: AgentSession, holding: AgentHolding): void;
   /** Its session is over. Comes after that was noted. */

@@ -1,7 +1,12 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { AgentHello } from '../../model/agent.ts';
 import type { ClusterName, FleetName } from '../../model/ids.ts';
-import type { Admission, AgentCertificate, RegistrationAdmission, RegistrationRequest } from '../../relay/session.ts';
+import type {
+  AgentCertificate,
+  HelloDecision,
+  RegistrationDecision,
+  RegistrationRequest,
+} from '../../relay/session.ts';
 import type { Ledger } from '../../runtime/ledger/ledger.ts';
 import { isVoid } from '../../runtime/ledger/registrations.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
@@ -22,7 +27,7 @@ export function judgeHello(
   hello: AgentHello,
   certificate: AgentCertificate | undefined,
   deps: AdmissionDeps,
-): Admission {
+): HelloDecision {
   const { cluster } = hello;
   if (hello.fleet !== undefined && hello.fleet !== deps.fleet) {
     return {
@@ -46,7 +51,7 @@ export function judgeHello(
 }
 
 /** Judges who may have a client certificate for a cluster, and says which registration it is for. */
-export function judgeRegistration(request: RegistrationRequest, deps: AdmissionDeps): RegistrationAdmission {
+export function judgeRegistration(request: RegistrationRequest, deps: AdmissionDeps): RegistrationDecision {
   const { cluster, proof, certificate } = request;
   const trouble =
     judgeName(cluster, deps) ??
@@ -71,7 +76,7 @@ export function endedRegistrations(ledger: Pick<Ledger, 'revocation'>, cluster: 
 }
 
 /** Is this the name of a cluster? */
-function judgeName(cluster: ClusterName, deps: AdmissionDeps): Admission | undefined {
+function judgeName(cluster: ClusterName, deps: AdmissionDeps): HelloDecision | undefined {
   if (!deps.mayStart()) {
     return { type: 'retry', reason: 'ServerStarting', message: 'the server has not read its sources yet' };
   }
@@ -94,7 +99,7 @@ function judgeCertificate(
   cluster: ClusterName,
   certificate: AgentCertificate | undefined,
   ledger: Ledger,
-): Admission | undefined {
+): HelloDecision | undefined {
   if (certificate === undefined || !isVoid(certificate, ledger.revocation(cluster))) return undefined;
   return {
     type: 'unproven',
@@ -107,7 +112,7 @@ function judgeCertificate(
 function judgeBinding(
   { cluster, clusterId }: Pick<AgentHello, 'cluster' | 'clusterId'>,
   ledger: Ledger,
-): Admission | undefined {
+): HelloDecision | undefined {
   const registration = ledger.registration(cluster);
   if (registration === undefined) return undefined;
   if (registration.released && registration.id === clusterId) {

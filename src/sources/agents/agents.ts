@@ -92,9 +92,9 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
         for (const result of reported) takeResult(deps, cluster, result);
       });
     },
-    heldInput: (cluster) => {
+    inputDigests: (cluster) => {
       loop.settle();
-      return heldInput(engine, cluster);
+      return inputDigests(engine, cluster);
     },
     input: (cluster, delta) => {
       loop.transact(() => ledger.takeInput(cluster, delta, clock.now()));
@@ -166,7 +166,7 @@ function markWarm({ engine, ledger, loop, recovery }: AgentSourceDeps, cluster: 
   loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, warm: true, assumedWarm: false }));
 }
 
-function heldInput(engine: Engine, cluster: ClusterName): ReadonlyMap<string, Digest> {
+function inputDigests(engine: Engine, cluster: ClusterName): ReadonlyMap<string, Digest> {
   const held = new Map<string, Digest>();
   for (const { key, value } of engine.inputs.live.entries(cluster)) held.set(key, value.digest);
   return held;

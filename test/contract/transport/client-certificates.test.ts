@@ -8,6 +8,7 @@ import { createGrpcServerTransport } from '../../../src/adapters/grpc/server.ts'
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
 import { ensureServerCertificate, type ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
 import type { ClientConnection, DialCredentials, ServerTransport } from '../../../src/ports/transport.ts';
+import { verifiesChain } from '../../../src/relay/trust/certificates.ts';
 import { createTestAuthority, DAY_MS, type TestAuthority } from '../../support/test-authority.ts';
 
 describe('the dialling end and certificates', () => {
@@ -93,8 +94,8 @@ describe('the dialling end and certificates', () => {
     const connection = dial();
     expect(connection.serverChain()).toEqual([]);
     await connection.open('Pull', {}).ended;
-    expect(requests.verifies(connection.serverChain(), roots, now)).toBe(true);
-    expect(requests.verifies(connection.serverChain(), clients.root, now)).toBe(false);
+    expect(verifiesChain(connection.serverChain(), roots, now)).toBe(true);
+    expect(verifiesChain(connection.serverChain(), clients.root, now)).toBe(false);
     const deceived = dial(undefined, Buffer.from(clients.root));
     await deceived.open('Pull', {}).ended;
     expect(deceived.serverChain()).toEqual([]);

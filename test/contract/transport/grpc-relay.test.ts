@@ -14,7 +14,7 @@ import { NO_SETTINGS } from '../../../src/model/agent-settings.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
 import { createRelayServer, type ObservedRelayServer } from '../../../src/relay/server.ts';
 import type { RelayClient } from '../../../src/relay/session.ts';
-import { clusterToken } from '../../../src/relay/trust/token.ts';
+import { clusterToken } from '../../../src/relay/trust/tokens.ts';
 import { createMemoryCredentials, type MemoryCredentials } from '../../support/memory-credentials.ts';
 import { eventually } from '../../support/relay-poll.ts';
 import {

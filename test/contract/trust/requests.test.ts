@@ -7,14 +7,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAuthority, issueClientCertificate } from '../../../src/adapters/tls/authority.ts';
 import { readCertificateRequest } from '../../../src/adapters/tls/read-request.ts';
 import { must } from '../../../src/model/result.ts';
-import { identityUri } from '../../../src/relay/trust/identity-uri.ts';
 import {
   BACKDATE_MS,
   CLIENT_COMMON_NAME,
+  identityUri,
   judgeCertificate,
-  readPeerCertificate,
-} from '../../../src/relay/trust/peer-certificate.ts';
-import { judgeRequest } from '../../../src/relay/trust/request-rules.ts';
+  readCertificate,
+} from '../../../src/relay/trust/certificates.ts';
+import { judgeRequest } from '../../../src/relay/trust/registrar.ts';
 import { noOpenssl } from '../../support/openssl.ts';
 import { clusterName, FLEET } from '../../support/relay-world.ts';
 import { createTestAuthority, DAY_MS } from '../../support/test-authority.ts';
@@ -178,7 +178,7 @@ describe.skipIf(noOpenssl)('a client certificate', () => {
   test('is read as what it is, with the second in which it was issued', async () => {
     const { publicKey } = must(await readCertificateRequest(requestOf()));
     const { certificate } = await issue(publicKey);
-    const read = readPeerCertificate(new X509Certificate(certificate).raw);
+    const read = readCertificate(new X509Certificate(certificate).raw);
     expect(read).toMatchObject({
       names: ['east'],
       identities: [{ fleet: FLEET, cluster: 'east', clusterId: 'east-id' }],
@@ -195,7 +195,7 @@ describe.skipIf(noOpenssl)('a client certificate', () => {
     expect(parsed.subject).toBe(`CN=fleetrelay-agent\nserialNumber=${registration}`);
     expect(parsed.subjectAltName).toBe(`DNS:east, URI:${URI}`);
     expect(parsed.verify(new X509Certificate(authority.ca).publicKey)).toBe(true);
-    expect(readPeerCertificate(parsed.raw)?.registration).toBe(registration);
+    expect(readCertificate(parsed.raw)?.registration).toBe(registration);
   });
 });
 
@@ -207,7 +207,7 @@ describe.skipIf(noOpenssl)('a certificate speaks', () => {
     execFileSync('openssl', ['req', '-x509', '-nodes', ...P256, '-subj', '/CN=east', ...args, ...files], {
       stdio: 'pipe',
     });
-    const certificate = readPeerCertificate(readFileSync(out));
+    const certificate = readCertificate(readFileSync(out));
     if (certificate === undefined) throw new Error('it cannot be read');
     return certificate;
   }
@@ -231,7 +231,7 @@ describe.skipIf(noOpenssl)('a certificate speaks', () => {
     const times = { from: Date.now() - DAY_MS, to: Date.now() + DAY_MS };
     for (const uri of ['https://x/, DNS:east', 'https://x/", DNS:east, URI:"', `https://x/, URI:${URI}, DNS:east`]) {
       const pem = await authority.issue(requestOf(), { uri, ...times });
-      const certificate = readPeerCertificate(new X509Certificate(pem).raw);
+      const certificate = readCertificate(new X509Certificate(pem).raw);
       expect(certificate).toMatchObject({ names: [], identities: [] });
     }
   });

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sealStore } from '../../../src/adapters/stores/sealed.ts';
+import { privateFile } from '../../../src/adapters/tls/files.ts';
+import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import {
   GENERATIONS_KEY,
   type OpenedTokenGenerations,
   openTokenGenerations,
   readTokenGenerations,
-} from '../../../src/adapters/tls/token-generations.ts';
-import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
+} from '../../../src/relay/trust/tokens.ts';
 import { createSharedMemory, type SharedMemory, type SharedMemoryStore } from '../../support/shared-memory-store.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
@@ -34,10 +35,11 @@ afterEach(async () => {
 });
 
 const folder = (name: string): string => join(root, name, 'trust');
+const file = (name: string) => privateFile(join(folder(name), 'token-generations.json'));
 
 async function open(name: string, store?: SnapshotStore) {
   const generations = await openTokenGenerations({
-    ...{ folder: folder(name), clock, log: silentLog },
+    ...{ file: file(name), clock, log: silentLog },
     ...(store === undefined ? {} : { store }),
   });
   opened.push(generations);
@@ -54,7 +56,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 const onDisk = async (name: string, cluster = 'east'): Promise<number | undefined> =>
-  (await readTokenGenerations(folder(name))).get(cluster);
+  (await readTokenGenerations(file(name))).get(cluster);
 
 describe('of one server', () => {
   test('a renewal is the second in which it is made, and is there after a restart, for the owner alone', async () => {

@@ -5,11 +5,16 @@ import { TAKES_ROOTS } from '../../../src/model/agent.ts';
 import type { FleetName } from '../../../src/model/ids.ts';
 import type { IncomingStream, RegistrationAnswer, StreamEnd } from '../../../src/ports/transport.ts';
 import { type ClientCertificates, createRelayClient, type ObservedRelayClient } from '../../../src/relay/client.ts';
-import { inputDigest } from '../../../src/relay/held-input.ts';
+import { inputDigest } from '../../../src/relay/input-digests.ts';
 import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';
-import { decodeFrame, encodeFrame, type Frame } from '../../../src/relay/wire/frame.ts';
-import { limitsInit } from '../../../src/relay/wire/hello.ts';
-import { readRegisterRequest, registerResponseBytes } from '../../../src/relay/wire/register.ts';
+import {
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  limitsInit,
+  readRegisterRequest,
+  registerResponseBytes,
+} from '../../../src/relay/wire/frames.ts';
 import { digestBytes } from '../../../src/relay/wire/scalars.ts';
 import { createMemoryCredentials, type MemoryCredentials } from '../../support/memory-credentials.ts';
 import { eventually } from '../../support/relay-poll.ts';
@@ -153,7 +158,7 @@ test('one that was brought along is read at each dial, and shown with the token'
   );
   let current = 0;
   const read = () => ({ key: pairs[current]?.key ?? '', certificate: certificates[current] ?? '' });
-  const client = start({ type: 'given', read, requests });
+  const client = start({ type: 'given', read });
   await connected();
   expect(streams[0]).toMatchObject({ metadata: { authorization: 'Bearer frt1_x' } });
   current = 1;
@@ -171,7 +176,7 @@ test('one that was brought along is read at each dial, and shown with the token'
 test('a key whose certificate is not there yet is waited for, and said', async () => {
   const [{ key }, other] = [await requests.create(), await requests.create()];
   const certificate = await authority.issue(other.request, { names: ['east'], from: 0, to: clock.now() + DAY_MS });
-  const client = start({ type: 'given', read: () => ({ key, certificate }), requests });
+  const client = start({ type: 'given', read: () => ({ key, certificate }) });
   await eventually('it waits', () => agent.states.at(-1)?.type === 'waiting');
   expect(agent.states.at(-1)).toMatchObject({
     reason: 'BadSettings',

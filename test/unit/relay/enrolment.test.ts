@@ -107,7 +107,7 @@ describe('an agent without a certificate', () => {
     ['for another cluster', { uri: 'spiffe://fleet/cluster/west/id/east-id' }, 'for the cluster west'],
     ['for another cluster id', { uri: 'spiffe://fleet/cluster/east/id/other' }, 'another cluster of this name'],
     ['that says no cluster id', { uri: 'spiffe://east' }, 'does not say'],
-    ['that is none', { garbage: true as const }, 'not an answer'],
+    ['that is none', { garbage: true as const }, 'no answer to a registration'],
   ])('takes no certificate %s', async (_what, wrongly, message) => {
     world.wrongly = wrongly;
     expect(await open(world.agent())).toMatchObject({ code: 'invalid', message: expect.stringContaining(message) });
@@ -425,7 +425,7 @@ describe('roots', () => {
     await take(trust, roots ?? '');
     expect(held().roots).toBe(world.authority.root);
     expect(world.memory.saved).toHaveLength(1);
-    expect(said('they are not taken')).toBe(which === 'empty' ? 0 : 1);
+    expect(said('they are ignored')).toBe(which === 'empty' ? 0 : 1);
   });
 
   test('in an answer that does not fit leave those before; the certificate counts', async () => {

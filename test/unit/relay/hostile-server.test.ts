@@ -4,12 +4,12 @@ import { NO_SETTINGS, settingsText } from '../../../src/model/agent-settings.ts'
 import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
 import type { IncomingStream } from '../../../src/ports/transport.ts';
 import { createRelayClient } from '../../../src/relay/client.ts';
-import { inputDigest } from '../../../src/relay/held-input.ts';
+import { inputDigest } from '../../../src/relay/input-digests.ts';
 import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';
-import { packChunks, type RecordInit } from '../../../src/relay/wire/chunks.ts';
-import { decodeFrame, encodeFrame, type Frame, type FrameInit } from '../../../src/relay/wire/frame.ts';
-import { limitsInit } from '../../../src/relay/wire/hello.ts';
+import { packChunks } from '../../../src/relay/transfer.ts';
+import { decodeFrame, encodeFrame, type Frame, type FrameInit, limitsInit } from '../../../src/relay/wire/frames.ts';
 import { outputHead, outputRecords } from '../../../src/relay/wire/output.ts';
+import type { RecordInit } from '../../../src/relay/wire/records.ts';
 import { digestBytes } from '../../../src/relay/wire/scalars.ts';
 import { createMemoryNetwork } from '../../support/relay-transport.ts';
 import {
@@ -99,9 +99,7 @@ test('a server that keeps to the protocol is heard', async () => {
   const agent = createFakeAgent();
   const heard = await meet([welcome, ...output(delta)], [welcome], agent);
   expect(agent.deltas).toEqual([delta]);
-  expect(heard).toContainEqual(
-    expect.objectContaining({ case: 'verdict', value: expect.objectContaining({ accepted: true }) }),
-  );
+  expect(heard).toContainEqual(expect.objectContaining({ case: 'ack' }));
 });
 
 const settings = (content: string = settingsText(NO_SETTINGS)): FrameInit => ({ case: 'settings', value: { content } });
@@ -143,10 +141,10 @@ const wrongs: [string, FrameInit[], string][] = [
   ],
   [
     'sends a list that nobody asked for',
-    [welcome, { case: 'begin', value: { transfer: 1n, subject: { case: 'heldInput', value: {} } } }],
+    [welcome, { case: 'begin', value: { transfer: 1n, subject: { case: 'inputDigests', value: {} } } }],
     'OutOfTurn',
   ],
-  ['answers nothing', [welcome, { case: 'verdict', value: { transfer: 1n, accepted: true } }], 'OutOfTurn'],
+  ['answers nothing', [welcome, { case: 'ack', value: { transfer: 1n } }], 'OutOfTurn'],
   [
     'sends another content than it says',
     [welcome, ...raw(object(configMapKey('a'), { digest: digestBytes(EMPTY) }))],
@@ -238,7 +236,7 @@ test.each<[string, FrameInit[], string]>([
     'has another digest than its list',
     [
       { case: 'welcome', value: { ...welcomeValue, inputDigest: new Uint8Array(32) } },
-      { case: 'begin', value: { transfer: 1n, subject: { case: 'heldInput', value: {} } } },
+      { case: 'begin', value: { transfer: 1n, subject: { case: 'inputDigests', value: {} } } },
       ...chunksOf([], 1n),
     ],
     'DigestMismatch',

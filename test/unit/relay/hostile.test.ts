@@ -4,11 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { PartSchema } from '../../../generated/relay_pb.ts';
 import { objectDigest, sha256, snapshotDigest } from '../../../src/model/digest.ts';
 import type { Digest } from '../../../src/model/ids.ts';
-import { inputDigest } from '../../../src/relay/held-input.ts';
-import { clusterToken } from '../../../src/relay/trust/token.ts';
-import { packChunks, type RecordInit } from '../../../src/relay/wire/chunks.ts';
-import type { FrameInit } from '../../../src/relay/wire/frame.ts';
-import { PROTOCOL } from '../../../src/relay/wire/hello.ts';
+import { inputDigest } from '../../../src/relay/input-digests.ts';
+import { packChunks } from '../../../src/relay/transfer.ts';
+import { clusterToken } from '../../../src/relay/trust/tokens.ts';
+import type { FrameInit } from '../../../src/relay/wire/frames.ts';
+import { PROTOCOL } from '../../../src/relay/wire/frames.ts';
+import type { RecordInit } from '../../../src/relay/wire/records.ts';
 import { digestBytes } from '../../../src/relay/wire/scalars.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { createRelayHarness, EAST, type RelayHarness, type Stranger } from '../../support/relay-harness.ts';
@@ -193,7 +194,7 @@ describe('on an open Pull stream', () => {
   const wrongs: [string, FrameInit[], string][] = [
     ['a second hello', [{ case: 'hello', value: {} }], 'OutOfTurn'],
     ['a chunk of nothing', [chunk([])], 'OutOfTurn'],
-    ['a verdict about nothing', [{ case: 'verdict', value: { transfer: 1n, accepted: true } }], 'OutOfTurn'],
+    ['an ack of nothing', [{ case: 'ack', value: { transfer: 1n } }], 'OutOfTurn'],
     ['an acknowledgement of nothing', [{ case: 'chunkAck', value: { transfer: 1n, received: 1 } }], 'OutOfTurn'],
     ['results before the holding', [begin({ case: 'results', value: {} })], 'OutOfTurn'],
     [
@@ -311,8 +312,8 @@ describe('on an open Pull stream', () => {
       const sending = world.owner.sessions.get(EAST)?.session.send(delta);
       await world.clock.settle();
       await stranger.say({
-        case: 'verdict',
-        value: { transfer: 1n, accepted: false, reason: 'DifferentBase', message: '' },
+        case: 'nack',
+        value: { transfer: 1n, reason: 'DifferentBase', message: '' },
       });
       await stranger.say(claiming(part, claim, 2n));
       expect(await endOf(world, stranger)).toEqual({ code: 'invalid', reason: 'ImplausiblePosition' });
@@ -462,8 +463,8 @@ describe('on an open Push stream', () => {
     [
       'the list twice',
       [
-        { case: 'heldInputRequest', value: {} },
-        { case: 'heldInputRequest', value: {} },
+        { case: 'inputDigestsRequest', value: {} },
+        { case: 'inputDigestsRequest', value: {} },
       ],
       'OutOfTurn',
     ],

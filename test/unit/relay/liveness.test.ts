@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';
 import { createLink } from '../../../src/relay/link.ts';
-import { packChunks } from '../../../src/relay/wire/chunks.ts';
-import { decodeFrame } from '../../../src/relay/wire/frame.ts';
-import { holdingHead, holdingRecords } from '../../../src/relay/wire/holding.ts';
+import { packChunks } from '../../../src/relay/transfer.ts';
+import { decodeFrame } from '../../../src/relay/wire/frames.ts';
+import { holdingHead, holdingRecords } from '../../../src/relay/wire/output.ts';
 import { deaf } from '../../support/relay-deaf.ts';
 import { createRelayHarness, EAST, type RelayHarness, type Stranger } from '../../support/relay-harness.ts';
 import { createMemoryNetwork } from '../../support/relay-transport.ts';
@@ -165,7 +165,7 @@ describe('a slow agent', () => {
 
   test.each([
     ['acknowledges nothing', 'PeerStalled', false],
-    ['never answers', 'NoVerdict', true],
+    ['never answers', 'NoAnswer', true],
   ] as const)('that %s is given up in the end, although it lives', async (_what, reason, acknowledges) => {
     const { world, stranger } = await silentAgent(4);
     void (async () => {
@@ -177,7 +177,7 @@ describe('a slow agent', () => {
       }
     })();
     const sending = world.owner.sessions.get(EAST)?.session.send(deltaOf(new Map(), big, { epoch: 1, sequence: 1 }));
-    await world.clock.advance(DEFAULT_LIMITS.stallMs + DEFAULT_LIMITS.verdictMs);
+    await world.clock.advance(DEFAULT_LIMITS.stallMs + DEFAULT_LIMITS.answerMs);
     expect(await sending).toEqual({ type: 'disconnected' });
     expect((await stranger.ended).reason).toBe(reason);
   });
@@ -227,7 +227,7 @@ describe('coming back', () => {
     const right = world.stranger('Pull');
     right.stream.end({ code: 'done', reason: 'Closed', message: '' });
     let token = 'frt1_old';
-    const { clusterToken } = await import('../../../src/relay/trust/token.ts');
+    const { clusterToken } = await import('../../../src/relay/trust/tokens.ts');
     const { agent } = await world.connect({ token: () => token });
     await world.clock.advance(1_000);
     expect(reasons(agent)).toEqual(['WrongToken']);

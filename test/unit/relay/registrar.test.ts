@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CertificateRequestFacts } from '../../../src/ports/certificate-authority.ts';
-import type { TokenGenerations } from '../../../src/ports/token-generations.ts';
 import type { RegistrationAnswer, StreamEnd } from '../../../src/ports/transport.ts';
 import type { RelayLimits } from '../../../src/relay/limits.ts';
 import type { RelayServerOptions } from '../../../src/relay/server-state.ts';
 import type { RegistrationRequest } from '../../../src/relay/session.ts';
-import { BACKDATE_MS } from '../../../src/relay/trust/peer-certificate.ts';
-import { clusterToken } from '../../../src/relay/trust/token.ts';
-import { registerRequestBytes } from '../../../src/relay/wire/certificates.ts';
+import { BACKDATE_MS } from '../../../src/relay/trust/certificates.ts';
+import type { TokenGenerations } from '../../../src/relay/trust/tokens.ts';
+import { clusterToken } from '../../../src/relay/trust/tokens.ts';
+import { registerRequestBytes } from '../../../src/relay/wire/frames.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import type { Identity } from '../../support/enrolled.ts';
 import { createRelayHarness, EAST, type RelayHarness, SECRET } from '../../support/relay-harness.ts';

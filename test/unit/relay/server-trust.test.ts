@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
 import { TAKES_ROOTS } from '../../../src/model/agent.ts';
-import type { TokenGenerations } from '../../../src/ports/token-generations.ts';
 import type { RegistrationAnswer, ServerTransport, TransportListener } from '../../../src/ports/transport.ts';
 import { createRelayServer } from '../../../src/relay/server.ts';
 import type { RelayServerOptions } from '../../../src/relay/server-state.ts';
 import type { AgentCertificate } from '../../../src/relay/session.ts';
-import { clusterToken } from '../../../src/relay/trust/token.ts';
-import { registerRequestBytes } from '../../../src/relay/wire/certificates.ts';
+import type { TokenGenerations } from '../../../src/relay/trust/tokens.ts';
+import { clusterToken } from '../../../src/relay/trust/tokens.ts';
+import { registerRequestBytes } from '../../../src/relay/wire/frames.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import type { Identity } from '../../support/enrolled.ts';
 import { createRelayHarness, type RelayHarness, SECRET, type Stranger } from '../../support/relay-harness.ts';
@@ -161,7 +160,7 @@ describe('the time of a certificate', () => {
   async function connected(days: number): Promise<Identity> {
     const identity = await authority.certificate({ to: harness.clock.now() + days * DAY_MS });
     await harness.connect({
-      certificates: { type: 'given', read: () => identity, requests: createCertificateRequests() },
+      certificates: { type: 'given', read: () => identity },
     });
     expect(harness.owner.sessions.size).toBe(1);
     return identity;

@@ -6,7 +6,7 @@ import { parseFleetName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
 import type { Log, LogData } from '../../../src/ports/log.ts';
 import type { AgentSession } from '../../../src/relay/session.ts';
-import { decodeFrame } from '../../../src/relay/wire/frame.ts';
+import { decodeFrame } from '../../../src/relay/wire/frames.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { createRelayHarness, EAST, type RelayHarness } from '../../support/relay-harness.ts';
 import {
@@ -272,7 +272,7 @@ test('a new agent process asks for the list and sends only the difference', asyn
   const second = await world.connect();
   second.client.publishInput(inputOf({ a: '1', b: '2' }));
   await world.clock.settle();
-  expect(requests).toContain('heldInputRequest');
+  expect(requests).toContain('inputDigestsRequest');
   expect(world.owner.inputs.at(-1)?.delta).toMatchObject({ upserts: [{ key: configMapKey('b') }], removals: [] });
   expect(world.owner.inputs).toHaveLength(2);
 });

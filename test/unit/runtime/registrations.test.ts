@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { AgentHello } from '../../../src/model/agent.ts';
 import { parseClusterId, parseClusterName } from '../../../src/model/ids.ts';
 import { must } from '../../../src/model/result.ts';
-import type { Admission, RegistrationRequest } from '../../../src/relay/session.ts';
+import type { HelloDecision, RegistrationRequest } from '../../../src/relay/session.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
 import { base, startedWorld } from '../../support/started-world.ts';
 
@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 
 /** Asks for a certificate; `id`: if left out, the one of the cluster's agent. */
-function ask(cluster: string, proof: RegistrationRequest['proof'], id = `id-${cluster}`): Admission {
+function ask(cluster: string, proof: RegistrationRequest['proof'], id = `id-${cluster}`): HelloDecision {
   const request = { cluster: must(parseClusterName(cluster)), clusterId: must(parseClusterId(id)), proof };
   return world.agent(cluster).dial().mayRegister(request);
 }
@@ -74,7 +74,7 @@ describe('who may have a certificate', () => {
 
 describe('after the store has lost how many registrations of a name are over', () => {
   /** Shows the certificate of the registration of this number. */
-  function show(hello: AgentHello, registration: number): Admission {
+  function show(hello: AgentHello, registration: number): HelloDecision {
     // A clock that is ahead has issued it.
     const certificate = { issuedAt: world.clock.now() + 60_000, expiresAt: Number.MAX_SAFE_INTEGER, serial: '01' };
     return world

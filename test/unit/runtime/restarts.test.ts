@@ -79,7 +79,7 @@ describe('a server that starts again', () => {
     await world.settle();
     expect(knownOf(world, 'east')).toEqual(before);
     expect(knownOf(world, 'west').live).toHaveLength(2);
-    const held = world.agents.listener?.heldInput('east' as ClusterName);
+    const held = world.agents.listener?.inputDigests('east' as ClusterName);
     expect([...(held ?? [])]).toEqual([['/Service/shop/pay', service('pay', 81).digest]]);
     expect(agentValue(world, 'east')?.warm).toBe(true);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clusterToken, tokenGeneration } from '../../../src/relay/trust/token.ts';
+import { clusterToken, tokenGeneration } from '../../../src/relay/trust/tokens.ts';
 
 const OLD = new Uint8Array(32).fill(1);
 const NEW = new Uint8Array(32).fill(2);

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sha256 } from '../../../src/model/digest.ts';
-import { createHeldInput, inputDigest } from '../../../src/relay/held-input.ts';
+import { createInputDigests, inputDigest } from '../../../src/relay/input-digests.ts';
 
 const keys = fc.array(fc.nat(600), { maxLength: 40 });
 
 test('steps lead to the digest of the whole, and foretell it', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ put: keys, drop: keys, text: fc.nat(3) }), { maxLength: 8 }), (steps) => {
-      const held = createHeldInput([]);
+      const held = createInputDigests([]);
       const whole = new Map<string, ReturnType<typeof sha256>>();
       for (const { put, drop, text } of steps) {
         const upserts = [...new Set(put)].map((number) => ({ key: `k${number}`, digest: sha256(String(text)) }));

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
 import type { ClientTrust, TrustedConnection } from '../../../src/relay/trust/client-trust.ts';
-import { createSettledTrust } from '../../../src/relay/trust/settled-trust.ts';
+import { createGivenTrust } from '../../../src/relay/trust/client-trust.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { createMemoryNetwork } from '../../support/relay-transport.ts';
 import { clusterName } from '../../support/relay-world.ts';
@@ -23,9 +23,9 @@ beforeEach(async () => {
   const { key, request } = await requests.create();
   const started = clock.now();
   issue = (days) => authority.issue(request, { names: ['east'], from: started - 1, to: started + days * DAY_MS });
-  const given = { read: () => ({ key, certificate }), requests };
   const { client: transport } = createMemoryNetwork();
-  trust = createSettledTrust({ transport, clock, log }, { cluster: clusterName('east'), token: () => '', given });
+  const agent = { cluster: clusterName('east'), token: () => '' };
+  trust = createGivenTrust({ transport, clock, log }, agent, () => ({ key, certificate }));
 });
 
 async function dial(): Promise<TrustedConnection> {

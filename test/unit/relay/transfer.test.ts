@@ -1,12 +1,15 @@
 import { expect, test, vi } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';
 import type { Link } from '../../../src/relay/link.ts';
-import { createTransferSender } from '../../../src/relay/transfer-sender.ts';
-import { holdingHead, holdingRecords } from '../../../src/relay/wire/holding.ts';
+import { createTransfers } from '../../../src/relay/transfer.ts';
+import { holdingHead, holdingRecords } from '../../../src/relay/wire/output.ts';
 import { createFakeAgent } from '../../support/relay-world.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const holding = createFakeAgent().holding();
+const refuseAll = () => {
+  throw new Error('no transfer from the peer is due');
+};
 
 function countingLink() {
   const over = Promise.withResolvers<never>();
@@ -30,12 +33,12 @@ function countingLink() {
 test('waits for the end of its link once, however many transfers there are', async () => {
   const { link, waiting } = countingLink();
   const clock = createVirtualClock();
-  const sender = createTransferSender({ link, clock, limits: DEFAULT_LIMITS });
+  const transfers = createTransfers({ link, clock, limits: DEFAULT_LIMITS }, refuseAll);
   for (let transfer = 1n; transfer <= 20n; transfer += 1n) {
-    const answered = sender.exchange(holdingHead(holding), holdingRecords(holding));
+    const answered = transfers.exchange(holdingHead(holding), holdingRecords(holding));
     await clock.settle();
-    sender.answered({ transfer, accepted: true, reason: '', message: '' } as never);
-    expect((await answered).type).toBe('answered');
+    transfers.take({ case: 'ack', value: { transfer } } as never);
+    expect((await answered).type).toBe('accepted');
   }
   expect(waiting()).toBe(1);
 });
@@ -43,8 +46,8 @@ test('waits for the end of its link once, however many transfers there are', asy
 test('gives up the transfer that is under way when its link ends', async () => {
   const { link, end } = countingLink();
   const clock = createVirtualClock();
-  const sender = createTransferSender({ link, clock, limits: DEFAULT_LIMITS });
-  const answered = sender.exchange(holdingHead(holding), holdingRecords(holding));
+  const transfers = createTransfers({ link, clock, limits: DEFAULT_LIMITS }, refuseAll);
+  const answered = transfers.exchange(holdingHead(holding), holdingRecords(holding));
   await clock.settle();
   end();
   expect(await answered).toEqual({ type: 'over' });

@@ -1,0 +1,275 @@
+import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import type { MoreRecord, ObjectRecord, RecordSchema, ScopeRecord } from '../../../generated/relay_pb.ts';
+import type { LiveObject } from '../../model/agent.ts';
+import { sha256 } from '../../model/digest.ts';
+import { type ClusterName, type Digest, quote } from '../../model/ids.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { Origin } from '../../model/output.ts';
+import { digestBytes, ProtocolError, readClusters, readCount, readDigest, readKey, readOrigins } from './scalars.ts';
+
+/** A record as it is read. */
+export type WireRecord = Exclude<MessageShape<typeof RecordSchema>['record'], { case: undefined }>;
+/** A record as it is written. */
+export type RecordInit = Exclude<NonNullable<MessageInitShape<typeof RecordSchema>['record']>, { case?: undefined }>;
+
+/** Content bytes in one record: two such records fit in one chunk. */
+const PIECE_BYTES = 120 * 1024;
+/** Bytes of the origins or cluster names in one record. */
+const BATCH_BYTES = 24 * 1024;
+/** Both ends refuse deeper content: it would overflow the stack of recursive readers. */
+const MAX_DEPTH = 200;
+
+/** The peer does not accept an object. The sender finds out while it sends, so the stream has to end. */
+export class ObjectTooLargeError extends Error {
+  override readonly name = 'ObjectTooLargeError';
+  readonly key: ObjectKey;
+
+  constructor(key: ObjectKey, message: string) {
+    super(message);
+    this.key = key;
+  }
+}
+
+/**
+ * The records of one object: the first with its metadata and the first piece of its content, further ones with the rest.
+ * Throws an {@link ObjectTooLargeError} above `limit` bytes of content, or for content that readers refuse.
+ *
+ * @param meta for objects of outputs
+ */
+export function* objectRecords(
+  object: Pick<LiveObject, 'key' | 'digest' | 'value' | 'content'>,
+  limit: number,
+  meta: { readonly origins: readonly Origin[]; readonly scope: number } = { origins: [], scope: 0 },
+): Generator<RecordInit, void, void> {
+  const { key, digest } = object;
+  // A getter may compute it at each access.
+  const { value } = object;
+  const bytes = object.content ?? new TextEncoder().encode(canonicalJson(value));
+  if (bytes.length > limit) {
+    const message = `${displayKey(key)} has ${bytes.length} bytes; the other end takes ${limit}`;
+    throw new ObjectTooLargeError(key, message);
+  }
+  const unfit = shapeProblem(value);
+  if (unfit !== undefined) throw new ObjectTooLargeError(key, `${quote(key)}: ${unfit}`);
+  const content = bytes.subarray(0, PIECE_BYTES);
+  const head = { key, digest: digestBytes(digest), size: BigInt(bytes.length), scope: meta.scope, content };
+  yield* withOrigins(meta.origins, (origins) => ({ case: 'object', value: { ...head, origins } }));
+  for (let start = PIECE_BYTES; start < bytes.length; start += PIECE_BYTES) {
+    yield { case: 'more', value: { content: bytes.subarray(start, start + PIECE_BYTES) } };
+  }
+}
+
+/** A record with its origins, and further records for the origins that do not fit in it. */
+export function* withOrigins(
+  origins: readonly Origin[],
+  record: (origins: Origin[]) => RecordInit,
+): Generator<RecordInit, void, void> {
+  const [first = [], ...rest] = batches(origins, ({ source, path }) => source.length + 3 * path.length);
+  yield record(first);
+  for (const more of rest) yield { case: 'more', value: { origins: more } };
+}
+
+/**
+ * Numbers the sets of clusters of one transfer. The returned generator yields the records that define a set when the set is
+ * new, and returns its number.
+ */
+export function createScopeNumbers(): (scope: readonly ClusterName[]) => Generator<RecordInit, number, void> {
+  const byText = new Map<string, number>();
+  // Scopes are interned, so the same list is seldom joined twice.
+  const byIdentity = new WeakMap<readonly ClusterName[], number>();
+  return function* numberOf(scope) {
+    if (scope.length === 0) return 0;
+    const seen = byIdentity.get(scope);
+    if (seen !== undefined) return seen;
+    const text = scope.join(',');
+    const number = byText.get(text) ?? byText.size + 1;
+    byIdentity.set(scope, number);
+    if (byText.has(text)) return number;
+    byText.set(text, number);
+    for (const clusters of batches(scope, (name) => name.length)) yield { case: 'scope', value: { number, clusters } };
+    return number;
+  };
+}
+
+function* batches<Item>(items: readonly Item[], sizeOf: (item: Item) => number): Generator<Item[], void, void> {
+  let batch: Item[] = [];
+  let size = 0;
+  for (const item of items) {
+    if (size > BATCH_BYTES) {
+      yield batch;
+      batch = [];
+      size = 0;
+    }
+    batch.push(item);
+    size += sizeOf(item) + 8;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Takes the records of one transfer in order. Both methods throw a {@link ProtocolError}. */
+export interface Assembler {
+  take(record: WireRecord): void;
+  /** Checks the complete transfer and delivers it. */
+  finish(): void;
+}
+
+/** One function per kind of record that a transfer may contain. */
+type Readers = {
+  readonly [Case in WireRecord['case']]?: (record: Extract<WireRecord, { case: Case }>['value']) => void;
+};
+
+/** An object whose content matches its digest. */
+interface ReadObject {
+  readonly key: ObjectKey;
+  readonly digest: Digest;
+  readonly value: JsonObject;
+  readonly origins: Origin[];
+}
+
+/** Readers of records that several kinds of transfers contain. */
+interface CommonReaders {
+  readonly scope: (record: ScopeRecord) => void;
+  readonly more: (record: MoreRecord) => void;
+  /** The clusters of a scope that the transfer has defined. */
+  scopeOf(number: number): readonly ClusterName[];
+  /** Refuses a key that does not come after the last one of this kind. */
+  checkOrder(kind: string, key: string): void;
+  /** Begins a touch or an entry; `done` receives its origins, also those of later records. */
+  origins(records: ObjectRecord['origins'], done: (origins: Origin[]) => void): void;
+  /** Begins an object of at most `limit` bytes; `done` receives it after all its content. */
+  object(record: ObjectRecord, limit: number, done: (object: ReadObject) => void): void;
+}
+
+/** The object, touch or entry that further records may continue. */
+interface Draft {
+  readonly origins: Origin[];
+  /** Bytes of content that have not arrived. */
+  missing: number;
+  readonly pieces: Uint8Array[];
+  readonly done: () => void;
+}
+
+/** An assembler. `subject` names the transfer in errors; `finish` runs after the last record. */
+export function createAssembler(
+  subject: string,
+  readersOf: (common: CommonReaders) => Readers,
+  finish: () => void,
+): Assembler {
+  const scopes: ClusterName[][] = [[]];
+  const lastKeys = new Map<string, string>();
+  let draft: Draft | undefined;
+  const readers = readersOf({
+    scope: (record) => defineScope(scopes, record),
+    scopeOf(number) {
+      const scope = scopes[number];
+      if (scope === undefined) throw new ProtocolError('UnknownScope', `scope ${number} was not defined`);
+      return scope;
+    },
+    checkOrder(kind, key) {
+      const last = lastKeys.get(kind);
+      if (last !== undefined && key <= last) {
+        throw new ProtocolError('OutOfTurn', `${kind} ${quote(key)} does not come after ${quote(last)}`);
+      }
+      lastKeys.set(kind, key);
+    },
+    origins(records, done) {
+      const origins = readOrigins(records);
+      draft = { origins, missing: 0, pieces: [], done: () => done(origins) };
+    },
+    object(record, limit, done) {
+      draft = beginObject(record, limit, done);
+    },
+    more(record) {
+      if (draft === undefined) throw new ProtocolError('OutOfTurn', 'a continuation of nothing');
+      draft.origins.push(...readOrigins(record.origins));
+      if (record.content.length > 0) addContent(draft, record.content);
+    },
+  });
+  const close = (): void => {
+    const closed = draft;
+    draft = undefined;
+    if (closed === undefined) return;
+    const { missing } = closed;
+    if (missing > 0) throw new ProtocolError('OutOfTurn', `an object lacks ${missing} bytes of its content`);
+    closed.done();
+  };
+  return {
+    take(record) {
+      if (record.case !== 'more') close();
+      const read = readers[record.case] as ((value: WireRecord['value']) => void) | undefined;
+      if (read === undefined) {
+        throw new ProtocolError('OutOfTurn', `a record "${record.case}" in a transfer of ${subject}`);
+      }
+      read(record.value);
+    },
+    finish() {
+      close();
+      finish();
+    },
+  };
+}
+
+function defineScope(scopes: ClusterName[][], { number, clusters }: ScopeRecord): void {
+  if (number === scopes.length) scopes.push([]);
+  const scope = number > 0 && number === scopes.length - 1 ? scopes[number] : undefined;
+  if (scope === undefined) throw new ProtocolError('OutOfTurn', `scope ${number} after ${scopes.length - 1}`);
+  scope.push(...readClusters(clusters));
+}
+
+function beginObject(record: ObjectRecord, limit: number, done: (object: ReadObject) => void): Draft {
+  const key = readKey(record.key);
+  const digest = readDigest(record.digest);
+  const origins = readOrigins(record.origins);
+  const missing = readCount(record.size, 'the size of an object');
+  if (missing > limit) {
+    const message = `${quote(key)} has ${missing} bytes, at most ${limit} are allowed`;
+    throw new ProtocolError('ObjectTooLarge', message, 'exhausted');
+  }
+  const pieces: Uint8Array[] = [];
+  const finished = (): void => done({ key, digest, value: readContent(key, digest, pieces), origins });
+  const draft: Draft = { origins, missing, pieces, done: finished };
+  addContent(draft, record.content);
+  return draft;
+}
+
+function addContent(draft: Draft, content: Uint8Array): void {
+  if (content.length > draft.missing) throw new ProtocolError('OutOfTurn', 'more content than was announced');
+  draft.missing -= content.length;
+  draft.pieces.push(content);
+}
+
+/** Joins the pieces, and checks their digest before it parses them. */
+function readContent(key: ObjectKey, digest: Digest, pieces: readonly Uint8Array[]): JsonObject {
+  const [first] = pieces;
+  const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+  if (sha256(bytes) !== digest) {
+    throw new ProtocolError('DigestMismatch', `${quote(key)}: the content has another digest`);
+  }
+  const malformed = (what: string): ProtocolError => new ProtocolError('MalformedContent', `${quote(key)}: ${what}`);
+  let value: JsonValue;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    throw malformed('the content is not JSON');
+  }
+  if (!isJsonObject(value)) throw malformed('the content is not an object');
+  const unfit = shapeProblem(value);
+  if (unfit !== undefined) throw malformed(unfit);
+  return value;
+}
+
+/** Why readers refuse this content: its depth, or the one member name with a meaning in JavaScript. Does not recurse. */
+function shapeProblem(value: JsonObject): string | undefined {
+  let level: object[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) return `deeper than ${MAX_DEPTH} levels`;
+    const next: object[] = [];
+    for (const item of level) {
+      if (Object.hasOwn(item, '__proto__')) return 'a member named __proto__';
+      for (const child of Object.values(item)) if (typeof child === 'object' && child !== null) next.push(child);
+    }
+    level = next;
+  }
+  return undefined;
+}
