@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
-import { wantsColour } from '../src/cli/style.ts';
+import { wantsColour } from '../src/cli/output.ts';
 import { printYaml } from '../src/manifest/print-yaml.ts';
 import { errorText } from '../src/model/messages.ts';
 import { type DemoClusters, directoryClusters } from './demo/clusters.ts';

@@ -28,6 +28,14 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
+/** Text of a form; `problem` tells a person which one. */
+export function matching(form: RegExp, problem: string): (text: string) => string {
+  return (text) => {
+    if (!form.test(text)) throw new InvalidArgumentError(problem);
+    return text;
+  };
+}
+
 /** `HOST:PORT` of a server to connect to: a host is needed, and a port that is not 0. */
 export function serverAddress(text: string): ListenAddress {
   const parsed = parseListenAddress(text);
@@ -44,23 +52,9 @@ export function replicaAddress(text: string): string {
   return text;
 }
 
-/** At least eight digits of a digest: shorter beginnings are too easily mistyped into another one. */
-export function digestPrefix(text: string): string {
-  if (!/^[0-9a-f]{8,64}$/.test(text)) {
-    throw new InvalidArgumentError(
-      'A digest is 8 to 64 of the digits 0-9 and a-f; `fleetrelay approve --list` shows them.',
-    );
-  }
-  return text;
-}
-
-/** Adds one more value to an option that may be repeated. */
-function collected(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
-}
-
-/** An option that may be repeated; `without`: what holds where it is not given, for the help. */
+/** An option that may be repeated. `without` is its default in words, for the help. */
 export function repeated(flags: string, meaning: string, without: string): Option {
+  const collected = (value: string, before: readonly string[]): readonly string[] => [...before, value];
   return new Option(flags, meaning).argParser(collected).default([], without);
 }
 

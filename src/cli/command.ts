@@ -1,17 +1,11 @@
-import { Command } from 'commander';
-import type { ExitCode } from './exit-codes.ts';
+import { Command, Option } from 'commander';
+import type { KubeTarget, RunIo } from '../compose/options.ts';
+import { type Api, type ApiOptions, connect, withApiOptions } from './api.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import { type Answer, type OutputFormat, print, type TextOutput } from './output.ts';
 import type { Roots } from './roots.ts';
 
-/** Something that text can be written to; a process stream, or a list of lines in a test. */
-export interface TextOutput {
-  write(text: string): void;
-  /** A person looks at it, and wants colours. */
-  readonly colour: boolean;
-  /** Width of the terminal in characters; 80 if it is none. */
-  readonly columns: number;
-}
-
-/** What a command knows of the process that it runs in. */
+/** The process that a command runs in. */
 export interface CliContext {
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
@@ -20,17 +14,14 @@ export interface CliContext {
   readonly version: string;
   /** Reads standard input to its end; rejects if it is longer than `maxBytes`. */
   readonly readStdin: (maxBytes: number) => Promise<Uint8Array>;
-  /** Aborts at the first SIGINT or SIGTERM; asking for it is what makes the process listen. */
+  /** Aborts at the first SIGINT, SIGTERM or SIGHUP. The process handles these signals from the first call on. */
   readonly untilStopped: () => AbortSignal;
-  /** The composition roots, each loaded when it is called. */
   readonly roots: Roots;
-  /** Every command there is, for what is made from them all. */
-  readonly allCommands: () => Promise<readonly Command[]>;
-  /** Ends the command with this code once it has returned. */
+  /** Sets the exit code of the process. */
   readonly exit: (code: ExitCode) => void;
 }
 
-/** Makes a command that writes to the context, throws instead of exiting, and suggests what might have been meant. */
+/** Creates a command that writes to the context, throws instead of exiting, and suggests similar names after an error. */
 export function newCommand(name: string, context: CliContext): Command {
   return new Command(name)
     .exitOverride()
@@ -53,4 +44,71 @@ export function newCommand(name: string, context: CliContext): Command {
 /** Text at the end of a command's help that shows how it is used. */
 export function examples(lines: readonly (readonly [command: string, meaning: string])[]): string {
   return ['', 'Examples:', ...lines.flatMap(([command, meaning]) => [`  # ${meaning}`, `  $ ${command}`])].join('\n');
+}
+
+/** Adds `-o table|json|yaml`, and the action: prints what `run` answers, and exits with its code. */
+export function answering<Flags, Words extends readonly unknown[]>(
+  context: CliContext,
+  command: Command,
+  run: (flags: Flags, ...words: Words) => Promise<Answer>,
+): Command {
+  const output = new Option('-o, --output <format>', 'how to print it').choices(['table', 'json', 'yaml']);
+  return command.addOption(output.default('table')).action(async () => {
+    const flags = command.opts() as Flags & { readonly output: OutputFormat };
+    const answer = await run(flags, ...(command.processedArgs as unknown as Words));
+    await print(context.stdout, flags.output, answer);
+    context.exit(answer.exitCode ?? EXIT.ok);
+  });
+}
+
+/** As {@link answering}, for a command that asks the server: adds the options that say which server, and who asks. */
+export function asking<Flags, Words extends readonly unknown[]>(
+  context: CliContext,
+  command: Command,
+  run: (api: Api, flags: Flags & ApiOptions, ...words: Words) => Promise<Answer>,
+): Command {
+  return answering(context, withApiOptions(command), async (flags: Flags & ApiOptions, ...words: Words) =>
+    run(await connect(context, flags), flags, ...words),
+  );
+}
+
+/** Runs a long-running root until it ends or the process is told to stop, and exits with its code. */
+export async function runRoot<Options>(
+  context: CliContext,
+  root: (options: Options, signal: AbortSignal, io: RunIo) => Promise<number>,
+  options: Options,
+): Promise<void> {
+  context.exit((await root(options, context.untilStopped(), runIo(context))) as ExitCode);
+}
+
+/** The part of the context that the composition roots need. */
+export function runIo({ stdout, stderr, env, cwd, version }: CliContext): RunIo {
+  const { colour } = stdout;
+  return { out: (text) => stdout.write(text), err: (text) => stderr.write(text), colour, env, cwd, version };
+}
+
+/** Options that name a cluster, a user and a namespace as in kubectl. */
+export type KubeFlags = KubeTarget;
+
+/** The cluster that the options name; undefined if none of them is given. */
+export function kubeTarget({ kubeconfig, context, namespace }: KubeFlags): KubeTarget | undefined {
+  if ((kubeconfig ?? context ?? namespace) === undefined) return undefined;
+  return { kubeconfig, context, namespace };
+}
+
+/**
+ * Adds kubectl's options. `cluster` says in words which cluster is meant, `namespace` what the namespace is for; without
+ * the latter there is no such option.
+ */
+export function withKubeOptions(
+  command: Command,
+  { cluster, namespace }: { readonly cluster: string; readonly namespace?: string },
+): Command {
+  command
+    .option(
+      '--kubeconfig <file>',
+      `kubeconfig of ${cluster} (default: what kubectl takes, KUBECONFIG or ~/.kube/config)`,
+    )
+    .option('--context <name>', 'context in it (default: the current one)');
+  return namespace === undefined ? command : command.option('-n, --namespace <name>', namespace);
 }

@@ -26,3 +26,16 @@ export const EXIT_CODE_MEANINGS: readonly (readonly [code: ExitCode, meaning: st
   [EXIT.internal, 'a bug in fleetrelay'],
   [EXIT.interrupted, 'stopped by a second Ctrl-C before everything was closed'],
 ];
+
+/** An expected failure of a command: its message, what to do about it, and the exit code. No stack trace is shown for it. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exitCode: ExitCode;
+  readonly hint: string | undefined;
+
+  constructor(exitCode: ExitCode, message: string, hint?: string) {
+    super(message);
+    this.exitCode = exitCode;
+    this.hint = hint;
+  }
+}

@@ -1,9 +1,8 @@
 import packageJson from '../../package.json' with { type: 'json' };
-import type { TextOutput } from './command.ts';
 import { EXIT } from './exit-codes.ts';
 import { main } from './main.ts';
+import { type TextOutput, wantsColour } from './output.ts';
 import { compositionRoots } from './roots.ts';
-import { wantsColour } from './style.ts';
 
 /** Runs the command line of this process and sets its exit code. */
 export async function runProcess(): Promise<void> {

@@ -1,9 +1,8 @@
-import { CliError } from './cli-error.ts';
-import { EXIT } from './exit-codes.ts';
+import { CliError, EXIT } from './exit-codes.ts';
 
 const WITHOUT_VERIFICATION = 'RELAY_DISABLE_SERVER_CERTIFICATE_VALIDATION';
 
-/** Refuses the one name of Gloo's setups that would make every other protection worthless. Empty and `false` ask for nothing. */
+/** Refuses the variable of Gloo's setups that switches off the check of the server's certificate. Empty and `false` are allowed. */
 export function refuseWithoutVerification(env: Readonly<Record<string, string | undefined>>): void {
   const said = (env[WITHOUT_VERIFICATION] ?? '').toLowerCase();
   if (said === '' || said === 'false') return;

@@ -1,13 +1,12 @@
 import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../server/api.ts';
-import type { Column } from './output.ts';
-import type { Tone } from './style.ts';
+import type { Column, Tone } from './output.ts';
 
 const SHORT_REVISION = 10;
 const SHORT_DIGEST = 12;
 
-/** As its condition `Healthy` says; a cluster whose objects have no health shows none. */
+/** The health that the condition `Healthy` reports; `-` for a cluster whose objects have no health. */
 export function healthOfCluster({
   conditions,
 }: Pick<ClusterView, 'conditions'>): 'healthy' | 'in progress' | 'not healthy' | 'unknown' | '-' {
@@ -26,7 +25,7 @@ const CLUSTER_HEALTH_TONES: Readonly<Record<ReturnType<typeof healthOfCluster>, 
   '-': 'faint',
 };
 
-/** How the things that a server knows are shown in tables. */
+/** The columns of each list of the server. */
 export const CLUSTER_COLUMNS: readonly Column<ClusterView>[] = [
   { title: 'CLUSTER', text: ({ name }) => name },
   { title: 'CONNECTED', text: ({ connected }) => yesNo(connected), tone: ({ connected }) => toneOf(connected) },
@@ -123,13 +122,7 @@ export const AUDIT_COLUMNS: readonly Column<AuditEntry & { readonly server: stri
   { title: 'FROM', text: ({ from }) => (from === '' ? '-' : from) },
   { title: 'STAGE', text: ({ stage }) => stage, tone: ({ stage }) => STAGE_TONES[stage] },
   { title: 'ACT', text: ({ act }) => act },
-  {
-    title: 'WITH',
-    text: ({ details }) =>
-      Object.entries(details)
-        .map(([name, value]) => `${name}=${String(value)}`)
-        .join(' '),
-  },
+  { title: 'WITH', text: ({ details }) => pairs(details, ' ') },
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
 
@@ -144,6 +137,12 @@ export const DIAGNOSTIC_COLUMNS: readonly Column<Diagnostic>[] = [
   { title: 'REASON', text: ({ reason }) => reason },
   { title: 'MESSAGE', text: ({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`) },
 ];
+
+/** `name=value` of each member. */
+export function pairs(object: Readonly<Record<string, unknown>>, separator: string): string {
+  const texts = Object.entries(object).map(([name, value]) => `${name}=${String(value)}`);
+  return texts.join(separator);
+}
 
 function yesNo(value: boolean): string {
   return value ? 'yes' : 'no';

@@ -9,36 +9,48 @@ import { createSystemRandom } from '../adapters/system/random.ts';
 import type { JsonObject } from '../model/json.ts';
 import { displayKey, objectKey, parseApiVersion, refOfObject } from '../model/object-key.ts';
 import { must } from '../model/result.ts';
-import type { RunIo } from './options.ts';
+import type { KubeTarget, RunIo } from './options.ts';
 
-/** Which API server, as whom and in which namespace; what is left out is found by kubectl's rules. */
-export interface KubeTarget {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly namespace?: string;
-}
-
-/** An API server that a command speaks to. */
-export interface Kube {
+/** An open connection to an API server. */
+export interface Kube extends AsyncDisposable {
   readonly client: KubeClient;
   readonly catalog: ApiCatalog;
-  /** As told, else of the context, else `fleetrelay`. */
+  /** The given one, else that of the context, else `fleetrelay`. */
   readonly namespace: string;
 }
 
-/** Of an object only whether it is there and what its metadata say: for `accept` of a request. */
+/** The part of {@link Kube} that reading needs. */
+export type KubeReader = Pick<Kube, 'client' | 'namespace'>;
+
+/** The part of a process that a command with an API server needs. */
+export type KubeIo = Pick<RunIo, 'cwd' | 'env' | 'version'>;
+
+/** A resource of an API server. */
+export interface KubeResource {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+}
+
+export const NAMESPACES: KubeResource = { group: '', version: 'v1', resource: 'namespaces' };
+export const CONFIG_MAPS: KubeResource = { group: '', version: 'v1', resource: 'configmaps' };
+export const SECRETS: KubeResource = { group: '', version: 'v1', resource: 'secrets' };
+export const PODS: KubeResource = { group: '', version: 'v1', resource: 'pods' };
+export const DEPLOYMENTS: KubeResource = { group: 'apps', version: 'v1', resource: 'deployments' };
+
+/** The value of `accept` that asks for the metadata of an object only. */
 export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
-/** What every command that speaks to an API server works with. */
+/** The label selector of everything that belongs to an installation of fleetrelay. */
+export const OUR_PARTS = { labelSelector: 'app.kubernetes.io/part-of=fleetrelay' };
+
+/** Clock, randomness and log of every command that talks to an API server. */
 export function systemDeps() {
   return { clock: createSystemClock(), random: createSystemRandom(), log: createPinoLog({ level: 'error' }) };
 }
 
-/** Opens a way to an API server without asking it anything. Rejects with a text for a person. */
-export async function openClient(
-  target: KubeTarget,
-  { cwd, env, version }: Pick<RunIo, 'cwd' | 'env' | 'version'>,
-): Promise<Omit<Kube, 'catalog'>> {
+/** Connects to an API server without asking it anything. Rejects with a text for a person. */
+export async function openClient(target: KubeTarget, { cwd, env, version }: KubeIo): Promise<KubeReader> {
   const { kubeconfig, context } = target;
   const found = await connectKube(systemDeps(), {
     userAgent: `fleetrelay/${version}`,
@@ -51,13 +63,38 @@ export async function openClient(
   return { client, namespace: target.namespace ?? namespace ?? 'fleetrelay' };
 }
 
-/** Opens a way to an API server and asks it for its kinds. Rejects with a text for a person. */
-export async function openKube(target: KubeTarget, io: Pick<RunIo, 'cwd' | 'env' | 'version'>): Promise<Kube> {
+/** Connects to an API server and asks it for its kinds. Rejects with a text for a person. */
+export async function openKube(target: KubeTarget, io: KubeIo): Promise<Kube> {
   const opened = await openClient(target, io);
-  const catalog = await loadCatalog(opened.client);
-  if (catalog.ok) return { ...opened, catalog: catalog.value };
-  await opened.client.close();
-  throw new Error(`${opened.client.server}: ${catalog.problem}`);
+  const { client } = opened;
+  const catalog = await loadCatalog(client);
+  if (catalog.ok) return { ...opened, catalog: catalog.value, [Symbol.asyncDispose]: () => client.close() };
+  await client.close();
+  throw new Error(`${client.server}: ${catalog.problem}`);
+}
+
+/** Reads one object of the namespace, or the list of them if no name is given. */
+export function read(
+  { client, namespace }: KubeReader,
+  resource: KubeResource,
+  {
+    name,
+    accept,
+    query,
+  }: { readonly name?: string; readonly accept?: string | undefined; readonly query?: Record<string, string> } = {},
+): Promise<KubeAnswer> {
+  const path = resourcePath({ resource, namespace, ...(name === undefined ? {} : { name }) });
+  return client.request({
+    method: 'GET',
+    path,
+    ...(accept === undefined ? {} : { accept }),
+    ...(query === undefined ? {} : { query }),
+  });
+}
+
+/** Whether the API server answers that the object does not exist. */
+export function isMissing(answer: KubeAnswer): boolean {
+  return answer.type === 'refused' && answer.status === 404;
 }
 
 /** Why a request did not succeed, for people; undefined if it did. */
@@ -86,7 +123,7 @@ export function resourceOf({ catalog, client }: Kube, manifest: JsonObject): Api
   throw new Error(`${client.server} has no kind ${kind} of ${String(manifest.apiVersion)}`);
 }
 
-/** Where the object of a manifest is. */
+/** The path of the object of a manifest. */
 export function pathOf(kube: Kube, manifest: JsonObject): string {
   const resource = resourceOf(kube, manifest);
   const { namespace, name } = must(refOfObject(manifest));

@@ -3,6 +3,13 @@ import type { JsonObject } from '../model/json.ts';
 import type { ReplicasConfig } from '../model/relay-config.ts';
 import type { ListenAddress } from '../server/listen-address.ts';
 
+/** An API server, a user and a namespace. Members that are absent are found by kubectl's rules. */
+export interface KubeTarget {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly namespace?: string | undefined;
+}
+
 /** Output of a long-running root, and properties of its process. */
 export interface RunIo {
   readonly out: (text: string) => void;
@@ -98,15 +105,4 @@ export interface KubernetesAgentOptions extends CommonAgentOptions {
     /** Several replicas elect a leader; without it there must be only one. */
     readonly leaderElect: boolean;
   };
-}
-
-/** Options of `fleetrelay cluster token`. */
-export interface ClusterTokenRequest {
-  readonly cluster: ClusterName;
-  /** The server's data directory, which has the renewals, and the relay secret unless `relaySecretFile` has it. */
-  readonly dataDir?: string;
-  readonly relaySecretFile?: string;
-  /** Generation of the token; absent: the one in the data directory. */
-  readonly generation?: number;
-  readonly cwd: string;
 }

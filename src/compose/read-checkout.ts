@@ -5,6 +5,7 @@ import { locate } from '../manifest/locate.ts';
 import type { DecodedFile, SourceDocument } from '../model/desired.ts';
 import type { Diagnostic, Location } from '../model/diagnostic.ts';
 import type { WrittenPath } from '../model/field-path.ts';
+import type { ClusterName } from '../model/ids.ts';
 import type { Log } from '../ports/log.ts';
 import { IGNORE_FILE, isManifestName } from '../sources/tree/ignore-file.ts';
 import { emptyTree, type ReadTreeFile, readTree } from '../sources/tree/tree-reader.ts';
@@ -68,4 +69,9 @@ export function documentsOf(
       ? reading.documents.filter(wanted).map((document) => ({ path, document, others: reading.documents.length - 1 }))
       : [],
   );
+}
+
+/** The cluster that a document declares; undefined if it is no KubernetesCluster. */
+export function clusterDeclaredIn({ content }: SourceDocument): ClusterName | undefined {
+  return content.type === 'declaration' && content.kind === 'KubernetesCluster' ? content.value.name : undefined;
 }

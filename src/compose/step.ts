@@ -2,12 +2,12 @@
 export interface Step {
   /** Kind and name, for people: `KubernetesCluster east`, `Deployment.apps/fleetrelay/fleetrelay-agent`. */
   readonly what: string;
-  /** `absent`: it was not there to be removed. `left`: it stays on purpose. `failed`: it should go, and did not. */
+  /** `absent`: there was nothing to remove. `left`: it stays on purpose. `failed`: it should be removed, and was not. */
   readonly outcome: 'created' | 'changed' | 'unchanged' | 'removed' | 'absent' | 'left' | 'failed';
   /** A path, or the address of an API server. */
   readonly where: string;
   /** Why, where that is not plain. */
   readonly message?: string;
-  /** Nothing was changed: this is what would be. */
-  readonly dryRun?: true;
+  /** True: nothing was changed; this is what would be. */
+  readonly dryRun?: boolean;
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseTarGzip } from 'nanotar';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/compose/check/finding.ts';
-import type { AdoptReport } from '../../src/compose/cluster/adopt-verdict.ts';
+import type { AdoptReport } from '../../src/compose/cluster/adopt.ts';
 import { PROGRAM, tokenFor, until } from '../support/fleet-processes.ts';
 import { noKubernetes } from '../support/kubernetes/binaries.ts';
 import { type KubernetesPool, openKubernetesPool } from '../support/kubernetes/clusters.ts';

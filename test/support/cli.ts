@@ -1,5 +1,5 @@
-import type { CliContext, TextOutput } from '../../src/cli/command.ts';
 import { type MainContext, main } from '../../src/cli/main.ts';
+import type { TextOutput } from '../../src/cli/output.ts';
 import type { Roots } from '../../src/cli/roots.ts';
 import { fleetFindings } from '../../src/compose/check/fleet.ts';
 
@@ -67,7 +67,7 @@ export async function runCli(args: readonly string[], over: Partial<MainContext>
     colour: false,
     columns: 120,
   });
-  const context: Omit<CliContext, 'exit' | 'allCommands'> = {
+  const context: MainContext = {
     stdout: output('out'),
     stderr: output('err'),
     env: {},

@@ -3,12 +3,9 @@ import type { AgentOptions, CommonAgentOptions, LogLevel } from '../../compose/o
 import type { ClusterName } from '../../model/ids.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
 import { clusterName, listenAddress, logLevelOption, serverAddress } from '../arguments.ts';
-import { CliError } from '../cli-error.ts';
-import { type CliContext, examples, newCommand } from '../command.ts';
-import { EXIT } from '../exit-codes.ts';
-import { type KubeFlags, withKubeOptions } from '../kube-options.ts';
+import { type CliContext, examples, type KubeFlags, newCommand, runRoot, withKubeOptions } from '../command.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
-import { runRoot } from '../run-root.ts';
 
 interface Flags extends KubeFlags {
   readonly cluster: ClusterName;
@@ -94,10 +91,11 @@ export function agentCommand(context: CliContext): Command {
 }
 
 function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
-  const { cluster, server, tokenFile, caFile, dataDir, healthPort, insecure, logLevel } = flags;
-  const certificate = certificateOf(flags);
+  const { cluster, server, tokenFile, caFile, certFile, keyFile, dataDir, healthPort, logLevel } = flags;
+  const { directory, kubeconfig, context, namespace } = flags;
+  refuseContradictions(flags);
   const hasToken = tokenFile !== undefined || (env.RELAY_TOKEN ?? '').trim() !== '';
-  if (!hasToken && certificate === undefined && insecure !== true) {
+  if (!hasToken && certFile === undefined && flags.insecure === undefined) {
     throw new CliError(
       EXIT.usage,
       'agent needs --token-file, or the token in RELAY_TOKEN',
@@ -105,47 +103,39 @@ function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
     );
   }
   const common: CommonAgentOptions = {
-    ...{ cluster, server, logLevel, insecure: insecure === true },
+    ...{ cluster, server, logLevel, insecure: flags.insecure === true },
     ...(tokenFile === undefined ? {} : { tokenFile }),
     ...(caFile === undefined ? {} : { caFile }),
-    ...(certificate === undefined ? {} : { certificate }),
+    ...(certFile === undefined || keyFile === undefined ? {} : { certificate: { certFile, keyFile } }),
     ...(dataDir === undefined ? {} : { dataDir }),
     ...(healthPort === undefined ? {} : { health: healthPort }),
   };
-  return flags.directory === undefined ? { ...common, kubernetes: kubernetesOf(flags) } : inFolder(common, flags);
-}
-
-function certificateOf({ certFile, keyFile, insecure }: Flags): AgentOptions['certificate'] {
-  if (certFile === undefined && keyFile === undefined) return undefined;
-  if (certFile === undefined || keyFile === undefined) {
-    throw new CliError(EXIT.usage, '--cert-file and --key-file go together', 'give both, or neither');
-  }
-  if (insecure === true) {
-    throw new CliError(EXIT.usage, '--cert-file and --insecure do not go together', 'without TLS nothing is shown');
-  }
-  return { certFile, keyFile };
-}
-
-function inFolder(common: CommonAgentOptions, flags: Flags & { readonly directory?: string }): AgentOptions {
-  const { directory = '', kubeconfig, context, namespace, leaderElect } = flags;
-  const others = { kubeconfig, context, namespace, 'leader-elect': leaderElect };
-  const [other] = Object.entries(others).find(([, value]) => value !== undefined) ?? [];
-  if (other !== undefined) {
-    const flag = leaderElect === false && other === 'leader-elect' ? 'no-leader-elect' : other;
-    throw new CliError(
-      EXIT.usage,
-      `--directory and --${flag} do not go together`,
-      'a folder is kept by one agent and has no namespaces of its own; leave one of them out',
-    );
-  }
-  return { ...common, directory };
-}
-
-function kubernetesOf({ kubeconfig, context, namespace, leaderElect }: Flags) {
-  return {
+  if (directory !== undefined) return { ...common, directory };
+  const kubernetes = {
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
     ...(namespace === undefined ? {} : { namespace }),
-    leaderElect: leaderElect !== false,
+    leaderElect: flags.leaderElect !== false,
   };
+  return { ...common, kubernetes };
+}
+
+function refuseContradictions(flags: Flags): void {
+  const { certFile, keyFile, insecure, directory, kubeconfig, context, namespace, leaderElect } = flags;
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    throw new CliError(EXIT.usage, '--cert-file and --key-file go together', 'give both, or neither');
+  }
+  if (certFile !== undefined && insecure === true) {
+    throw new CliError(EXIT.usage, '--cert-file and --insecure do not go together', 'without TLS nothing is shown');
+  }
+  if (directory === undefined) return;
+  const election = leaderElect === false ? 'no-leader-elect' : 'leader-elect';
+  const others = { kubeconfig, context, namespace, [election]: leaderElect };
+  const [flag] = Object.entries(others).find(([, value]) => value !== undefined) ?? [];
+  if (flag === undefined) return;
+  throw new CliError(
+    EXIT.usage,
+    `--directory and --${flag} do not go together`,
+    'a folder is kept by one agent and has no namespaces of its own; leave one of them out',
+  );
 }

@@ -1,26 +1,24 @@
 import type { Command } from 'commander';
 import type { Finding } from '../../compose/check/finding.ts';
 import { counted } from '../../model/messages.ts';
-import { CliError } from '../cli-error.ts';
-import { type ApiOptions, connect, serverOf, withApiOptions } from '../client.ts';
-import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
-import { EXIT } from '../exit-codes.ts';
-import { type KubeFlags, kubeTarget, withKubeOptions } from '../kube-options.ts';
-import { type OutputFormat, outputOption, print, printable } from '../output.ts';
-import { runIo } from '../run-root.ts';
-import { styled, type Tone } from '../style.ts';
+import { type ApiOptions, addressOf, connect, withApiOptions } from '../api.ts';
+import {
+  answering,
+  type CliContext,
+  examples,
+  type KubeFlags,
+  kubeTarget,
+  newCommand,
+  runIo,
+  withKubeOptions,
+} from '../command.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
+import { printable, styled, type TextOutput, type Tone } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeFlags {
   readonly directory?: string;
   readonly server: boolean;
-  readonly output: OutputFormat;
 }
-
-const EXAMPLES = examples([
-  ['fleetrelay check', 'the server, its sources and its clusters'],
-  ['fleetrelay check --context east -n fleetrelay', 'and the agent in the cluster of that context'],
-  ['fleetrelay check --no-server --directory ./fleet', 'only a checkout; no server is asked'],
-]);
 
 const AREAS: readonly Finding['area'][] = ['server', 'source', 'cluster', 'repository', 'kubernetes'];
 
@@ -33,60 +31,65 @@ const MARKS: Readonly<Record<Finding['severity'], { readonly mark: string; reado
 
 /** `fleetrelay check`: what is wrong, and what to do; exit code 1 if there is an error. */
 export function checkCommand(context: CliContext): Command {
-  const command = withApiOptions(newCommand('check', context))
+  const command = newCommand('check', context)
     .summary('find what is wrong, and say what to do')
     .description(
       'Looks at the server, its sources and its clusters; at a checkout, if one is named; and at the agent inside a cluster, if one is named. Changes nothing. Exits with 1 if there is an error.',
     )
     .option('--no-server', 'do not ask the server')
-    .option('--directory <dir>', 'look at this checkout as well');
-  return withKubeOptions(command, {
+    .option('--directory <dir>', 'look at this checkout as well')
+    .addHelpText(
+      'after',
+      examples([
+        ['fleetrelay check', 'the server, its sources and its clusters'],
+        ['fleetrelay check --context east -n fleetrelay', 'and the agent in the cluster of that context'],
+        ['fleetrelay check --no-server --directory ./fleet', 'only a checkout; no server is asked'],
+      ]),
+    );
+  withKubeOptions(command, {
     cluster: 'the cluster whose agent is looked at',
     namespace: 'namespace of the agent (default: the one of the context, else fleetrelay)',
-  })
-    .addOption(outputOption())
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: Flags) => {
-      const findings = await check(context, flags);
-      const count = (severity: Finding['severity']): number =>
-        findings.filter((each) => each.severity === severity).length;
-      const summary = { errors: count('error'), warnings: count('warning'), unknown: count('unknown') };
-      await print(context, flags.output, { ...summary, findings }, (out) => writeFindings(out, findings, summary));
-      context.exit(summary.errors > 0 ? EXIT.notWell : EXIT.ok);
-    });
+  });
+  return answering(context, withApiOptions(command), async (flags: Flags) => {
+    const findings = await check(context, flags);
+    const count = (severity: Finding['severity']): number =>
+      findings.filter((each) => each.severity === severity).length;
+    const summary = { errors: count('error'), warnings: count('warning'), unknown: count('unknown') };
+    return {
+      value: { ...summary, findings },
+      table: (out) => writeFindings(out, findings, summary),
+      exitCode: summary.errors > 0 ? EXIT.notWell : EXIT.ok,
+    };
+  });
 }
 
 async function check(context: CliContext, flags: Flags): Promise<readonly Finding[]> {
   const { directory } = flags;
   const kube = kubeTarget(flags);
   if (!flags.server && directory === undefined && kube === undefined) {
-    throw new CliError(
-      EXIT.usage,
-      'there is nothing to look at',
-      'name a checkout or a cluster, or leave out --no-server',
-    );
+    const hint = 'name a checkout or a cluster, or leave out --no-server';
+    throw new CliError(EXIT.usage, 'there is nothing to look at', hint);
   }
-  const [server, repository, kubernetes] = await Promise.all([
+  const found = await Promise.all([
     flags.server ? serverFindings(context, flags) : [],
     directory === undefined ? [] : context.roots.checkRepository(directory, runIo(context)),
     kube === undefined ? [] : context.roots.checkKubernetes(kube, runIo(context)),
   ]);
-  return [...server, ...repository, ...kubernetes];
+  return found.flat();
 }
 
-/** A server that does not answer is a finding: what else was asked about is looked at all the same. */
+/** The findings about a server. One that does not answer is a finding, so that the other areas are looked at all the same. */
 async function serverFindings(context: CliContext, flags: Flags): Promise<readonly Finding[]> {
-  const api = serverOf(context, flags);
+  const address = addressOf(context, flags);
   try {
-    const client = await connect(context, flags);
-    const [fleet, outputs] = await Promise.all([client.status(), client.outputs(undefined)]);
-    return await context.roots.checkFleet(fleet, outputs, { version: context.version, api });
+    const api = await connect(context, flags);
+    const [fleet, outputs] = await Promise.all([api.status(), api.list('outputs')]);
+    return await context.roots.checkFleet(fleet, outputs, { version: context.version, api: address });
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode === EXIT.usage) throw error;
-    const { message, hint } = error;
+    const { message: what, hint: fix } = error;
     const reason = error.exitCode === EXIT.unreachable ? 'ServerUnreachable' : 'ServerRefused';
-    const fix = hint === undefined ? {} : { fix: hint };
-    return [{ severity: 'error', area: 'server', reason, where: api, what: message, ...fix }];
+    return [{ severity: 'error', area: 'server', reason, where: address, what, fix }];
   }
 }
 
@@ -109,7 +112,7 @@ function writeFindings(
 
 function writeFinding(out: TextOutput, { severity, reason, where, what, fix }: Finding): void {
   const { mark, tone } = MARKS[severity];
-  // Marks are for people; a log that is searched has words.
+  // A terminal shows marks; a log that is searched has words.
   const shown = out.colour ? styled(out, tone, mark) : severity.padEnd(7);
   const named = severity === 'ok' ? '' : ` [${reason}]`;
   out.write(`  ${shown} ${printable(where)}: ${printable(what)}${styled(out, 'faint', named)}\n`);

@@ -1,38 +1,28 @@
 import type { Command } from 'commander';
-import {
-  type AdoptedObject,
-  type AdoptReport,
-  type AdoptRequest,
-  type AdoptVerdict,
-  NEEDS_PERSON,
-} from '../../compose/cluster/adopt-verdict.ts';
+import type { AdoptedObject, AdoptReport, AdoptRequest, AdoptVerdict } from '../../compose/cluster/adopt.ts';
 import { type ClusterName, type FleetName, parseFleetName } from '../../model/ids.ts';
 import { must } from '../../model/result.ts';
+import { type ApiOptions, connect, withApiOptions } from '../api.ts';
 import { clusterName, fleetName } from '../arguments.ts';
-import { CliError } from '../cli-error.ts';
-import { type ApiOptions, connect, withApiOptions } from '../client.ts';
-import { type CliContext, examples, type TextOutput } from '../command.ts';
-import { EXIT } from '../exit-codes.ts';
-import { type KubeFlags, kubeTarget, withKubeOptions } from '../kube-options.ts';
-import { type OutputFormat, outputOption, print, printable } from '../output.ts';
-import { runIo } from '../run-root.ts';
-import { styled, type Tone } from '../style.ts';
+import {
+  answering,
+  type CliContext,
+  examples,
+  type KubeFlags,
+  kubeTarget,
+  runIo,
+  withKubeOptions,
+} from '../command.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
+import { printable, styled, type TextOutput, type Tone } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeFlags {
   readonly directory?: string;
   readonly fleet?: FleetName;
   readonly dryRun?: true;
-  readonly output: OutputFormat;
 }
 
-const EXAMPLES = examples([
-  ['fleetrelay cluster adopt east --dry-run --context east', 'what the first sync of "east" would change'],
-  [
-    'fleetrelay cluster adopt east --dry-run --context east --directory ./fleet --fleet shop',
-    'the same for a checkout, before it is pushed; no server is asked',
-  ],
-]);
-
+/** A bad verdict needs a person. */
 const TONES: Readonly<Record<AdoptVerdict, Tone>> = {
   create: 'good',
   unchanged: 'faint',
@@ -45,45 +35,53 @@ const TONES: Readonly<Record<AdoptVerdict, Tone>> = {
 };
 
 /** `fleetrelay cluster adopt NAME --dry-run`. */
-export function adoptCommand(parent: Command, context: CliContext): void {
-  const command = withApiOptions(parent.command('adopt'))
+export function adoptCommand(command: Command, context: CliContext): void {
+  command
     .summary('what a first sync would change in a cluster')
     .description(
-      'Asks the API server of a cluster what applying each object would change, as a dry run: created, unchanged, changed (field by field), taken over, or refused because somebody else has it. Writes nothing. What is somebody else\'s is taken over only if its manifest in the repository says so: fleetrelay.dev/adopt: "true". Exits with 1 if something needs a person.',
+      'Asks the API server of a cluster what applying each object would change, as a dry run: created, unchanged, changed (field by field), taken over, or refused because it has another owner. Writes nothing. An object of another owner is taken over only if its manifest in the repository says so: fleetrelay.dev/adopt: "true". Exits with 1 if something needs a person.',
     )
     .argument('<name>', 'name of the cluster', clusterName)
     .option('--dry-run', 'only show what would change (without it, also what is to be written into the repository)')
     .option('--directory <dir>', 'take the desired state from this checkout instead of the server')
-    .option('--fleet <name>', 'name of the fleet, with --directory', fleetName);
-  withKubeOptions(command, { cluster: 'the cluster', namespace: 'namespace of the agent' })
-    .addOption(outputOption())
-    .addHelpText('after', EXAMPLES)
-    .action(async (name: ClusterName, flags: Flags) => {
-      const report = await context.roots.clusterAdopt(await requestOf(context, name, flags), runIo(context));
-      await print(context, flags.output, report, (out) => {
+    .option('--fleet <name>', 'name of the fleet, with --directory', fleetName)
+    .addHelpText(
+      'after',
+      examples([
+        ['fleetrelay cluster adopt east --dry-run --context east', 'what the first sync of "east" would change'],
+        [
+          'fleetrelay cluster adopt east --dry-run --context east --directory ./fleet --fleet shop',
+          'the same for a checkout, before it is pushed; no server is asked',
+        ],
+      ]),
+    );
+  withKubeOptions(command, { cluster: 'the cluster', namespace: 'namespace of the agent' });
+  answering(context, withApiOptions(command), async (flags: Flags, name: ClusterName) => {
+    const report = await context.roots.clusterAdopt(await requestOf(context, name, flags), runIo(context));
+    return {
+      value: report,
+      table: (out) => {
         writeReport(out, report);
         if (flags.dryRun === undefined) writeWayOn(out, report);
-      });
-      context.exit(NEEDS_PERSON.some((verdict) => report.counts[verdict] > 0) ? EXIT.notWell : EXIT.ok);
-    });
+      },
+      exitCode: report.objects.some(({ verdict }) => TONES[verdict] === 'bad') ? EXIT.notWell : EXIT.ok,
+    };
+  });
 }
 
 async function requestOf(context: CliContext, cluster: ClusterName, flags: Flags): Promise<AdoptRequest> {
   const { directory, fleet } = flags;
   const kube = kubeTarget(flags) ?? {};
-  if (directory !== undefined) {
-    if (fleet === undefined) {
-      throw new CliError(
-        EXIT.usage,
-        'adopt needs --fleet beside --directory',
-        'the name that the server is given with serve --fleet',
-      );
-    }
-    return { cluster, fleet, kube, desired: { type: 'checkout', folder: directory } };
+  if (directory === undefined) {
+    const api = await connect(context, flags);
+    const [status, items] = await Promise.all([api.status(), api.list('desired', { cluster })]);
+    return { cluster, fleet: must(parseFleetName(status.fleet)), kube, desired: { type: 'server', items } };
   }
-  const client = await connect(context, flags);
-  const [status, items] = await Promise.all([client.status(), client.desired(cluster)]);
-  return { cluster, fleet: must(parseFleetName(status.fleet)), kube, desired: { type: 'server', items } };
+  if (fleet === undefined) {
+    const hint = 'the name that the server is given with serve --fleet';
+    throw new CliError(EXIT.usage, 'adopt needs --fleet beside --directory', hint);
+  }
+  return { cluster, fleet, kube, desired: { type: 'checkout', folder: directory } };
 }
 
 function writeReport(out: TextOutput, { cluster, server, objects, counts }: AdoptReport): void {

@@ -1,65 +1,20 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { AgentDescription, AgentDestination, ClusterDestination } from '../../compose/cluster/register.ts';
-import { AGENT_ACCESS, type AgentAccess } from '../../compose/manifests/agent-rights.ts';
+import type { RegisterRequest } from '../../compose/cluster/register.ts';
+import { AGENT_ACCESS } from '../../compose/manifests/agent-rights.ts';
 import type { ClusterName } from '../../model/ids.ts';
-import { displayAddress, type ListenAddress } from '../../server/listen-address.ts';
 import { clusterName, serverAddress } from '../arguments.ts';
-import { CliError } from '../cli-error.ts';
-import { type CliContext, examples } from '../command.ts';
-import { EXIT } from '../exit-codes.ts';
-import { type KubeFlags, kubeTarget, withKubeOptions } from '../kube-options.ts';
-import { type OutputFormat, outputOption, print } from '../output.ts';
-import { runIo } from '../run-root.ts';
-import { writeSteps } from '../steps.ts';
+import { answering, type CliContext, examples, kubeTarget, runIo, withKubeOptions } from '../command.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
+import { writeSteps } from '../output.ts';
 
-interface Flags extends KubeFlags {
-  readonly label: Readonly<Record<string, string>>;
-  readonly clusterDomain?: string;
-  readonly skipWarming?: true;
-  readonly file?: string;
-  readonly directory?: string;
-  readonly apply?: true;
-  readonly server?: ListenAddress;
-  readonly agentManifests?: string | true;
-  readonly install?: true;
-  readonly agentKubeconfig?: string;
-  readonly agentContext?: string;
-  readonly agentNamespace: string;
-  readonly image?: string;
-  readonly allow: readonly AgentAccess[];
-  readonly dataDir?: string;
-  readonly relaySecretFile?: string;
-  readonly tokenFile?: string;
-  readonly caFile?: string;
-  readonly force?: true;
-  readonly dryRun?: true;
-  readonly output: OutputFormat;
-}
-
-const EXAMPLES = examples([
-  ['fleetrelay cluster register east --label env=prod', 'print its KubernetesCluster, for git'],
-  ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'write it into a checkout'],
-  [
-    'fleetrelay cluster register east --directory ./fleet --install --agent-context east --server relay.example.com:9900 --data-dir /var/lib/fleetrelay',
-    'and install its agent, where the data of the server is at hand',
-  ],
-  [
-    'fleetrelay cluster register east --apply --context management -n fleetrelay',
-    'as a custom resource in the management cluster',
-  ],
-  [
-    'fleetrelay cluster register east --agent-manifests --server relay.example.com:9900 --token-file east.token --ca-file ca.crt | kubectl --context east apply -f -',
-    'print the manifests of its agent, with its token among them',
-  ],
-]);
+type Flags = Omit<RegisterRequest, 'name'>;
 
 /** `fleetrelay cluster register NAME`. */
-export function registerCommand(parent: Command, context: CliContext): void {
-  const command = parent
-    .command('register')
+export function registerCommand(command: Command, context: CliContext): void {
+  command
     .summary('declare a cluster, prepare or install its agent')
     .description(
-      'Writes the KubernetesCluster that lets a cluster in, and prints or installs the manifests of its agent. Doing it again changes nothing; a file or field of somebody else is replaced only with --force.',
+      'Writes the KubernetesCluster that lets a cluster in, and prints or installs the manifests of its agent. Doing it again changes nothing; a file with other content, or a field of another manager, is replaced only with --force.',
     )
     .argument('<name>', 'name of the cluster', clusterName);
   declarationOptions(command);
@@ -67,9 +22,38 @@ export function registerCommand(parent: Command, context: CliContext): void {
   command
     .option('--force', 'replace a file that says something else, take fields over from other managers')
     .option('--dry-run', 'only say what would be done')
-    .addOption(outputOption())
-    .addHelpText('after', EXAMPLES)
-    .action((name: ClusterName, flags: Flags) => register(context, name, flags));
+    .addHelpText(
+      'after',
+      examples([
+        ['fleetrelay cluster register east --label env=prod', 'print its KubernetesCluster, for git'],
+        ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'write it into a checkout'],
+        [
+          'fleetrelay cluster register east --directory ./fleet --install --agent-context east --server relay.example.com:9900 --data-dir /var/lib/fleetrelay',
+          'and install its agent, where the data of the server is at hand',
+        ],
+        [
+          'fleetrelay cluster register east --apply --context management -n fleetrelay',
+          'as a custom resource in the management cluster',
+        ],
+        [
+          'fleetrelay cluster register east --agent-manifests --server relay.example.com:9900 --token-file east.token --ca-file ca.crt | kubectl --context east apply -f -',
+          'print the manifests of its agent, with its token among them',
+        ],
+      ]),
+    );
+  answering(context, command, async (flags: Flags, name: ClusterName) => {
+    refuseContradictions(flags);
+    const report = await context.roots.clusterRegister({ ...flags, name }, runIo(context));
+    return {
+      value: report,
+      table: (out) => {
+        // Printed YAML is for a file or a pipe, so everything else is written to stderr then.
+        writeSteps(report.printed === '' ? out : context.stderr, report.steps);
+        out.write(report.printed);
+        for (const note of report.notes) context.stderr.write(`${note}\n`);
+      },
+    };
+  });
 }
 
 function declarationOptions(command: Command): void {
@@ -103,7 +87,7 @@ function agentOptions(command: Command): void {
     .addOption(
       new Option(
         '--agent-manifests [file]',
-        "print the agent's manifests, or write them to a file for your eyes alone",
+        "print the agent's manifests, or write them to a file that only you can read",
       ).conflicts('install'),
     )
     .option('--install', "apply the agent's manifests to the cluster")
@@ -128,84 +112,21 @@ function label(text: string, before: Readonly<Record<string, string>>): Readonly
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-async function register(context: CliContext, name: ClusterName, flags: Flags): Promise<void> {
-  const { output, clusterDomain } = flags;
-  const agent = agentOf(flags, context.version);
-  const report = await context.roots.clusterRegister(
-    {
-      cluster: {
-        name,
-        labels: flags.label,
-        skipWarming: flags.skipWarming === true,
-        ...(clusterDomain === undefined ? {} : { clusterDomain }),
-      },
-      destination: destinationOf(flags, agent !== undefined),
-      ...(agent === undefined ? {} : { agent }),
-      force: flags.force === true,
-      dryRun: flags.dryRun === true,
-    },
-    runIo(context),
-  );
-  await print(context, output, report, () => {
-    // What is printed is for a file or a pipe: everything else goes beside it.
-    const beside = report.printed === '' ? context.stdout : context.stderr;
-    writeSteps(beside, report.steps);
-    context.stdout.write(report.printed);
-    for (const note of report.notes) context.stderr.write(`${note}\n`);
-  });
-}
-
-function destinationOf(flags: Flags, hasAgent: boolean): ClusterDestination {
-  const { file, directory, apply } = flags;
-  if (apply !== true && kubeTarget(flags) !== undefined) {
+function refuseContradictions(flags: Flags): void {
+  const { apply, install, agentManifests, agentKubeconfig, agentContext, server } = flags;
+  const hasAgent = install !== undefined || agentManifests !== undefined;
+  if (hasAgent && server === undefined) {
+    throw new CliError(EXIT.usage, 'the agent needs --server HOST:PORT', 'at which the cluster reaches the server');
+  }
+  if (!hasAgent && (agentKubeconfig ?? agentContext ?? server) !== undefined) {
+    const hint = 'add --install or --agent-manifests';
+    throw new CliError(EXIT.usage, 'register does not know what to do with the agent', hint);
+  }
+  if (apply === undefined && kubeTarget(flags) !== undefined) {
     throw new CliError(
       EXIT.usage,
       '--kubeconfig, --context and --namespace say where --apply writes the KubernetesCluster',
       'the cluster that is registered is named by --agent-kubeconfig and --agent-context',
     );
   }
-  if (file !== undefined) return { type: 'file', path: file };
-  if (directory !== undefined) return { type: 'checkout', folder: directory };
-  if (apply === true) return { type: 'resource', kube: kubeTarget(flags) ?? {} };
-  return { type: hasAgent ? 'none' : 'print' };
-}
-
-function agentOf(flags: Flags, version: string): AgentDescription | undefined {
-  const { install, agentManifests, agentKubeconfig, agentContext, server } = flags;
-  if (install === undefined && agentManifests === undefined) {
-    if ((agentKubeconfig ?? agentContext ?? server) === undefined) return undefined;
-    throw new CliError(
-      EXIT.usage,
-      'register does not know what to do with the agent',
-      'add --install or --agent-manifests',
-    );
-  }
-  if (server === undefined) {
-    throw new CliError(EXIT.usage, 'the agent needs --server HOST:PORT', 'at which the cluster reaches the server');
-  }
-  const { dataDir, relaySecretFile, tokenFile, caFile } = flags;
-  const destination: AgentDestination =
-    install === true
-      ? { type: 'install', kube: agentKube(flags) }
-      : typeof agentManifests === 'string' && agentManifests !== '-'
-        ? { type: 'file', path: agentManifests }
-        : { type: 'print' };
-  return {
-    destination,
-    server: displayAddress(server),
-    namespace: flags.agentNamespace,
-    image: flags.image ?? `fleetrelay:${version}`,
-    access: flags.allow,
-    ...(dataDir === undefined ? {} : { dataDir }),
-    ...(relaySecretFile === undefined ? {} : { relaySecretFile }),
-    ...(tokenFile === undefined ? {} : { tokenFile }),
-    ...(caFile === undefined ? {} : { caFile }),
-  };
-}
-
-function agentKube({ agentKubeconfig, agentContext }: Flags): KubeFlags {
-  return {
-    ...(agentKubeconfig === undefined ? {} : { kubeconfig: agentKubeconfig }),
-    ...(agentContext === undefined ? {} : { context: agentContext }),
-  };
 }

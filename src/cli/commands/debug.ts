@@ -1,16 +1,21 @@
 import type { Command } from 'commander';
-import type { DebugPiece } from '../../compose/debug/piece.ts';
+import type { DebugPiece } from '../../compose/debug/snapshot.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
+import { isLoopback } from '../../server/listen-address.ts';
+import { type ApiOptions, addressOf, connect, withApiOptions } from '../api.ts';
 import { repeated, wholeNumber } from '../arguments.ts';
-import { CliError } from '../cli-error.ts';
-import { type ApiOptions, connect, serverOf, withApiOptions } from '../client.ts';
-import { type CliContext, examples, newCommand } from '../command.ts';
-import { EXIT } from '../exit-codes.ts';
-import { type KubeFlags, kubeTarget, withKubeOptions } from '../kube-options.ts';
-import { type MetricsPlace, placeOfMetrics } from '../metrics-place.ts';
-import { type OutputFormat, outputOption, print, printable } from '../output.ts';
-import { runIo } from '../run-root.ts';
-import { styled } from '../style.ts';
+import {
+  answering,
+  type CliContext,
+  examples,
+  type KubeFlags,
+  kubeTarget,
+  newCommand,
+  runIo,
+  withKubeOptions,
+} from '../command.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
+import { type Answer, printable, styled } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeFlags {
   readonly file?: string;
@@ -19,25 +24,22 @@ interface Flags extends ApiOptions, KubeFlags {
   readonly agentHealth: readonly string[];
   readonly server: boolean;
   readonly tail: number;
-  readonly output: OutputFormat;
 }
-
-/** The server's account of itself in the archive. */
-const STATUS = 'server/status.json';
 
 const EXAMPLES = examples([
   ['fleetrelay debug snapshot', 'what the server knows, into fleetrelay-debug-TIME.tar.gz'],
   ['fleetrelay debug snapshot --context east -n fleetrelay', 'and what is in the cluster of that context'],
-  ['fleetrelay debug snapshot --file ./look', 'into a folder, to look at it before it is sent to anybody'],
+  ['fleetrelay debug snapshot --file ./look', 'into a folder, to look at it before you send it'],
 ]);
 
 /** `fleetrelay debug snapshot`. */
 export function debugCommand(context: CliContext): Command {
   const command = newCommand('debug', context)
     .summary('collect what a maintainer needs, without secrets')
-    .description('Helps those who are asked for help.')
+    .description('Collects information for a maintainer who helps you.')
     .addHelpText('after', EXAMPLES);
-  const snapshot = withApiOptions(command.command('snapshot'))
+  const snapshot = command
+    .command('snapshot')
     .summary('one file for a report of a fault, without secrets')
     .description(
       'Collects status, clusters, outputs, diagnostics and metrics of the server, health of agents, and from a cluster the Deployment, pods, events, logs, lease and inventory of the agent. What Secrets hold is never asked for; what looks like a secret anywhere else is masked. manifest.json in it says what is there, what could not be had, and what was left out.',
@@ -50,77 +52,100 @@ export function debugCommand(context: CliContext): Command {
     )
     .addOption(repeated('--agent-health <url>', 'health address of an agent; may be repeated', 'none'))
     .option('--tail <lines>', 'lines of each log', wholeNumber(1, 100_000), 2_000)
-    .option('--no-server', 'do not ask the server');
-  withKubeOptions(snapshot, { cluster: 'the cluster whose agent is looked at', namespace: 'namespace of the agent' })
-    .addOption(outputOption())
-    .addHelpText('after', EXAMPLES)
-    .action((flags: Flags) => takeSnapshot(context, flags));
+    .option('--no-server', 'do not ask the server')
+    .addHelpText('after', EXAMPLES);
+  withKubeOptions(snapshot, { cluster: 'the cluster whose agent is looked at', namespace: 'namespace of the agent' });
+  answering(context, withApiOptions(snapshot), (flags: Flags) => takeSnapshot(context, flags));
   return command;
 }
 
-async function takeSnapshot(context: CliContext, flags: Flags): Promise<void> {
-  const kube = kubeTarget(flags);
+async function takeSnapshot(context: CliContext, flags: Flags): Promise<Answer> {
   const time = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
-  const { config } = flags;
   const server = flags.server ? await serverPieces(context, flags) : [];
   const metrics = flags.server ? metricsPlace(context, flags, server) : undefined;
+  const outOfReach = ['server/readyz.txt', 'server/metrics.txt'].map(
+    (path): DebugPiece => ({ path, type: 'missing', why: metrics?.outOfReach ?? '' }),
+  );
   const manifest = await context.roots.debugSnapshot(
     {
       destination: flags.file ?? `fleetrelay-debug-${time}.tar.gz`,
-      server: metrics?.type === 'outOfReach' ? [...server, ...missingMetrics(metrics.why)] : server,
-      serverMetrics: metrics?.type === 'url' ? metrics.url : null,
+      server: metrics?.outOfReach === undefined ? server : [...server, ...outOfReach],
+      serverMetrics: metrics?.url ?? null,
       agentHealth: flags.agentHealth,
       logLines: flags.tail,
-      ...(config === undefined ? {} : { configFile: config }),
-      ...(kube === undefined ? {} : { kube }),
+      configFile: flags.config,
+      kube: kubeTarget(flags),
     },
     runIo(context),
   );
-  await print(context, flags.output, manifest, (out) => {
-    out.write(`${printable(manifest.destination)}: ${manifest.files.length} files\n`);
-    for (const { path, why } of manifest.missing) {
-      out.write(`  ${styled(out, 'warn', 'could not be had')}: ${printable(path)}: ${printable(why)}\n`);
-    }
-    for (const what of manifest.leftOut) out.write(`  ${styled(out, 'faint', `left out: ${what}`)}\n`);
-    out.write('look at it before you send it: it names clusters, objects and addresses\n');
-  });
-}
-
-async function serverPieces(context: CliContext, flags: Flags): Promise<readonly DebugPiece[]> {
-  const client = await connect(context, flags);
-  const json = async (name: string, ask: () => Promise<unknown>): Promise<DebugPiece> => {
-    const path = `server/${name}.json`;
-    try {
-      return { path, type: 'json', value: (await ask()) as JsonValue };
-    } catch (error) {
-      return missing(path, error);
-    }
+  return {
+    value: manifest,
+    table: (out) => {
+      out.write(`${printable(manifest.destination)}: ${manifest.files.length} files\n`);
+      for (const { path, why } of manifest.missing) {
+        out.write(`  ${styled(out, 'warn', 'could not be had')}: ${printable(path)}: ${printable(why)}\n`);
+      }
+      for (const what of manifest.leftOut) out.write(`  ${styled(out, 'faint', `left out: ${what}`)}\n`);
+      out.write('look at it before you send it: it names clusters, objects and addresses\n');
+    },
   };
-  return Promise.all([
-    json('status', () => client.status()),
-    json('clusters', () => client.clusters()),
-    json('outputs', () => client.outputs(undefined)),
-    json('sources', () => client.sources()),
-    json('removals', () => client.removals()),
-    json('diagnostics', () => client.diagnostics()),
-  ]);
 }
 
-/** As the caller says, else as the status of the server does. */
+/** The answers of the server; one that fails is a piece that is missing. */
+async function serverPieces(context: CliContext, flags: Flags): Promise<readonly DebugPiece[]> {
+  const api = await connect(context, flags);
+  const lists = ['clusters', 'outputs', 'sources', 'removals', 'diagnostics'] as const;
+  const questions: readonly (readonly [name: string, answer: Promise<unknown>])[] = [
+    ['status', api.status()],
+    ...lists.map((name) => [name, api.list(name)] as const),
+  ];
+  return Promise.all(
+    questions.map(async ([name, answer]): Promise<DebugPiece> => {
+      const path = `server/${name}.json`;
+      try {
+        return { path, type: 'json', value: (await answer) as JsonValue };
+      } catch (error) {
+        if (!(error instanceof CliError) || error.exitCode === EXIT.usage) throw error;
+        return { path, type: 'missing', why: error.message };
+      }
+    }),
+  );
+}
+
+/** Where the health and metrics of the server can be asked from here, or why they are out of reach. */
+type MetricsPlace =
+  | { readonly url: string; readonly outOfReach?: undefined }
+  | { readonly url?: undefined; readonly outOfReach: string };
+
+/** The address that the caller gives, else the one that the status of the server gives. */
 function metricsPlace(context: CliContext, flags: Flags, server: readonly DebugPiece[]): MetricsPlace {
   const told = flags.metrics ?? context.env.FLEETRELAY_METRICS;
-  if (told !== undefined) return { type: 'url', url: told };
-  const status = server.find(({ path }) => path === STATUS);
+  if (told !== undefined) return { url: told };
+  const status = server.find(({ path }) => path === 'server/status.json');
   const value = status?.type === 'json' ? status.value : undefined;
   const address = isJsonObject(value) ? value.metricsAddress : undefined;
-  return placeOfMetrics(typeof address === 'string' ? address : undefined, serverOf(context, flags));
+  return placeOfMetrics(typeof address === 'string' ? address : undefined, addressOf(context, flags));
 }
 
-function missingMetrics(why: string): readonly DebugPiece[] {
-  return ['server/readyz.txt', 'server/metrics.txt'].map((path) => ({ path, type: 'missing', why }));
+/**
+ * `bound`: URL of the listener as the server reports it; undefined: it is not open yet. `api`: address at which the server
+ * was asked. A listener on all addresses is asked where the API is. One on the loopback of another machine cannot be
+ * asked: the same port here belongs to another process.
+ */
+export function placeOfMetrics(bound: string | undefined, api: string): MetricsPlace {
+  if (bound === undefined) return { url: 'http://127.0.0.1:9981' };
+  const url = new URL(bound);
+  const host = bare(url.hostname);
+  const asked = new URL(api).hostname;
+  if (isLoopback(host) && !isLoopback(bare(asked))) {
+    return {
+      outOfReach: `the server has them on its own loopback (${bound}): run this there, or name with --metrics where they can be had`,
+    };
+  }
+  if (host === '0.0.0.0' || host === '::') url.hostname = asked;
+  return { url: url.origin };
 }
 
-function missing(path: string, error: unknown): DebugPiece {
-  if (!(error instanceof CliError) || error.exitCode === EXIT.usage) throw error;
-  return { path, type: 'missing', why: error.message };
+function bare(hostname: string): string {
+  return hostname.replaceAll(/[[\]]/g, '');
 }

@@ -1,13 +1,10 @@
 import type { Command } from 'commander';
 import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
 import { parseClusterName } from '../../model/ids.ts';
-import type { ConditionView, ExplainRequest, Explanation, FieldView } from '../../server/api.ts';
-import { CliError } from '../cli-error.ts';
-import { type ApiOptions, connect, withApiOptions } from '../client.ts';
-import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
-import { EXIT } from '../exit-codes.ts';
-import { type Column, type OutputFormat, outputOption, print, printable, writeTable } from '../output.ts';
-import { styled } from '../style.ts';
+import type { ConditionView, ExplainRequest, Explanation, FieldView, OutputView } from '../../server/api.ts';
+import { asking, type CliContext, examples, newCommand } from '../command.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
+import { type Column, printable, styled, type TextOutput, writeTable } from '../output.ts';
 
 const STEP_COLUMNS: readonly Column<Explanation['because'][number]>[] = [
   { title: 'BECAUSE OF', text: ({ kind, name }) => `${kind} ${name}` },
@@ -22,34 +19,31 @@ const CONDITION_COLUMNS: readonly Column<ConditionView>[] = [
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
 
-const EXAMPLES = examples([
-  ['fleetrelay explain east deploy/web/frontend', 'an object of the cluster "east", in the namespace "web"'],
-  ['fleetrelay explain east deploy/frontend spec.replicas', 'the line of one of its fields'],
-  ['fleetrelay explain Placement/shop', 'a declaration, which lies in no cluster'],
-  ['fleetrelay explain KubernetesCluster/east InSync', 'why one of its conditions is as it is'],
-]);
-
 /** `fleetrelay explain [CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]`: where it comes from, down to file and line. */
 export function explainCommand(context: CliContext): Command {
-  return withApiOptions(newCommand('explain', context))
+  const command = newCommand('explain', context)
     .summary('where an object or a declaration comes from, or why it is missing')
     .description(
-      `Walks from an object of a cluster back to the files, lines and rules that it comes from. Of a kind that the server
-reads itself, such as Placement, it says which declaration is in force, what that selects, and its conditions.
-KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it.`.replaceAll('\n', ' '),
+      'Walks from an object of a cluster back to the files, lines and rules that it comes from. Of a kind that the server reads itself, such as Placement, it says which declaration is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it.',
     )
     .usage(`[options] ${EXPLAIN_GRAMMAR}`)
     .argument(
       '<question...>',
       'name of a cluster, unless the server reads the kind; the object; a field such as spec.replicas, or a condition such as Ready',
     )
-    .addOption(outputOption())
-    .addHelpText('after', EXAMPLES)
-    .action(async (words: readonly string[], { output, ...api }: ApiOptions & { readonly output: OutputFormat }) => {
-      const question = questionOf(words);
-      const explanation = await (await connect(context, api)).explain(question);
-      await print(context, output, explanation, (out) => writeExplanation(out, explanation));
-    });
+    .addHelpText(
+      'after',
+      examples([
+        ['fleetrelay explain east deploy/web/frontend', 'an object of the cluster "east", in the namespace "web"'],
+        ['fleetrelay explain east deploy/frontend spec.replicas', 'the line of one of its fields'],
+        ['fleetrelay explain Placement/shop', 'a declaration, which lies in no cluster'],
+        ['fleetrelay explain KubernetesCluster/east InSync', 'why one of its conditions is as it is'],
+      ]),
+    );
+  return asking(context, command, async (api, _flags, words: readonly string[]) => {
+    const explanation = await api.explain(questionOf(words));
+    return { value: explanation, table: (out) => writeExplanation(out, explanation) };
+  });
 }
 
 function questionOf(words: readonly string[]): ExplainRequest {
@@ -66,13 +60,17 @@ function questionOf(words: readonly string[]): ExplainRequest {
   };
 }
 
-const STATES: Readonly<Record<Exclude<Explanation['state'], OutputState>, string>> = {
+const STATES: Readonly<Record<Exclude<Explanation['state'], OutputView['state']>, string>> = {
   inForce: 'in force',
   lastKnownGood: 'last known good',
   undeclared: 'not declared',
 };
 
-type OutputState = Extract<Explanation, { readonly cluster: string }>['state'];
+const FOUND: Readonly<Record<FieldView['found'], string>> = {
+  value: '',
+  parent: ' (it is not written; this is where it would be)',
+  file: ' (the line cannot be told now)',
+};
 
 function writeExplanation(out: TextOutput, explanation: Explanation): void {
   const { cluster, object, message, field, condition, because } = explanation;
@@ -80,8 +78,12 @@ function writeExplanation(out: TextOutput, explanation: Explanation): void {
   const state = explanation.cluster === null ? STATES[explanation.state] : explanation.state;
   const more = message === '' ? '' : `; ${printable(message)}`;
   out.write(`${styled(out, 'strong', printable(object))}${where}: ${state}${more}\n`);
-  if (field !== undefined) writeField(out, field);
-  const conditions = condition === undefined ? conditionsOf(explanation) : [condition];
+  if (field !== undefined) {
+    out.write(`${styled(out, 'strong', printable(field.path))}: ${printable(field.at)}${FOUND[field.found]}\n`);
+  }
+  // A question about a field does not ask for the conditions.
+  const all = explanation.cluster === null && field === undefined ? explanation.conditions : [];
+  const conditions = condition === undefined ? all : [condition];
   if (conditions.length > 0) {
     out.write('\n');
     writeTable(out, CONDITION_COLUMNS, conditions);
@@ -90,19 +92,4 @@ function writeExplanation(out: TextOutput, explanation: Explanation): void {
     out.write('\n');
     writeTable(out, STEP_COLUMNS, because);
   }
-}
-
-/** Who asks for a field has not asked for the conditions. */
-function conditionsOf(explanation: Explanation): readonly ConditionView[] {
-  return explanation.cluster === null && explanation.field === undefined ? explanation.conditions : [];
-}
-
-const FOUND: Readonly<Record<FieldView['found'], string>> = {
-  value: '',
-  parent: ' (it is not written; this is where it would be)',
-  file: ' (the line cannot be told now)',
-};
-
-function writeField(out: TextOutput, { path, at, found }: FieldView): void {
-  out.write(`${styled(out, 'strong', printable(path))}: ${printable(at)}${FOUND[found]}\n`);
 }

@@ -1,12 +1,11 @@
 import { Argument, type Command } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
+import type { Api } from '../api.ts';
 import { clusterName } from '../arguments.ts';
-import { CliError } from '../cli-error.ts';
-import { type ApiClient, type ApiOptions, connect, withApiOptions } from '../client.ts';
-import { type CliContext, examples, newCommand } from '../command.ts';
-import { EXIT } from '../exit-codes.ts';
-import { type Column, type OutputFormat, outputOption, print, writeTable } from '../output.ts';
+import { asking, type CliContext, examples, newCommand } from '../command.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
+import { type Answer, type Column, tableOf } from '../output.ts';
 import {
   CLUSTER_COLUMNS,
   DIAGNOSTIC_COLUMNS,
@@ -16,80 +15,69 @@ import {
   SOURCE_COLUMNS,
 } from '../views.ts';
 
-const WELL_KNOWN = ['clusters', 'outputs', 'sources', 'removals', 'diagnostics'];
+/** Asks for a list, of all clusters or of one, and answers it. */
+type List = (api: Api, cluster: string | undefined) => Promise<Answer>;
 
-interface Flags extends ApiOptions {
-  readonly output: OutputFormat;
-  readonly cluster?: ClusterName;
-}
-
-const EXAMPLES = examples([
-  ['fleetrelay get clusters', 'every cluster, whether it is connected and in sync'],
-  ['fleetrelay get outputs --cluster east', 'every object that "east" should hold, and what became of it'],
-  ['fleetrelay get removals -o yaml', 'what a guard holds back'],
-  ['fleetrelay get mirrored-services', 'every Service that is made known in other clusters: a view of the server'],
-]);
+const LISTS: Readonly<Record<string, List>> = {
+  clusters: async (api, cluster) => {
+    const found = (await api.list('clusters')).filter(({ name }) => isOf(cluster, name));
+    if (cluster !== undefined && found.length === 0)
+      throw new CliError(EXIT.notFound, `there is no cluster ${cluster}`);
+    return { value: found, table: tableOf(CLUSTER_COLUMNS, found, 'no clusters') };
+  },
+  outputs: async (api, cluster) => {
+    const found = await api.list('outputs', { cluster });
+    return { value: found, table: tableOf(OUTPUT_COLUMNS, found, 'no outputs') };
+  },
+  sources: async (api) => {
+    const found = await api.list('sources');
+    return { value: found, table: tableOf(SOURCE_COLUMNS, found, 'no sources') };
+  },
+  removals: async (api, cluster) => {
+    const sets = await api.list('removals');
+    const found = sets.filter(({ removals }) => removals.some((removal) => isOf(cluster, removal.cluster)));
+    const rows = removalRows(found).filter((row) => isOf(cluster, row.cluster));
+    return { value: found, table: tableOf(REMOVAL_COLUMNS, rows, 'no removals') };
+  },
+  diagnostics: async (api) => {
+    const found = await api.list('diagnostics');
+    return { value: found, table: tableOf(DIAGNOSTIC_COLUMNS, found, 'no diagnostics') };
+  },
+};
+const OF_CLUSTERS = ['clusters', 'outputs', 'removals'];
 
 /** `fleetrelay get WHAT`: lists one kind of thing that the server knows. */
 export function getCommand(context: CliContext): Command {
-  return withApiOptions(newCommand('get', context))
+  const known = Object.keys(LISTS);
+  const command = newCommand('get', context)
     .summary('list clusters, outputs, sources, held removals, diagnostics or mirrored services')
     .description(
-      `Lists what the server knows: ${WELL_KNOWN.join(', ')}, or a view that the server has. The server names its views if it has none of the name.`,
+      `Lists what the server knows: ${known.join(', ')}, or a view that the server has. The server names its views if it has none of the name.`,
     )
-    .addArgument(
-      // The words are for completion; the server knows which views there are.
-      new Argument('<what>', 'what to list').choices(WELL_KNOWN).argParser((what) => what),
-    )
+    // The choices are for completion only: the server knows which views there are.
+    .addArgument(new Argument('<what>', 'what to list').choices(known).argParser((what) => what))
     .option('--cluster <name>', 'only what belongs to this cluster (clusters, outputs, removals)', clusterName)
-    .addOption(outputOption())
-    .addHelpText('after', EXAMPLES)
-    .action(async (what: string, { output, cluster, ...api }: Flags) => {
-      if (cluster !== undefined && !['clusters', 'outputs', 'removals'].includes(what)) {
-        throw new CliError(EXIT.usage, `--cluster says nothing about ${what}`);
-      }
-      await list(context, await connect(context, api), what, output, cluster);
-    });
-}
-
-async function list(
-  context: CliContext,
-  client: ApiClient,
-  what: string,
-  output: OutputFormat,
-  cluster: string | undefined,
-): Promise<void> {
-  const show = <Row>(columns: readonly Column<Row>[], rows: readonly Row[], items: unknown = rows): Promise<void> =>
-    print(context, output, items, (out) =>
-      rows.length === 0 ? out.write(`no ${what}\n`) : writeTable(out, columns, rows),
+    .addHelpText(
+      'after',
+      examples([
+        ['fleetrelay get clusters', 'every cluster, whether it is connected and in sync'],
+        ['fleetrelay get outputs --cluster east', 'every object that "east" should hold, and what became of it'],
+        ['fleetrelay get removals -o yaml', 'what a guard holds back'],
+        [
+          'fleetrelay get mirrored-services',
+          'every Service that is made known in other clusters: a view of the server',
+        ],
+      ]),
     );
-  switch (what) {
-    case 'clusters': {
-      const found = (await client.clusters()).filter(({ name }) => isOf(cluster, name));
-      if (cluster !== undefined && found.length === 0)
-        throw new CliError(EXIT.notFound, `there is no cluster ${cluster}`);
-      return show(CLUSTER_COLUMNS, found);
+  return asking(context, command, async (api, { cluster }: { readonly cluster?: ClusterName }, what: string) => {
+    if (cluster !== undefined && !OF_CLUSTERS.includes(what)) {
+      throw new CliError(EXIT.usage, `--cluster says nothing about ${what}`);
     }
-    case 'outputs':
-      return show(OUTPUT_COLUMNS, await client.outputs(cluster));
-    case 'sources':
-      return show(SOURCE_COLUMNS, await client.sources());
-    case 'removals': {
-      const sets = await client.removals();
-      const shown = sets.filter(({ removals }) => removals.some((removal) => isOf(cluster, removal.cluster)));
-      return show(
-        REMOVAL_COLUMNS,
-        removalRows(shown).filter((row) => isOf(cluster, row.cluster)),
-        shown,
-      );
-    }
-    case 'diagnostics':
-      return show(DIAGNOSTIC_COLUMNS, await client.diagnostics());
-    default: {
-      const rows = await client.view(what);
-      return show(columnsOf(rows), rows);
-    }
-  }
+    const list = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
+    if (list !== undefined) return list(api, cluster);
+    const rows = await api.view(what);
+    return { value: rows, table: tableOf(columnsOf(rows), rows, `no ${what}`) };
+  });
 }
 
 /** One column for each member of the rows, in the order in which the rows have them. */

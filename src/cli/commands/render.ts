@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Finding } from '../../compose/render/rendering.ts';
+import type { Finding, Rendering } from '../../compose/render/rendering.ts';
+import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
+import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { parseRfc3339 } from '../../model/time.ts';
 import { type CliContext, examples, newCommand } from '../command.ts';
-import { writeDiagnostics } from '../diagnostics.ts';
 import { EXIT } from '../exit-codes.ts';
-import { writeRendering } from '../render-output.ts';
+import { type TextOutput, writeDiagnostics } from '../output.ts';
 
 interface Flags {
   readonly clusters?: string;
@@ -14,13 +15,6 @@ interface Flags {
   readonly output?: 'json' | 'yaml';
   readonly outputDir?: string;
 }
-
-const EXAMPLES = examples([
-  ['fleetrelay render', 'what the repository in this folder comes to, as JSON'],
-  ['fleetrelay render fleet --clusters recorded -o yaml', 'with what lies in recorded/east, recorded/west, ...'],
-  ['fleetrelay render --output-dir new && diff -r old new', 'what a change does to the objects of each cluster'],
-  ['fleetrelay render --status ../status --at 2026-01-31T10:42:07Z', 'the status documents as of a moment'],
-]);
 
 /** `fleetrelay render [PATH]`: what the engine makes of a folder, once. Exit code 1 if a file is invalid. */
 export function renderCommand(context: CliContext): Command {
@@ -35,7 +29,15 @@ export function renderCommand(context: CliContext): Command {
     .option('--status <dir>', 'a checkout of the status branch: the status that was written last')
     .addOption(new Option('-o, --output <format>', 'how to print it (default: "json")').choices(['json', 'yaml']))
     .option('--output-dir <dir>', 'write the objects into a folder for each cluster; print only with -o')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText(
+      'after',
+      examples([
+        ['fleetrelay render', 'what the repository in this folder comes to, as JSON'],
+        ['fleetrelay render fleet --clusters recorded -o yaml', 'with what lies in recorded/east, recorded/west, ...'],
+        ['fleetrelay render --output-dir new && diff -r old new', 'what a change does to the objects of each cluster'],
+        ['fleetrelay render --status ../status --at 2026-01-31T10:42:07Z', 'the status documents as of a moment'],
+      ]),
+    )
     .action(async (folder: string, { output, ...flags }: Flags) => {
       const rendering = await context.roots.render({ folder, cwd: context.cwd, ...flags });
       const shown = rendering.findings.map((finding) => asWritten(finding, folder, flags.clusters));
@@ -53,9 +55,54 @@ function time(text: string): number {
   return milliseconds;
 }
 
-/** With its path below the folder that was named on the command line. */
+/** The diagnostic with its path below the folder as the command line names it. */
 function asWritten({ folder, diagnostic }: Finding, repository: string, clusters = ''): Diagnostic {
   const { at } = diagnostic;
   const below = (folder === 'repository' ? repository : clusters).replace(/\/+$/, '');
   return at === undefined || below === '.' ? diagnostic : { ...diagnostic, at: { ...at, path: `${below}/${at.path}` } };
+}
+
+/**
+ * Writes `{"outputs": {CLUSTER: [object, ...]}, "statuses": {PATH: document}, "diagnostics": [...]}` and the views beside
+ * these. Writes cluster by cluster: the text of a large fleet is never in memory at once.
+ */
+export function writeRendering(out: TextOutput, format: 'json' | 'yaml', rendering: Rendering): void {
+  const { clusters, objectsOf, statuses, findings, views } = rendering;
+  const diagnostics = findings.map(({ diagnostic }) => diagnostic as unknown as JsonObject);
+  const others: JsonObject = { statuses, diagnostics, ...views };
+  const valuesOf = (cluster: string): readonly JsonObject[] => objectsOf(cluster).map(({ value }) => value);
+  if (format === 'json') writeJson(out, clusters, valuesOf, others);
+  else writeYaml(out, clusters, valuesOf, others);
+}
+
+type ValuesOf = (cluster: string) => readonly JsonObject[];
+
+/** Writes the bytes of `JSON.stringify` with an indentation of two. */
+function writeJson(out: TextOutput, clusters: readonly string[], valuesOf: ValuesOf, others: JsonObject): void {
+  // Clusters share most of their objects.
+  const texts = new Map<JsonObject, string>();
+  const textOf = (value: JsonObject): string => {
+    const text = texts.get(value) ?? jsonAt(3, value);
+    texts.set(value, text);
+    return text;
+  };
+  out.write(clusters.length === 0 ? '{\n  "outputs": {}' : '{\n  "outputs": {\n');
+  for (const [index, cluster] of clusters.entries()) {
+    const objects = valuesOf(cluster).map(textOf);
+    const list = objects.length === 0 ? '[]' : `[\n      ${objects.join(',\n      ')}\n    ]`;
+    out.write(`    ${JSON.stringify(cluster)}: ${list}${index < clusters.length - 1 ? ',\n' : '\n  }'}`);
+  }
+  for (const [name, value] of Object.entries(others)) out.write(`,\n  ${JSON.stringify(name)}: ${jsonAt(1, value)}`);
+  out.write('\n}\n');
+}
+
+/** JSON of a value that lies this deep in another one. */
+function jsonAt(depth: number, value: JsonValue | undefined): string {
+  return JSON.stringify(value, undefined, 2).replaceAll('\n', `\n${'  '.repeat(depth)}`);
+}
+
+function writeYaml(out: TextOutput, clusters: readonly string[], valuesOf: ValuesOf, others: JsonObject): void {
+  out.write(clusters.length === 0 ? 'outputs: {}\n' : 'outputs:\n');
+  for (const cluster of clusters) out.write(printYaml({ [cluster]: valuesOf(cluster) }).replaceAll(/^(?=.)/gm, '  '));
+  out.write(printYaml(others));
 }

@@ -1,12 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { ServeOptions } from '../../compose/options.ts';
 import { fleetName, listenAddress, logLevelOption, repeated, replicaAddress, wholeNumber } from '../arguments.ts';
-import { CliError } from '../cli-error.ts';
-import { type CliContext, examples, newCommand } from '../command.ts';
-import { EXIT } from '../exit-codes.ts';
-import { withKubeOptions } from '../kube-options.ts';
+import { type CliContext, examples, newCommand, runRoot, withKubeOptions } from '../command.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
-import { runRoot } from '../run-root.ts';
 import { parseStoreAddress } from '../store-address.ts';
 
 type Flags = Omit<ServeOptions, 'store'> & { readonly store?: string };

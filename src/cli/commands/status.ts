@@ -1,32 +1,29 @@
 import type { Command } from 'commander';
 import { counted } from '../../model/messages.ts';
 import type { FleetView } from '../../server/api.ts';
-import { type ApiOptions, connect, withApiOptions } from '../client.ts';
-import { type CliContext, examples, newCommand, type TextOutput } from '../command.ts';
+import { asking, type CliContext, examples, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type OutputFormat, outputOption, print, printable, writeTable } from '../output.ts';
-import { styled } from '../style.ts';
+import { printable, styled, type TextOutput, type Tone, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS, DIAGNOSTIC_COLUMNS, healthOfCluster, SOURCE_COLUMNS } from '../views.ts';
 
-const EXAMPLES = examples([
-  ['fleetrelay status', 'one look at the whole fleet'],
-  ['fleetrelay status -o json', 'the same for programs; the exit code is 1 if the fleet is not well'],
-]);
-
-/** `fleetrelay status`: the whole fleet at a glance; exit code 1 if it is not well. */
+/** `fleetrelay status`: the complete fleet; exit code 1 if it is not well. */
 export function statusCommand(context: CliContext): Command {
-  return withApiOptions(newCommand('status', context))
+  const command = newCommand('status', context)
     .summary('how far the fleet agrees with the repository')
     .description(
       'Shows sources, clusters, held removals and diagnostics. Exits with 1 if the server is not ready, a source or cluster is behind, a source or cluster is suspended, a cluster holds something back (its stop button is on) or has objects that do not work, a removal is held, safe mode waits for a cluster, the server admits or sends nothing new, or a certificate of the server has ended. A rollout that is under way is well.',
     )
-    .addOption(outputOption())
-    .addHelpText('after', EXAMPLES)
-    .action(async ({ output, ...api }: ApiOptions & { readonly output: OutputFormat }) => {
-      const fleet = await (await connect(context, api)).status();
-      await print(context, output, fleet, (out) => writeFleet(out, fleet));
-      context.exit(isWell(fleet) ? EXIT.ok : EXIT.notWell);
-    });
+    .addHelpText(
+      'after',
+      examples([
+        ['fleetrelay status', 'one look at the whole fleet'],
+        ['fleetrelay status -o json', 'the same for programs; the exit code is 1 if the fleet is not well'],
+      ]),
+    );
+  return asking(context, command, async (api) => {
+    const fleet = await api.status();
+    return { value: fleet, table: (out) => writeFleet(out, fleet), exitCode: isWell(fleet) ? EXIT.ok : EXIT.notWell };
+  });
 }
 
 function isWell(fleet: FleetView): boolean {
@@ -57,20 +54,16 @@ function writeFleet(out: TextOutput, fleet: FleetView): void {
   out.write('\n');
   if (fleet.clusters.length > 0) writeTable(out, CLUSTER_COLUMNS, fleet.clusters);
   else out.write('no clusters are declared\n');
-  // Who follows publishes nothing, and knows nothing of it.
-  const publishes = fleet.replica?.leads !== false;
-  if (publishes && fleet.statusBranch !== null && fleet.statusBranch.state !== 'synced') {
-    const { state, message } = fleet.statusBranch;
-    out.write(
-      `\n${styled(out, state === 'pending' ? 'warn' : 'bad', 'status branch')}: ${state}: ${printable(message)}\n`,
-    );
+  const remark = (tone: Tone, what: string, message: string): void =>
+    out.write(`\n${styled(out, tone, what)}${printable(message)}\n`);
+  const { replica, statusBranch: branch, endingCertificates = [], safeMode } = fleet;
+  // A follower does not publish status.
+  if (replica?.leads !== false && branch !== null && branch.state !== 'synced') {
+    remark(branch.state === 'pending' ? 'warn' : 'bad', 'status branch', `: ${branch.state}: ${branch.message}`);
   }
-  for (const { over, message } of fleet.endingCertificates ?? []) {
-    out.write(`\n${styled(out, over ? 'bad' : 'warn', 'certificate')}: ${printable(message)}\n`);
-  }
-  for (const { cluster, message } of fleet.safeMode?.causes ?? []) {
-    const mode = fleet.safeMode?.mode ?? '';
-    out.write(`\n${styled(out, 'warn', 'safe mode')} (${mode}): ${printable(cluster)}: ${printable(message)}\n`);
+  for (const { over, message } of endingCertificates) remark(over ? 'bad' : 'warn', 'certificate', `: ${message}`);
+  for (const { cluster, message } of safeMode?.causes ?? []) {
+    remark('warn', 'safe mode', ` (${safeMode?.mode}): ${cluster}: ${message}`);
   }
   for (const { digest, message, removals } of fleet.heldRemovals) {
     out.write(`\n${styled(out, 'warn', 'held')}: ${counted(removals.length, 'removal')}; ${printable(message)}\n`);
@@ -82,7 +75,7 @@ function writeFleet(out: TextOutput, fleet: FleetView): void {
   }
 }
 
-/** What this server is among several. */
+/** Writes the role of this server among several. */
 function writeReplica(out: TextOutput, { id, leads, leader, alive, trouble }: NonNullable<FleetView['replica']>): void {
   const at = leader === null || leader.address === null ? '' : ` (${leader.address})`;
   const follows = leader === null ? '' : ` follows ${leader.id}${at}, which knows what is held`;

@@ -1,24 +1,22 @@
 import type { Command } from 'commander';
-import { type CliContext, examples, newCommand } from '../command.ts';
-import { type OutputFormat, outputOption, print } from '../output.ts';
-
-const EXAMPLES = examples([
-  ['fleetrelay version', 'what runs here'],
-  ['fleetrelay version -o json', 'the same for a program'],
-]);
+import { answering, type CliContext, examples, newCommand } from '../command.ts';
 
 /** `fleetrelay version`. */
 export function versionCommand(context: CliContext): Command {
-  return newCommand('version', context)
+  const command = newCommand('version', context)
     .summary('version of fleetrelay and of what it runs on')
     .description('Prints the version of fleetrelay and of what it runs on.')
-    .addOption(outputOption())
-    .addHelpText('after', EXAMPLES)
-    .action(async ({ output }: { readonly output: OutputFormat }) => {
-      const { versions, platform, arch } = process;
-      const value = { fleetrelay: context.version, node: versions.node, platform: `${platform}-${arch}` };
-      await print(context, output, value, (out) =>
-        out.write(`fleetrelay ${value.fleetrelay} (Node.js ${value.node}, ${value.platform})\n`),
-      );
-    });
+    .addHelpText(
+      'after',
+      examples([
+        ['fleetrelay version', 'what runs here'],
+        ['fleetrelay version -o json', 'the same for a program'],
+      ]),
+    );
+  return answering(context, command, async () => {
+    const { versions, platform, arch } = process;
+    const value = { fleetrelay: context.version, node: versions.node, platform: `${platform}-${arch}` };
+    const line = `fleetrelay ${value.fleetrelay} (Node.js ${value.node}, ${value.platform})\n`;
+    return { value, table: (out) => out.write(line) };
+  });
 }

@@ -1,54 +1,28 @@
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
-import type { Finding } from './finding.ts';
+import { firstOf, type Row } from './finding.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const SOON_MS = 30 * DAY_MS;
 const DEADLINE_MS = 5_000;
+const RENEW = 'renew it; what the server has made it renews while it runs, and its log says what hinders it';
 
-/** What a certificate's dates say at `now` (milliseconds since 1970). */
-export function dateFinding(certificate: X509Certificate, whose: string, where: string, now: number): Finding {
-  const at = { area: 'kubernetes', where } as const;
+/** The row that the dates of a certificate give at `now` (milliseconds since 1970). */
+export function dateRows(certificate: X509Certificate, whose: string, now: number): readonly Row[] {
   const from = Date.parse(certificate.validFrom);
   const to = Date.parse(certificate.validTo);
   const until = new Date(to).toISOString().slice(0, 10);
-  if (now > to) {
-    return {
-      ...at,
-      severity: 'error',
-      reason: 'CertificateExpired',
-      what: `the certificate of ${whose} has expired on ${until}`,
-      fix: 'renew it; what the server has made it renews while it runs, and its log says what hinders it',
-    };
-  }
-  if (now < from) {
-    const since = new Date(from).toISOString();
-    return {
-      ...at,
-      severity: 'error',
-      reason: 'CertificateNotYetValid',
-      what: `the certificate of ${whose} is valid from ${since} on only`,
-      fix: 'set the clocks right',
-    };
-  }
-  if (now > to - SOON_MS) {
-    return {
-      ...at,
-      severity: 'warning',
-      reason: 'CertificateExpiresSoon',
-      what: `the certificate of ${whose} expires on ${until}`,
-      fix: 'renew it; what the server has made it renews while it runs, and its log says what hinders it',
-    };
-  }
-  return {
-    ...at,
-    severity: 'ok',
-    reason: 'CertificateValid',
-    what: `the certificate of ${whose} is valid until ${until}`,
-  };
+  const what = `the certificate of ${whose}`;
+  const early = `${what} is valid from ${new Date(from).toISOString()} on only`;
+  return firstOf([
+    [now > to, 'error', 'CertificateExpired', `${what} has expired on ${until}`, RENEW],
+    [now < from, 'error', 'CertificateNotYetValid', early, 'set the clocks right'],
+    [now > to - SOON_MS, 'warning', 'CertificateExpiresSoon', `${what} expires on ${until}`, RENEW],
+    [true, 'ok', 'CertificateValid', `${what} is valid until ${until}`],
+  ]);
 }
 
-/** Certificates in PEM; undefined if there is none that can be read. */
+/** Reads a certificate in PEM; undefined if there is none that can be read. */
 export function certificateOf(pem: string): X509Certificate | undefined {
   try {
     return new X509Certificate(pem);
@@ -57,29 +31,24 @@ export function certificateOf(pem: string): X509Certificate | undefined {
   }
 }
 
-/**
- * Dials a server and looks at what it shows. `trusted`: whether that leads to `ca` and names the host. Nothing is sent but
- * the handshake.
- */
-export function shownCertificate(
-  host: string,
-  port: number,
-  ca: string | undefined,
-): Promise<
+/** What a server answers to a TLS handshake. `distrust`: why its certificate does not lead to the authority, or names another host. */
+export type ShownCertificate =
   | { readonly type: 'shown'; readonly certificate: X509Certificate; readonly distrust: string | undefined }
-  | { readonly type: 'silent'; readonly message: string }
-> {
+  | { readonly type: 'silent'; readonly message: string };
+
+/** Dials a server and reads its certificate. Sends nothing but the handshake. */
+export function shownCertificate(host: string, port: number, ca: string | undefined): Promise<ShownCertificate> {
   return new Promise((resolve) => {
     const socket = connect({
       host,
       port,
       servername: /^[\d.]+$|:/.test(host) ? '' : host,
       ALPNProtocols: ['h2', 'http/1.1'],
-      // Looked at, not trusted: an expired certificate is what is searched for.
+      // The certificate is read, not trusted: the check looks for one that has expired.
       rejectUnauthorized: false,
-      ...(ca === undefined ? {} : { ca }),
+      ca,
     });
-    const end = (result: Awaited<ReturnType<typeof shownCertificate>>): void => {
+    const end = (result: ShownCertificate): void => {
       socket.destroy();
       resolve(result);
     };

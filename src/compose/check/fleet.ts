@@ -1,73 +1,63 @@
-import { type Diagnostic, displayLocation } from '../../model/diagnostic.ts';
+import { displayLocation } from '../../model/diagnostic.ts';
 import { counted } from '../../model/messages.ts';
 import type { ClusterView, FleetView, OutputView, SourceView } from '../../server/api.ts';
-import type { Finding } from './finding.ts';
+import { type Finding, findingsOf, firstOf, type Row } from './finding.ts';
 
-/** At most so many objects of one cluster are named; the rest is counted. */
+/** At most so many objects of one cluster are named; the others are counted. */
 const NAMED = 10;
-const KIND_UNKNOWN = 'KindUnknown';
 
-/** What a server's own account of its fleet says is wrong, in the order of that account. */
+/** Findings in what a server reports about its fleet, in the order of that report. `command` is the caller of the server. */
 export function fleetFindings(
   fleet: FleetView,
   outputs: readonly OutputView[],
   command: { readonly version: string; readonly api: string },
 ): readonly Finding[] {
+  const { sources, diagnostics, clusters, version } = fleet;
   return [
     ...serverFindings(fleet, command),
-    ...fleet.sources.flatMap(sourceFindings),
-    ...fleet.diagnostics.map(diagnosticFinding),
+    ...sources.flatMap(sourceFindings),
+    ...diagnostics.map(({ severity, reason, message, hint, at }): Finding => {
+      const where = at === undefined ? 'fleet' : displayLocation(at);
+      return { severity, area: 'source', reason, where, what: message, ...(hint === undefined ? {} : { fix: hint }) };
+    }),
     ...statusBranchFindings(fleet),
     ...heldFindings(fleet),
     ...safeModeFindings(fleet),
-    ...fleet.clusters.flatMap((cluster) =>
-      clusterFindings(
-        cluster,
-        outputs.filter((output) => output.cluster === cluster.name),
-        fleet.version,
-      ),
-    ),
-    ...(fleet.clusters.length > 0 ? [] : [noClusters]),
+    ...clusters.flatMap((cluster) => {
+      const own = outputs.filter((output) => output.cluster === cluster.name);
+      return clusterFindings(cluster, own, version);
+    }),
+    ...findingsOf({ area: 'cluster', where: 'fleet' }, [
+      [
+        clusters.length === 0,
+        'warning',
+        'NoClusters',
+        'no KubernetesCluster is declared',
+        'fleetrelay cluster register NAME --help',
+      ],
+    ]),
   ];
 }
 
-const noClusters: Finding = {
-  severity: 'warning',
-  area: 'cluster',
-  reason: 'NoClusters',
-  where: 'fleet',
-  what: 'no KubernetesCluster is declared',
-  fix: 'fleetrelay cluster register NAME --help',
-};
-
 function serverFindings(
-  { fleet, ready, version, notReady, metricsAddress }: FleetView,
+  { fleet, ready, version, notReady, metricsAddress = '' }: FleetView,
   command: { readonly version: string; readonly api: string },
 ): readonly Finding[] {
-  const at = { area: 'server', where: command.api } as const;
-  return [
-    { ...at, severity: 'ok', reason: 'ServerReachable', what: `the server of the fleet ${fleet} answers (${version})` },
-    ready
-      ? { ...at, severity: 'ok', reason: 'ServerReady', what: 'it is ready' }
-      : {
-          ...at,
-          severity: 'error',
-          reason: 'ServerNotReady',
-          what: `it is not ready: ${notReady?.join('; ') ?? 'a source has not been read yet, or the store cannot be written'}`,
-          fix: `see the sources here, and the log of the server; ${metricsAddress ?? ''}/readyz names the reasons`,
-        },
-    ...(sameMinor(version, command.version)
-      ? []
-      : [
-          {
-            ...at,
-            severity: 'warning',
-            reason: 'VersionSkew',
-            what: `the server is ${version}, this command ${command.version}`,
-            fix: 'use a command of the same minor version',
-          } as const,
-        ]),
-  ];
+  const why = notReady?.join('; ') ?? 'a source has not been read yet, or the store cannot be written';
+  const isSkewed = !sameMinor(version, command.version);
+  const skew = `the server is ${version}, this command ${command.version}`;
+  return findingsOf(
+    { area: 'server', where: command.api },
+    [
+      [true, 'ok', 'ServerReachable', `the server of the fleet ${fleet} answers (${version})`],
+      [ready, 'ok', 'ServerReady', 'it is ready'],
+      [!ready, 'error', 'ServerNotReady', `it is not ready: ${why}`],
+      [isSkewed, 'warning', 'VersionSkew', skew, 'use a command of the same minor version'],
+    ],
+    {
+      ServerNotReady: `see the sources here, and the log of the server; ${metricsAddress}/readyz names the reasons`,
+    },
+  );
 }
 
 function sameMinor(a: string, b: string): boolean {
@@ -75,75 +65,36 @@ function sameMinor(a: string, b: string): boolean {
   return minor(a) === minor(b);
 }
 
-function sourceFindings(source: SourceView): readonly Finding[] {
-  const at = { area: 'source', where: source.name } as const;
-  const partial: Finding = {
-    ...at,
-    severity: 'warning',
-    reason: 'SourcePartial',
-    what: 'a file of the admitted revision cannot be read: the source removes nothing until it is whole again',
-    fix: 'mend the files that are named below; `fleetrelay validate` finds them in a checkout',
-  };
-  switch (source.state) {
-    case 'synced':
-      return [
-        {
-          ...at,
-          severity: 'ok',
-          reason: 'SourceSynced',
-          what: `${source.address} is read, at ${source.revision?.slice(0, 12)}`,
-        },
-        ...(source.partial ? [partial] : []),
-      ];
-    case 'pending':
-      return [{ ...at, severity: 'warning', reason: 'SourcePending', what: `${source.address} is not read yet` }];
-    case 'failing':
-      return [
-        {
-          ...at,
-          severity: 'error',
-          reason: 'SourceFailing',
-          what: `${source.address} cannot be read: ${source.message}`,
-          fix: `what was admitted before still holds; mend the access to ${source.address}`,
-        },
-        ...(source.partial ? [partial] : []),
-      ];
-    case 'refused':
-      return [
-        {
-          ...at,
-          severity: 'error',
-          reason: 'SourceRefused',
-          what: `a revision waits for a person: ${source.message}`,
-          fix: `fleetrelay source accept ${source.name} ${source.refusedRevision?.slice(0, 12) ?? 'REVISION'}`,
-        },
-      ];
-  }
-}
-
-function diagnosticFinding({ severity, reason, message, hint, at }: Diagnostic): Finding {
-  return {
-    severity,
-    area: 'source',
-    reason,
-    where: at === undefined ? 'fleet' : displayLocation(at),
-    what: message,
-    ...(hint === undefined ? {} : { fix: hint }),
-  };
+function sourceFindings({ name, address, state, revision, refusedRevision, partial, message }: SourceView) {
+  return findingsOf(
+    { area: 'source', where: name },
+    [
+      [state === 'synced', 'ok', 'SourceSynced', `${address} is read, at ${revision?.slice(0, 12)}`],
+      [state === 'pending', 'warning', 'SourcePending', `${address} is not read yet`],
+      [state === 'failing', 'error', 'SourceFailing', `${address} cannot be read: ${message}`],
+      [state === 'refused', 'error', 'SourceRefused', `a revision waits for a person: ${message}`],
+      [
+        partial,
+        'warning',
+        'SourcePartial',
+        'a file of the admitted revision cannot be read: the source removes nothing until every file can be read',
+      ],
+    ],
+    {
+      SourceFailing: `what was admitted before still holds; mend the access to ${address}`,
+      SourceRefused: `fleetrelay source accept ${name} ${refusedRevision?.slice(0, 12) ?? 'REVISION'}`,
+      SourcePartial: 'mend the files that are named below; `fleetrelay validate` finds them in a checkout',
+    },
+  );
 }
 
 function statusBranchFindings({ statusBranch }: FleetView): readonly Finding[] {
-  if (statusBranch === null || statusBranch.state === 'synced' || statusBranch.state === 'pending') return [];
-  return [
-    {
-      severity: 'error',
-      area: 'server',
-      reason: statusBranch.state === 'failing' ? 'StatusBranchFailing' : 'StatusBranchRefused',
-      where: 'status branch',
-      what: statusBranch.message,
-      fix: 'the server needs write access to the status branch, or `status.git.enabled: false` in its RelayConfig',
-    },
-  ];
+  const { state, message } = statusBranch ?? { state: 'synced', message: '' };
+  const fix = 'the server needs write access to the status branch, or `status.git.enabled: false` in its RelayConfig';
+  return findingsOf({ area: 'server', where: 'status branch' }, [
+    [state === 'failing', 'error', 'StatusBranchFailing', message, fix],
+    [state === 'refused', 'error', 'StatusBranchRefused', message, fix],
+  ]);
 }
 
 function heldFindings({ heldRemovals }: FleetView): readonly Finding[] {
@@ -158,14 +109,12 @@ function heldFindings({ heldRemovals }: FleetView): readonly Finding[] {
 }
 
 function safeModeFindings({ safeMode }: FleetView): readonly Finding[] {
-  return (safeMode?.causes ?? []).map(({ cluster, reason, message }) => ({
-    severity: 'warning',
-    area: 'cluster',
-    reason,
-    where: cluster,
-    what: `safe mode waits for it: ${message}`,
-    fix: 'see what its agent says: fleetrelay get clusters, and its log',
-  }));
+  const fix = 'see what its agent says: fleetrelay get clusters, and its log';
+  return (safeMode?.causes ?? []).flatMap(({ cluster, reason, message }) =>
+    findingsOf({ area: 'cluster', where: cluster }, [
+      [true, 'warning', reason, `safe mode waits for it: ${message}`, fix],
+    ]),
+  );
 }
 
 function clusterFindings(
@@ -173,111 +122,90 @@ function clusterFindings(
   outputs: readonly OutputView[],
   serverVersion: string,
 ): readonly Finding[] {
-  const { name } = cluster;
+  const { name, conditions, agentVersion, counts } = cluster;
+  const condition = (wanted: string) => conditions.find(({ type }) => type === wanted);
+  const discovered = condition('Discovered');
+  const declared = condition('Declared');
+  const paused = outputs.filter(({ state }) => state === 'paused').length;
+  const isSkewed = agentVersion !== null && !sameMinor(agentVersion, serverVersion);
   const at = { area: 'cluster', where: name } as const;
-  const found: Finding[] = [...connectionFindings(cluster), ...objectFindings(name, outputs)];
-  const unknown = cluster.conditions.find(({ type }) => type === 'Discovered');
-  if (unknown !== undefined) {
-    found.push({
-      ...at,
-      severity: 'warning',
-      reason: unknown.reason,
-      what: `some kinds cannot be listed, and count as unknown: ${unknown.message}`,
-      fix: `let the agent of ${name} list them, or exclude them in the FleetPolicy (spec.discovery.excludedKinds)`,
-    });
-  }
-  const last = cluster.conditions.find(({ type }) => type === 'Declared');
-  if (last !== undefined) {
-    found.push({ ...at, severity: 'warning', reason: last.reason, what: last.message, fix: 'mend that file' });
-  }
-  if (cluster.agentVersion !== null && !sameMinor(cluster.agentVersion, serverVersion)) {
-    found.push({
-      ...at,
-      severity: 'warning',
-      reason: 'VersionSkew',
-      what: `its agent is ${cluster.agentVersion}, the server ${serverVersion}`,
-      fix: 'upgrade the older of the two',
-    });
-  }
-  if (found.length > 0) return found;
-  const { applied, targeted } = cluster.counts;
-  return [{ ...at, severity: 'ok', reason: 'ClusterInSync', what: `connected, ${applied} of ${targeted} applied` }];
+  const wrong = [
+    ...findingsOf(
+      at,
+      [
+        ...firstOf(connectionRows(cluster)),
+        [
+          paused > 0,
+          'warning',
+          'ClusterPaused',
+          `the stop button in the cluster is on: ${counted(paused, 'object')} waiting`,
+        ],
+        [
+          discovered !== undefined,
+          'warning',
+          discovered?.reason ?? '',
+          `some kinds cannot be listed, and count as unknown: ${discovered?.message}`,
+          `let the agent of ${name} list them, or exclude them in the FleetPolicy (spec.discovery.excludedKinds)`,
+        ],
+        [declared !== undefined, 'warning', declared?.reason ?? '', declared?.message ?? '', 'mend that file'],
+        [isSkewed, 'warning', 'VersionSkew', `its agent is ${agentVersion}, the server ${serverVersion}`],
+      ],
+      {
+        NeverConnected: `fleetrelay cluster register ${name} --install --server HOST:PORT; in the cluster: fleetrelay check --context CONTEXT -n fleetrelay`,
+        AgentDisconnected: 'look from the other side: fleetrelay check --context CONTEXT -n fleetrelay',
+        ClusterUnreadable: `see the log of the agent of ${name}`,
+        ClusterPaused:
+          'kubectl annotate namespace fleetrelay fleetrelay.dev/paused- (in a directory cluster: remove the file that the message of the agent names)',
+        VersionSkew: 'upgrade the older of the two',
+      },
+    ),
+    ...objectFindings(name, outputs),
+  ];
+  if (wrong.length > 0) return wrong;
+  const what = `connected, ${counts.applied} of ${counts.targeted} applied`;
+  return findingsOf(at, [[true, 'ok', 'ClusterInSync', what]]);
 }
 
-function connectionFindings(cluster: ClusterView): readonly Finding[] {
-  const { name, connected, connectionSince, trouble } = cluster;
-  const at = { area: 'cluster', where: name, severity: 'error' } as const;
-  if (trouble !== '') {
-    const fix = wayOut(trouble) ?? `see the log of the agent of ${name}, and that of the server`;
-    return [{ ...at, reason: connected ? 'Blocked' : 'AgentRefused', what: trouble, fix }];
-  }
-  if (!connected && connectionSince === null) {
-    return [
-      {
-        ...at,
-        reason: 'NeverConnected',
-        what: 'its agent has never connected',
-        fix: `fleetrelay cluster register ${name} --install --server HOST:PORT; in the cluster: fleetrelay check --context CONTEXT -n fleetrelay`,
-      },
-    ];
-  }
-  if (!connected) {
-    return [
-      {
-        ...at,
-        reason: 'AgentDisconnected',
-        what: `its agent is disconnected since ${connectionSince}`,
-        fix: 'look from the other side: fleetrelay check --context CONTEXT -n fleetrelay',
-      },
-    ];
-  }
-  const readable = cluster.conditions.find(({ type, reason }) => type === 'InSync' && reason === 'ClusterUnreadable');
-  if (readable !== undefined) {
-    return [
-      {
-        ...at,
-        reason: readable.reason,
-        what: 'its agent answers, and the cluster does not',
-        fix: `see the log of the agent of ${name}`,
-      },
-    ];
-  }
-  return cluster.warm
-    ? []
-    : [{ ...at, severity: 'warning', reason: 'NotWarm', what: 'no complete input snapshot has been received yet' }];
+function connectionRows({ name, connected, connectionSince, trouble, warm, conditions }: ClusterView): readonly Row[] {
+  const isUnreadable = conditions.some(({ type, reason }) => type === 'InSync' && reason === 'ClusterUnreadable');
+  const wayOut = wayOutIn(trouble) ?? `see the log of the agent of ${name}, and that of the server`;
+  return [
+    [trouble !== '', 'error', connected ? 'Blocked' : 'AgentRefused', trouble, wayOut],
+    [!connected && connectionSince === null, 'error', 'NeverConnected', 'its agent has never connected'],
+    [!connected, 'error', 'AgentDisconnected', `its agent is disconnected since ${connectionSince}`],
+    [isUnreadable, 'error', 'ClusterUnreadable', 'its agent answers, and the cluster does not'],
+    [!warm, 'warning', 'NotWarm', 'no complete input snapshot has been received yet'],
+  ];
 }
 
-/** The way out that the message of the server names itself. */
-function wayOut(message: string): string | undefined {
+/** The command that a message of the server itself names. */
+function wayOutIn(message: string): string | undefined {
   return /(fleetrelay [a-z]+ [^;,`]+)$/.exec(message)?.[1];
 }
 
 function objectFindings(cluster: string, outputs: readonly OutputView[]): readonly Finding[] {
-  const paused = outputs.filter(({ state }) => state === 'paused');
-  const troubled = outputs.filter(needsPerson);
-  const more = troubled.length - NAMED;
+  const wrong = outputs.filter(needsPerson);
+  const more = wrong.length - NAMED;
   return [
-    ...(paused.length === 0 ? [] : [pausedFinding(cluster, paused.length)]),
-    ...troubled.slice(0, NAMED).map((output) => objectFinding(cluster, output)),
-    ...(more <= 0 ? [] : [moreFinding(cluster, more)]),
+    ...wrong.slice(0, NAMED).flatMap((output) => {
+      const { state, reason, object, message } = output;
+      const severity = state === 'held' ? 'warning' : 'error';
+      const known = reason === '' ? (state === 'conflict' ? 'ObjectConflict' : 'ObjectFailed') : reason;
+      const fix = wayOutIn(message) ?? objectFix(cluster, output);
+      const where = `${cluster} ${object}`;
+      return findingsOf({ area: 'cluster', where }, [[true, severity, known, `${state}: ${message}`, fix]]);
+    }),
+    ...findingsOf(
+      { area: 'cluster', where: cluster },
+      [[more > 0, 'error', 'MoreObjects', `${more} more objects are not as they should be`]],
+      { MoreObjects: `fleetrelay get outputs --cluster ${cluster}` },
+    ),
   ];
 }
 
-/** States that end by themselves are no finding; removals that a guard holds are told of together. */
+/** False for states that end by themselves, and for removals that a guard holds: these have one finding for each set. */
 function needsPerson({ state, reason }: OutputView): boolean {
-  return state === 'failed' || state === 'conflict' || (state === 'held' && reason === KIND_UNKNOWN);
-}
-
-function objectFinding(cluster: string, output: OutputView): Finding {
-  const { state, reason, object, message } = output;
-  return {
-    severity: state === 'held' ? 'warning' : 'error',
-    area: 'cluster',
-    reason: reason === '' ? (state === 'conflict' ? 'ObjectConflict' : 'ObjectFailed') : reason,
-    where: `${cluster} ${object}`,
-    what: `${state}: ${message}`,
-    fix: wayOut(message) ?? objectFix(cluster, output),
-  };
+  return state === 'failed' || state === 'conflict' || (state === 'held' && reason === 'KindUnknown');
 }
 
 function objectFix(cluster: string, { state, reason, object }: OutputView): string {
@@ -286,30 +214,7 @@ function objectFix(cluster: string, { state, reason, object }: OutputView): stri
   if (reason === 'Forbidden') {
     return `let the agent write the kind: fleetrelay cluster register ${cluster} --install --allow secrets|rbac|crds with the options of its installation, or a ClusterRole with the label rbac.fleetrelay.dev/aggregate-to-agent: "true"; it tries again by itself within five minutes`;
   }
-  if (state === 'conflict') {
+  if (state === 'conflict')
     return `fleetrelay cluster adopt ${cluster} --dry-run says what taking it over would change`;
-  }
   return `fleetrelay explain ${cluster} ${object}`;
-}
-
-function moreFinding(cluster: string, more: number): Finding {
-  return {
-    severity: 'error',
-    area: 'cluster',
-    reason: 'MoreObjects',
-    where: cluster,
-    what: `${more} more objects are not as they should be`,
-    fix: `fleetrelay get outputs --cluster ${cluster}`,
-  };
-}
-
-function pausedFinding(cluster: string, objects: number): Finding {
-  return {
-    severity: 'warning',
-    area: 'cluster',
-    reason: 'ClusterPaused',
-    where: cluster,
-    what: `the stop button in the cluster is on: ${counted(objects, 'object')} waiting`,
-    fix: 'kubectl annotate namespace fleetrelay fleetrelay.dev/paused- (in a directory cluster: remove the file that the message of the agent names)',
-  };
 }

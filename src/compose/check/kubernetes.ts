@@ -1,228 +1,328 @@
 import { isIP } from 'node:net';
 import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
-import { isJsonObject, type JsonObject, objectOf, textOf } from '../../model/json.ts';
+import { LEASES } from '../../adapters/kubernetes/lease.ts';
+import { customKinds, engineKinds, resourceKindOf } from '../../model/engine-kinds.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { annotationOf, metadataOf } from '../../model/object-key.ts';
-import { type Kube, type KubeTarget, openKube, refusalOf, systemDeps } from '../kube.ts';
+import { AGENT_LEASE } from '../agent/agent-lease.ts';
+import {
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  isMissing,
+  type Kube,
+  type KubeIo,
+  type KubeResource,
+  METADATA_ONLY,
+  NAMESPACES,
+  OUR_PARTS,
+  openKube,
+  PODS,
+  read,
+  refusalOf,
+  SECRETS,
+  systemDeps,
+} from '../kube.ts';
 import { type InstalledAgent, installedAgent } from '../manifests/installed-agent.ts';
-import type { RunIo } from '../options.ts';
-import { certificateOf, dateFinding, shownCertificate } from './certificates.ts';
-import { agentFindings, crdFindings } from './deployment.ts';
-import type { Finding } from './finding.ts';
-import { rightsFindings } from './rights.ts';
+import type { KubeTarget } from '../options.ts';
+import { certificateOf, dateRows, shownCertificate } from './certificates.ts';
+import { type Finding, type Fixes, findingsOf, firstOf, type Row } from './finding.ts';
+import { rightsRows } from './rights.ts';
 
 const SKEW_MS = 30_000;
 
-/** What is wrong with the agent in a cluster, as seen through its API server. Changes nothing, reads no Secret. */
-export async function kubernetesFindings(
-  target: KubeTarget,
-  io: Pick<RunIo, 'cwd' | 'env' | 'version'>,
-): Promise<readonly Finding[]> {
-  const kube = await openKube(target, io).catch((error: unknown) => errorText(error));
-  if (typeof kube === 'string') {
-    return [
-      {
-        severity: 'error',
-        area: 'kubernetes',
-        reason: 'ApiServerUnusable',
-        where: target.context ?? target.kubeconfig ?? 'kubeconfig',
-        what: kube,
-        fix: 'try: kubectl version, with the same --kubeconfig and --context',
-      },
-    ];
+/** Findings about the agent in a cluster, as its API server shows it. Changes nothing, reads no Secret. */
+export async function kubernetesFindings(target: KubeTarget, io: KubeIo): Promise<readonly Finding[]> {
+  const opened = await openKube(target, io).catch(errorText);
+  if (typeof opened === 'string') {
+    const where = target.context ?? target.kubeconfig ?? 'kubeconfig';
+    const fix = 'try: kubectl version, with the same --kubeconfig and --context';
+    return findingsAt(where, [[true, 'error', 'ApiServerUnusable', opened, fix]]);
   }
-  try {
-    const clock = await clockFindings(kube);
-    return [
-      await versionFinding(kube),
-      ...clock.findings,
-      ...(await apiServerCertificate(kube)),
-      ...crdFindings(kube.catalog, kube.client.server),
-      ...(await insideFindings(kube, clock.now)),
-    ];
-  } finally {
-    await kube.client.close();
-  }
-}
-
-/** What lies in the agent's namespace; without the namespace there is nothing more to look at. */
-async function insideFindings(kube: Kube, now: number): Promise<readonly Finding[]> {
-  const { namespace } = kube;
-  const resource = { group: '', version: 'v1', resource: 'namespaces' };
-  const answer = await kube.client.request({ method: 'GET', path: resourcePath({ resource, name: namespace }) });
-  const at = { area: 'kubernetes', where: `Namespace/${namespace}` } as const;
-  if (answer.type !== 'ok') {
-    const isMissing = answer.type === 'refused' && answer.status === 404;
-    return [
-      {
-        ...at,
-        severity: isMissing ? 'error' : 'unknown',
-        reason: isMissing ? 'NamespaceMissing' : 'NamespaceUnreadable',
-        what: isMissing ? `there is no namespace ${namespace} in ${kube.client.server}` : String(refusalOf(answer)),
-        fix: isMissing
-          ? 'name the namespace of the agent with -n, or install it: fleetrelay cluster register NAME --install'
-          : 'look with a user who may read it',
-      },
-    ];
-  }
-  const agent = await installedAgent(kube);
+  await using kube = opened;
+  const { rows, now } = await clockRows(kube);
   return [
-    ...namespaceFindings(answer.body, at),
-    ...(await agentFindings(kube, agent, now)),
-    ...(await rightsFindings(kube, agent)),
-    await inventoryFinding(kube),
-    ...(await relayFindings(kube, agent, now)),
+    ...findingsAt(kube.client.server, [
+      ...(await versionRows(kube)),
+      ...rows,
+      ...(await apiServerCertificateRows(kube)),
+      ...kindRows(kube),
+    ]),
+    ...(await namespaceFindings(kube, now)),
   ];
 }
 
-function namespaceFindings(
-  body: JsonObject,
-  at: { readonly area: 'kubernetes'; readonly where: string },
-): readonly Finding[] {
-  const found: Finding[] = [];
-  if (objectOf(body.status).phase === 'Terminating') {
-    found.push({ ...at, severity: 'error', reason: 'NamespaceTerminating', what: 'it is being deleted' });
-  }
-  if (annotationOf(body, 'fleetrelay.dev/paused') === 'true') {
-    found.push({
-      ...at,
-      severity: 'warning',
-      reason: 'ClusterPaused',
-      what: 'the stop button is on: nothing is written in this cluster',
-      fix: `kubectl annotate namespace ${textOf(metadataOf(body).name)} fleetrelay.dev/paused-`,
-    });
-  }
-  return found;
+function findingsAt(where: string, rows: readonly Row[], fixes?: Fixes): readonly Finding[] {
+  return findingsOf({ area: 'kubernetes', where }, rows, fixes);
 }
 
-async function versionFinding({ client }: Kube): Promise<Finding> {
-  const at = { area: 'kubernetes', where: client.server } as const;
+async function versionRows({ client }: Kube): Promise<readonly Row[]> {
   const answer = await client.request({ method: 'GET', path: '/version' });
-  if (answer.type !== 'ok') {
-    return { ...at, severity: 'unknown', reason: 'VersionUnknown', what: `its version: ${refusalOf(answer)}` };
-  }
+  if (answer.type !== 'ok') return [[true, 'unknown', 'VersionUnknown', `its version: ${refusalOf(answer)}`]];
   const version = String(answer.body.gitVersion);
-  const minor = Number(/^v1\.(\d+)/.exec(version)?.[1] ?? 0);
-  return minor >= 22
-    ? { ...at, severity: 'ok', reason: 'ApiServerReachable', what: `the API server answers (${version})` }
-    : {
-        ...at,
-        severity: 'error',
-        reason: 'ApiServerOld',
-        what: `the API server is ${version}; server-side apply needs 1.22 or later`,
-      };
+  const isOld = Number(/^v1\.(\d+)/.exec(version)?.[1] ?? 0) < 22;
+  return [
+    [!isOld, 'ok', 'ApiServerReachable', `the API server answers (${version})`],
+    [isOld, 'error', 'ApiServerOld', `the API server is ${version}; server-side apply needs 1.22 or later`],
+  ];
 }
 
-/** Compares the clock here with that of the API server, which stamps what it answers; also says who we are. */
-async function clockFindings({
-  client,
-}: Kube): Promise<{ readonly findings: readonly Finding[]; readonly now: number }> {
+/** Compares the clock here with that of the API server, which stamps a review of the user. `now`: by the API server. */
+async function clockRows({ client }: Kube): Promise<{ readonly rows: readonly Row[]; readonly now: number }> {
   const { clock } = systemDeps();
-  const at = { area: 'kubernetes', where: client.server } as const;
   const asked = clock.now();
   const answer = await client.request({
     method: 'POST',
     path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
     body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
   });
-  const { metadata } = answer.type === 'ok' ? answer.body : {};
-  const stamped = isJsonObject(metadata) ? Date.parse(String(metadata.creationTimestamp)) : Number.NaN;
-  if (Number.isNaN(stamped)) return { findings: [], now: clock.now() };
+  const stamped = answer.type === 'ok' ? Date.parse(textOf(metadataOf(answer.body).creationTimestamp)) : Number.NaN;
+  if (Number.isNaN(stamped)) return { rows: [], now: clock.now() };
   const skew = stamped - asked;
-  if (Math.abs(skew) <= SKEW_MS) return { findings: [], now: stamped };
   const what = `its clock is ${Math.abs(Math.round(skew / 1000))} s ${skew > 0 ? 'ahead of' : 'behind'} the one here`;
   const fix = 'set the clocks right (NTP): leases and certificates depend on them';
-  return { findings: [{ ...at, severity: 'warning', reason: 'ClockSkew', what, fix }], now: stamped };
+  return { rows: [[Math.abs(skew) > SKEW_MS, 'warning', 'ClockSkew', what, fix]], now: stamped };
 }
 
-async function apiServerCertificate({ client }: Kube): Promise<readonly Finding[]> {
+async function apiServerCertificateRows({ client }: Kube): Promise<readonly Row[]> {
   const url = URL.canParse(client.server) ? new URL(client.server) : undefined;
   if (url?.protocol !== 'https:') return [];
   const shown = await shownCertificate(url.hostname.replaceAll(/[[\]]/g, ''), Number(url.port || 443), undefined);
-  if (shown.type === 'silent') return [];
-  return [dateFinding(shown.certificate, 'the API server', client.server, systemDeps().clock.now())];
+  return shown.type === 'silent' ? [] : dateRows(shown.certificate, 'the API server', systemDeps().clock.now());
 }
 
-async function inventoryFinding(kube: Kube): Promise<Finding> {
+/** The kinds of fleetrelay that this API server has; a workload cluster needs none of them. */
+function kindRows({ catalog }: Kube): readonly Row[] {
+  const wanted = customKinds.filter((id) => !engineKinds[id].isForeign).map(resourceKindOf);
+  if (wanted.every(({ group, kind }) => catalog.find(group, kind) === undefined)) return [];
+  const lacking = wanted.filter(
+    ({ group, version, kind }) => catalog.find(group, kind, version)?.subresources.includes('status') !== true,
+  );
+  const names = lacking.map(({ group, version, kind }) => `${kind}.${version}.${group}`).join(', ');
+  const what = `these kinds are missing here, or lack a status: ${names}`;
+  return firstOf([
+    [lacking.length === 0, 'ok', 'KindsInstalled', "fleetrelay's kinds are installed"],
+    [true, 'error', 'KindsOutdated', what, 'kubectl apply --server-side -f deploy/crds/'],
+  ]);
+}
+
+/** Findings in the agent's namespace. Without the namespace there is nothing more to look at. */
+async function namespaceFindings(kube: Kube, now: number): Promise<readonly Finding[]> {
   const { namespace, client } = kube;
-  const at = { area: 'kubernetes', where: `ConfigMap/${namespace}/fleetrelay-inventory` } as const;
+  const where = `Namespace/${namespace}`;
+  const answer = await client.request({
+    method: 'GET',
+    path: resourcePath({ resource: NAMESPACES, name: namespace }),
+  });
+  if (answer.type !== 'ok') {
+    return findingsAt(
+      where,
+      firstOf([
+        [isMissing(answer), 'error', 'NamespaceMissing', `there is no namespace ${namespace} in ${client.server}`],
+        [true, 'unknown', 'NamespaceUnreadable', refusalOf(answer) ?? '', 'look with a user who may read it'],
+      ]),
+      {
+        NamespaceMissing:
+          'name the namespace of the agent with -n, or install it: fleetrelay cluster register NAME --install',
+      },
+    );
+  }
+  const agent = await installedAgent(kube);
+  const fixes = fixesFor(namespace, agent);
+  const isPaused = annotationOf(answer.body, 'fleetrelay.dev/paused') === 'true';
+  const isEnding = objectOf(answer.body.status).phase === 'Terminating';
+  return [
+    ...findingsAt(
+      where,
+      [
+        [isEnding, 'error', 'NamespaceTerminating', 'it is being deleted'],
+        [isPaused, 'warning', 'ClusterPaused', 'the stop button is on: nothing is written in this cluster'],
+      ],
+      fixes,
+    ),
+    ...(await Promise.all(objectQuestions(agent, now).map((question) => ask(kube, question, fixes)))).flat(),
+    ...(await podFindings(kube)),
+    ...findingsAt(`system:serviceaccount:${namespace}:${agent.serviceAccount}`, await rightsRows(kube, agent), fixes),
+    ...findingsAt(`ConfigMap/${namespace}/fleetrelay-inventory`, await inventoryRows(kube), fixes),
+    ...(await relayFindings(kube, agent, now)),
+  ];
+}
+
+/** The commands that mend what is wrong in the agent's namespace. */
+function fixesFor(namespace: string, { deployment, tokenSecret }: InstalledAgent): Fixes {
+  const kubectl = `kubectl -n ${namespace}`;
+  const logs = `${kubectl} logs deployment/${deployment}`;
+  return {
+    ClusterPaused: `kubectl annotate namespace ${namespace} fleetrelay.dev/paused-`,
+    AgentMissing: 'fleetrelay cluster register NAME --install --server HOST:PORT --data-dir DIR',
+    AgentScaledDown: `${kubectl} scale deployment ${deployment} --replicas=2`,
+    AgentNotReady: `${kubectl} describe deployment ${deployment}; ${logs}`,
+    TokenMissing: `where the server is: fleetrelay cluster token NAME --data-dir DIR | ${kubectl} create secret generic ${tokenSecret} --from-file=token=/dev/stdin`,
+    NeverLed: logs,
+    NoLeader: logs,
+    LeaseExpired: logs,
+    RightsMissing:
+      'apply its roles again: fleetrelay cluster register NAME --install --server HOST:PORT (the manifests are the same)',
+    InventoryMissing: 'a leading agent makes it, and enters what bears its stamp',
+    InventoryDamaged: `restore it from a backup, or: ${kubectl} delete configmap fleetrelay-inventory (the agent then enters what bears its stamp)`,
+  };
+}
+
+/** An object of the namespace that is asked for, and the rows for each answer. */
+interface ObjectQuestion {
+  readonly resource: KubeResource;
+  readonly kind: string;
+  readonly name: string;
+  readonly accept?: string;
+  /** Reason and text of the error if the object does not exist. */
+  readonly missing: readonly [reason: string, what: string];
+  /** Reason if it cannot be read. */
+  readonly unknown: string;
+  readonly judge: (object: JsonObject) => readonly Row[];
+}
+
+async function ask(kube: Kube, question: ObjectQuestion, fixes: Fixes): Promise<readonly Finding[]> {
+  const { resource, kind, name, accept, missing, unknown, judge } = question;
+  const answer = await read(kube, resource, { name, accept });
+  const rows: readonly Row[] =
+    answer.type === 'ok'
+      ? judge(answer.body)
+      : isMissing(answer)
+        ? [[true, 'error', ...missing]]
+        : [[true, 'unknown', unknown, refusalOf(answer) ?? '']];
+  return findingsAt(`${kind}/${kube.namespace}/${name}`, rows, fixes);
+}
+
+function objectQuestions({ deployment, tokenSecret }: InstalledAgent, now: number): readonly ObjectQuestion[] {
+  return [
+    {
+      resource: DEPLOYMENTS,
+      kind: 'Deployment.apps',
+      name: deployment,
+      missing: ['AgentMissing', 'the agent is not installed here'],
+      unknown: 'AgentUnreadable',
+      judge: deploymentRows,
+    },
+    {
+      // Only whether it exists: its content is not asked for.
+      resource: SECRETS,
+      kind: 'Secret',
+      name: tokenSecret,
+      accept: METADATA_ONLY,
+      missing: ['TokenMissing', 'the token of the agent is not there'],
+      unknown: 'TokenUnknown',
+      judge: () => [[true, 'ok', 'TokenThere', 'the token of the agent is there']],
+    },
+    {
+      resource: LEASES,
+      kind: 'Lease.coordination.k8s.io',
+      name: AGENT_LEASE,
+      missing: ['NeverLed', 'no agent has ever led here'],
+      unknown: 'LeaseUnknown',
+      judge: (lease) => leaseRows(lease, now),
+    },
+  ];
+}
+
+function deploymentRows({ spec, status }: JsonObject): readonly Row[] {
+  const wanted = numberOf(objectOf(spec).replicas) ?? 1;
+  const ready = numberOf(objectOf(status).readyReplicas) ?? 0;
+  const what = `${ready} of ${wanted} replicas are ready`;
+  return firstOf([
+    [wanted === 0, 'error', 'AgentScaledDown', 'it has no replicas'],
+    [ready >= wanted, 'ok', 'AgentReady', what],
+    [true, ready === 0 ? 'error' : 'warning', 'AgentNotReady', what],
+  ]);
+}
+
+function leaseRows({ spec }: JsonObject, now: number): readonly Row[] {
+  const { holderIdentity, renewTime, leaseDurationSeconds } = objectOf(spec);
+  const holder = textOf(holderIdentity);
+  const renewed = Date.parse(textOf(renewTime));
+  const isOver = Number.isNaN(renewed) || now - renewed > (numberOf(leaseDurationSeconds) ?? 15) * 1000;
+  const since = Number.isNaN(renewed) ? 'it was never renewed' : `last renewed ${new Date(renewed).toISOString()}`;
+  return firstOf([
+    [holder === '', 'error', 'NoLeader', 'no agent leads: the last one has given the lease back'],
+    [isOver, 'error', 'LeaseExpired', `no agent leads: the lease of ${holder} has run out (${since})`],
+    [true, 'ok', 'LeaderThere', `${holder} leads`],
+  ]);
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** Containers of ours that wait for something else than their creation. */
+async function podFindings(kube: Kube): Promise<readonly Finding[]> {
+  const answer = await read(kube, PODS, { query: OUR_PARTS });
+  const pods = answer.type === 'ok' ? objectsOf(answer.body.items) : [];
+  return pods.flatMap((pod) => {
+    const name = textOf(metadataOf(pod).name);
+    const fix = `kubectl -n ${kube.namespace} logs ${name} --previous`;
+    return objectsOf(objectOf(pod.status).containerStatuses).flatMap(({ state }) => {
+      const { waiting } = objectOf(state);
+      const { reason = 'PodWaiting', message = reason } = objectOf(waiting);
+      const isWaiting = waiting !== undefined && reason !== 'ContainerCreating';
+      return findingsAt(`Pod/${kube.namespace}/${name}`, [[isWaiting, 'error', String(reason), String(message), fix]]);
+    });
+  });
+}
+
+async function inventoryRows({ client, namespace }: Kube): Promise<readonly Row[]> {
   const loaded = await openInventory({ ...systemDeps(), client }, { namespace })
     .load()
-    .catch((error: unknown) => errorText(error));
-  if (typeof loaded === 'string') return { ...at, severity: 'unknown', reason: 'InventoryUnreadable', what: loaded };
+    .catch(errorText);
+  if (typeof loaded === 'string') return [[true, 'unknown', 'InventoryUnreadable', loaded]];
   switch (loaded.type) {
     case 'missing':
-      return {
-        ...at,
-        severity: 'warning',
-        reason: 'InventoryMissing',
-        what: 'there is no inventory yet: no agent has led here, or somebody has removed it',
-        fix: 'a leading agent makes it, and enters what bears its stamp',
-      };
+      return [[true, 'warning', 'InventoryMissing', 'there is no inventory: no agent has led here, or it was removed']];
     case 'damaged':
-      return {
-        ...at,
-        severity: 'error',
-        reason: 'InventoryDamaged',
-        what: loaded.message,
-        fix: `restore it from a backup, or: kubectl -n ${namespace} delete configmap fleetrelay-inventory (the agent then enters what bears its stamp)`,
-      };
+      return [[true, 'error', 'InventoryDamaged', loaded.message]];
     case 'found': {
-      const { fleet } = loaded.state;
-      const what = `${loaded.records.length} objects of the fleet ${fleet ?? '(none)'} are in the inventory`;
-      return { ...at, severity: 'ok', reason: 'InventoryReadable', what };
+      const fleet = loaded.state.fleet ?? '(none)';
+      const what = `${loaded.records.length} objects of the fleet ${fleet} are in the inventory`;
+      return [[true, 'ok', 'InventoryReadable', what]];
     }
   }
 }
 
-/** The relay as the agent is told to reach it, dialled from here. */
+/** Findings about the relay at the address that the agent is given, dialled from here. */
 async function relayFindings(kube: Kube, agent: InstalledAgent, now: number): Promise<readonly Finding[]> {
   const server = await settingOf(kube, agent.settings, 'server');
   if (server === undefined) return [];
   const ca = agent.authority && (await settingOf(kube, agent.authority.name, agent.authority.key));
-  const found: Finding[] = [];
   const authority = ca === undefined ? undefined : certificateOf(ca);
-  if (ca !== undefined) {
-    const where = `ConfigMap/${kube.namespace}/${agent.authority?.name}`;
-    found.push(
-      authority === undefined
-        ? {
-            severity: 'error',
-            area: 'kubernetes',
-            reason: 'AuthorityUnreadable',
-            where,
-            what: 'it holds no certificate',
-            fix: "the server's is trust/ca.crt in its data directory",
-          }
-        : dateFinding(authority, "the server's authority", where, now),
-    );
-  }
-  return [...found, ...(await dialFindings(server, ca, now))];
+  const fix = "the server's is trust/ca.crt in its data directory";
+  return [
+    ...findingsAt(`ConfigMap/${kube.namespace}/${agent.authority?.name}`, [
+      [ca !== undefined && authority === undefined, 'error', 'AuthorityUnreadable', 'it holds no certificate', fix],
+      ...(authority === undefined ? [] : dateRows(authority, "the server's authority", now)),
+    ]),
+    ...findingsAt(server, await dialRows(server, ca, now)),
+  ];
 }
 
-async function dialFindings(server: string, ca: string | undefined, now: number): Promise<readonly Finding[]> {
-  const at = { area: 'kubernetes', where: server } as const;
+async function dialRows(server: string, ca: string | undefined, now: number): Promise<readonly Row[]> {
   const colon = server.lastIndexOf(':');
   const host = server.slice(0, colon).replaceAll(/[[\]]/g, '');
   const shown = await shownCertificate(host, Number(server.slice(colon + 1)), ca);
   if (shown.type === 'silent') {
     const what = `the server that the agent is told to reach does not answer from here: ${shown.message}`;
-    const fix =
-      isIP(host) === 0 ? 'from inside the cluster it may; see the log of the agent' : 'see the log of the agent';
-    return [{ ...at, severity: 'unknown', reason: 'RelayUnreachableFromHere', what, fix }];
+    const log = 'see the log of the agent';
+    const fix = isIP(host) === 0 ? `from inside the cluster it may; ${log}` : log;
+    return [[true, 'unknown', 'RelayUnreachableFromHere', what, fix]];
   }
-  const dates = dateFinding(shown.certificate, 'the server', server, now);
-  if (shown.distrust === undefined) return [dates];
+  const { certificate, distrust } = shown;
   const fix = `the server's authority is trust/ca.crt in its data directory; a name is added with: fleetrelay serve --tls-name ${host}`;
-  const what = `the agent will not trust the server: ${shown.distrust}`;
-  return [dates, { ...at, severity: 'error', reason: 'RelayNotTrusted', what, fix }];
+  return [
+    ...dateRows(certificate, 'the server', now),
+    [distrust !== undefined, 'error', 'RelayNotTrusted', `the agent will not trust the server: ${distrust}`, fix],
+  ];
 }
 
-async function settingOf({ client, namespace }: Kube, name: string, key: string): Promise<string | undefined> {
-  const resource = { group: '', version: 'v1', resource: 'configmaps' };
-  const answer = await client.request({ method: 'GET', path: resourcePath({ resource, namespace, name }) });
-  const { data } = answer.type === 'ok' ? answer.body : {};
-  const value = isJsonObject(data) ? data[key] : undefined;
+async function settingOf(kube: Kube, name: string, key: string): Promise<string | undefined> {
+  const answer = await read(kube, CONFIG_MAPS, { name });
+  const value = answer.type === 'ok' ? objectOf(answer.body.data)[key] : undefined;
   return typeof value === 'string' ? value : undefined;
 }

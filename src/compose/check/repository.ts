@@ -1,43 +1,33 @@
 import { resolve } from 'node:path';
 import { displayLocation } from '../../model/diagnostic.ts';
+import { errorText } from '../../model/messages.ts';
 import { systemDeps } from '../kube.ts';
 import type { RunIo } from '../options.ts';
-import { documentsOf, readCheckout } from '../read-checkout.ts';
-import type { Finding } from './finding.ts';
+import { clusterDeclaredIn, documentsOf, readCheckout } from '../read-checkout.ts';
+import { type Finding, findingsOf } from './finding.ts';
 
-/** What is wrong in a checkout, without any server. A folder that cannot be read is a finding. */
+/** Findings in a checkout. Needs no server; a folder that cannot be read is a finding. */
 export async function repositoryFindings(folder: string, { cwd }: Pick<RunIo, 'cwd'>): Promise<readonly Finding[]> {
-  const checkout = await readCheckout(systemDeps(), resolve(cwd, folder)).catch((error: unknown) => String(error));
-  if (typeof checkout === 'string') {
-    const what = checkout.replace(/^Error: /, '');
-    return [{ severity: 'error', area: 'repository', reason: 'FolderUnreadable', where: folder, what }];
-  }
-  const found = checkout.diagnostics.map(
-    ({ severity, reason, message, hint, at }): Finding => ({
-      severity,
-      area: 'repository',
-      reason,
-      where: at === undefined ? folder : displayLocation(at),
-      what: message,
-      ...(hint === undefined ? {} : { fix: hint }),
-    }),
-  );
-  const clusters = documentsOf(
-    checkout,
-    ({ content }) => content.type === 'declaration' && content.kind === 'KubernetesCluster',
-  );
-  if (clusters.length === 0) {
-    found.push({
-      severity: 'warning',
-      area: 'repository',
-      reason: 'NoClusters',
-      where: folder,
-      what: 'no KubernetesCluster is declared here',
-      fix: `fleetrelay cluster register NAME --directory ${folder}`,
-    });
-  }
-  const errors = found.filter(({ severity }) => severity === 'error').length;
-  if (errors > 0) return found;
-  const what = `${checkout.files.size} manifests can be read, ${clusters.length} clusters are declared`;
-  return [{ severity: 'ok', area: 'repository', reason: 'RepositoryReadable', where: folder, what }, ...found];
+  const at = { area: 'repository', where: folder } as const;
+  const checkout = await readCheckout(systemDeps(), resolve(cwd, folder)).catch(errorText);
+  if (typeof checkout === 'string') return findingsOf(at, [[true, 'error', 'FolderUnreadable', checkout]]);
+  const { files, diagnostics } = checkout;
+  const clusters = documentsOf(checkout, (document) => clusterDeclaredIn(document) !== undefined).length;
+  const isReadable = diagnostics.every(({ severity }) => severity !== 'error');
+  const fix = `fleetrelay cluster register NAME --directory ${folder}`;
+  return [
+    ...findingsOf(at, [
+      [
+        isReadable,
+        'ok',
+        'RepositoryReadable',
+        `${files.size} manifests can be read, ${clusters} clusters are declared`,
+      ],
+    ]),
+    ...diagnostics.map(({ severity, reason, message, hint, at: place }) => ({
+      ...{ severity, area: at.area, reason, what: message, fix: hint },
+      where: place === undefined ? folder : displayLocation(place),
+    })),
+    ...findingsOf(at, [[clusters === 0, 'warning', 'NoClusters', 'no KubernetesCluster is declared here', fix]]),
+  ];
 }

@@ -1,8 +1,14 @@
 import { resolve } from 'node:path';
 import { claimOf } from '../../adapters/kubernetes/cluster/ownership.ts';
-import { openLooking, type Preview, previewApply } from '../../adapters/kubernetes/cluster/preview.ts';
+import {
+  type FieldChange,
+  openLooking,
+  type Preview,
+  previewApply,
+} from '../../adapters/kubernetes/cluster/preview.ts';
 import { findResource, type Looking, pathOf } from '../../adapters/kubernetes/cluster/writing.ts';
 import { NO_SETTINGS } from '../../model/agent-settings.ts';
+import type { ClusterName, FleetName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { annotationOf, displayKey, type ObjectKey, objectRefOf, parseObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
@@ -10,38 +16,64 @@ import { must } from '../../model/result.ts';
 import { desiredViews } from '../../runtime/api/views.ts';
 import type { DesiredView } from '../../server/api.ts';
 import { openEvaluation } from '../evaluate.ts';
-import { type Kube, METADATA_ONLY, openKube, refusalOf, systemDeps } from '../kube.ts';
-import type { RunIo } from '../options.ts';
+import { isMissing, type Kube, type KubeIo, METADATA_ONLY, openKube, refusalOf, systemDeps } from '../kube.ts';
+import type { KubeTarget } from '../options.ts';
 import { readCheckout } from '../read-checkout.ts';
-import type { AdoptedObject, AdoptReport, AdoptRequest, AdoptVerdict } from './adopt-verdict.ts';
 
-const VERDICTS: readonly AdoptVerdict[] = [
-  ...(['create', 'unchanged', 'change', 'adopt', 'refused', 'conflict', 'failed', 'hidden'] as const),
-];
+export interface AdoptRequest {
+  readonly cluster: ClusterName;
+  readonly fleet: FleetName;
+  readonly kube: KubeTarget;
+  /** What the cluster should hold: the list of the server, or a checkout to compute it from. */
+  readonly desired:
+    | { readonly type: 'server'; readonly items: readonly DesiredView[] }
+    | { readonly type: 'checkout'; readonly folder: string };
+}
+
+/**
+ * What a first sync would do with one object. `adopt`: another owner has it, and its manifest says to take it over.
+ * `refused`: another owner has it, and its manifest does not say so. `conflict`: another manager declares fields of it, or
+ * another fleet owns it. `failed`: the API server would refuse it. `hidden`: our Secret, whose content the server keeps.
+ */
+export type AdoptVerdict = (typeof VERDICTS)[number];
+
+const VERDICTS = ['create', 'unchanged', 'change', 'adopt', 'refused', 'conflict', 'failed', 'hidden'] as const;
+
+export interface AdoptedObject {
+  readonly object: string;
+  readonly verdict: AdoptVerdict;
+  /** The present owner; empty if there is none, or it is this fleet. */
+  readonly owner: string;
+  readonly changes: readonly FieldChange[];
+  readonly conflicts: readonly { readonly manager: string; readonly field: string }[];
+  readonly message: string;
+  readonly files: readonly string[];
+}
+
+export interface AdoptReport {
+  readonly cluster: string;
+  readonly server: string;
+  readonly objects: readonly AdoptedObject[];
+  readonly counts: Readonly<Record<AdoptVerdict, number>>;
+}
+
 const AT_ONCE = 8;
 
 /** Asks the cluster's API server what a first sync would change. Writes nothing. Rejects with a text for a person. */
-export async function previewAdoption(
-  request: AdoptRequest,
-  io: Pick<RunIo, 'cwd' | 'env' | 'version'>,
-): Promise<AdoptReport> {
-  const kube = await openKube(request.kube, io);
-  try {
-    const items = await desiredItems(request, kube, io.cwd);
-    // What autoscalers scale is left to them, also by a first sync.
-    const looking = await openLooking(kube.client, kube.catalog, NO_SETTINGS);
-    const judging: Judging = { looking, request, wanted: new Set(items.map(({ key }) => key)) };
-    const objects: AdoptedObject[] = [];
-    for (let start = 0; start < items.length; start += AT_ONCE) {
-      objects.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map((item) => judge(judging, item)))));
-    }
-    const counts = Object.fromEntries(
-      VERDICTS.map((verdict) => [verdict, objects.filter((object) => object.verdict === verdict).length]),
-    ) as Record<AdoptVerdict, number>;
-    return { cluster: request.cluster, server: kube.client.server, objects, counts };
-  } finally {
-    await kube.client.close();
+export async function previewAdoption(request: AdoptRequest, io: KubeIo): Promise<AdoptReport> {
+  await using kube = await openKube(request.kube, io);
+  const items = await desiredItems(request, kube, io.cwd);
+  // A first sync leaves replicas to autoscalers too.
+  const looking = await openLooking(kube.client, kube.catalog, NO_SETTINGS);
+  const judging: Judging = { looking, request, wanted: new Set(items.map(({ key }) => key)) };
+  const objects: AdoptedObject[] = [];
+  for (let start = 0; start < items.length; start += AT_ONCE) {
+    objects.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map((item) => judge(judging, item)))));
   }
+  const counts = Object.fromEntries(
+    VERDICTS.map((verdict) => [verdict, objects.filter((object) => object.verdict === verdict).length]),
+  ) as Record<AdoptVerdict, number>;
+  return { cluster: request.cluster, server: kube.client.server, objects, counts };
 }
 
 interface Judging {
@@ -123,7 +155,7 @@ function verdictOf({ wanted }: Judging, key: ObjectKey, value: JsonObject, previ
   }
 }
 
-/** It would fail now, and will not once what it needs has been made in the same sync. */
+/** Whether the same sync creates the namespace or the definition that the object lacks now. */
 function comesBefore(key: ObjectKey, reason: string, wanted: ReadonlySet<string>): boolean {
   const { namespace, group } = objectRefOf(key);
   if (reason === 'NoSuchKind') {
@@ -136,13 +168,13 @@ function says(value: JsonObject, annotation: string): boolean {
   return annotationOf(value, annotation) === 'true';
 }
 
-/** A Secret whose content is not known here: whose is it? Nor is the content of the live one asked for. */
+/** Judges a Secret whose content the server keeps, by the owner of the live one. Does not ask for the live content. */
 async function judgeHidden({ looking, request, wanted }: Judging, key: ObjectKey): Promise<Judged> {
   const resource = await findResource(looking, key);
   if ('type' in resource) return { verdict: 'failed', message: resource.message };
   const path = pathOf(resource, key);
   const answer = await looking.client.request({ method: 'GET', path, accept: METADATA_ONLY });
-  if (answer.type === 'refused' && answer.status === 404) {
+  if (isMissing(answer)) {
     const later = wanted.has(`/Namespace//${objectRefOf(key).namespace}`) ? 'after its namespace, if that is new' : '';
     return { verdict: 'create', message: later };
   }

@@ -3,37 +3,36 @@ import { dirname, join } from 'node:path';
 import { load, loadAll } from 'js-yaml';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
-import type { SourceDocument } from '../../model/desired.ts';
 import { displayDiagnostic, displayLocation } from '../../model/diagnostic.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
 import { suggestion } from '../../model/messages.ts';
-import type { Log } from '../../ports/log.ts';
-import { type Checkout, documentsOf, readCheckout } from '../read-checkout.ts';
+import { systemDeps } from '../kube.ts';
+import { clusterDeclaredIn, documentsOf, readCheckout } from '../read-checkout.ts';
 import type { Step } from '../step.ts';
 
-/** What a KubernetesCluster is to say. */
+/** The content of a KubernetesCluster. */
 export interface ClusterDescription {
   readonly name: ClusterName;
-  readonly labels: Readonly<Record<string, string>>;
+  readonly label?: Readonly<Record<string, string>>;
   readonly clusterDomain?: string;
-  readonly skipWarming: boolean;
+  readonly skipWarming?: true;
 }
 
 /** The KubernetesCluster of a cluster. Throws with a text for a person if a server would not take it. */
-export function clusterManifest({ name, labels, clusterDomain, skipWarming }: ClusterDescription): JsonObject {
+export function clusterManifest({ name, label = {}, clusterDomain, skipWarming }: ClusterDescription): JsonObject {
   const spec = {
     ...(clusterDomain === undefined ? {} : { clusterDomain }),
-    ...(skipWarming ? { skipWarming } : {}),
+    ...(skipWarming === undefined ? {} : { skipWarming }),
   };
   const manifest = {
     apiVersion: 'admin.gloo.solo.io/v2',
     kind: 'KubernetesCluster',
-    metadata: { name, ...(Object.keys(labels).length === 0 ? {} : { labels }) },
+    metadata: { name, ...(Object.keys(label).length === 0 ? {} : { labels: label }) },
     ...(Object.keys(spec).length === 0 ? {} : { spec }),
   };
   const { diagnostics } = decodeFile('cluster.yaml', new TextEncoder().encode(printYaml(manifest)), '');
-  const [wrong] = diagnostics.filter(({ severity }) => severity === 'error');
+  const wrong = diagnostics.find(({ severity }) => severity === 'error');
   if (wrong === undefined) return manifest;
   const { at: _nowhere, ...said } = wrong;
   throw new Error(`no KubernetesCluster can be made of this: ${displayDiagnostic(said)}`);
@@ -46,123 +45,101 @@ export interface FileWriting {
 }
 
 /**
- * Writes the KubernetesCluster into a checkout, at `clusters/NAME/cluster.yaml` unless a file declares the cluster
- * already. Rejects with a text for a person instead of replacing what somebody else wrote.
+ * Writes a KubernetesCluster into a checkout, at `clusters/NAME/cluster.yaml` unless a file declares the cluster already.
+ * Rejects with a text for a person instead of replacing a file with other content.
  */
 export async function writeIntoCheckout(
-  deps: { readonly log: Log },
   folder: string,
   manifest: JsonObject,
   name: ClusterName,
   writing: FileWriting,
 ): Promise<Step> {
-  const checkout = await readCheckout(deps, folder);
-  const [declared] = declarationsOf(checkout, name);
-  const path = declared?.path ?? `clusters/${name}/cluster.yaml`;
-  if (declared !== undefined && declared.others > 0) {
-    if (await holdsSame(join(checkout.folder, path), manifest)) {
-      return { what: displayName(name), outcome: 'unchanged', where: path };
-    }
-    throw new Error(`${path} declares ${name} otherwise, beside other documents: change it there by hand`);
+  const checkout = await readCheckout(systemDeps(), folder);
+  const [declared] = documentsOf(checkout, (document) => clusterDeclaredIn(document) === name);
+  const where = declared?.path ?? `clusters/${name}/cluster.yaml`;
+  const path = join(checkout.folder, where);
+  if (declared === undefined || declared.others === 0) {
+    return { ...(await writeClusterFile(path, manifest, name, writing)), where };
   }
-  return { ...(await writeClusterFile(join(checkout.folder, path), manifest, name, writing)), where: path };
+  const documents = loadAll(await readFile(path, 'utf8')) as readonly JsonValue[];
+  if (documents.some((document) => jsonEquals(document, manifest))) {
+    return { what: displayName(name), outcome: 'unchanged', where };
+  }
+  throw new Error(`${where} declares ${name} otherwise, beside other documents: change it there by hand`);
 }
 
-/** Writes the KubernetesCluster into one file; a file that says the same in other words is left as it is. */
-export async function writeClusterFile(
+/** Writes a KubernetesCluster into one file; a file with the same content in another form is left as it is. */
+export function writeClusterFile(
   path: string,
   manifest: JsonObject,
   name: ClusterName,
-  { force, dryRun }: FileWriting,
+  writing: FileWriting,
 ): Promise<Step> {
-  const there = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
-  const what = displayName(name);
-  if (there !== undefined && jsonEquals(parsed(there), manifest)) return { what, outcome: 'unchanged', where: path };
-  if (there !== undefined && !force) {
-    throw new Error(`${path} is there and says something else; look at it, or replace it with --force`);
-  }
-  if (!dryRun) await replaceFile(path, printYaml(manifest));
-  return {
-    what,
-    outcome: there === undefined ? 'created' : 'changed',
-    where: path,
-    ...(dryRun ? { dryRun: true } : {}),
-  };
+  const isSame = (text: string): boolean => jsonEquals(parsed(text), manifest);
+  return writeOnce(displayName(name), path, printYaml(manifest), isSame, writing);
 }
 
-/** Takes the KubernetesCluster out of a checkout. Rejects if its file holds more than that. */
-export async function removeFromCheckout(
-  deps: { readonly log: Log },
-  folder: string,
-  name: ClusterName,
-  dryRun: boolean,
-): Promise<readonly Step[]> {
-  const checkout = await readCheckout(deps, folder);
-  const declared = declarationsOf(checkout, name);
+/** Writes a file. Rejects with a text for a person instead of replacing one with other content, unless it is forced to. */
+export async function writeOnce(
+  what: string,
+  where: string,
+  text: string,
+  isSame: (there: string) => boolean,
+  { force, dryRun }: FileWriting,
+  mode = 0o644,
+): Promise<Step> {
+  const there = await readIfThere(where);
+  if (there !== undefined && isSame(there)) return { what, outcome: 'unchanged', where };
+  if (there !== undefined && !force) {
+    throw new Error(`${where} is there and says something else; look at it, or replace it with --force`);
+  }
+  if (!dryRun) await replaceFile(where, text, mode);
+  return { what, outcome: there === undefined ? 'created' : 'changed', where, dryRun };
+}
+
+/** Takes a KubernetesCluster out of a checkout. Rejects if its file holds more than that. */
+export async function removeFromCheckout(folder: string, name: ClusterName, dryRun: boolean): Promise<readonly Step[]> {
+  const checkout = await readCheckout(systemDeps(), folder);
+  const clusters = documentsOf(checkout, (document) => clusterDeclaredIn(document) !== undefined);
+  const declared = clusters.filter(({ document }) => clusterDeclaredIn(document) === name);
   const what = displayName(name);
-  if (declared.length === 0) return [absentFrom(checkout, name)];
+  if (declared.length === 0) {
+    const known = clusters.map(({ document }) => clusterDeclaredIn(document) ?? '');
+    const meant = suggestion(name, known);
+    const message = meant === undefined ? 'no file declares it' : `no file declares it; did you mean ${meant}?`;
+    return [{ what, outcome: 'absent', where: checkout.folder, message }];
+  }
   for (const { path, document, others } of declared) {
-    if (others === 0) continue;
-    const at = displayLocation(await checkout.locate(path, document.identity));
-    throw new Error(`${at} declares ${name} beside other documents: take it out there by hand`);
+    if (others > 0) throw besideOthers(displayLocation(await checkout.locate(path, document.identity)), name);
   }
   for (const { path } of declared) if (!dryRun) await unlink(join(checkout.folder, path));
-  return declared.map(({ path }) => ({ what, outcome: 'removed', where: path, ...(dryRun ? { dryRun: true } : {}) }));
-}
-
-/** Nothing is there to be taken out; of a name that was mistyped, what was meant. */
-function absentFrom(checkout: Checkout, name: ClusterName): Step {
-  const known = documentsOf(checkout, (document) => clusterOf(document) !== undefined).map(
-    ({ document }) => clusterOf(document) ?? '',
-  );
-  const meant = suggestion(name, known);
-  const message = meant === undefined ? 'no file declares it' : `no file declares it; did you mean ${meant}?`;
-  return { what: displayName(name), outcome: 'absent', where: checkout.folder, message };
+  return declared.map(({ path }) => ({ what, outcome: 'removed', where: path, dryRun }));
 }
 
 /** Removes one file, if it declares this cluster and nothing else. */
 export async function removeClusterFile(path: string, name: ClusterName, dryRun: boolean): Promise<Step> {
   const what = displayName(name);
-  const bytes = await readFile(path).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
-  if (bytes === undefined) return { what, outcome: 'absent', where: path };
-  const { reading } = decodeFile(path, bytes, '');
+  const text = await readIfThere(path);
+  if (text === undefined) return { what, outcome: 'absent', where: path };
+  const { reading } = decodeFile(path, new TextEncoder().encode(text), '');
   const documents = reading.readable ? reading.documents : [];
-  if (!documents.some((document) => declares(document, name))) {
+  if (!documents.some((document) => clusterDeclaredIn(document) === name)) {
     throw new Error(`${path} declares no KubernetesCluster ${name}`);
   }
-  if (documents.length > 1) {
-    throw new Error(`${path} declares ${name} beside other documents: take it out there by hand`);
-  }
+  if (documents.length > 1) throw besideOthers(path, name);
   if (!dryRun) await unlink(path);
-  return { what, outcome: 'removed', where: path, ...(dryRun ? { dryRun: true } : {}) };
+  return { what, outcome: 'removed', where: path, dryRun };
 }
 
-function declarationsOf(checkout: Checkout, name: ClusterName): ReturnType<typeof documentsOf> {
-  return documentsOf(checkout, (document) => declares(document, name));
+function besideOthers(where: string, name: ClusterName): Error {
+  return new Error(`${where} declares ${name} beside other documents: take it out there by hand`);
 }
 
-function declares(document: SourceDocument, name: ClusterName): boolean {
-  return clusterOf(document) === name;
-}
-
-/** The cluster that the document declares. */
-function clusterOf({ content }: SourceDocument): ClusterName | undefined {
-  return content.type === 'declaration' && content.kind === 'KubernetesCluster' ? content.value.name : undefined;
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
-}
-
-async function holdsSame(path: string, manifest: JsonObject): Promise<boolean> {
-  const documents = loadAll(await readFile(path, 'utf8')) as readonly JsonValue[];
-  return documents.some((document) => jsonEquals(document, manifest));
+async function readIfThere(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  });
 }
 
 function parsed(text: string): JsonValue | undefined {
@@ -173,8 +150,8 @@ function parsed(text: string): JsonValue | undefined {
   }
 }
 
-/** Whole or not at all: a server that follows the folder must never read half a file. */
-export async function replaceFile(path: string, text: string, mode = 0o644): Promise<void> {
+/** Replaces the file at once: a server that follows the folder must never read half a file. */
+async function replaceFile(path: string, text: string, mode: number): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const beside = `${path}.${process.pid}.tmp`;
   try {

@@ -1,209 +1,169 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { printYaml } from '../../manifest/print-yaml.ts';
+import type { ClusterName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { type Kube, type KubeTarget, openClient, openKube, systemDeps } from '../kube.ts';
+import { metadataOf } from '../../model/object-key.ts';
+import { displayAddress, type ListenAddress } from '../../server/listen-address.ts';
+import { type KubeReader, openKube } from '../kube.ts';
 import { agentManifests } from '../manifests/agent-manifests.ts';
 import type { AgentAccess } from '../manifests/agent-rights.ts';
-import { applyAll, type KubeApplying } from '../manifests/apply.ts';
-import { installedAgent, installedClusterName } from '../manifests/installed-agent.ts';
-import type { RunIo } from '../options.ts';
+import { applyAll } from '../manifests/apply.ts';
+import { installedClusterName, refuseRelease } from '../manifests/installed-agent.ts';
+import type { KubeTarget, RunIo } from '../options.ts';
 import { trustFolder } from '../serve/relay.ts';
 import type { Step } from '../step.ts';
-import {
-  type ClusterDescription,
-  clusterManifest,
-  replaceFile,
-  writeClusterFile,
-  writeIntoCheckout,
-} from './cluster-file.ts';
+import { clusterManifest, writeClusterFile, writeIntoCheckout, writeOnce } from './cluster-file.ts';
 import { clusterToken } from './token.ts';
 
-/** Where a KubernetesCluster is to be. */
-export type ClusterDestination =
-  /** Nothing is declared: only the agent is of interest. */
-  | { readonly type: 'none' | 'print' }
-  | { readonly type: 'file'; readonly path: string }
-  | { readonly type: 'checkout'; readonly folder: string }
-  | { readonly type: 'resource'; readonly kube: KubeTarget };
-
-/** What becomes of the agent's manifests. */
-export type AgentDestination =
-  | { readonly type: 'print' }
-  | { readonly type: 'file'; readonly path: string }
-  | { readonly type: 'install'; readonly kube: KubeTarget };
-
-/** What the agent's manifests are made of. */
-export interface AgentDescription {
-  readonly destination: AgentDestination;
-  readonly server: string;
-  readonly namespace: string;
-  readonly image: string;
-  readonly access: readonly AgentAccess[];
+/** The options of `fleetrelay cluster register`. At most one of `file`, `directory` and `apply` is given. */
+export interface RegisterRequest extends KubeTarget {
+  readonly name: ClusterName;
+  readonly label: Readonly<Record<string, string>>;
+  readonly clusterDomain?: string;
+  readonly skipWarming?: true;
+  /** The KubernetesCluster is written into this file. */
+  readonly file?: string;
+  /** The KubernetesCluster is written into this checkout. */
+  readonly directory?: string;
+  /** The KubernetesCluster is applied to the management cluster: that of the {@link KubeTarget}. */
+  readonly apply?: true;
+  /** The address at which the agent reaches the server; needed for `install` and `agentManifests`. */
+  readonly server?: ListenAddress;
+  /** The agent's manifests are printed (true, `-`) or written into this file. */
+  readonly agentManifests?: string | true;
+  /** The agent's manifests are applied to the cluster. */
+  readonly install?: true;
+  readonly agentKubeconfig?: string;
+  readonly agentContext?: string;
+  readonly agentNamespace: string;
+  readonly image?: string;
+  readonly allow: readonly AgentAccess[];
   /** The server's, for token and certificate authority. */
   readonly dataDir?: string;
   readonly relaySecretFile?: string;
   readonly tokenFile?: string;
   readonly caFile?: string;
-}
-
-export interface RegisterRequest {
-  readonly cluster: ClusterDescription;
-  readonly destination: ClusterDestination;
-  readonly agent?: AgentDescription;
-  readonly force: boolean;
-  readonly dryRun: boolean;
+  readonly force?: true;
+  readonly dryRun?: true;
 }
 
 export interface RegisterReport {
   readonly cluster: string;
   readonly steps: readonly Step[];
-  /** What is to be printed, as YAML. Holds the token only if the agent's manifests were asked for together with it. */
+  /** YAML for stdout. Holds the token only if the agent's manifests were asked for together with it. */
   readonly printed: string;
   /** What a person should know or do next. */
   readonly notes: readonly string[];
 }
 
+type Io = Pick<RunIo, 'cwd' | 'env' | 'version' | 'err'>;
+
 /**
- * Declares a cluster and prepares or installs its agent; doing it again changes nothing. Everything that can be found
- * wrong beforehand is found before the first thing is written. Rejects with a text for a person.
+ * Declares a cluster and prepares or installs its agent; doing it again changes nothing. Checks everything that can be
+ * checked before it writes. Rejects with a text for a person.
  */
-export async function registerCluster(
-  request: RegisterRequest,
-  io: Pick<RunIo, 'cwd' | 'env' | 'version' | 'err'>,
-): Promise<RegisterReport> {
-  const { cluster, agent, destination } = request;
-  const manifest = clusterManifest(cluster);
-  const material = agent === undefined ? undefined : await agentMaterial(request, agent, io.cwd);
-  if (agent?.destination.type === 'install')
-    await checkPlace(cluster.name, agent.destination.kube, agent.namespace, io);
-  const declared = await declare(request, manifest, io);
-  const delivered =
-    agent === undefined || material === undefined
-      ? noManifests
-      : await deliver(request, agent.destination, material.manifests, io);
+export async function registerCluster(request: RegisterRequest, io: Io): Promise<RegisterReport> {
+  const { name, install, agentManifests: printing, agentKubeconfig, agentContext, agentNamespace } = request;
+  const force = request.force === true;
+  const dryRun = request.dryRun === true;
+  const manifest = clusterManifest(request);
+  const hasAgent = install === true || printing !== undefined;
+  const agent = hasAgent ? await agentMaterial(request, io) : { manifests: [], notes: [] };
+  const target = { kubeconfig: agentKubeconfig, context: agentContext, namespace: agentNamespace };
+  await using kube = install === true ? await openKube(target, io) : undefined;
+  if (kube !== undefined) {
+    await checkPlace(kube, name);
+    if (!force) await refuseRelease(kube, (release) => `change it with: helm upgrade ${release} CHART`);
+  }
+  const declared = await declare(request, manifest, { force, dryRun }, io);
+  const applying = { force, dryRun, progress: (line: string) => io.err(`${line}\n`) };
+  const installed = kube === undefined ? [] : await applyAll(kube, agent.manifests, applying);
+  const text = agent.manifests.map((each) => printYaml(each)).join('---\n');
+  const isPrinted = hasAgent && kube === undefined && (printing === true || printing === '-');
+  const written =
+    typeof printing === 'string' && printing !== '-'
+      ? // For the owner alone: a token may be in it.
+        [await writeManifests(resolve(io.cwd, printing), text, { force, dryRun })]
+      : [];
+  const isDeclared = declared.length > 0;
   return {
-    cluster: cluster.name,
-    steps: [...declared, ...delivered.steps],
-    printed: [destination.type === 'print' ? printYaml(manifest) : '', delivered.printed]
-      .filter((text) => text !== '')
-      .join('---\n'),
-    notes: [...(material?.notes ?? []), ...nextSteps(request)],
+    cluster: name,
+    steps: [...declared, ...installed, ...written],
+    printed: isPrinted ? text : !isDeclared && !hasAgent ? printYaml(manifest) : '',
+    notes: [...agent.notes, ...nextSteps(request, hasAgent, isDeclared)],
   };
 }
 
-/** A wrong context must not cost another cluster its agent. */
-async function checkPlace(
-  cluster: string,
-  target: KubeTarget,
-  namespace: string,
-  io: Pick<RunIo, 'cwd' | 'env' | 'version'>,
-): Promise<void> {
-  const { client } = await openClient(target, io);
-  try {
-    const found = await installedClusterName({ client, namespace });
-    if (found === undefined || found === cluster) return;
-    throw new Error(
-      `in namespace ${namespace} of ${client.server} is the agent of ${found}: look at the context; if this cluster is ${cluster} from now on, first: fleetrelay cluster deregister ${found} --uninstall-agent`,
-    );
-  } finally {
-    await client.close();
-  }
+function writeManifests(path: string, text: string, writing: { force: boolean; dryRun: boolean }): Promise<Step> {
+  return writeOnce("the agent's manifests", path, text, (there) => there === text, writing, 0o600);
 }
 
-const noManifests = { steps: [], printed: '' };
+/** Rejects if the namespace holds the agent of another cluster: a wrong context must not replace it. */
+async function checkPlace(kube: KubeReader, cluster: string): Promise<void> {
+  const found = await installedClusterName(kube);
+  if (found === undefined || found === cluster) return;
+  throw new Error(
+    `in namespace ${kube.namespace} of ${kube.client.server} is the agent of ${found}: look at the context; if this cluster is ${cluster} from now on, first: fleetrelay cluster deregister ${found} --uninstall-agent`,
+  );
+}
 
 async function declare(
-  { cluster, destination, force, dryRun }: RegisterRequest,
+  { name, file, directory, apply, kubeconfig, context, namespace }: RegisterRequest,
   manifest: JsonObject,
-  io: Pick<RunIo, 'cwd' | 'env' | 'version' | 'err'>,
+  writing: { readonly force: boolean; readonly dryRun: boolean },
+  io: Io,
 ): Promise<readonly Step[]> {
-  switch (destination.type) {
-    case 'none':
-    case 'print':
-      return [];
-    case 'file':
-      return [await writeClusterFile(resolve(io.cwd, destination.path), manifest, cluster.name, { force, dryRun })];
-    case 'checkout': {
-      const folder = resolve(io.cwd, destination.folder);
-      return [await writeIntoCheckout(systemDeps(), folder, manifest, cluster.name, { force, dryRun })];
-    }
-    case 'resource': {
-      const kube = await openKube(destination.kube, io);
-      try {
-        const { metadata } = manifest as { readonly metadata: JsonObject };
-        const placed = { ...manifest, metadata: { ...metadata, namespace: kube.namespace } };
-        return await applyAll(kube, [placed], applyingOf({ force, dryRun }, io));
-      } finally {
-        await kube.client.close();
-      }
-    }
-  }
+  if (file !== undefined) return [await writeClusterFile(resolve(io.cwd, file), manifest, name, writing)];
+  if (directory !== undefined) return [await writeIntoCheckout(resolve(io.cwd, directory), manifest, name, writing)];
+  if (apply !== true) return [];
+  await using kube = await openKube({ kubeconfig, context, namespace }, io);
+  const placed = { ...manifest, metadata: { ...metadataOf(manifest), namespace: kube.namespace } };
+  return applyAll(kube, [placed], { ...writing, progress: (line) => io.err(`${line}\n`) });
 }
 
-interface AgentMaterial {
-  readonly manifests: readonly JsonObject[];
-  readonly notes: readonly string[];
-}
-
+/** The agent's manifests, and what a person should know about them. */
 async function agentMaterial(
-  { cluster }: RegisterRequest,
-  { dataDir, relaySecretFile, tokenFile, caFile, ...agent }: AgentDescription,
-  cwd: string,
-): Promise<AgentMaterial> {
-  const hasToken = dataDir !== undefined || relaySecretFile !== undefined || tokenFile !== undefined;
-  const token = !hasToken
-    ? undefined
-    : tokenFile === undefined
-      ? await clusterToken({
-          cluster: cluster.name,
-          cwd,
-          ...(relaySecretFile === undefined ? {} : { relaySecretFile }),
-          ...(dataDir === undefined ? {} : { dataDir }),
-        })
-      : (await readText('token', resolve(cwd, tokenFile))).trim();
-  const ca = await authorityOf(dataDir, caFile, cwd);
-  const { server, namespace, image, access } = agent;
+  request: RegisterRequest,
+  { cwd, version }: Io,
+): Promise<{ readonly manifests: readonly JsonObject[]; readonly notes: readonly string[] }> {
+  const { name, server, agentNamespace: namespace, allow, dataDir, relaySecretFile, tokenFile, caFile } = request;
+  const { image = `fleetrelay:${version}` } = request;
+  if (server === undefined) throw new Error('the agent needs the address of the server');
+  const hasSecret = dataDir !== undefined || relaySecretFile !== undefined;
+  const token =
+    tokenFile !== undefined
+      ? (await readText('token', resolve(cwd, tokenFile))).trim()
+      : hasSecret
+        ? await clusterToken({ cluster: name, dataDir, relaySecretFile, cwd })
+        : undefined;
+  // The server makes its authority on its first start.
+  const ca =
+    caFile !== undefined
+      ? await readText('certificate authority', resolve(cwd, caFile))
+      : dataDir !== undefined
+        ? await readFile(join(trustFolder(resolve(cwd, dataDir)), 'ca.crt'), 'utf8').catch(() => undefined)
+        : undefined;
+  const address = displayAddress(server);
+  const notes: string[] = [];
+  if (relaySecretFile !== undefined && dataDir === undefined && tokenFile === undefined) {
+    // The secret alone does not tell whether a token was renewed.
+    notes.push(
+      `the token is the first one of ${name}: if it was ever renewed, this one is refused; then give --data-dir beside --relay-secret-file, or --token-file with what this prints: fleetrelay cluster token ${name} --relay-secret-file FILE --generation N (tokenGeneration of: fleetrelay cluster list -o json)`,
+    );
+  }
+  if (token === undefined) {
+    notes.push(
+      `the token is not among the manifests; where the server is: fleetrelay cluster token ${name} --data-dir DIR | kubectl -n ${namespace} create secret generic fleetrelay-agent-token --from-file=token=/dev/stdin`,
+    );
+  }
+  if (ca === undefined) {
+    notes.push('no certificate authority is among the manifests: the agent trusts those of its image (--ca-file FILE)');
+  }
   return {
-    manifests: agentManifests({
-      cluster: cluster.name,
-      server,
-      namespace,
-      image,
-      access,
-      ...(token === undefined ? {} : { token }),
-      ...(ca === undefined ? {} : { ca }),
-    }),
-    notes: [
-      ...(relaySecretFile !== undefined && dataDir === undefined && tokenFile === undefined
-        ? [firstTokenNote(cluster.name)]
-        : []),
-      ...(token === undefined ? [tokenNote(cluster.name, namespace)] : []),
-      ...(ca === undefined
-        ? ['no certificate authority is among the manifests: the agent trusts those of its image (--ca-file FILE)']
-        : []),
-    ],
+    manifests: agentManifests({ cluster: name, server: address, namespace, image, token, ca, access: allow }),
+    notes,
   };
-}
-
-/** A secret alone does not say whether a token was renewed. */
-function firstTokenNote(cluster: string): string {
-  return `the token is the first one of ${cluster}: if it was ever renewed, this one is refused; then give --data-dir beside --relay-secret-file, or --token-file with what this prints: fleetrelay cluster token ${cluster} --relay-secret-file FILE --generation N (tokenGeneration of: fleetrelay cluster list -o json)`;
-}
-
-function tokenNote(cluster: string, namespace: string): string {
-  return `the token is not among the manifests; where the server is: fleetrelay cluster token ${cluster} --data-dir DIR | kubectl -n ${namespace} create secret generic fleetrelay-agent-token --from-file=token=/dev/stdin`;
-}
-
-/** The authority as told, or the one that the server has made; it makes that on its first start. */
-async function authorityOf(
-  dataDir: string | undefined,
-  caFile: string | undefined,
-  cwd: string,
-): Promise<string | undefined> {
-  if (caFile !== undefined) return readText('certificate authority', resolve(cwd, caFile));
-  if (dataDir === undefined) return undefined;
-  return readFile(join(trustFolder(resolve(cwd, dataDir)), 'ca.crt'), 'utf8').catch(() => undefined);
 }
 
 async function readText(what: string, path: string): Promise<string> {
@@ -213,77 +173,21 @@ async function readText(what: string, path: string): Promise<string> {
   });
 }
 
-async function deliver(
-  { force, dryRun }: RegisterRequest,
-  destination: AgentDestination,
-  manifests: readonly JsonObject[],
-  io: Pick<RunIo, 'cwd' | 'env' | 'version' | 'err'>,
-): Promise<{ readonly steps: readonly Step[]; readonly printed: string }> {
-  const text = (): string => manifests.map((manifest) => printYaml(manifest)).join('---\n');
-  switch (destination.type) {
-    case 'print':
-      return { steps: [], printed: text() };
-    case 'file': {
-      const path = resolve(io.cwd, destination.path);
-      return { steps: [await writeManifests(path, text(), { force, dryRun })], printed: '' };
-    }
-    case 'install': {
-      const kube = await openKube(destination.kube, io);
-      try {
-        if (!force) await checkNoRelease(kube);
-        return { steps: await applyAll(kube, manifests, applyingOf({ force, dryRun }, io)), printed: '' };
-      } finally {
-        await kube.client.close();
-      }
-    }
-  }
-}
-
-/** What Helm has installed is changed by Helm; else half of it would be ours before the first conflict. */
-async function checkNoRelease({ client, namespace }: Kube): Promise<void> {
-  const { deployment, release } = await installedAgent({ client, namespace });
-  if (release === undefined) return;
-  throw new Error(
-    `the agent ${deployment} in namespace ${namespace} of ${client.server} was installed by Helm; change it with: helm upgrade ${release} CHART --namespace ${namespace}`,
-  );
-}
-
-/** For the owner alone: a token may be among them. */
-async function writeManifests(
-  path: string,
-  text: string,
-  { force, dryRun }: { readonly force: boolean; readonly dryRun: boolean },
-): Promise<Step> {
-  const there = await readFile(path, 'utf8').catch(() => undefined);
-  const step = { what: "the agent's manifests", where: path, ...(dryRun ? ({ dryRun: true } as const) : {}) };
-  if (there === text) return { ...step, outcome: 'unchanged' };
-  if (there !== undefined && !force) {
-    throw new Error(`${path} is there and says something else; look at it, or replace it with --force`);
-  }
-  if (!dryRun) await replaceFile(path, text, 0o600);
-  return { ...step, outcome: there === undefined ? 'created' : 'changed' };
-}
-
-function applyingOf(
-  { force, dryRun }: { readonly force: boolean; readonly dryRun: boolean },
-  { err }: Pick<RunIo, 'err'>,
-): KubeApplying {
-  return { force, dryRun, progress: (line) => err(`${line}\n`) };
-}
-
-function nextSteps({ cluster, destination, agent, dryRun }: RegisterRequest): readonly string[] {
-  if (dryRun) return ['nothing was changed (--dry-run)'];
-  const isFile = destination.type === 'file' || destination.type === 'checkout';
-  return [
-    ...(isFile ? ['commit and push the file: the server lets the agent in when it has read it'] : []),
-    ...(destination.type === 'none'
-      ? [`if it is not declared yet: fleetrelay cluster register ${cluster.name} --directory CHECKOUT`]
-      : []),
-    ...(agent?.destination.type === 'install' ? ['see it come: fleetrelay cluster list --watch'] : []),
-    ...(agent === undefined
-      ? [
-          `then install its agent: fleetrelay cluster register ${cluster.name} --install --server HOST:PORT --data-dir DIR`,
-        ]
-      : []),
+function nextSteps(
+  { name, file, directory, install, dryRun }: RegisterRequest,
+  hasAgent: boolean,
+  isDeclared: boolean,
+): readonly string[] {
+  if (dryRun === true) return ['nothing was changed (--dry-run)'];
+  const isFile = file !== undefined || directory !== undefined;
+  const rows: readonly (readonly [when: boolean, note: string])[] = [
+    [isFile, 'commit and push the file: the server lets the agent in when it has read it'],
+    [hasAgent && !isDeclared, `if it is not declared yet: fleetrelay cluster register ${name} --directory CHECKOUT`],
+    [install === true, 'see it come: fleetrelay cluster list --watch'],
+    [
+      !hasAgent,
+      `then install its agent: fleetrelay cluster register ${name} --install --server HOST:PORT --data-dir DIR`,
+    ],
   ];
+  return rows.filter(([when]) => when).map(([, note]) => note);
 }

@@ -2,26 +2,29 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { privateFile } from '../../adapters/tls/files.ts';
 import { ensureRelaySecret, readRelaySecret } from '../../adapters/tls/relay-secret.ts';
+import type { ClusterName } from '../../model/ids.ts';
 import { clusterToken as deriveToken, GENERATIONS_FILE, readTokenGenerations } from '../../relay/trust/tokens.ts';
-import type { ClusterTokenRequest } from '../options.ts';
 import { trustFolder } from '../serve/relay.ts';
 
+/** The options of `fleetrelay cluster token`. At least one of `dataDir` and `relaySecretFile` is given. */
+export interface ClusterTokenRequest {
+  readonly cluster: ClusterName;
+  /** The server's data directory, which knows of renewals, and holds the relay secret unless `relaySecretFile` does. */
+  readonly dataDir?: string | undefined;
+  readonly relaySecretFile?: string | undefined;
+  /** Of the token; absent: the one that the data directory has, else the first one. */
+  readonly generation?: number | undefined;
+  readonly cwd: string;
+}
+
 /**
- * The token of a cluster that counts, derived from the relay secret; works without a running server. Of a secret alone it
- * is the first one, unless its generation is said. The secret is made if the data
- * directory has none yet. Rejects if there is no such directory: a token from a mistyped path would be one that no server
- * knows.
+ * The valid token of a cluster, derived from the relay secret without a running server. Makes the secret if the data
+ * directory has none yet. Rejects if there is no such directory: no server would know a token from a mistyped path.
  */
-export async function clusterToken({
-  cluster,
-  dataDir,
-  relaySecretFile,
-  generation,
-  cwd,
-}: ClusterTokenRequest): Promise<string> {
-  if (relaySecretFile !== undefined && dataDir === undefined) {
-    return deriveToken(await readRelaySecret(resolve(cwd, relaySecretFile)), cluster, generation);
-  }
+export async function clusterToken(request: ClusterTokenRequest): Promise<string> {
+  const { cluster, dataDir, relaySecretFile, generation, cwd } = request;
+  const given = relaySecretFile === undefined ? undefined : await readRelaySecret(resolve(cwd, relaySecretFile));
+  if (given !== undefined && dataDir === undefined) return deriveToken(given, cluster, generation);
   const directory = resolve(cwd, dataDir ?? 'fleetrelay-data');
   const there = await stat(directory).catch(() => undefined);
   if (there?.isDirectory() !== true) {
@@ -30,16 +33,12 @@ export async function clusterToken({
     );
   }
   const folder = trustFolder(directory);
-  if (relaySecretFile === undefined) await refuseOtherSecret(folder);
+  if (given === undefined) await refuseOtherSecret(folder);
   const known = generation ?? (await readTokenGenerations(privateFile(join(folder, GENERATIONS_FILE)))).get(cluster);
-  const secret =
-    relaySecretFile === undefined
-      ? await ensureRelaySecret(folder)
-      : await readRelaySecret(resolve(cwd, relaySecretFile));
-  return deriveToken(secret, cluster, known);
+  return deriveToken(given ?? (await ensureRelaySecret(folder)), cluster, known);
 }
 
-/** A server that has run here and left no secret has been given one: a token of a new one would be worth nothing. */
+/** Rejects if a server has run here with a secret from elsewhere: it would refuse a token of a new secret. */
 async function refuseOtherSecret(folder: string): Promise<void> {
   const isThere = async (name: string): Promise<boolean> =>
     (await stat(join(folder, name)).catch(() => undefined)) !== undefined;

@@ -1,31 +1,54 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { createTarGzip } from 'nanotar';
-import type { JsonValue } from '../../model/json.ts';
+import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
+import type { KubeAnswer } from '../../adapters/kubernetes/api/types.ts';
+import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
+import { LEASES } from '../../adapters/kubernetes/lease.ts';
+import { type JsonValue, objectsOf, textOf } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
-import { type KubeTarget, systemDeps } from '../kube.ts';
-import type { RunIo } from '../options.ts';
-import { kubernetesPieces } from './kubernetes.ts';
-import type { DebugPiece } from './piece.ts';
+import { metadataOf } from '../../model/object-key.ts';
+import { kubernetesFindings } from '../check/kubernetes.ts';
+import {
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  type Kube,
+  type KubeIo,
+  NAMESPACES,
+  OUR_PARTS,
+  openKube,
+  PODS,
+  read,
+  refusalOf,
+  systemDeps,
+} from '../kube.ts';
+import { installedAgent } from '../manifests/installed-agent.ts';
+import type { KubeTarget } from '../options.ts';
 import { redacted, withoutSecrets } from './redact.ts';
 
 export interface DebugSnapshotRequest {
   /** `.tar.gz` or `.tgz`: an archive; anything else is a folder that is made. */
   readonly destination: string;
-  /** What a server has answered; as it came. */
+  /** The answers of a server, not redacted yet. */
   readonly server: readonly DebugPiece[];
   /** RelayConfig of the server. */
-  readonly configFile?: string;
+  readonly configFile?: string | undefined;
   /** Address of the server's listener for health and metrics; null: it is not asked. */
   readonly serverMetrics: string | null;
   /** Addresses of agents' health listeners. */
   readonly agentHealth: readonly string[];
-  readonly kube?: KubeTarget;
+  readonly kube?: KubeTarget | undefined;
   /** Lines of each log. */
   readonly logLines: number;
 }
 
-/** What is in a snapshot, and what is not. */
+/** A file of the snapshot, or why it could not be had. */
+export type DebugPiece =
+  | { readonly path: string; readonly type: 'json'; readonly value: JsonValue }
+  | { readonly path: string; readonly type: 'text'; readonly text: string }
+  | { readonly path: string; readonly type: 'missing'; readonly why: string };
+
+/** The contents of a snapshot. */
 export interface DebugManifest {
   readonly takenAt: string;
   readonly version: string;
@@ -35,6 +58,7 @@ export interface DebugManifest {
   readonly leftOut: readonly string[];
 }
 
+const HEALTH_DEADLINE_MS = 5_000;
 const LEFT_OUT = [
   'what Secrets hold, and digests of it: never asked for, or masked',
   'ConfigMaps other than the settings of the agent: they are never asked for',
@@ -43,24 +67,33 @@ const LEFT_OUT = [
   'credentials in addresses, headers and texts, tokens, private keys: masked',
 ];
 
+/** The lists that are read in the namespace of fleetrelay. No Secrets, and no ConfigMaps but the agent's settings. */
+const LISTS = [
+  DEPLOYMENTS,
+  { group: 'apps', version: 'v1', resource: 'replicasets' },
+  PODS,
+  { group: '', version: 'v1', resource: 'events' },
+  { group: '', version: 'v1', resource: 'services' },
+  LEASES,
+  { group: 'networking.k8s.io', version: 'v1', resource: 'networkpolicies' },
+];
+
 /**
  * Collects what a maintainer needs into one file, readable by its owner alone. What cannot be had is named in the manifest
- * and is no failure. Rejects with a text for a person if the file is there already or cannot be written.
+ * and is no failure. Rejects with a text for a person if the file exists or cannot be written.
  */
-export async function takeDebugSnapshot(
-  request: DebugSnapshotRequest,
-  io: Pick<RunIo, 'cwd' | 'env' | 'version'>,
-): Promise<DebugManifest> {
+export async function takeDebugSnapshot(request: DebugSnapshotRequest, io: KubeIo): Promise<DebugManifest> {
   const destination = resolve(io.cwd, request.destination);
   if ((await stat(destination).catch(() => undefined)) !== undefined) {
     throw new Error(`${destination} is there already; name another file with --file`);
   }
+  const { configFile, serverMetrics, agentHealth, kube, logLines } = request;
   const pieces = [
     ...request.server,
-    ...(await configPieces(request, io.cwd)),
-    ...(request.serverMetrics === null ? [] : await healthPieces(request.serverMetrics, 'server/')),
-    ...(await Promise.all(request.agentHealth.map((each, index) => healthPieces(each, `agents/${index}-`)))).flat(),
-    ...(request.kube === undefined ? [] : await kubernetesPieces(request.kube, request.logLines, io)),
+    ...(configFile === undefined ? [] : [await configPiece(resolve(io.cwd, configFile))]),
+    ...(serverMetrics === null ? [] : await healthPieces(serverMetrics, 'server/')),
+    ...(await Promise.all(agentHealth.map((each, index) => healthPieces(each, `agents/${index}-`)))).flat(),
+    ...(kube === undefined ? [] : await kubernetesPieces(kube, logLines, io)),
   ];
   const files = pieces.flatMap((piece) =>
     piece.type === 'missing' ? [] : [{ path: piece.path, text: safeText(piece) }],
@@ -68,17 +101,15 @@ export async function takeDebugSnapshot(
   const missing = pieces.flatMap((piece) =>
     piece.type === 'missing' ? [{ path: piece.path, why: withoutSecrets(piece.why) }] : [],
   );
-  const manifest: DebugManifest = {
+  const inside = {
     takenAt: new Date(systemDeps().clock.now()).toISOString(),
     version: io.version,
-    destination,
     files: files.map(({ path, text }) => ({ path, bytes: Buffer.byteLength(text) })),
     missing,
     leftOut: LEFT_OUT,
   };
-  const { destination: _where, ...inside } = manifest;
   await write(destination, [{ path: 'manifest.json', text: `${JSON.stringify(inside, undefined, 2)}\n` }, ...files]);
-  return manifest;
+  return { ...inside, destination };
 }
 
 interface SnapshotFile {
@@ -92,21 +123,34 @@ function safeText(piece: Exclude<DebugPiece, { readonly type: 'missing' }>): str
     : `${JSON.stringify(redacted(piece.value), undefined, 2)}\n`;
 }
 
-async function configPieces({ configFile }: DebugSnapshotRequest, cwd: string): Promise<readonly DebugPiece[]> {
-  if (configFile === undefined) return [];
+async function write(destination: string, files: readonly SnapshotFile[]): Promise<void> {
+  if (!/\.(tar\.gz|tgz)$/.test(destination)) {
+    for (const { path, text } of files) {
+      const target = join(destination, path);
+      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+      await writeFile(target, text, { mode: 0o600, flag: 'wx' });
+    }
+    return;
+  }
+  const archive = await createTarGzip(
+    files.map(({ path, text }) => ({ name: `fleetrelay-debug/${path}`, data: text })),
+    { attrs: { mode: '600', uid: 0, gid: 0 } },
+  );
+  await mkdir(dirname(destination), { recursive: true });
+  await writeFile(destination, archive, { mode: 0o600, flag: 'wx' });
+}
+
+async function configPiece(file: string): Promise<DebugPiece> {
   const path = 'server/config.json';
   try {
     const { load } = await import('js-yaml');
-    const value = load(await readFile(resolve(cwd, configFile), 'utf8')) as JsonValue;
-    return [{ path, type: 'json', value }];
+    return { path, type: 'json', value: load(await readFile(file, 'utf8')) as JsonValue };
   } catch (error) {
     // The message of a parser quotes the file.
     const why = error instanceof Error && 'code' in error ? errorText(error) : 'it is no YAML';
-    return [{ path, type: 'missing', why }];
+    return { path, type: 'missing', why };
   }
 }
-
-const HEALTH_DEADLINE_MS = 5_000;
 
 async function healthPieces(address: string, prefix: string): Promise<readonly DebugPiece[]> {
   return Promise.all(
@@ -123,20 +167,65 @@ async function healthPieces(address: string, prefix: string): Promise<readonly D
   );
 }
 
-async function write(destination: string, files: readonly SnapshotFile[]): Promise<void> {
-  if (!/\.(tar\.gz|tgz)$/.test(destination)) {
-    for (const { path, text } of files) {
-      const target = join(destination, path);
-      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-      await writeFile(target, text, { mode: 0o600, flag: 'wx' });
-    }
-    return;
+/** What the API server of a cluster holds in the namespace of fleetrelay. */
+async function kubernetesPieces(target: KubeTarget, logLines: number, io: KubeIo): Promise<readonly DebugPiece[]> {
+  const opened = await openKube(target, io).catch(errorText);
+  if (typeof opened === 'string') return [{ path: 'kubernetes', type: 'missing', why: opened }];
+  await using kube = opened;
+  const { client, catalog, namespace } = kube;
+  const get = (path: string): Promise<KubeAnswer> => client.request({ method: 'GET', path });
+  const { settings } = await installedAgent(kube);
+  const kinds = {
+    kinds: catalog.preferred.map(({ group, version, kind }) => `${kind}.${version}.${group}`),
+    unreadableGroups: [...catalog.unreadableGroups],
+  };
+  const findings = await kubernetesFindings(target, io);
+  return [
+    { path: 'kubernetes/check.json', type: 'json', value: findings.map((finding) => ({ ...finding })) },
+    answerPiece('version', await get('/version')),
+    { path: 'kubernetes/kinds.json', type: 'json', value: kinds },
+    answerPiece('namespace', await get(resourcePath({ resource: NAMESPACES, name: namespace }))),
+    answerPiece('settings', await read(kube, CONFIG_MAPS, { name: settings })),
+    ...(await Promise.all(LISTS.map(async (resource) => answerPiece(resource.resource, await read(kube, resource))))),
+    await inventoryPiece(kube),
+    ...(await logPieces(kube, logLines)),
+  ];
+}
+
+function answerPiece(name: string, answer: KubeAnswer): DebugPiece {
+  const path = `kubernetes/${name}.json`;
+  return answer.type === 'ok'
+    ? { path, type: 'json', value: answer.body }
+    : { path, type: 'missing', why: refusalOf(answer) ?? '' };
+}
+
+async function inventoryPiece({ client, namespace }: Kube): Promise<DebugPiece> {
+  const path = 'kubernetes/inventory.json';
+  try {
+    const loaded = await openInventory({ ...systemDeps(), client }, { namespace }).load();
+    return { path, type: 'json', value: JSON.parse(JSON.stringify(loaded)) as JsonValue };
+  } catch (error) {
+    return { path, type: 'missing', why: errorText(error) };
   }
-  const folder = 'fleetrelay-debug';
-  const archive = await createTarGzip(
-    files.map(({ path, text }) => ({ name: `${folder}/${path}`, data: text })),
-    { attrs: { mode: '600', uid: 0, gid: 0 } },
+}
+
+async function logPieces(kube: Kube, lines: number): Promise<readonly DebugPiece[]> {
+  const answer = await read(kube, PODS, { query: OUR_PARTS });
+  const listed = answer.type === 'ok' ? objectsOf(answer.body.items) : [];
+  const names = listed.map((pod) => textOf(metadataOf(pod).name)).filter((name) => name !== '');
+  return Promise.all(
+    names.map(async (name): Promise<DebugPiece> => {
+      // A name in an archive is at most 100 bytes long.
+      const path = `kubernetes/logs/${name.slice(-60)}.log`;
+      const log = await kube.client.request({
+        method: 'GET',
+        path: resourcePath({ resource: PODS, namespace: kube.namespace, name, subresource: 'log' }),
+        query: { tailLines: String(lines), timestamps: 'true' },
+        accept: 'text/plain, */*',
+      });
+      return log.type === 'ok'
+        ? { path, type: 'text', text: String(log.body.text ?? '') }
+        : { path, type: 'missing', why: refusalOf(log) ?? '' };
+    }),
   );
-  await mkdir(dirname(destination), { recursive: true });
-  await writeFile(destination, archive, { mode: 0o600, flag: 'wx' });
 }

@@ -20,9 +20,9 @@ export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDig
   /** HOST:PORT at which the cluster reaches the management server. */
   readonly server: string;
   /** Token of the cluster; left out: a Secret `fleetrelay-agent-token` with the key `token` is made by somebody else. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Authority of the server's certificate (PEM); left out: those that the image trusts. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** More than the agent may do by itself. */
   readonly access?: readonly AgentAccess[];
 }

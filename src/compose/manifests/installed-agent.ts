@@ -1,11 +1,11 @@
-import { resourcePath } from '../../adapters/kubernetes/api/paths.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf } from '../../model/json.ts';
-import { type Kube, refusalOf } from '../kube.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
+import { labelsOf, metadataOf } from '../../model/object-key.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, isMissing, type KubeReader, OUR_PARTS, read, refusalOf } from '../kube.ts';
 
-/** The names of what an agent in a cluster consists of, however it was installed. */
+/** The names of the objects of an installed agent. */
 export interface InstalledAgent {
   readonly deployment: string;
-  /** Of Helm; undefined if something else has installed it. */
+  /** The Helm release; undefined if Helm has not installed it. */
   readonly release: string | undefined;
   readonly serviceAccount: string;
   /** ConfigMap with the name of the cluster and the address of the server. */
@@ -25,53 +25,52 @@ const USUAL: InstalledAgent = {
   authority: { name: 'fleetrelay-relay-ca', key: 'ca.crt' },
 };
 
-type Lookup = Pick<Kube, 'client' | 'namespace'>;
-
-/** What the Deployment of the agent names; the usual names if there is none, or it may not be read. */
-export async function installedAgent({ client, namespace }: Lookup): Promise<InstalledAgent> {
-  const resource = { group: 'apps', version: 'v1', resource: 'deployments' };
-  const query = { labelSelector: 'app.kubernetes.io/part-of=fleetrelay' };
-  const answer = await client.request({ method: 'GET', path: resourcePath({ resource, namespace }), query });
+/** The names that the Deployment of the agent contains; the usual names if there is none, or it may not be read. */
+export async function installedAgent(kube: KubeReader): Promise<InstalledAgent> {
+  const answer = await read(kube, DEPLOYMENTS, { query: OUR_PARTS });
   const items = answer.type === 'ok' ? objectsOf(answer.body.items) : [];
   return items.map(agentOf).find((found) => found !== undefined) ?? USUAL;
 }
 
-/** The name of the cluster, as the settings of the agent in it say; undefined if there are none. Rejects if nobody knows. */
-export async function installedClusterName(kube: Lookup): Promise<string | undefined> {
-  const { client, namespace } = kube;
+/** The name of the cluster in the settings of its agent; undefined if there are none. Rejects if they cannot be read. */
+export async function installedClusterName(kube: KubeReader): Promise<string | undefined> {
   const { settings } = await installedAgent(kube);
-  const resource = { group: '', version: 'v1', resource: 'configmaps' };
-  const answer = await client.request({ method: 'GET', path: resourcePath({ resource, namespace, name: settings }) });
-  if (answer.type === 'refused' && answer.status === 404) return undefined;
-  if (answer.type !== 'ok') throw new Error(`${client.server}: ${refusalOf(answer)}`);
+  const answer = await read(kube, CONFIG_MAPS, { name: settings });
+  if (isMissing(answer)) return undefined;
+  if (answer.type !== 'ok') throw new Error(`${kube.client.server}: ${refusalOf(answer)}`);
   return isJsonObject(answer.body.data) ? String(answer.body.data.cluster) : '';
 }
 
-function agentOf({ metadata, spec }: JsonObject): InstalledAgent | undefined {
-  const pod = objectAt(objectAt(spec, 'template'), 'spec');
+/** Rejects if Helm has installed the agent: only Helm may change its release. `helm` is the command that does. */
+export async function refuseRelease(kube: KubeReader, helm: (release: string) => string): Promise<void> {
+  const { deployment, release } = await installedAgent(kube);
+  if (release === undefined) return;
+  const { client, namespace } = kube;
+  throw new Error(
+    `the agent ${deployment} in namespace ${namespace} of ${client.server} was installed by Helm; ${helm(release)} --namespace ${namespace}`,
+  );
+}
+
+function agentOf(deployment: JsonObject): InstalledAgent | undefined {
+  const pod = memberOf(memberOf(deployment.spec, 'template'), 'spec');
   const container = objectsOf(pod.containers).find(({ args }) => Array.isArray(args) && args[0] === 'agent');
   if (container === undefined) return undefined;
   const cluster = objectsOf(container.env).find(({ name }) => name === 'CLUSTER');
   const volumes = new Map(objectsOf(pod.volumes).map((volume) => [volume.name, volume]));
-  const ca = objectAt(volumes.get('ca'), 'configMap');
+  const ca = memberOf(volumes.get('ca'), 'configMap');
   const [item] = objectsOf(ca.items);
-  const labels = objectAt(metadata, 'labels');
+  const labels = labelsOf(deployment);
   const isRelease = labels['app.kubernetes.io/managed-by'] === 'Helm';
   return {
-    deployment: textAt(metadata, 'name') ?? USUAL.deployment,
-    release: isRelease ? textAt(labels, 'app.kubernetes.io/instance') : undefined,
-    serviceAccount: textAt(pod, 'serviceAccountName') ?? 'default',
-    settings: textAt(objectAt(objectAt(cluster, 'valueFrom'), 'configMapKeyRef'), 'name') ?? USUAL.settings,
-    tokenSecret: textAt(objectAt(volumes.get('token'), 'secret'), 'secretName') ?? USUAL.tokenSecret,
-    authority: typeof ca.name === 'string' ? { name: ca.name, key: textAt(item, 'key') ?? 'ca.crt' } : undefined,
+    deployment: textOf(metadataOf(deployment).name) || USUAL.deployment,
+    release: isRelease ? textOf(labels['app.kubernetes.io/instance']) : undefined,
+    serviceAccount: textOf(pod.serviceAccountName) || 'default',
+    settings: textOf(memberOf(memberOf(cluster, 'valueFrom'), 'configMapKeyRef').name) || USUAL.settings,
+    tokenSecret: textOf(memberOf(volumes.get('token'), 'secret').secretName) || USUAL.tokenSecret,
+    authority: typeof ca.name === 'string' ? { name: ca.name, key: textOf(item?.key) || 'ca.crt' } : undefined,
   };
 }
 
-function objectAt(value: JsonValue | undefined, member: string): JsonObject {
+function memberOf(value: JsonValue | undefined, member: string): JsonObject {
   return objectOf(objectOf(value)[member]);
-}
-
-function textAt(value: JsonValue | undefined, member: string): string | undefined {
-  const inner = objectOf(value)[member];
-  return typeof inner === 'string' ? inner : undefined;
 }

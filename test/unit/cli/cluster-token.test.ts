@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { CliError } from '../../../src/cli/cli-error.ts';
-import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { CliError, EXIT } from '../../../src/cli/exit-codes.ts';
 import { type CliRun, recordingRoots, runCli } from '../../support/cli.ts';
 import { type RunningServer, runServer } from '../../support/running-server.ts';
 import { fakeApi } from '../../support/server-api.ts';

@@ -11,10 +11,59 @@ async function script(shell: string): Promise<string> {
   return out;
 }
 
-/** What bash would offer for these words, the last one being typed. */
+/** The candidates for the last of these words, without descriptions. */
+async function candidates(...words: readonly string[]): Promise<readonly string[]> {
+  const { code, out, err } = await runCli(['__complete', ...words]);
+  expect([code, err]).toEqual([0, '']);
+  const lines = out.split('\n').filter((line) => line !== '');
+  return lines.map((line) => line.split('\t')[0] ?? '');
+}
+
+describe('the candidates', () => {
+  test('for the first word are the commands, with what they do', async () => {
+    expect(await candidates('')).toEqual([...COMMANDS.keys()]);
+    expect((await runCli(['__complete', ''])).out).toContain('status\thow far the fleet agrees');
+  });
+
+  test('are the options of the command, the values of an option, and the sub-commands of a group', async () => {
+    expect(await candidates('status', '--')).toEqual(
+      expect.arrayContaining(['--api-token-file', '--output', '--help']),
+    );
+    expect(await candidates('status', '-o', '')).toEqual(['table', 'json', 'yaml']);
+    expect(await candidates('status', '--output', '=', 'j')).toEqual(['table', 'json', 'yaml']);
+    expect(await candidates('source', '')).toEqual(['list', 'accept', 'suspend', 'resume']);
+    expect(await candidates('source', 'accept', '--as')).toContain('--as');
+    expect(await candidates('source', 'accept', '--as', '')).toEqual([]);
+    expect(await candidates('get', 'c')).toContain('clusters');
+    expect(await candidates('completion', '')).toEqual(['bash', 'zsh', 'fish']);
+    expect(await candidates('nonsense', '')).toEqual([]);
+  });
+
+  test('leave files and folders to the shell', async () => {
+    expect(await candidates('status', '--api-ca-file', '')).toEqual([':files']);
+    expect(await candidates('validate', '')).toEqual([':files']);
+    expect(await candidates('serve', '--data-dir', './')).toEqual([':folders']);
+  });
+
+  test('belong to the first command, also if a later word is the name of another one', async () => {
+    expect(await candidates('explain', 'serve', '--o')).not.toContain('--repo');
+    expect(await candidates('explain', 'serve', '--o')).toContain('--output');
+  });
+
+  test('hold every long option of every command', async () => {
+    const all = await Promise.all([...COMMANDS.keys()].map((name) => candidates(name, '--')));
+    const options = ['--api-token-file', '--relay-secret-file', '--health-port', '--strict'];
+    expect(all.flat()).toEqual(expect.arrayContaining(options));
+  });
+});
+
+/** The offers of bash for these words, the last one being typed. A shell function stands for the program. */
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
+  const lines = (await runCli(['__complete', ...words])).out;
+  const expected = ['__complete', ...words].map((word) => `[${word}]`).join('');
   const ask = `${await script('bash')}
 compopt() { :; }
+fleetrelay() { [ "$(printf '[%s]' "$@")" = '${expected}' ] && printf '%s' '${lines.replaceAll("'", "'\\''")}'; }
 COMP_WORDS=(fleetrelay ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
 _fleetrelay; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const { stdout, stderr } = spawnSync('bash', ['--norc'], { input: ask, encoding: 'utf8', timeout: 50_000 });
@@ -22,42 +71,25 @@ _fleetrelay; printf '%s\\n' "\${COMPREPLY[@]}"`;
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-describe.skipIf(!installed('bash'))('in bash', () => {
-  test('commands', async () => {
-    expect(await offered('')).toEqual(COMMANDS.map(({ name }) => name));
+describe.skipIf(!installed('bash'))('bash offers', () => {
+  test('the candidates that fit', async () => {
     expect(await offered('s')).toEqual(['serve', 'status', 'source']);
-  });
-
-  test('options of the command, its values, and the sub-commands of a group', async () => {
     expect(await offered('status', '--api-t')).toEqual(['--api-token-file']);
-    expect(await offered('status', '-o', '')).toEqual(['table', 'json', 'yaml']);
     expect(await offered('status', '--output', 'j')).toEqual(['json']);
-    expect(await offered('source', '')).toEqual(['list', 'accept', 'suspend', 'resume']);
     expect(await offered('source', 'accept', '--as')).toEqual(['--as']);
-    expect(await offered('get', 'c')).toEqual(['clusters']);
-    expect(await offered('completion', '')).toEqual(['bash', 'zsh', 'fish']);
+    expect(await offered('explain', '$(touch x)', '--o')).toEqual(['--output']);
   });
 
-  test('a word that is a command elsewhere does not change the command', async () => {
-    expect(await offered('explain', 'serve', '--o')).toEqual(['--output']);
+  test('files and folders', async () => {
+    expect(await offered('validate', 'package.j')).toEqual(['package.json']);
+    expect(await offered('serve', '--data-dir', 'generate')).toEqual(['generated']);
   });
 });
 
-describe.each(['zsh', 'fish'])('in %s', (shell) => {
-  test('every command and every long option is there', async () => {
-    const text = await script(shell);
-    for (const { name } of COMMANDS) expect(text).toContain(name);
-    for (const option of ['api-token-file', 'relay-secret-file', 'health-port', 'strict']) {
-      expect(text).toContain(option);
-    }
-  });
-
-  test.skipIf(!installed(shell))('the shell can read it', async () => {
-    const { status, stderr } = spawnSync(shell, ['-n'], {
-      input: await script(shell),
-      encoding: 'utf8',
-      timeout: 50_000,
-    });
-    expect([status, stderr]).toEqual([0, '']);
-  });
+test.each(['zsh', 'fish'])('%s can read its script', async (shell) => {
+  const text = await script(shell);
+  expect(text).toContain('fleetrelay __complete');
+  if (!installed(shell)) return;
+  const { status, stderr } = spawnSync(shell, ['-n'], { input: text, encoding: 'utf8', timeout: 50_000 });
+  expect([status, stderr]).toEqual([0, '']);
 });

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TextOutput } from '../../../src/cli/command.ts';
-import { printable, writeTable } from '../../../src/cli/output.ts';
-import { wantsColour } from '../../../src/cli/style.ts';
+import { printable, type TextOutput, wantsColour, writeTable } from '../../../src/cli/output.ts';
 import { CLUSTER_COLUMNS } from '../../../src/cli/views.ts';
 import { suggestion } from '../../../src/model/messages.ts';
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { load } from 'js-yaml';
 import { afterEach, describe, expect, test } from 'vitest';
-import { writeRendering } from '../../../src/cli/render-output.ts';
+import { writeRendering } from '../../../src/cli/commands/render.ts';
 import { compositionRoots } from '../../../src/cli/roots.ts';
 import { systemDeps } from '../../../src/compose/kube.ts';
 import { readCheckout } from '../../../src/compose/read-checkout.ts';

@@ -1,0 +1,291 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { JsonObject } from '../model/json.ts';
+import { errorText } from '../model/messages.ts';
+import type { AuditEntry } from '../ports/audit-log.ts';
+import type {
+  ClusterView,
+  DesiredView,
+  ExplainRequest,
+  Explanation,
+  FleetView,
+  HeldRemovalsView,
+  OutputView,
+  SourceView,
+} from '../server/api.ts';
+import type { ErrorBody } from '../server/http-error.ts';
+import { isLoopback } from '../server/listen-address.ts';
+import { CliError, EXIT, type ExitCode } from './exit-codes.ts';
+import { printable, type TextOutput } from './output.ts';
+
+/** The lists that a server has, by their path. */
+interface Lists {
+  readonly clusters: ClusterView;
+  readonly outputs: OutputView;
+  readonly desired: DesiredView;
+  readonly sources: SourceView;
+  readonly removals: HeldRemovalsView;
+  readonly diagnostics: Diagnostic;
+  /** The newest entries, oldest first. */
+  readonly audit: AuditEntry;
+}
+
+type Texts = Readonly<Record<string, string | undefined>>;
+
+/** A running server, asked over HTTP. Every call rejects with a {@link CliError} if there is no answer. */
+export interface Api {
+  /** Its address as the caller gave it, for people. */
+  readonly address: string;
+  status(): Promise<FleetView>;
+  /** Members of the query that are undefined are left out. */
+  list<Name extends keyof Lists>(name: Name, query?: Texts): Promise<readonly Lists[Name][]>;
+  /** Rows of a view of the server. */
+  view(name: string): Promise<readonly JsonObject[]>;
+  explain(question: ExplainRequest): Promise<Explanation>;
+  /** Asks the server to act, in the caller's name. `path` is for example `['clusters', 'east', 'suspend']`. */
+  act<View>(path: readonly string[], details?: Texts): Promise<View>;
+}
+
+/** Which server to ask, and who asks. */
+export interface ApiOptions {
+  readonly api?: string;
+  readonly apiTokenFile?: string;
+  readonly apiCaFile?: string;
+  readonly apiCertFile?: string;
+  readonly apiKeyFile?: string;
+  /** The name of the caller, for a server without configured people. It is a note, not a proof. */
+  readonly as?: string;
+}
+
+/** The part of the process that asking a server needs. */
+interface ApiIo {
+  readonly env: Texts;
+  readonly stderr: TextOutput;
+}
+
+const DEFAULT_API = 'http://127.0.0.1:9980';
+const DEADLINE_SECONDS = 15;
+const MAX_ANSWER_BYTES = 512 << 20;
+const MAX_TOKEN_BYTES = 4_096;
+const MAX_PEM_BYTES = 1 << 20;
+const MAX_NAME = 200;
+
+const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
+  400: EXIT.usage,
+  401: EXIT.refused,
+  403: EXIT.refused,
+  404: EXIT.notFound,
+  409: EXIT.refused,
+};
+
+/** Adds the options that say which server to ask, and who asks. */
+export function withApiOptions(command: Command): Command {
+  return command
+    .option('--api <url>', `address of the server (environment: FLEETRELAY_API; default: ${DEFAULT_API})`)
+    .option(
+      '--api-token-file <file>',
+      'file with your API token (environment: FLEETRELAY_API_TOKEN_FILE, or FLEETRELAY_API_TOKEN is the token itself)',
+    )
+    .option('--api-ca-file <file>', 'CA to trust for an https address (environment: FLEETRELAY_API_CA_FILE)')
+    .option('--api-cert-file <file>', 'your client certificate (environment: FLEETRELAY_API_CERT_FILE)')
+    .option('--api-key-file <file>', 'its key (environment: FLEETRELAY_API_KEY_FILE)');
+}
+
+/** The server's address as the caller gave it, for people. */
+export function addressOf({ env }: Pick<ApiIo, 'env'>, options: ApiOptions): string {
+  return options.api ?? env.FLEETRELAY_API ?? DEFAULT_API;
+}
+
+/** Finds the server's address and the caller's credentials in options and environment. Asks nothing yet. */
+export async function connect(context: ApiIo, options: ApiOptions): Promise<Api> {
+  const { env } = context;
+  const address = addressOf(context, options);
+  const base = apiUrl(address);
+  const token =
+    (options.apiTokenFile === undefined ? env.FLEETRELAY_API_TOKEN : undefined) ??
+    (await tokenFrom(options.apiTokenFile ?? env.FLEETRELAY_API_TOKEN_FILE));
+  if (token !== undefined && base.protocol === 'http:' && !isLocal(base)) {
+    context.stderr.write(`warning: the API token travels unencrypted to ${base.host}; use https\n`);
+  }
+  const certFile = options.apiCertFile ?? env.FLEETRELAY_API_CERT_FILE;
+  const keyFile = options.apiKeyFile ?? env.FLEETRELAY_API_KEY_FILE;
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    throw new CliError(EXIT.usage, '--api-cert-file and --api-key-file belong together');
+  }
+  const server: Server = {
+    base,
+    token,
+    ca: await pemFrom(options.apiCaFile ?? env.FLEETRELAY_API_CA_FILE, 'the CA of the server'),
+    cert: await pemFrom(certFile, 'your client certificate'),
+    key: await pemFrom(keyFile, 'the key of your client certificate'),
+  };
+  const by = (options.as ?? env.FLEETRELAY_USER ?? account()).slice(0, MAX_NAME);
+  const list = async <Row>(path: string): Promise<readonly Row[]> =>
+    (await call<{ readonly items: readonly Row[] }>(server, path)).items;
+  return {
+    address,
+    status: () => call(server, 'status'),
+    list: (name, query = {}) => list(`${name}${queryOf(query)}`),
+    view: (name) => list(`views/${encodeURIComponent(name)}`),
+    explain: (question) => call(server, `explain${queryOf({ ...question })}`),
+    act: (path, details = {}) => call(server, path.map(encodeURIComponent).join('/'), { ...details, by }),
+  };
+}
+
+function account(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a user id that has no name.
+    return 'unknown';
+  }
+}
+
+function queryOf(query: Texts): string {
+  const known = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return known.length === 0 ? '' : `?${new URLSearchParams(known)}`;
+}
+
+function apiUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new CliError(EXIT.usage, `the server's address must be a plain URL such as ${DEFAULT_API}`);
+  }
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url;
+}
+
+async function tokenFrom(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  const token = (await textFrom(file, 'the API token')).trim();
+  if (token === '' || token.length > MAX_TOKEN_BYTES) throw new CliError(EXIT.usage, `${file} holds no API token`);
+  return token;
+}
+
+async function pemFrom(file: string | undefined, what: string): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  const text = await textFrom(file, what);
+  if (text.includes('-----BEGIN ') && text.length <= MAX_PEM_BYTES) return text;
+  throw new CliError(EXIT.usage, `${file} should hold ${what} and is no PEM file`);
+}
+
+async function textFrom(file: string, what: string): Promise<string> {
+  return readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new CliError(EXIT.usage, `cannot read ${what} from ${file}: ${reasonOf(cause)}`);
+  });
+}
+
+/** A server, and the credentials that the caller shows it. Texts are PEM. */
+interface Server {
+  readonly base: URL;
+  readonly token: string | undefined;
+  /** Trusted instead of the machine's authorities. */
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+}
+
+/** One answer; redirects are not followed. */
+interface Response {
+  readonly status: number;
+  readonly statusText: string;
+  readonly text: string;
+}
+
+/** Asks the server; a command that only the leader carries out is sent to the leader, once. A body makes it a POST. */
+async function call<Value>(server: Server, path: string, body?: Texts): Promise<Value> {
+  const first = await ask(server, path, body);
+  const leader = leaderIn(server, first);
+  if (leader === undefined) return answerOf<Value>(server.base, first);
+  return answerOf<Value>(leader, await ask({ ...server, base: leader }, path, body));
+}
+
+async function ask({ base, token, ca, cert, key }: Server, path: string, body: Texts | undefined): Promise<Response> {
+  const signal = AbortSignal.timeout(DEADLINE_SECONDS * 1_000);
+  const url = new URL(`api/v1/${path}`, base);
+  const headers = {
+    Accept: 'application/json',
+    ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+  };
+  const options = { method: body === undefined ? 'GET' : 'POST', headers, agent: false, signal } as const;
+  try {
+    const request =
+      url.protocol === 'https:' ? secureRequest(url, { ...options, ca, cert, key }) : plainRequest(url, options);
+    // Once the response has begun, its reader gets the error too.
+    request.on('error', () => undefined);
+    request.end(body === undefined ? undefined : JSON.stringify(body));
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > MAX_ANSWER_BYTES) throw new Error('the answer is too large');
+    }
+    const text = Buffer.concat(chunks).toString('utf8');
+    return { status: response.statusCode ?? 0, statusText: response.statusMessage ?? '', text };
+  } catch (error) {
+    throw signal.aborted
+      ? new CliError(EXIT.unreachable, `the server at ${base.origin} did not answer within ${DEADLINE_SECONDS} s`)
+      : unreachable(base, reasonOf(error));
+  }
+}
+
+function unreachable({ origin }: URL, reason: string): CliError {
+  const hint = /CERT|SIGNED|ISSUER|ALTNAME|SSL|TLS/.test(reason)
+    ? 'trust its CA with --api-ca-file; the address must be one that its certificate is for'
+    : 'start one with `fleetrelay serve`, or name it with --api';
+  return new CliError(EXIT.unreachable, `no server answers at ${origin} (${reason})`, hint);
+}
+
+/** The leader that a follower names; undefined if it names none, or if the token could be overheard on the way there. */
+function leaderIn({ base, token }: Server, { status, text }: Response): URL | undefined {
+  if (status !== 409) return undefined;
+  const { reason, leader } = errorIn(text);
+  if (reason !== 'NotLeader' || typeof leader !== 'string') return undefined;
+  const address = /^https?:\/\//.test(leader) ? leader : `${base.protocol}//${leader}`;
+  const url = URL.canParse(address) ? apiUrl(address) : undefined;
+  if (url === undefined || url.protocol === 'https:') return url;
+  const overheard = base.protocol === 'https:' || (token !== undefined && isLocal(base) && !isLocal(url));
+  return overheard ? undefined : url;
+}
+
+function isLocal({ hostname }: URL): boolean {
+  return isLoopback(hostname.replaceAll(/[[\]]/g, ''));
+}
+
+function errorIn(text: string): Partial<ErrorBody['error']> {
+  try {
+    return (JSON.parse(text) as Partial<ErrorBody> | null)?.error ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function answerOf<Value>(base: URL, { status, statusText, text }: Response): Value {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw new CliError(EXIT.unreachable, `what answers at ${base.origin} is no fleetrelay server (not JSON)`);
+  }
+  if (status >= 200 && status < 300) return answer as Value;
+  const message = printable(String(errorIn(text).message ?? statusText));
+  const hint =
+    status === 401
+      ? 'give your token with --api-token-file or in FLEETRELAY_API_TOKEN, or a certificate with --api-cert-file'
+      : undefined;
+  throw new CliError(EXIT_OF_STATUS[status] ?? EXIT.unreachable, message, hint);
+}
+
+/** The code of the underlying error (`ECONNREFUSED`, `ENOENT`), else its message. */
+function reasonOf(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : errorText(error);
+}
