@@ -5,7 +5,7 @@ import { createEngine } from '../../src/engine/graph.ts';
 import type { FileValue } from '../../src/engine/inputs.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
-import { stageFile } from '../../src/runtime/replica/intake.ts';
+import { stageFile } from '../../src/runtime/replica/sources.ts';
 import { percentile } from '../push/percentile.ts';
 import { branchTarget } from './branch.ts';
 import { resourceTarget } from './resources.ts';

@@ -2,7 +2,7 @@ import { createGraph } from '../engine/collections/graph.ts';
 import { createEngine, type Engine } from '../engine/graph.ts';
 import { parseSourceName } from '../model/ids.ts';
 import { must } from '../model/result.ts';
-import { stageFile } from '../runtime/replica/intake.ts';
+import { stageFile } from '../runtime/replica/sources.ts';
 import type { Checkout } from './read-checkout.ts';
 
 /** The name of the only source of an evaluation. */

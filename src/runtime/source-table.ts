@@ -5,7 +5,8 @@ import type { Log } from '../ports/log.ts';
 import type { Source, SourceCondition, SourceListener } from '../ports/source.ts';
 import type { LedgerRecords } from './ledger/records.ts';
 import type { Loop } from './loop.ts';
-import type { AdmittedRevision, Intake } from './replica/intake.ts';
+import type { AdmittedRevision } from './replica/admission.ts';
+import type { Intake } from './replica/sources.ts';
 
 /** One source as the server knows it. */
 export interface SourceState {

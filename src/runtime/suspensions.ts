@@ -3,9 +3,9 @@ import type { SnapshotStore, StoreEvent } from '../ports/snapshot-store.ts';
 import type { RevisionObservation } from '../ports/source.ts';
 import { recordKey } from './ledger/records.ts';
 import type { Loop } from './loop.ts';
-import type { Intake } from './replica/intake.ts';
 import { jsonWrite } from './replica/records.ts';
 import type { Replica } from './replica/replica.ts';
+import type { Intake } from './replica/sources.ts';
 import type { RecordWriter } from './stored/group.ts';
 
 /** Who has suspended a cluster or a source, when and why. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { STORE_FORMAT } from '../../src/runtime/ledger/records.ts';
-import { openStoreFormat } from '../../src/runtime/replica/store-format.ts';
+import { openStoreFormat } from '../../src/runtime/replica/conditioned-store.ts';
 import { until } from '../support/fleet-processes.ts';
 import { freePort } from '../support/free-port.ts';
 import { noRedis, type RedisProcess, startRedis } from '../support/redis.ts';

@@ -2,7 +2,7 @@ import { createGraph } from '../../src/engine/collections/graph.ts';
 import type { Domain } from '../../src/engine/domain.ts';
 import { createEngine, type Engine } from '../../src/engine/graph.ts';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
-import { stageFile } from '../../src/runtime/replica/intake.ts';
+import { stageFile } from '../../src/runtime/replica/sources.ts';
 
 /** An engine with one source, `main`, that has been read and is empty. */
 export function createEngineWorld(among?: readonly Domain[]): {

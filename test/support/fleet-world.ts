@@ -135,8 +135,8 @@ export async function createFleetWorld(
     readonly custom?: FakeCustomResources;
     /** It is one of several servers. */
     readonly replicas?: ReplicaSetup;
-    /** It is the only one, and has claimed its store. */
-    readonly claim?: StoreLock;
+    /** It is the only one, and has locked its store. */
+    readonly lock?: StoreLock;
     /** Of the server alone, where it is not the agents' and the test's. */
     readonly serverClock?: Clock;
     readonly log?: Log;
@@ -184,7 +184,7 @@ export async function createFleetWorld(
       clock: serverClock,
       log: given.log ?? silentLog,
       ...(given.replicas === undefined ? {} : { replicas: given.replicas }),
-      ...(given.claim === undefined ? {} : { claim: given.claim }),
+      ...(given.lock === undefined ? {} : { lock: given.lock }),
     },
     { fleet: fleetName, version: '0.0.0', bounds: { guards: {}, safeModes: [] } },
   );

@@ -4,7 +4,7 @@ import type { Replica } from '../../runtime/replica/replica.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import type { FleetView, ServerApi } from '../../server/api.ts';
 
-/** Whether this server leads, for whoever starts and stops with it. */
+/** Tells a listener whether this server leads: at `follow`, and after each change. */
 export function createLeading() {
   let leads = false;
   let listener: ((leads: boolean) => void) | undefined;
@@ -14,22 +14,22 @@ export function createLeading() {
       leads = now;
       listener?.(now);
     },
-    follow: (heard: (leads: boolean) => void): void => {
-      listener = heard;
-      if (leads) heard(true);
+    follow: (follower: (leads: boolean) => void): void => {
+      listener = follower;
+      if (leads) follower(true);
     },
   };
 }
 
-/** What commands and status have to do with other replicas. */
+/** Adds the view of the replica to the status, and ends the lease of another replica for a replaced cluster. */
 export function apiOfReplica(api: ServerApi, replica: Replica): ServerApi {
   return {
     ...api,
     status: () => ({ ...api.status(), replica: replicaView(replica) }),
     replaceCluster: async (cluster, by) => {
       const answer = await api.replaceCluster(cluster, by);
-      // The replica that serves it would go on with what it knew before.
-      if (answer.ok) replica.takeAway(cluster);
+      // The replica that serves the cluster would go on with the registration of before.
+      if (answer.ok) replica.revoke(cluster);
       return answer;
     },
   };
@@ -40,19 +40,19 @@ function replicaView(replica: Replica): NonNullable<FleetView['replica']> {
   return { ...view, leader: leader === undefined ? null : { id: leader.id, address: leader.address || null } };
 }
 
-/** Undefined: this server leads. Otherwise where the one is that does, as far as is known. */
+/** Undefined: this server leads. Otherwise the address of the leader; null: it is not known. */
 export function leaderElsewhere(replica: Replica): { readonly leader: string | null } | undefined {
   if (replica.leads()) return undefined;
   const { leader } = replica.view();
   return { leader: leader === undefined || leader.address === '' ? null : leader.address };
 }
 
-/** What leaves at the word of another replica that judges is counted there. */
+/** A follower does not count removals: the leader that permits them counts them. */
 export function countedWhileLeading(windows: Windows, { leads }: Replica): Windows {
   return { ...windows, leaving: (...args) => (leads() ? windows.leaving(...args) : undefined) };
 }
 
-/** What agents say concerns the other replicas as well. */
+/** Lets the replica take part in the hellos and sessions of agents. */
 export function listenerOfReplica(
   listener: AgentListener,
   { replica, sessions }: { readonly replica: Replica; readonly sessions: Sessions },

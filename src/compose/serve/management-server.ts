@@ -70,8 +70,8 @@ interface ServerDeps {
   readonly relay: RelayServer;
   /** It is one of several servers of its fleet; the store is shared then. Absent: it is the only one. */
   readonly replicas?: ReplicaSetup;
-  /** It is the only one, and has claimed a store that others could use as well. */
-  readonly claim?: StoreLock;
+  /** It is the only one, and has locked a store that others could use. */
+  readonly lock?: StoreLock;
   readonly statusSink?: StatusSink;
   /** Custom resources among the sources whose status is written. */
   readonly customResources?: readonly StatusOfCustomResources[];
@@ -98,7 +98,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const engine = createEngine(deps.graph);
   engine.inputs.fleet.set('', '', { bounds: options.bounds, role: setup === undefined ? 'leader' : 'follower' });
   const loop = createLoop({ commit: timedCommit(engine, deps), clock, log });
-  const foundation = await layFoundation({ ...deps, engine, loop, claim: deps.claim }, setup);
+  const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup);
   const suspensions = await createSuspensions({ ...foundation, journal: foundation.fleet });
   const table = (): SourceTable => sources;
   const standing = createReplicaParts(foundation, suspensions, deps.sources, table, setup, options.version);

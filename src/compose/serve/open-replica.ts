@@ -11,19 +11,19 @@ import { whileWaiting } from './await-store.ts';
 import type { ProcessDeps } from './sources.ts';
 import type { ReplicaSetup } from './wire-replica.ts';
 
-/** The name of the Lease that the replicas of the server elect their leader by, where a cluster keeps it. */
+/** The name of the Lease by which the replicas of the server elect their leader, with `lease: kubernetes`. */
 const SERVER_LEASE = 'fleetrelay-server';
-/** The record by which they do, where the store keeps it; a single server claims the store by it. */
+/** The record of the leader's lease in the store; a single server locks the store with it. */
 const LEADER_KEY = 'leader';
 const NAMESPACE = 'fleetrelay';
 
-/** What this process is among the servers of its fleet, and what ends that. */
+/** The role of this process: one of several servers, or the only one; `lock` is set if others could use its store. */
 export interface OpenedReplica {
-  readonly role: { readonly replicas?: ReplicaSetup; readonly claim?: StoreLock };
+  readonly role: { readonly replicas?: ReplicaSetup; readonly lock?: StoreLock };
   close(): Promise<void>;
 }
 
-/** Rejects, with a text for people, if it can be neither one of several nor the only one. */
+/** Rejects, with a text for people, if the store does not suit the configured mode, or another server has locked it. */
 export async function openReplica(
   config: RelayConfig,
   version: string,
@@ -35,13 +35,13 @@ export async function openReplica(
   const id = `${hostname()}_${deps.random.id().slice(0, 8)}`;
   const leaseInStore = () => createStoreLease({ store, clock: deps.clock }, { key: LEADER_KEY, identity: id });
   if (replicas.mode === 'one') {
-    // Another kind of store is nobody else's.
+    // No other process can use another kind of store.
     if (!store.shared) return { role: {}, close: async () => undefined };
-    const claim = await whileWaiting(config, deps, 'the store cannot be used yet', (waiting) => {
+    const lock = await whileWaiting(config, deps, 'the store cannot be used yet', (waiting) => {
       const options = { key: LEADER_KEY, durationMs: LEASE_DURATION_MS, waiting };
       return lockStore({ ...deps, lease: leaseInStore() }, signal === undefined ? options : { ...options, signal });
     });
-    return { role: { claim }, close: claim.stop };
+    return { role: { lock }, close: lock.stop };
   }
   if (!store.shared) {
     throw new Error('several replicas need a store that they share: --store redis://HOST:PORT (or --replicas one)');

@@ -19,20 +19,23 @@ import {
 import type { Loop } from '../../runtime/loop.ts';
 import { type Approvals, createApprovals } from '../../runtime/removals/approvals.ts';
 import { createWindows, type Windows } from '../../runtime/removals/windows.ts';
-import { type AdmissionCounter, createAdmissionCounter } from '../../runtime/replica/admission-counter.ts';
+import {
+  ADMISSION_KEY,
+  type AdmissionCounter,
+  createAdmissionCounter,
+  ENGINE_GENERATION,
+  parsePosition,
+} from '../../runtime/replica/admission.ts';
 import { type Candidacy, createCandidacy } from '../../runtime/replica/candidacy.ts';
-import { createConditionedStore } from '../../runtime/replica/conditioned-store.ts';
+import { createConditionedStore, openStoreFormat } from '../../runtime/replica/conditioned-store.ts';
 import { ensureEpoch } from '../../runtime/replica/epoch.ts';
-import { ENGINE_GENERATION } from '../../runtime/replica/generation.ts';
-import type { Intake } from '../../runtime/replica/intake.ts';
-import { ADMISSION_KEY, readAdmission, readJson } from '../../runtime/replica/records.ts';
+import { readJson } from '../../runtime/replica/records.ts';
+import { readRemovalPermits } from '../../runtime/replica/removal-permits.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
-import { createSharedSources, type Judgement } from '../../runtime/replica/replica-parts.ts';
-import { createSharedReplica } from '../../runtime/replica/shared-replica.ts';
+import { createSharedReplica, createSharedSources, type Judgement } from '../../runtime/replica/shared-replica.ts';
 import { createSoleIntake, createSoleReplica } from '../../runtime/replica/sole-replica.ts';
-import { openStoreFormat } from '../../runtime/replica/store-format.ts';
+import type { Intake } from '../../runtime/replica/sources.ts';
 import type { StoreLock } from '../../runtime/replica/store-lock.ts';
-import { readVerdicts } from '../../runtime/replica/verdicts.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
 import { createObservedStatuses, type ObservedStatuses } from '../../runtime/status/observed-statuses.ts';
@@ -40,27 +43,27 @@ import type { RecordWriter } from '../../runtime/stored/group.ts';
 import { createJournal, type Journal } from '../../runtime/stored/journal.ts';
 import { createSuspendableIntake, type Suspensions } from '../../runtime/suspensions.ts';
 
-/** What makes a server one of several that share a store. */
+/** Set for one of several servers that share a store. */
 export interface ReplicaSetup {
-  /** Of this very process; no other one ever has it. */
+  /** Identity of this process; never used by another process. */
   readonly id: string;
-  /** Of the fleet's leader, held under that id. */
+  /** The lease of the fleet's leader, for this identity. */
   readonly lease: FencedLease;
   /** The lease is in the store: without the store nothing new is admitted. */
   readonly needsStore: boolean;
-  /** HOST:PORT or URL of this replica's HTTP, for the clients of the others; empty: it says none. */
+  /** HOST:PORT or URL of this replica's HTTP, for the clients of the others; empty: it advertises none. */
   readonly advertise: string;
-  /** What the engine of this version is to be told from; for tests. */
+  /** Generation of the engine; default: that of this version. For tests. */
   readonly engine?: number;
 }
 
-/** What everything in a server stands on. */
+/** The parts of a server that all others use. */
 export interface Foundation {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly store: SnapshotStore;
   readonly journal: Journal;
-  /** Writes what belongs to the fleet; of several replicas the leader's words reach the store. */
+  /** Writes the records of the fleet; of several replicas only the leader's are written. */
   readonly fleet: RecordWriter;
   readonly records: LedgerRecords;
   readonly ledger: Ledger;
@@ -69,44 +72,44 @@ export interface Foundation {
   readonly deadlines: Deadlines;
   readonly observed: ObservedStatuses;
   readonly counter: AdmissionCounter;
-  /** Undefined: it is the only server of its fleet. */
+  /** Undefined: this is the only server of its fleet. */
   readonly candidacy: Candidacy | undefined;
-  /** Of the only server, where others could use its store as well. */
-  readonly claim: StoreLock | undefined;
-  /** Resolves when this process may use the store no more, and so must end: why, for people. */
+  /** Set for the only server if others could use its store. */
+  readonly lock: StoreLock | undefined;
+  /** Resolves, with a text for people, when this process may not use the store any more and must end. */
   readonly over: Promise<string>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Reads the store. Rejects if that cannot be done. */
+/** Reads the store. Rejects if it does not answer, or a newer version has written it. */
 export async function layFoundation(
-  given: Pick<Foundation, 'engine' | 'loop' | 'store' | 'clock' | 'log' | 'claim'>,
+  given: Pick<Foundation, 'engine' | 'loop' | 'store' | 'clock' | 'log' | 'lock'>,
   setup: ReplicaSetup | undefined,
 ): Promise<Foundation> {
   const over = Promise.withResolvers<string>();
-  const { claim, clock, engine, log } = given;
-  void claim?.over.then(over.resolve);
+  const { lock, clock, engine, log } = given;
+  void lock?.over.then(over.resolve);
   const format = await openStoreFormat(given.store, over.resolve);
-  const store = createConditionedStore(given.store, claim === undefined ? [format] : [format, claim]);
+  const store = createConditionedStore(given.store, lock === undefined ? [format] : [format, lock]);
   const deps = { ...given, store };
   if (setup !== undefined) await ensureEpoch(store, clock);
   const read = await readRecords(store, log);
-  // Of several replicas only the one that judges removals knows what was held and approved.
+  // A follower does not judge removals: it loads these records when it begins to.
   const unjudged = { held: new Map(), approvals: new Map(), windows: new Map(), approvalOutcomes: new Map() };
   const records = setup === undefined ? read : { ...read, ...unjudged };
   const journal = createJournal(deps);
   const candidacy = setup === undefined ? undefined : createCandidacy({ ...deps, ...setup, journal }, setup.id);
   void over.promise.then(() => {
     journal.stop();
-    // The lease is given back at once: another one leads before this one has ended.
+    // The lease is released at once: another replica leads before this one has ended.
     return candidacy?.stop();
   });
   const fleet = candidacy?.fleet ?? journal;
   const core = { ...deps, journal, fleet, records };
   const ledger = createLedger(core, { ownsAll: setup === undefined });
   if (ledger.wasLost) log.info('the store is new', { epoch: ledger.epoch() });
-  const stored = setup === undefined ? readAdmission((await readJson(store, ADMISSION_KEY)).value) : undefined;
+  const stored = setup === undefined ? parsePosition((await readJson(store, ADMISSION_KEY)).value) : undefined;
   return {
     ...core,
     ...{ ledger, candidacy, over: over.promise },
@@ -121,14 +124,14 @@ export async function layFoundation(
   };
 }
 
-/** What this process is among the servers of its fleet, in two steps: where its sources lead, then all else. */
+/** Made in two steps: the table of sources needs the intake, and the replica needs the table. */
 export interface ReplicaParts {
   readonly intake: Intake;
-  /** `changed`: it leads now, or no more. */
+  /** `changed`: this server leads now, or does not any more. */
   create(sources: SourceTable, sessions: Sessions, changed: (leads: boolean) => void): Replica;
 }
 
-/** `table`: what becomes of the sources; it is asked later only. */
+/** `table` is called later only: it is made from the intake. */
 export function createReplicaParts(
   foundation: Foundation,
   suspensions: Suspensions,
@@ -165,7 +168,7 @@ export function createReplicaParts(
   };
 }
 
-/** What the ledger has staged of the clusters' maps. */
+/** The maps of the clusters that the ledger has staged. */
 function stagedReadings({ readings, registrations }: LedgerRecords): ReadonlyMap<string, ClusterReadings> {
   return new Map([...readings].map(([cluster, read]) => [cluster, validReadings(read, registrations.has(cluster))]));
 }
@@ -182,17 +185,17 @@ function createJudgement(
     changed,
     mayLeave: windows.mayLeave,
     load: async () => {
-      // What this replica has judged in its last turn may be missing from a store that was lost since.
+      // The store may have been lost since the last turn, and lack what this replica has judged in it.
       if (!(await journal.flush(FLUSH_MS))) throw new Error('the store cannot be written');
       const records = await readLeaderRecords(store, log);
-      const passed = await readVerdicts(store);
+      const permitted = await readRemovalPermits(store);
       return () => {
         approvals.load(records.approvals);
         windows.load(records.windows);
         deadlines.load(records.elapsed);
         observed.load(records.observed);
-        // An earlier leader may not have lived to count what left at its word; what it has counted is not in its verdicts.
-        for (const [cluster, keys] of passed) windows.mayLeave(cluster, keys);
+        // Removals that an earlier leader has permitted and may not have counted: a counted one is not in the record.
+        for (const [cluster, keys] of permitted) windows.mayLeave(cluster, keys);
         joinContenders(engine, fleet, records.contenders);
         recorded.approvalOutcomes.load(records.approvalOutcomes);
         loadHolds({ engine, fleet }, records.held, (cluster, key) => ledger.get(cluster, key) !== undefined);

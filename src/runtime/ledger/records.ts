@@ -18,7 +18,7 @@ import {
   clusterMapOf,
 } from './cluster-state.ts';
 
-/** The format of the store; a server refuses a newer one (`../replica/store-format.ts`). */
+/** The format of the store; a server refuses a newer one (`../replica/conditioned-store.ts`). */
 export const STORE_FORMAT = 1;
 
 /** The ledger's records in the store, by key prefix. Their values are JSON. Beside them are the clusters' maps. */
@@ -44,12 +44,6 @@ export const recordKey = {
 /** True for a record that the leader writes: other replicas have outdated copies of it when the leader changes. */
 export function isLeaderRecord(key: string): boolean {
   return /^(contenders|held|approvals|windows|approval-outcomes|elapsed|observed)\//.test(key);
-}
-
-/** Which deadline a record of {@link recordKey.elapsed} is about; undefined: the record is of another kind. */
-export function elapsedAddress(record: string): { readonly owner: string; readonly key: string } | undefined {
-  const [, owner, key] = /^elapsed\/([^/]*)\/(.*)$/s.exec(record) ?? [];
-  return owner === undefined || key === undefined ? undefined : { owner, key };
 }
 
 /** An engine input whose values are records of the store: each change is staged and queued for the store in one step. */

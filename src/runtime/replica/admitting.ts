@@ -1,64 +1,67 @@
 import { comparePositions } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { WriteGroup, WriteGuard } from '../stored/group.ts';
-import type { AdmissionCounter } from './admission-counter.ts';
-import type { AdmissionRecord } from './admission-record.ts';
-import type { FollowedTrees } from './followed-trees.ts';
+import type { AdmissionCounter, AdmissionRecord } from './admission.ts';
+import type { Candidacy } from './candidacy.ts';
 import type { Publisher } from './publisher.ts';
-import { createSingleFlight, type SingleFlight } from './single-flight.ts';
-import type { StagedSources } from './staged-sources.ts';
+import { createSingleFlight } from './single-flight.ts';
+import type { FollowedTrees, StagedSources } from './sources.ts';
 
-/** What a turn as leader is made of, beside admitting. */
-export interface TurnDeps {
+export interface AdmittingDeps {
   readonly staged: StagedSources;
   readonly followed: FollowedTrees;
   readonly publisher: Publisher;
   readonly counter: AdmissionCounter;
-  /** The turn that this replica has; undefined: it has none. */
-  readonly turn: () => number | undefined;
-  readonly guard: WriteGuard;
-  /** Names of the sources of this process. */
-  readonly sources: readonly string[];
-  /** Notes what other replicas have admitted, and what agents claim. */
-  readonly hearOthers: () => void;
-  /**
-   * Reads the declarations as last known good; the result stages them with another admission, and that nothing may be
-   * removed in it yet: leave was given for the one before. Rejects if the store cannot be asked.
-   */
-  readonly readDeclarations: () => Promise<() => void>;
-  /**
-   * Becomes the one that judges removals, if it has its turn still when what was held and approved is read. Rejects if that
-   * cannot be known.
-   */
-  readonly beginJudging: (hasTurn: () => boolean) => Promise<void>;
-  /** It judges now, and `judges` says so. */
-  readonly judgingBegan: () => void;
-  readonly endJudging: () => void;
-  /** Another admission is staged. */
-  readonly entered: () => void;
+  readonly candidacy: Pick<Candidacy, 'turn' | 'guard'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Follows what the leader admits, and admits while it leads itself. */
+/** What else belongs to a turn as leader, and to another admission. */
+export interface TurnHooks {
+  /** Names of the sources of this process. */
+  readonly sources: readonly string[];
+  /** Tells the counter what other replicas have admitted and what their agents state. */
+  readonly noteOthers: () => void;
+  /**
+   * Reads the declarations as last known good. The result stages them together with another admission, and that no removal
+   * is permitted in it yet. Rejects if the store does not answer.
+   */
+  readonly readDeclarations: () => Promise<() => void>;
+  /**
+   * Reads what was held and approved, and then becomes the judge of removals, if `hasTurn`. Rejects if the store does not
+   * answer.
+   */
+  readonly beginJudging: (hasTurn: () => boolean) => Promise<void>;
+  /** This replica judges now, and `judges` returns true. */
+  readonly judgingBegan: () => void;
+  readonly endJudging: () => void;
+  /** Another admission is staged. */
+  readonly entered: () => void;
+}
+
+/** Follows the admissions of the leader; admits while this replica leads itself. */
 export interface Admitting {
-  /** Takes over what is admitted now. Rejects if the store cannot be asked. */
+  /** Stages the admission in the store. True: files of it are missing at the moment. Rejects if the store does not answer. */
   follow(): Promise<boolean>;
-  /** Something may have changed: in the store, in a source, in who leads. */
+  /** The store, a source or the leader may have changed. */
   wake(): void;
-  /** What the leader writes beside its admissions; undefined: it does not lead. */
-  group(): WriteGroup | undefined;
-  /** It judges removals: it leads, and knows what was held and approved. */
+  /** This replica leads, and knows what was held and approved. */
   judges(): boolean;
-  /** Its turn is over by the clock, and what it has judged in it is still staged. */
+  /** The turn is over by the clock, and what was judged in it is still staged. */
   isOver(): boolean;
   stop(): Promise<void>;
 }
 
-export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: boolean }): Admitting {
-  const { staged, followed, publisher, counter, turn } = deps;
-  const judging = createJudging(deps);
+export function createAdmitting(
+  deps: AdmittingDeps,
+  hooks: TurnHooks,
+  options: { readonly needsStore: boolean },
+): Admitting {
+  const { staged, followed, publisher, counter, candidacy } = deps;
+  const { turn } = candidacy;
+  const judging = createJudging(hooks);
+  /** The turn that this replica has begun. */
   let begun: number | undefined;
 
   const isOver = (): boolean => judging.isEnding() || (begun !== undefined && turn() !== begun);
@@ -71,43 +74,42 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
   const begin = async (now: number): Promise<boolean> => {
     try {
       await follow();
-      hearStore(deps, await followed.peek());
-      await followed.reread(deps.sources);
+      noteStored(deps, await followed.peek());
+      await followed.reread(hooks.sources);
     } catch (error) {
       if (options.needsStore) throw error;
     }
     if (turn() !== now) return false;
-    // An older copy of the store may have been brought back, or earlier leaders have admitted without the store.
+    // The store may be an older copy, or earlier leaders may have admitted without it.
     counter.planEpoch(deps.clock.now());
-    publisher.begin(deps.guard);
+    publisher.begin(candidacy.guard);
     begun = now;
     return true;
   };
-  /** True: what was admitted is not whole in the store just now. */
   const follow = async (): Promise<boolean> => {
     const record = await followed.peek();
     const current = staged.record();
     if (record === undefined) return false;
     if (current !== undefined && comparePositions(record.position, current.position) <= 0) return false;
-    const whole = await followed.read(record);
-    if (whole === undefined) return true;
-    const stageDeclarations = await deps.readDeclarations();
-    // Another look was quicker: what leads on from what was staged before it does not lead on from what is staged now.
+    const changes = await followed.read(record);
+    if (changes === undefined) return true;
+    const stageDeclarations = await hooks.readDeclarations();
+    // Another call was quicker: these changes do not start from what is staged now.
     if (staged.record() !== current) return follow();
-    staged.enter(record, whole.changes, stageDeclarations);
-    deps.entered();
+    staged.enter(record, changes, stageDeclarations);
+    hooks.entered();
     return false;
   };
-  const task: SingleFlight = createSingleFlight(deps, 'admitting what the sources say', async () => {
+  const task = createSingleFlight(deps, 'admitting what the sources have read', async () => {
     const now = turn();
     if (now !== begun) end();
     if (now === undefined) return follow();
     if (begun === undefined && !(await begin(now))) return true;
-    // During the turn as well.
-    deps.hearOthers();
+    // Also during the turn.
+    hooks.noteOthers();
     const before = counter.current();
     const again = await publisher.run();
-    if (comparePositions(before, counter.current()) !== 0) deps.entered();
+    if (comparePositions(before, counter.current()) !== 0) hooks.entered();
     if (begun === now && !judging.is()) await judging.begin(() => begun === now && turn() === now);
     return again;
   });
@@ -115,12 +117,11 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
   return {
     follow,
     wake: () => {
-      // Whoever leads no more does not wait for a store that may not answer.
+      // The turn ends at once: the task may be waiting for a store that does not answer.
       if (isOver()) end();
       else publisher.reconsider();
       task.wake();
     },
-    group: () => publisher.group(),
     judges: () => judging.is() && turn() === begun,
     isOver,
     stop: async () => {
@@ -131,11 +132,11 @@ export function createAdmitting(deps: TurnDeps, options: { readonly needsStore: 
 }
 
 /** The part of a turn in which this replica judges removals. */
-function createJudging({ beginJudging, judgingBegan, endJudging }: TurnDeps) {
+function createJudging({ beginJudging, judgingBegan, endJudging }: TurnHooks) {
   let judges = false;
   let ending = false;
   const end = (): void => {
-    // What is staged is committed on the way to being a follower: it was judged in the turn that is over.
+    // Becoming a follower commits what is staged: that was judged in the turn that is over.
     ending = true;
     try {
       endJudging();
@@ -160,13 +161,13 @@ function createJudging({ beginJudging, judgingBegan, endJudging }: TurnDeps) {
   };
 }
 
-/** A turn begins: what it admits comes after what is in the store, and after what is not there any more. */
-function hearStore({ counter, staged }: TurnDeps, there: AdmissionRecord | undefined): void {
+/** The admissions of the turn come after the one in the store, and after one that the store has lost. */
+function noteStored({ counter, staged }: AdmittingDeps, stored: AdmissionRecord | undefined): void {
   const own = staged.record()?.position;
-  if (there !== undefined) counter.seen(there.position);
+  if (stored !== undefined) counter.seen(stored.position);
   if (own === undefined) return;
-  // The store was lost, and this replica has not: what it goes on from comes after whatever others have seen.
-  if (there === undefined) counter.seen({ epoch: counter.current().epoch + 1, sequence: 0 });
-  // It was admitted without the store, or an earlier turn was over before it got there: the others wait for it.
-  else if (comparePositions(there.position, own) < 0) counter.seen(counter.next());
+  // The store was lost, and other replicas may have admitted more than this one knows.
+  if (stored === undefined) counter.seen({ epoch: counter.current().epoch + 1, sequence: 0 });
+  // It was admitted without the store, or the turn ended before it was written: the other replicas wait for it.
+  else if (comparePositions(stored.position, own) < 0) counter.seen(counter.next());
 }

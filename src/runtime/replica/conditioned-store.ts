@@ -1,17 +1,20 @@
+import { objectOf, parseJsonBytes } from '../../model/json.ts';
 import type { SnapshotStore, StoreEvent, StoreWrite } from '../../ports/snapshot-store.ts';
+import { recordKey, STORE_FORMAT } from '../ledger/records.ts';
+import { jsonWrite } from './records.ts';
 
-/** A record of the store that must be as this process knows it, or it may not write there. */
+/** A record of the store that must be as this process knows it; otherwise the process writes nothing. */
 export interface StoreCondition {
   readonly key: string;
-  /** Why this process may use the store no more, or not now; undefined: it may. */
+  /** Why this process may not use the store, now or any more; undefined: it may. */
   trouble(): string | undefined;
-  /** Goes with each batch, in the same step of the store. The same object until `look` has found something else. */
+  /** The check of each batch. The same object until `look` has found another record. */
   check(): StoreWrite;
-  /** Looks anew. Rejects if the store cannot be asked. */
+  /** Reads the record again. Rejects if the store does not answer. */
   look(): Promise<void>;
 }
 
-/** The store as it may be used while the conditions hold: whoever finds otherwise too late has written nothing. */
+/** Returns the store as it may be used under the conditions. A batch is written only if all of them hold in that moment. */
 export function createConditionedStore(store: SnapshotStore, conditions: readonly StoreCondition[]): SnapshotStore {
   const listeners = new Set<(event: StoreEvent) => void>();
   const troubles = (): readonly string[] => conditions.flatMap(({ trouble }) => trouble() ?? []);
@@ -31,7 +34,7 @@ export function createConditionedStore(store: SnapshotStore, conditions: readonl
     }
     const met = conditions.filter(({ key }) => event.keys.includes(key));
     if (met.length === 0) return tell(event);
-    // What was written in the same moment may be nothing for this process to read.
+    // If a condition does not hold any more, this process must not read the records of the same batch.
     void look(met).then(() => troubles().length === 0 && tell(event));
   });
   return {
@@ -52,7 +55,7 @@ export function createConditionedStore(store: SnapshotStore, conditions: readonl
         if (outcome === 'written') return outcome;
         await Promise.all(conditions.map((condition) => condition.look()));
         assertUsable();
-        // Nothing was written: with what was found now the same batch may pass.
+        // Nothing was written. If a check has changed, the same batch may pass with the new one.
         if (conditions.every((condition, at) => condition.check() === checks[at])) return outcome;
       }
     },
@@ -65,4 +68,35 @@ export function createConditionedStore(store: SnapshotStore, conditions: readonl
       await store.close();
     },
   };
+}
+
+/**
+ * Keeps versions with different record formats apart. The first batch of a newer version writes its format to the store;
+ * from then on an older version writes and reads nothing. `outgrown` is called once. Rejects if the store does not answer,
+ * or has a newer format already.
+ */
+export async function openStoreFormat(
+  store: SnapshotStore,
+  outgrown: (reason: string) => void,
+  ours = STORE_FORMAT,
+): Promise<StoreCondition> {
+  const key = recordKey.format;
+  let check: StoreWrite | undefined;
+  let newer: string | undefined;
+
+  const look = async (): Promise<void> => {
+    const record = await store.get(key);
+    const version = record?.version ?? null;
+    if (newer !== undefined || check?.ifVersion === version) return;
+    const { format } = objectOf(record === undefined ? undefined : parseJsonBytes(record.value));
+    if (typeof format === 'number' && format > ours) {
+      newer = `the store was written by a newer version (format ${format}, known is ${ours})`;
+      outgrown(newer);
+      return;
+    }
+    check = format === ours ? { key, ifVersion: version } : jsonWrite(key, { format: ours }, version);
+  };
+  await look();
+  if (newer !== undefined) throw new Error(newer);
+  return { key, look, trouble: () => newer, check: () => check ?? { key, ifVersion: null } };
 }

@@ -7,7 +7,7 @@ import { recordKey } from '../ledger/records.ts';
 import { jsonWrite, readJson } from './records.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 
-/** Of several replicas that find an empty store at once, one begins the epoch. Rejects if the store cannot be asked. */
+/** Writes an epoch if the store has none; of several replicas that start at once one succeeds. Rejects if the store does not answer. */
 export async function ensureEpoch(store: SnapshotStore, clock: Clock): Promise<void> {
   for (;;) {
     const { epoch, version } = await readEpoch(store);
@@ -17,15 +17,15 @@ export async function ensureEpoch(store: SnapshotStore, clock: Clock): Promise<v
 }
 
 /**
- * Keeps the epoch of several replicas one: when a store was lost, one that starts may begin a new epoch before the others
- * have written theirs again. The highest holds, and all go over to it; `raised`: this one has.
+ * Makes several replicas agree on the highest epoch: after the loss of a store, a replica that starts may begin a new epoch
+ * before the others have written theirs again. `raised`: this replica has adopted a higher epoch.
  */
 export function createEpochRecorder(
   deps: { readonly store: SnapshotStore; readonly ledger: Ledger; readonly clock: Clock; readonly log: Log },
   raised: (epoch: number) => void,
 ): SingleFlight {
   const { store, ledger, log } = deps;
-  return createSingleFlight(deps, 'keeping the epoch', async () => {
+  return createSingleFlight(deps, 'agreeing on the epoch', async () => {
     for (;;) {
       const { epoch = 0, version } = await readEpoch(store);
       if (epoch === ledger.epoch()) return false;
@@ -40,9 +40,7 @@ export function createEpochRecorder(
   });
 }
 
-async function readEpoch(
-  store: SnapshotStore,
-): Promise<{ readonly epoch: number | undefined; readonly version: string | null }> {
+async function readEpoch(store: SnapshotStore) {
   const { value, version } = await readJson(store, recordKey.epoch);
   const { epoch } = objectOf(value);
   return { epoch: typeof epoch === 'number' ? epoch : undefined, version };

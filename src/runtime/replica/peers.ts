@@ -1,104 +1,119 @@
-import { isJsonObject, type JsonObject, parseJsonBytes, textOf, textsOf } from '../../model/json.ts';
+import { objectOf, parseJsonBytes, textOf, textsOf } from '../../model/json.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
-import { positionJson } from './admission-record.ts';
-import { jsonWrite, readAdmission } from './records.ts';
+import type { Sessions } from '../sessions.ts';
+import { parsePosition, positionJson } from './admission.ts';
+import { jsonWrite, readJson } from './records.ts';
+import { createKeyedTask } from './single-flight.ts';
 
-/** What a replica says of itself, again and again. */
-export interface PeerWord {
-  /** HOST:PORT or URL of its HTTP, for the clients of the others; empty: it says none. */
+/** The heartbeat of a replica: its state, written to the store every three seconds. */
+export interface Heartbeat {
+  /** HOST:PORT or URL of its HTTP, for the clients of the others; empty: it advertises none. */
   readonly address: string;
   readonly version: string;
   readonly engine: number;
   readonly sources: readonly string[];
-  /** What it has staged. */
+  /** The admission that it has staged. */
   readonly admitted: AdmissionPosition;
 }
 
-export interface Peer extends PeerWord {
+export interface Peer extends Heartbeat {
   readonly id: string;
 }
 
-/** The replicas of a fleet, by what they say of themselves in the store. */
+/** The other replicas of a fleet. They write heartbeats to the store, and answer probes there. */
 export interface Peers {
   start(): void;
-  /** The others that have said something lately. */
+  /** The others whose heartbeat has changed in the last ten seconds. */
   alive(): readonly Peer[];
   isAlive(id: string): boolean;
   get(id: string): Peer | undefined;
-  /** Says that it leaves: the others need not wait until its word is old. */
+  /**
+   * Asks the replica that holds this lease session whether its agent answers a ping. `alive`: it has answered within the
+   * last 15 seconds; `asked`: the answer is not known yet.
+   */
+  probe(cluster: string, session: string): 'asked' | 'alive';
+  /** The probe of the cluster has changed in the store. */
+  wakeProbe(cluster: string): void;
+  /** Writes that this replica leaves: the others need not wait until its heartbeat is old. */
   stop(): Promise<void>;
 }
 
 const BEAT_MS = 3_000;
-/** Who says nothing for so long is gone. */
+/** A replica without a new heartbeat for so long is not alive. */
 const SILENT_MS = 10_000;
-/** What nobody has renewed for so long is taken away. */
+/** A heartbeat that was not renewed for so long is deleted. */
 const FORGET_MS = 10 * 60_000;
 const PREFIX = 'replicas/';
+const PROBES = 'probes/';
+/** How long an answer counts. */
+const ANSWER_MS = 15_000;
 
 interface Seen {
   readonly peer: Peer;
   readonly version: string;
-  /** It has said that it leaves. */
+  /** It has written that it leaves. */
   readonly hasLeft: boolean;
-  /** Monotonic, when it was first seen like this. */
+  /** Monotonic milliseconds of the first observation of this version. */
   readonly at: number;
 }
 
-/** Whether another one lives is judged by the time that passes here. */
-export function createPeers(
-  deps: {
-    readonly store: SnapshotStore;
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly own: () => PeerWord;
-    /** `moved`: those that have fallen silent, or have begun to speak, since the last look. */
-    readonly changed: (moved: ReadonlySet<string>) => void;
-  },
-  id: string,
-): Peers {
+interface PeerDeps {
+  readonly store: SnapshotStore;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly own: () => Heartbeat;
+  /** Called after each look; `moved`: the replicas that have fallen silent or become alive since the last look. */
+  readonly changed: (moved: ReadonlySet<string>) => void;
+}
+
+/** Whether another replica lives is judged by the monotonic clock of this one. */
+export function createPeers(deps: PeerDeps, id: string): Peers {
   const { store, clock, log } = deps;
   const seen = new Map<string, Seen>();
   const stopping = new AbortController();
+  const probes = createProbes(deps, id);
   let lookedAt = 0;
   let beats = 0;
   let running: Promise<void> = Promise.resolve();
 
-  const say = async (isLeaving = false): Promise<void> => {
-    const { admitted, sources, ...word } = deps.own();
+  const write = async (isLeaving = false): Promise<void> => {
+    const { admitted, sources, ...heartbeat } = deps.own();
     beats += 1;
-    const said = { ...word, sources, admitted: positionJson(admitted), beats, ...(isLeaving ? { left: true } : {}) };
-    await store.write([jsonWrite(PREFIX + id, said)]);
+    const left = isLeaving ? { left: true } : {};
+    await store.write([
+      jsonWrite(PREFIX + id, { ...heartbeat, sources, admitted: positionJson(admitted), beats, ...left }),
+    ]);
   };
   const look = async (): Promise<void> => {
     const now = clock.monotonic();
     const before = livingIds();
     const found = new Set<string>();
     for await (const { key, value, version } of store.list(PREFIX)) {
-      const { hasLeft, ...peer } = parsePeer(key.slice(PREFIX.length), parseJsonBytes(value));
-      if (peer.id === id) continue;
-      found.add(peer.id);
-      if (seen.get(peer.id)?.version !== version) seen.set(peer.id, { peer, hasLeft, version, at: now });
-      else if (now - (seen.get(peer.id)?.at ?? now) > FORGET_MS) await store.write([jsonWrite(key, null, version)]);
+      const peer = key.slice(PREFIX.length);
+      if (peer === id) continue;
+      found.add(peer);
+      const known = seen.get(peer);
+      if (known?.version !== version) seen.set(peer, { ...parsePeer(peer, value), version, at: now });
+      else if (now - known.at > FORGET_MS) await store.write([jsonWrite(key, null, version)]);
     }
     lookedAt = now;
-    // Its word is missing: the store has lost it, and the replica may be about to say it again.
+    // A missing heartbeat may be lost with the store, and be written again soon.
     for (const [peer, known] of seen) if (!found.has(peer) && !lives(known)) seen.delete(peer);
-    const after = livingIds();
-    deps.changed(before.symmetricDifference(after));
+    deps.changed(before.symmetricDifference(livingIds()));
   };
   const beat = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      await say()
+      await write()
         .then(look)
-        .catch((error: unknown) => log.debug('the other replicas cannot be heard', { reason: String(error) }));
+        .catch((error: unknown) => log.debug('the other replicas cannot be observed', { reason: String(error) }));
       await clock.sleep(BEAT_MS, stopping.signal);
     }
   };
-  // While the store cannot be asked, nobody grows older.
+  // Compared with the last look: while the store does not answer, no heartbeat becomes older.
   function lives({ at, hasLeft }: Seen): boolean {
     return !hasLeft && lookedAt - at < SILENT_MS;
   }
@@ -116,23 +131,68 @@ export function createPeers(
       return found !== undefined && lives(found);
     },
     get: (other) => seen.get(other)?.peer,
+    probe: probes.probe,
+    wakeProbe: probes.wake,
     stop: async () => {
       stopping.abort();
       await running;
-      await say(true).catch(() => undefined);
+      await probes.stop();
+      await write(true).catch(() => undefined);
     },
   };
 }
 
-function parsePeer(id: string, value: unknown): Peer & Pick<Seen, 'hasLeft'> {
-  const word: JsonObject = isJsonObject(value as never) ? (value as JsonObject) : {};
+function parsePeer(id: string, bytes: Uint8Array): Pick<Seen, 'peer' | 'hasLeft'> {
+  const { left, address, version, engine, sources, admitted } = objectOf(parseJsonBytes(bytes));
+  const heartbeat: Heartbeat = {
+    address: textOf(address),
+    version: textOf(version),
+    engine: typeof engine === 'number' ? engine : 0,
+    sources: textsOf(sources),
+    admitted: parsePosition(admitted) ?? { epoch: 0, sequence: 0 },
+  };
+  return { peer: { id, ...heartbeat }, hasLeft: left === true };
+}
+
+/** Replicas ask each other through the store whether an agent that one of them serves still lives. */
+export function createProbes(deps: Pick<PeerDeps, 'store' | 'sessions' | 'clock' | 'log'>, id: string) {
+  const { store, sessions, clock } = deps;
+  /** By cluster: the lease session of the question, the time of the question, and the answer. */
+  const asked = new Map<string, { readonly session: string; readonly at: number; isAlive: boolean }>();
+
+  const answer = async (cluster: string): Promise<void> => {
+    const { value, version } = await readJson(store, PROBES + cluster);
+    const { by, session, isAlive } = objectOf(value);
+    const question = asked.get(cluster);
+    if (question !== undefined && by === id && question.session === session) question.isAlive ||= isAlive === true;
+    const connected = sessions.get(cluster)?.session;
+    if (by === id || isAlive === true || connected === undefined || !textOf(session).startsWith(`${id}/`)) return;
+    if (await connected.probe()) {
+      const answered = { by: by ?? null, session: session ?? null, isAlive: true };
+      await store.write([jsonWrite(PROBES + cluster, answered, version)]);
+    } else connected.close('drain', 'PeerSilent', 'it answered no ping');
+  };
+  const questions = createKeyedTask(deps, 'asking whether an agent lives', {
+    each: async (cluster) => {
+      const question = { by: id, session: asked.get(cluster)?.session ?? null };
+      await store.write([jsonWrite(PROBES + cluster, question)]);
+    },
+  });
+  const answers = createKeyedTask(deps, 'answering whether an agent lives', { each: answer });
   return {
-    id,
-    hasLeft: word.left === true,
-    address: textOf(word.address),
-    version: textOf(word.version),
-    engine: typeof word.engine === 'number' ? word.engine : 0,
-    sources: textsOf(word.sources),
-    admitted: readAdmission(word.admitted) ?? { epoch: 0, sequence: 0 },
+    probe: (cluster: string, session: string): 'asked' | 'alive' => {
+      const known = asked.get(cluster);
+      if (known?.session === session && clock.monotonic() - known.at < ANSWER_MS) {
+        return known.isAlive ? 'alive' : 'asked';
+      }
+      asked.set(cluster, { session, at: clock.monotonic(), isAlive: false });
+      questions.wake(cluster);
+      return 'asked';
+    },
+    wake: (cluster: string): void => answers.wake(cluster),
+    stop: async (): Promise<void> => {
+      await questions.stop();
+      await answers.stop();
+    },
   };
 }

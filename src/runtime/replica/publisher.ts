@@ -1,36 +1,43 @@
 import type { FileReading } from '../../model/desired.ts';
-import type { Clock } from '../../ports/clock.ts';
+import type { AdmissionPosition } from '../../model/output.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';
 import type { Journal } from '../stored/journal.ts';
 import type { MapWriter } from '../stored/map-writer.ts';
-import type { MapReading } from '../stored/stored-map.ts';
-import type { AdmissionCounter } from './admission-counter.ts';
 import {
+  ADMISSION_KEY,
+  type AdmissionCounter,
   type AdmissionRecord,
   type AdmittedSource,
   admissionJson,
-  isSameAdmission,
+  isSamePosition,
+  parsePosition,
   positionJson,
-} from './admission-record.ts';
-import { type FollowedTrees, fileCodec, treeName } from './followed-trees.ts';
-import type { OwnSource, OwnSources } from './own-sources.ts';
-import { ADMISSION_KEY, readAdmission, readJson } from './records.ts';
-import type { FileChanges, StagedSources } from './staged-sources.ts';
+} from './admission.ts';
+import { readJson } from './records.ts';
+import {
+  type FileChanges,
+  type FollowedTrees,
+  fileCodec,
+  type OwnSource,
+  type OwnSources,
+  type StagedSources,
+  treeName,
+} from './sources.ts';
 
-/** Admits what the sources of the leader have read: first into the store, for all replicas, then here. */
+/** Admits what the sources of the leader have read: writes it to the store for all replicas, then stages it. */
 export interface Publisher {
-  /** A turn begins: nothing is admitted in it before. */
+  /** A turn begins. */
   begin(guard: WriteGuard): void;
   end(): void;
-  /** What the leader writes beside its admissions, on the same condition; undefined: it does not lead. */
+  /** Writes further records of the leader on the same condition; undefined: this replica does not lead. */
   group(): WriteGroup | undefined;
-  /** The store may be older than what this replica has admitted: all of it is admitted anew, above. */
+  /** The store may be older than what this replica has admitted: admits all of it again, in a higher epoch. */
   lost(): void;
-  /** A source may be suspended now: what was proposed of it and is not admitted yet is taken back at once. */
+  /** A source may be suspended now: takes its proposal back if it is not admitted yet. */
   reconsider(): void;
-  /** Admits what there is to admit. True: not all of it could be, it is to be tried again. */
+  /** Admits what is due. True: not all of it could be admitted, and it is to be tried again. */
   run(): Promise<boolean>;
 }
 
@@ -43,35 +50,36 @@ export interface PublisherDeps {
   readonly own: OwnSources;
   /** Every source has synced or failed once. */
   readonly allHaveSpoken: () => boolean;
-  /** Sources that a live replica has configured. */
+  /** Another live replica has configured the source. */
   readonly knownElsewhere: (source: string) => boolean;
-  /** By the clock, also if nobody was told yet that the turn is over. */
+  /** By the clock of this process. */
   readonly leads: () => boolean;
-  /** A person wants nothing new of it to be admitted for now. */
   readonly isSuspended: (source: string) => boolean;
-  readonly clock: Clock;
   readonly log: Log;
 }
 
 export interface PublisherOptions {
+  /** Generation of the engine. */
   readonly engine: number;
-  /** Nothing is admitted that is not in the store: whoever leads next must find it there. */
+  /** Nothing is admitted that is not in the store: the next leader must find it there. */
   readonly needsStore: boolean;
 }
 
+/** An admission on its way to the store. */
 interface Proposal {
   readonly record: AdmissionRecord;
   readonly changes: ReadonlyMap<string, FileChanges>;
   /** Sources of which it admits another revision. */
-  readonly news: readonly string[];
+  readonly updated: readonly string[];
 }
 
 interface Turn {
   readonly group: WriteGroup;
   readonly writers: Map<string, MapWriter<FileReading>>;
   proposal: Proposal | undefined;
+  /** The next admission is made also if nothing has changed. */
   isForced: boolean;
-  /** The store may lack what it had of the sources' files when the turn began. */
+  /** The store may lack files that it had when the turn began. */
   wasLost: boolean;
 }
 
@@ -83,7 +91,7 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions):
 
   const isWritten = async ({ record }: Proposal): Promise<boolean> => {
     if (!(await journal.flush(FLUSH_MS))) return false;
-    return isSameAdmission(readAdmission((await readJson(store, ADMISSION_KEY)).value), record.position);
+    return isSamePosition(parsePosition((await readJson(store, ADMISSION_KEY)).value), record.position);
   };
   const enter = (of: Turn, { record, changes }: Proposal): void => {
     of.proposal = undefined;
@@ -105,13 +113,12 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions):
     group: () => turn?.group,
     lost: () => {
       if (turn === undefined) return;
-      const { epoch } = counter.current();
-      counter.seen({ epoch: epoch + 1, sequence: 0 });
+      counter.seen({ epoch: counter.current().epoch + 1, sequence: 0 });
       turn.isForced = true;
       turn.wasLost = true;
     },
     reconsider: () => {
-      if (turn?.proposal?.news.some(deps.isSuspended) !== true) return;
+      if (turn?.proposal?.updated.some(deps.isSuspended) !== true) return;
       withdraw(deps, turn, turn.proposal);
       turn.proposal = propose(deps, options, turn);
     },
@@ -125,9 +132,9 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions):
           if (options.needsStore) throw error;
           return false;
         });
-        // The turn may have ended meanwhile: then the one who leads now says what is admitted.
+        // The turn may have ended meanwhile: then the next leader decides what is admitted.
         if (turn !== of || !deps.leads()) return false;
-        // It was taken back meanwhile.
+        // The proposal was taken back meanwhile.
         if (of.proposal !== proposal) continue;
         if (!written && options.needsStore) return true;
         enter(of, proposal);
@@ -137,40 +144,39 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions):
   };
 }
 
-/** What is to be admitted next; undefined: nothing. */
+/** The next admission, put into the turn's group; undefined: there is nothing to admit. */
 function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Proposal | undefined {
-  const { counter, staged, own } = deps;
+  const { counter, staged, own, isSuspended } = deps;
+  const { engine } = options;
   const before = staged.record();
   const all = own.all();
-  const isOthers = (name: string): boolean => staged.source(name)?.engine !== options.engine;
-  const news = all.filter(
-    (state) => !deps.isSuspended(state.source.name) && isNews(state, staged, isOthers(state.source.name)),
-  );
-  const written = all.filter((state) => news.includes(state) || isLacking(state, deps, turn));
+  /** Its files in the store were decoded by another generation of the engine. */
+  const isOthers = (name: string): boolean => staged.source(name)?.engine !== engine;
+  const updated = all.filter((state) => !isSuspended(state.source.name) && isUpdated(state, staged, isOthers));
+  const written = all.filter((state) => updated.includes(state) || isLacking(state, deps, turn));
   const raises = counter.isBehind() && all.every(({ isFresh, reading }) => isFresh && reading !== undefined);
-  const sources: readonly string[] = all.map(({ source }) => source.name);
-  const gone = (before?.sources ?? []).filter(({ name }) => !sources.includes(name));
+  const names: readonly string[] = all.map(({ source }) => source.name);
+  const gone = (before?.sources ?? []).filter(({ name }) => !names.includes(name));
+  // A source that another replica has configured stays until no live replica has it.
   const kept = gone.filter(({ name }) => deps.knownElsewhere(name));
   const open = before?.open === true || deps.allHaveSpoken();
+  const next = [...names, ...kept.map(({ name }) => name)];
   const isSame =
-    before !== undefined &&
-    before.engine === options.engine &&
+    before?.engine === engine &&
     before.open === open &&
-    JSON.stringify(before.sources.map(({ name }) => name)) ===
-      JSON.stringify([...sources, ...kept.map(({ name }) => name)]);
+    JSON.stringify(before.sources.map(({ name }) => name)) === JSON.stringify(next);
   if (written.length === 0 && !raises && isSame && !turn.isForced) return undefined;
-  // Before every source has spoken once, and nothing was ever admitted, there is nothing that anybody could use.
+  // Before every source has synced or failed once, an empty first admission is of no use.
   if (before === undefined && written.length === 0 && !open) return undefined;
   if (raises) counter.catchUp();
   const position = counter.next();
   const record: AdmissionRecord = {
-    position,
-    engine: options.engine,
-    open,
-    // What another replica has still stays until all agree that it is gone.
+    ...{ position, engine, open },
     sources: [
       ...all.map((state) =>
-        written.includes(state) ? admittedAnew(state, options, position) : admittedBefore(state, staged),
+        written.includes(state)
+          ? admittedAnew(state, engine, position)
+          : (staged.source(state.source.name) ?? { name: state.source.name }),
       ),
       ...kept,
     ],
@@ -179,12 +185,12 @@ function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Pr
   counter.seen(position);
   const changes = new Map(written.map(({ source: { name } }) => [name, own.take(name, isOthers(name))]));
   write(deps, turn, record, changes, isOthers);
-  return { record, changes, news: news.map(({ source: { name } }) => name) };
+  return { record, changes, updated: updated.map(({ source: { name } }) => name) };
 }
 
 /**
- * Takes a proposal back: the store is to have the files that are admitted. It may have the proposal by now, and so the next
- * one is made in any case, above it.
+ * Writes the admitted files instead of the proposed ones. The store may have the proposal by now, so another admission is
+ * made in any case, above it.
  */
 function withdraw({ own, staged }: PublisherDeps, turn: Turn, { changes }: Proposal): void {
   turn.isForced = true;
@@ -200,49 +206,39 @@ function withdraw({ own, staged }: PublisherDeps, turn: Turn, { changes }: Propo
   }
 }
 
-/** It was read since the turn began, and is not what is admitted. */
-function isNews({ source, reading, changes, isFresh }: OwnSource, staged: StagedSources, isOthers: boolean): boolean {
+/** The source was read in this turn, and the reading differs from what is admitted. */
+function isUpdated(
+  { source: { name }, reading, changes, isFresh }: OwnSource,
+  staged: StagedSources,
+  isOthers: (source: string) => boolean,
+): boolean {
   if (reading === undefined || !isFresh) return false;
-  if (isOthers) return true;
-  const admitted = staged.source(source.name)?.revision;
-  return changes.size > 0 || admitted?.revision !== reading.revision || admitted.state !== reading.state;
+  if (isOthers(name) || changes.size > 0) return true;
+  const admitted = staged.source(name)?.revision;
+  return admitted?.revision !== reading.revision || admitted.state !== reading.state;
 }
 
-/** It was read as it is admitted, and the store lacks its files: another replica could not start from it. */
+/** The reading is admitted, and the store lacks its files: another replica could not start from it. */
 function isLacking(
   { source: { name }, reading, changes, isFresh }: OwnSource,
   { staged, followed }: PublisherDeps,
   { writers, wasLost }: Turn,
 ): boolean {
-  const admitted = staged.source(name)?.revision;
-  const isAdmitted = reading !== undefined && changes.size === 0 && reading.revision === admitted?.revision;
+  const admitted = staged.source(name);
+  const isAdmitted = reading !== undefined && changes.size === 0 && reading.revision === admitted?.revision?.revision;
   if (!isAdmitted || writers.has(name)) return false;
-  return wasLost || (isFresh && !isThere(followed.last(name), staged.source(name)?.at));
+  const stored = followed.last(name);
+  const isStored = stored?.type === 'complete' && isSamePosition(parsePosition(stored.map.meta), admitted?.at);
+  return wasLost || (isFresh && !isStored);
 }
 
-/** Are these the files of that admission? */
-function isThere(reading: MapReading<FileReading> | undefined, at: AdmissionRecord['position'] | undefined): boolean {
-  return reading?.type === 'complete' && isSameAdmission(readAdmission(reading.map.meta), at);
-}
-
-function admittedBefore({ source: { name } }: OwnSource, staged: StagedSources): AdmittedSource {
-  return staged.source(name) ?? { name };
-}
-
-function admittedAnew(
-  { source: { name }, reading }: OwnSource,
-  { engine }: PublisherOptions,
-  at: AdmissionRecord['position'],
-): AdmittedSource {
+function admittedAnew({ source: { name }, reading }: OwnSource, engine: number, at: AdmissionPosition): AdmittedSource {
   if (reading === undefined) return { name };
   const { source: _, diagnostics: __, ...revision } = reading;
   return { name, revision, at, engine };
 }
 
-/**
- * Everything of one admission goes into the store in one moment. `isOthers`: another generation of the engine has written
- * what is there of a source, which may say something else of the same files.
- */
+/** Puts everything of one admission into the group, which writes it in one batch. */
 function write(
   { followed, own }: PublisherDeps,
   { group, writers, wasLost }: Turn,
@@ -250,13 +246,13 @@ function write(
   changes: ReadonlyMap<string, FileChanges>,
   isOthers: (source: string) => boolean,
 ): void {
-  for (const [name, files] of changes) {
+  for (const [name, changed] of changes) {
     const known = writers.get(name);
-    const writer =
-      known ?? group.map(treeName(name), fileCodec, isOthers(name) || wasLost ? undefined : followed.last(name));
+    const stored = isOthers(name) || wasLost ? undefined : followed.last(name);
+    const writer = known ?? group.map(treeName(name), fileCodec, stored);
     writers.set(name, writer);
-    if (known === undefined) writer.replaceAll(own.files(name));
-    else for (const [path, file] of files) writer.set(path, file);
+    if (known === undefined) writer.replaceAll(own.all().find(({ source }) => source.name === name)?.files ?? []);
+    else for (const [path, file] of changed) writer.set(path, file);
     writer.setMeta(positionJson(record.position));
   }
   group.put(ADMISSION_KEY, admissionJson(record));

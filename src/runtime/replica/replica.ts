@@ -4,32 +4,32 @@ import type { Clock } from '../../ports/clock.ts';
 import type { AgentSession, HelloDecision } from '../../relay/session.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
-/** What this process may do as one server of its fleet: the only one, or one of several that share a store. */
+/** The rights and duties of this process as one server of its fleet: the only one, or one of several that share a store. */
 export interface Replica {
   /** It judges removals, admits revisions, writes status and takes commands. */
   leads(): boolean;
-  /** Of what is staged: every delta is computed from it. */
+  /** The position of the staged admission, from which every delta is computed. */
   admitted(): AdmissionPosition;
-  /** Agents may come: what the outputs are computed from is here. */
+  /** Agents may connect: the inputs of their outputs are complete. */
   mayStart(): boolean;
-  /** Every source has been read and is whole. */
+  /** Every source has been read and is complete. */
   knowsAll(): boolean;
-  /** Why a cluster is sent nothing just now; undefined: it is; empty: it will be in a moment. */
+  /** Why a cluster is sent nothing now; undefined: it is; empty: it will be in a moment. */
   obstacle(cluster: string): string | undefined;
-  /** What another replica has to do with this hello; undefined: nothing. */
+  /** What another replica means for this hello; undefined: nothing. */
   judge(hello: AgentHello): HelloDecision | undefined;
-  /** An agent is here, and has said what it holds. Comes before anything of that is noted. */
+  /** An agent is connected. Called before its inventory is noted. */
   connected(session: AgentSession, holding: AgentHolding): void;
-  /** Its session is over. Comes after that was noted. */
+  /** Its session is over. Called after that was noted. */
   disconnected(session: AgentSession): void;
-  /** Takes a cluster away from whatever replica serves it: its agent has to come anew. */
-  takeAway(cluster: string): void;
-  /** Whose revision the sources go on from. */
+  /** Ends the lease of another replica for the cluster: its agent has to connect again. */
+  revoke(cluster: string): void;
+  /** The revision that the source was admitted at last. */
   lastAdmitted(source: string): string | undefined;
   view(): ReplicaView;
-  /** Before agents can come. Rejects if the store cannot be read. */
+  /** Called before agents can connect. Rejects if the store does not answer. */
   start(): Promise<void>;
-  /** Gives up what others can take over. */
+  /** Releases everything that other replicas can take over. */
   stop(): Promise<void>;
 }
 
@@ -37,25 +37,25 @@ export interface Replica {
 export interface ReplicaView {
   readonly id: string;
   readonly leads: boolean;
-  /** Who leads, as far as is known; `address`: of its HTTP, empty if it says none. */
+  /** The leader, as far as it is known; `address`: of its HTTP, empty if it advertises none. */
   readonly leader: { readonly id: string; readonly address: string } | undefined;
   readonly admitted: AdmissionPosition;
-  /** Servers of the fleet that are heard, this one among them. */
+  /** Number of servers of the fleet that live, this one included. */
   readonly alive: number;
-  /** Why nothing new is admitted or sent by this replica; empty: it is. */
+  /** Why this replica admits or sends nothing new; empty: it does. */
   readonly trouble: string;
 }
 
-/** For so long after the store was lost, or is new, the first word of each cluster counts. */
+/** Time after the loss or the creation of the store in which statements of agents count. */
 const RECOVERY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * The admission that an agent states, if the fleet is to be raised above it; undefined: it is not. One agent must not move
- * what all clusters depend on. So that counts only shortly after the store was lost, when nothing else tells what was
- * admitted before (the clock of this server may be behind that of the last one), and once for each cluster: at the first
- * hello, before the cluster is registered.
+ * Returns the admission that an agent states, if later admissions must come after it; otherwise undefined. One agent must
+ * not move a number that all clusters depend on. So a statement counts only within a day after the loss of the store, when
+ * nothing else tells what was admitted before (the clock of this server may be behind the last one's), and once per
+ * cluster: at its first hello, before it is registered.
  */
-export function firstClaim(
+export function countedStatement(
   { ledger, clock }: { readonly ledger: Pick<Ledger, 'epoch' | 'registration'>; readonly clock: Clock },
   { hello }: AgentSession,
   { admitted }: AgentHolding,
@@ -64,13 +64,12 @@ export function firstClaim(
   return isRecent && ledger.registration(hello.cluster) === undefined ? admitted : undefined;
 }
 
-/** Why an agent that states a later admission is sent nothing; undefined: it does not. */
+/** Why an agent that states a later admission than this server's is sent nothing; undefined: it states none. */
 export function behindAgent(ours: AdmissionPosition, agents: AdmissionPosition | undefined): string | undefined {
   if (agents === undefined || comparePositions(ours, agents) >= 0) return undefined;
   return `ServerBehind: what the cluster holds was computed from the admission ${displayAdmission(agents)}, as its agent states, and this server is at ${displayAdmission(ours)}; it sends the cluster nothing until it has caught up. A server that starts admits in a new epoch once it has read every source`;
 }
 
-/** An admission for people. */
 function displayAdmission({ epoch, sequence }: AdmissionPosition): string {
   return `(${epoch}, ${sequence})`;
 }

@@ -1,41 +1,155 @@
+import type { Engine } from '../../engine/graph.ts';
+import type { FleetSettings } from '../../engine/inputs.ts';
 import type { AgentHolding } from '../../model/agent.ts';
 import type { JsonValue } from '../../model/json.ts';
-import type { StoreEvent } from '../../ports/snapshot-store.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { SnapshotStore, StoreEvent } from '../../ports/snapshot-store.ts';
+import type { Source } from '../../ports/source.ts';
 import type { AgentSession } from '../../relay/session.ts';
+import type { Deadlines } from '../deadlines.ts';
+import type { ClusterReadings } from '../ledger/cluster-state.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
-import type { Peers } from './peers.ts';
+import type { Loop } from '../loop.ts';
+import type { Windows } from '../removals/windows.ts';
+import type { Sessions } from '../sessions.ts';
+import type { SourceTable } from '../source-table.ts';
+import type { Journal } from '../stored/journal.ts';
+import { ADMISSION_KEY, type AdmissionCounter } from './admission.ts';
+import { type Admitting, createAdmitting, type TurnHooks } from './admitting.ts';
+import type { Candidacy } from './candidacy.ts';
+import { type ClusterLeases, createClusterLeases } from './cluster-leases.ts';
+import { createEpochRecorder } from './epoch.ts';
+import { createPeers, type Peers } from './peers.ts';
+import { createPublisher, type Publisher } from './publisher.ts';
 import { jsonWrite } from './records.ts';
-import { behindAgent, firstClaim, type Replica, type ReplicaView } from './replica.ts';
+import { createRemovalPermits, type RemovalPermits } from './removal-permits.ts';
+import { behindAgent, countedStatement, type Replica, type ReplicaView } from './replica.ts';
+import { createReplicatedClusters, type ReplicatedClusters, replicatedCluster } from './replicated-clusters.ts';
+import { createReplicatedRecords, replicatedElapsed } from './replicated-records.ts';
+import type { KeyedTask, SingleFlight } from './single-flight.ts';
 import {
-  createParts,
-  hearKeys,
-  type Parts,
-  RELEASE_MS,
-  type ReplicaDeps,
-  type SharedOptions,
-} from './replica-parts.ts';
-import type { StagedSources } from './staged-sources.ts';
-import { startSweeping } from './sweep.ts';
+  createFollowedTrees,
+  createOwnSources,
+  createStagedSources,
+  type OwnSources,
+  type StagedSources,
+} from './sources.ts';
+
+export interface SharedDeps {
+  readonly engine: Engine;
+  readonly loop: Loop;
+  readonly ledger: Ledger;
+  readonly deadlines: Deadlines;
+  readonly journal: Journal;
+  readonly store: SnapshotStore;
+  readonly counter: AdmissionCounter;
+  readonly candidacy: Candidacy;
+  /** A person has suspended the source: no new revision of it is admitted. */
+  readonly isSuspended: (source: string) => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface SharedOptions {
+  readonly version: string;
+  /** HOST:PORT or URL of this replica's HTTP, for the clients of the others. */
+  readonly advertise: string;
+  /** Generation of the engine. */
+  readonly engine: number;
+  /** The leader's lease is in the store: without the store nothing new is admitted. */
+  readonly needsStore: boolean;
+}
+
+/** What the sources of one of several replicas have read, and what of it is admitted. */
+export interface SharedSources {
+  readonly staged: StagedSources;
+  readonly own: OwnSources;
+  /** There may be something to admit, or not any more. */
+  changed(): void;
+  /** The listener is called by `changed`. */
+  onChange(listener: () => void): void;
+}
+
+/** `table` is called later only: it is made from these sources. */
+export function createSharedSources(
+  deps: SharedDeps,
+  sources: readonly Source[],
+  table: () => SourceTable,
+): SharedSources {
+  const staged = createStagedSources(deps);
+  const listeners: (() => void)[] = [];
+  const changed = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const hasSynced = (name: string): boolean => table().get(name)?.condition.state === 'synced';
+  const own = createOwnSources({ sources, staged, hasSynced, changed });
+  return { staged, own, changed, onChange: (listener) => void listeners.push(listener) };
+}
+
+/** The records that only the judge of removals knows. */
+export interface Judgement {
+  /** Reads what was held and approved; the result stages it. Rejects if the store does not answer. */
+  load(): Promise<() => void>;
+  /** Stages that nothing is held or approved. */
+  unload(): void;
+  /** Reads the declarations as last known good; the result stages them. */
+  declarations(): Promise<() => void>;
+  readonly mayLeave: Windows['mayLeave'];
+  /** This replica judges now, or does not any more. */
+  changed(judges: boolean): void;
+}
+
+export interface ReplicaDeps extends SharedDeps {
+  readonly sources: SourceTable;
+  readonly sessions: Sessions;
+  readonly shared: SharedSources;
+  readonly judgement: Judgement;
+  /** The maps of the clusters that were read and staged when this process started. */
+  readonly staged: ReadonlyMap<string, ClusterReadings>;
+}
+
+interface Parts {
+  readonly admitting: Admitting;
+  readonly publisher: Publisher;
+  readonly leases: ClusterLeases;
+  readonly peers: Peers;
+  readonly clusters: ReplicatedClusters;
+  readonly permits: RemovalPermits;
+  readonly records: KeyedTask;
+  readonly epoch: SingleFlight;
+}
+
+/** Time limit for making the last records of a cluster durable. */
+const RELEASE_MS = 1_000;
+/** How often all records of other replicas are read: the notice of a change may be lost. */
+const SWEEP_MS = 120_000;
 
 /** One of several servers of a fleet, which share a store. */
 export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): Replica {
   const parts = createParts(deps, options);
-  const { admitting, claims, elapsed, epoch, peers, mirror, probes, verdicts } = parts;
+  const { admitting, clusters, epoch, leases, peers, permits, publisher, records } = parts;
   const { candidacy, counter, loop, sources, sessions, store } = deps;
   const { staged } = deps.shared;
   let isDown = false;
   let unwatch = (): void => undefined;
-  let stopSweeping = (): void => undefined;
+  let cancelSweep = (): void => undefined;
 
-  const hear = (event: StoreEvent): void => {
+  const changed = (event: StoreEvent): void => {
     if (event.type === 'changed') {
-      hearKeys(parts, event.keys);
+      for (const key of event.keys) wakeFor(parts, key);
       return;
     }
     isDown = event.type === 'down' || (isDown && event.type !== 'up');
-    if (event.type === 'lost') parts.publisher.lost();
-    for (const part of [epoch, admitting, claims, mirror, elapsed]) part.wake();
+    if (event.type === 'lost') publisher.lost();
+    for (const part of [epoch, admitting, leases, clusters, records]) part.wake();
     loop.transact(() => undefined);
+  };
+  const sweep = (): void => {
+    cancelSweep = deps.clock.schedule(SWEEP_MS, sweep);
+    for (const part of [leases, clusters, records]) part.wake();
+    for (const cluster of sessions.keys()) permits.wake(cluster);
   };
   candidacy.onChange(admitting.wake);
   deps.shared.onChange(admitting.wake);
@@ -46,69 +160,219 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
     mayStart: () => staged.record()?.open === true,
     knowsAll: () => sources.allAreComplete(),
     obstacle: (cluster) => {
-      // This process has slept through the end of its turn: another one may have judged otherwise since.
+      // This process was suspended beyond the end of its turn: another leader may have judged otherwise since.
       if (admitting.isOver()) return '';
       const engine = staged.record()?.engine;
       if (engine !== undefined && engine !== options.engine) return otherGeneration(engine, options.engine);
-      if (!claims.holds(cluster) && !isDown && !claims.isStuck()) return '';
+      if (!leases.holds(cluster) && !isDown && !leases.isStuck()) return '';
       return behindAgent(counter.current(), sessions.get(cluster)?.admitted);
     },
-    judge: claims.judge,
-    connected: (session, holding) => takeIn(deps, parts, session, holding),
-    disconnected: claims.disconnected,
-    takeAway: (cluster) => {
-      if (claims.serves(cluster)) return;
+    judge: leases.judge,
+    connected: (session, holding) => connect(deps, parts, session, holding),
+    disconnected: leases.disconnected,
+    revoke: (cluster) => {
+      if (leases.serves(cluster)) return;
       const registration = deps.ledger.registration(cluster) as unknown as JsonValue | undefined;
-      claims.takeAway(cluster, jsonWrite(recordKey.registration(cluster), registration ?? null));
+      leases.revoke(cluster, jsonWrite(recordKey.registration(cluster), registration ?? null));
     },
     lastAdmitted: (source) => staged.source(source)?.revision?.revision,
-    view: () => viewOf(deps, options, peers, admitting.judges(), isDown),
+    view: () => viewOf(deps, options, parts, isDown),
     start: async () => {
-      unwatch = store.watch(hear);
+      unwatch = store.watch(changed);
       await admitting.follow();
-      mirror.start();
-      elapsed.wake();
-      claims.start();
+      for (const part of [clusters, records, leases]) part.wake();
       peers.start();
       candidacy.start();
-      stopSweeping = startSweeping(deps, parts);
+      cancelSweep = deps.clock.schedule(SWEEP_MS, sweep);
     },
     stop: async () => {
-      stopSweeping();
-      // While it still has leave to write.
+      cancelSweep();
+      // While the guards still let this replica write.
       await deps.journal.flush(RELEASE_MS);
-      await claims.stop();
+      await leases.stop();
       await admitting.stop();
       await candidacy.stop();
-      await Promise.all([mirror, probes, verdicts, elapsed, peers, epoch].map((part) => part.stop()));
+      await Promise.all([clusters, permits, records, peers, epoch].map((part) => part.stop()));
       unwatch();
     },
   };
 }
 
-/** An agent is here: its cluster is written here from now on, and claimed. */
-function takeIn(deps: ReplicaDeps, { claims, mirror }: Parts, session: AgentSession, holding: AgentHolding): void {
+function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
+  const { candidacy, counter, loop, shared, judgement } = deps;
+  const names = shared.own.all().map(({ source }) => source.name);
+  const { version, engine, advertise: address } = options;
+  const peers = createPeers(
+    {
+      ...deps,
+      own: () => ({ version, engine, address, sources: names, admitted: counter.current() }),
+      changed: (moved) => peersChanged(deps, parts, moved),
+    },
+    candidacy.id,
+  );
+  const leases = createClusterLeases(
+    {
+      ...{ ...deps, peers },
+      changed: (cluster) => leaseChanged(deps, parts, cluster),
+      release: async (cluster) => {
+        await deps.journal.flush(RELEASE_MS);
+        // Its agent may have reconnected meanwhile.
+        if (!leases.serves(cluster)) deps.ledger.disown(cluster);
+      },
+    },
+    candidacy.id,
+  );
+  const clusters = createReplicatedClusters({
+    ...deps,
+    isOwn: leases.owns,
+    isConnected: (cluster) => peers.isAlive(leases.others().get(cluster)?.replica ?? ''),
+  });
+  const followed = createFollowedTrees(deps.store, shared.staged);
+  const publisher = createPublisher(
+    {
+      ...{ ...deps, ...shared, followed },
+      leads: () => candidacy.turn() !== undefined,
+      allHaveSpoken: () => deps.sources.allHaveSpoken(),
+      knownElsewhere: (name) => peers.alive().some((peer) => peer.sources.includes(name)),
+    },
+    options,
+  );
+  const judges = (): boolean => parts.admitting.judges();
+  const permits = createRemovalPermits({ ...deps, judges, isOwn: leases.serves, mayLeave: judgement.mayLeave });
+  const records = createReplicatedRecords({
+    ...deps,
+    leads: judges,
+    inputs: [replicatedElapsed(deps.engine.inputs.elapsed, deps.deadlines)],
+  });
+  const hooks = turnHooks(deps, () => parts, names);
+  const admitting = createAdmitting({ ...deps, staged: shared.staged, followed, publisher }, hooks, options);
+  const epoch = createEpochRecorder(deps, (begun) => {
+    counter.seen({ epoch: begun, sequence: 0 });
+    admitting.wake();
+  });
+  const parts: Parts = { admitting, publisher, leases, peers, clusters, permits, records, epoch };
+  loop.addSink(() => {
+    const group = publisher.group();
+    if (group !== undefined && judges()) permits.write(group);
+  });
+  return parts;
+}
+
+/** The heartbeats were read; `moved`: the replicas that have fallen silent or become alive. */
+function peersChanged({ loop }: SharedDeps, parts: Parts, moved: ReadonlySet<string>): void {
+  parts.admitting.wake();
+  parts.epoch.wake();
+  // An agent counts as connected while its replica lives; a lease may be read before the first heartbeat.
+  for (const [cluster, { replica }] of parts.leases.others()) if (moved.has(replica)) parts.clusters.wake(cluster);
+  if (moved.size > 0) loop.transact(() => undefined);
+}
+
+/** This replica or another one has obtained or lost the lease of the cluster. */
+function leaseChanged({ ledger, loop }: SharedDeps, parts: Parts, cluster: string): void {
+  if (parts.leases.holds(cluster)) {
+    ledger.resume(cluster);
+    parts.permits.wake(cluster);
+  } else parts.clusters.wake(cluster);
+  parts.admitting.wake();
+  loop.transact(() => undefined);
+}
+
+function turnHooks(deps: ReplicaDeps, parts: () => Parts, names: readonly string[]): TurnHooks {
+  const { counter, loop, sessions, judgement } = deps;
+  return {
+    sources: names,
+    noteOthers: () => {
+      const { peers, leases } = parts();
+      for (const { admitted } of peers.alive()) counter.seen(admitted);
+      for (const { stated } of leases.others().values()) counter.stated(stated);
+    },
+    readDeclarations: async () => {
+      const stage = await judgement.declarations();
+      return () => {
+        stage();
+        parts().permits.stageNone();
+      };
+    },
+    beginJudging: async (hasTurn) => {
+      const { permits } = parts();
+      await permits.begin();
+      const stage = await judgement.load();
+      if (!hasTurn()) return;
+      loop.transact(() => {
+        stage();
+        permits.stageNone();
+      });
+      setRole(deps, 'leader');
+    },
+    judgingBegan: () => {
+      judgement.changed(true);
+      // Writes the permits that the followers wait for, also if nothing else changes.
+      loop.transact(() => undefined);
+    },
+    endJudging: () => {
+      // First: a judge without the held removals and the windows would let them pass.
+      setRole(deps, 'follower');
+      loop.transact(judgement.unload);
+      judgement.changed(false);
+    },
+    entered: () => {
+      for (const cluster of sessions.keys()) parts().permits.wake(cluster);
+      acceptElsewhere(deps);
+    },
+  };
+}
+
+/** Stages whether this process judges removals. Commits. */
+function setRole({ engine, loop }: SharedDeps, role: FleetSettings['role']): void {
+  loop.settle();
+  const settings = engine.inputs.fleet.get('', '');
+  if (settings !== undefined && settings.role !== role) {
+    loop.transact(() => engine.inputs.fleet.set('', '', { ...settings, role }));
+  }
+  loop.settle();
+}
+
+/** Accepts at this replica the revisions that a person has accepted at another one. */
+function acceptElsewhere({ sources, shared }: ReplicaDeps): void {
+  for (const { source, condition } of sources.all()) {
+    const admitted = shared.staged.source(source.name)?.revision?.revision;
+    if (admitted !== undefined && condition.refusedRevision === admitted) source.accept(admitted);
+  }
+}
+
+/** The record has changed in the store. */
+function wakeFor({ admitting, clusters, leases, peers, permits, records }: Parts, key: string): void {
+  const [prefix, cluster = ''] = key.split('/');
+  if (prefix === ADMISSION_KEY || prefix === 'trees') admitting.wake();
+  else if (prefix === 'cluster-leases') leases.wake(cluster);
+  else if (prefix === 'probes') peers.wakeProbe(cluster);
+  else if (prefix === 'removal-permits') permits.wake(cluster);
+  else if (replicatedCluster(key) !== undefined) clusters.wake(cluster);
+  else records.wake(key);
+}
+
+/** An agent is connected: this replica writes its cluster from now on, and requests the lease. */
+function connect(deps: ReplicaDeps, { leases, clusters }: Parts, session: AgentSession, holding: AgentHolding): void {
   const { cluster } = session.hello;
   deps.loop.settle();
-  deps.ledger.own(cluster, mirror.readings(cluster), claims.guard(cluster));
-  const claimed = firstClaim(deps, session, holding);
-  deps.counter.claimed(claimed);
-  claims.connected(session, claimed);
-  mirror.forget(cluster);
+  deps.ledger.own(cluster, clusters.readings(cluster), leases.guard(cluster));
+  const stated = countedStatement(deps, session, holding);
+  deps.counter.stated(stated);
+  leases.connected(session, stated);
+  clusters.forget(cluster);
 }
 
 function viewOf(
   { candidacy, counter, shared }: ReplicaDeps,
   options: SharedOptions,
-  peers: Peers,
-  leads: boolean,
+  { admitting, peers }: Parts,
   isDown: boolean,
 ): ReplicaView {
   const leader = candidacy.leader();
   const address = leader === candidacy.id ? options.advertise : (peers.get(leader ?? '')?.address ?? '');
   return {
     id: candidacy.id,
-    leads,
+    leads: admitting.judges(),
     leader: leader === undefined ? undefined : { id: leader, address },
     admitted: counter.current(),
     alive: peers.alive().length + 1,

@@ -2,38 +2,38 @@ import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 
-/** Work that is done again whenever something may have changed, once at a time. */
+/** Work that runs again whenever something may have changed, once at a time. */
 export interface SingleFlight {
-  /** There may be something to do: soon it runs, once more if it is running. */
+  /** There may be something to do: the work runs soon, once more if it is running. */
   wake(): void;
-  /** Runs no more, and resolves when it is at rest. */
+  /** Starts no further run. Resolves when the current run has ended. */
   stop(): Promise<void>;
+}
+
+interface TaskDeps {
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
 const RETRY_MS = 1_000;
 
-/** `run` resolves true if it has more to do and must wait for it a while. A rejection is told and tried again. */
-export function createSingleFlight(
-  deps: { readonly clock: Clock; readonly log: Log },
-  what: string,
-  run: () => Promise<boolean>,
-): SingleFlight {
-  const { clock, log } = deps;
+/** `run` resolves with true if it is to run again a second later. A rejection is logged, and `run` is retried. */
+export function createSingleFlight({ clock, log }: TaskDeps, what: string, run: () => Promise<boolean>): SingleFlight {
   const stopping = new AbortController();
   let wanted = false;
   let running: Promise<void> | undefined;
   let cancelRetry = (): void => undefined;
-  let trouble: string | undefined;
+  let lastFailure: string | undefined;
 
   const tryOnce = async (): Promise<boolean> => {
     try {
       const again = await run();
-      trouble = undefined;
+      lastFailure = undefined;
       return again;
     } catch (error) {
       const reason = errorText(error);
-      if (reason !== trouble) log.warn(`${what} failed; it is tried again`, { reason });
-      trouble = reason;
+      if (reason !== lastFailure) log.warn(`${what} failed; it is tried again`, { reason });
+      lastFailure = reason;
       return true;
     }
   };
@@ -58,5 +58,79 @@ export function createSingleFlight(
       cancelRetry();
       await running;
     },
+  };
+}
+
+/** Single-flight work on keys, each of which is due after it may have changed. */
+export interface KeyedTask {
+  /** The key may have changed; without a key, any key may have changed. */
+  wake(key?: string): void;
+  stop(): Promise<void>;
+}
+
+export interface KeyedWork {
+  /** Works on one key. After a rejection the key stays due. */
+  readonly each: (key: string) => Promise<unknown>;
+  /** Looks at all keys at once; resolves with the keys that are due. Absent: only single keys are woken. */
+  readonly all?: () => Promise<Iterable<string>>;
+  /** From this number of due keys on, `all` is called instead. Default: never. */
+  readonly allFrom?: number;
+  /** Keys that are due again a second after this run. */
+  readonly later?: () => Iterable<string>;
+  /** A run has ended; `ok`: without a rejection. */
+  readonly ended?: (ok: boolean) => void;
+}
+
+/** The keys of one run are worked on one after the other, in the order in which they became due. */
+export function createKeyedTask(deps: TaskDeps, what: string, work: KeyedWork): KeyedTask {
+  const { each, all = async () => [], allFrom = Number.POSITIVE_INFINITY, later = () => [], ended } = work;
+  const due = new Set<string>();
+  let isAllDue = false;
+
+  const lookAtAll = async (): Promise<void> => {
+    // Before the look: a change during the look is looked at again.
+    isAllDue = false;
+    try {
+      for (const key of await all()) due.add(key);
+    } catch (error) {
+      isAllDue = true;
+      throw error;
+    }
+  };
+  const run = async (): Promise<boolean> => {
+    if (due.size >= allFrom) {
+      due.clear();
+      isAllDue = true;
+    }
+    if (isAllDue) await lookAtAll();
+    for (const key of due) {
+      due.delete(key);
+      try {
+        await each(key);
+      } catch (error) {
+        due.add(key);
+        throw error;
+      }
+    }
+    for (const key of later()) due.add(key);
+    return due.size > 0;
+  };
+  const task = createSingleFlight(deps, what, async () => {
+    try {
+      const again = await run();
+      ended?.(true);
+      return again;
+    } catch (error) {
+      ended?.(false);
+      throw error;
+    }
+  });
+  return {
+    wake: (key) => {
+      if (key === undefined) isAllDue = true;
+      else due.add(key);
+      task.wake();
+    },
+    stop: task.stop,
   };
 }

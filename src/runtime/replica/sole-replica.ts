@@ -1,16 +1,15 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { RevisionObservation, Source } from '../../ports/source.ts';
+import type { Source } from '../../ports/source.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Loop } from '../loop.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { Journal } from '../stored/journal.ts';
-import type { AdmissionCounter } from './admission-counter.ts';
-import { type AdmittedRevision, type Intake, stageFile } from './intake.ts';
-import { ADMISSION_KEY } from './records.ts';
-import { behindAgent, firstClaim, type Replica } from './replica.ts';
+import { ADMISSION_KEY, type AdmissionCounter, type AdmittedRevision } from './admission.ts';
+import { behindAgent, countedStatement, type Replica } from './replica.ts';
+import { type Intake, stageFile } from './sources.ts';
 import type { StoreLock } from './store-lock.ts';
 
 interface SoleDeps {
@@ -23,7 +22,7 @@ interface SoleDeps {
   readonly log: Log;
 }
 
-/** What the sources of the only server observe is admitted at once. */
+/** Admits at once what the sources of the only server observe. */
 export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]): Intake {
   const { engine, loop, ledger } = deps;
   const admitted = new Map<string, AdmittedRevision>();
@@ -32,11 +31,10 @@ export function createSoleIntake(deps: SoleDeps, configured: readonly Source[]):
   }
   return {
     admitted: (source) => admitted.get(source),
-    observed: (observation: RevisionObservation) => {
-      const { source, revision, changes } = observation;
+    observed: ({ changes, ...reading }) => {
+      const { source, revision } = reading;
       const order = configured.findIndex(({ name }) => name === source);
-      const { changes: _, ...said } = observation;
-      admitted.set(source, said);
+      admitted.set(source, reading);
       loop.transact(() => {
         engine.inputs.sources.set('', source, { order, read: true });
         for (const { path, file } of changes) stageFile(engine, source, path, file);
@@ -53,11 +51,11 @@ export function createSoleReplica(
   deps: SoleDeps & {
     readonly sources: SourceTable;
     readonly sessions: Sessions;
-    /** On a store that others could use as well. */
-    readonly claim: StoreLock | undefined;
+    /** Set if other servers could use the store. */
+    readonly lock: StoreLock | undefined;
   },
 ): Replica {
-  const { claim, clock, counter, ledger, loop, log, sessions, sources } = deps;
+  const { lock, clock, counter, ledger, loop, log, sessions, sources } = deps;
 
   const catchUp = (): void => {
     if (!counter.isBehind() || !sources.allWereRead()) return;
@@ -68,21 +66,21 @@ export function createSoleReplica(
     });
     loop.transact(() => undefined);
   };
-  // An older copy of the store may have been brought back. After a loss the epoch is new anyway.
+  // The store may be an older copy. After a loss the epoch is new anyway.
   if (!ledger.wasLost) counter.planEpoch(clock.now());
   loop.addSink(catchUp);
-  claim?.onChange(() => void loop.transact(() => undefined));
+  lock?.onChange(() => void loop.transact(() => undefined));
 
   return {
     leads: () => true,
     admitted: counter.current,
     mayStart: () => sources.allHaveSpoken(),
     knowsAll: () => sources.allAreComplete(),
-    obstacle: (cluster) => claim?.obstacle() ?? behindAgent(counter.current(), sessions.get(cluster)?.admitted),
+    obstacle: (cluster) => lock?.obstacle() ?? behindAgent(counter.current(), sessions.get(cluster)?.admitted),
     judge: () => undefined,
-    connected: (session, holding) => counter.claimed(firstClaim(deps, session, holding)),
+    connected: (session, holding) => counter.stated(countedStatement(deps, session, holding)),
     disconnected: () => undefined,
-    takeAway: () => undefined,
+    revoke: () => undefined,
     lastAdmitted: (source) => ledger.admittedRevision(source),
     view: () => ({ id: '', leads: true, leader: undefined, admitted: counter.current(), alive: 1, trouble: '' }),
     start: async () => undefined,

@@ -57,7 +57,7 @@ export async function lockStore(deps: StoreLockDeps, options: StoreLockOptions):
   const trouble = (): string | undefined => {
     if (lease.fence() !== undefined) return undefined;
     if (taken !== undefined) return `server ${taken.by} has the store`;
-    return failure === undefined ? 'the store is being claimed anew' : `the store cannot be claimed: ${failure}`;
+    return failure === undefined ? 'the store is being locked anew' : `the store cannot be locked: ${failure}`;
   };
   const elector = createElector(
     deps,

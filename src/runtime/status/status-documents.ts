@@ -14,7 +14,7 @@ import { engineKindRow } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import { parseRfc3339, rfc3339 } from '../../model/time.ts';
-import type { AdmittedRevision } from '../replica/intake.ts';
+import type { AdmittedRevision } from '../replica/admission.ts';
 import type { SourceState } from '../source-table.ts';
 
 /** Paths of the files on the status branch, beside those of declared objects. */

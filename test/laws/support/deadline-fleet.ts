@@ -5,7 +5,7 @@ import type { Clock } from '../../../src/ports/clock.ts';
 import { createDeadlines, type Deadlines, type DeadlinesDeps } from '../../../src/runtime/deadlines.ts';
 import { isLeaderRecord, readLeaderRecords } from '../../../src/runtime/ledger/records.ts';
 import { createLoop } from '../../../src/runtime/loop.ts';
-import { createElapsedMirror } from '../../../src/runtime/replica/elapsed-mirror.ts';
+import { createReplicatedRecords, replicatedElapsed } from '../../../src/runtime/replica/replicated-records.ts';
 import { createJournal } from '../../../src/runtime/stored/journal.ts';
 import { createSharedMemory, type SharedMemoryStore } from '../../support/shared-memory-store.ts';
 import { silentLog } from '../../support/silent-log.ts';
@@ -166,7 +166,7 @@ interface Process {
   kill(): void;
 }
 
-/** A process with the real loop, journal, deadlines and mirror. Its source is read a moment after its first commit. */
+/** A process with the real loop, journal, deadlines and follower copy. Its source is read a moment after its first commit. */
 async function startProcess(given: {
   readonly store: SharedMemoryStore;
   readonly clock: VirtualClock;
@@ -192,9 +192,12 @@ async function startProcess(given: {
   };
   const made = createDeadlines(fault.deps?.(deps) ?? deps);
   const deadlines = fault.deadlines?.(made) ?? made;
-  const mirror = createElapsedMirror({ store, deadlines, elapsed, leads: given.isLeader, clock, log });
+  const replicated = createReplicatedRecords({
+    ...{ store, leads: given.isLeader, clock, log },
+    inputs: [replicatedElapsed(elapsed, deadlines)],
+  });
   store.watch((event) => {
-    for (const key of event.type === 'changed' ? event.keys : [undefined]) mirror.wake(key);
+    for (const key of event.type === 'changed' ? event.keys : [undefined]) replicated.wake(key);
   });
   let hasRead = false;
   deadlines.follow({ leads: given.isLeader, knowsAll: () => hasRead });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAdmissionCounter } from '../../../src/runtime/replica/admission-counter.ts';
+import { createAdmissionCounter } from '../../../src/runtime/replica/admission.ts';
 import { createFleetWorld } from '../../support/fleet-world.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
@@ -125,16 +125,16 @@ describe('the counter of admissions', () => {
     expect(createAdmissionCounter(9, { epoch: 10, sequence: 3 }).current()).toEqual({ epoch: 10, sequence: 3 });
   });
 
-  it('reaches what is claimed, and the epoch that is planned, when every source was read anew and not before', () => {
+  it('reaches what is stated, and the epoch that is planned, when every source was read anew and not before', () => {
     const counter = createAdmissionCounter(5, { epoch: 5, sequence: 3 });
     counter.planEpoch(8);
-    counter.claimed({ epoch: 7, sequence: 9 });
+    counter.stated({ epoch: 7, sequence: 9 });
     counter.set(counter.next());
     expect([counter.isBehind(), counter.current()]).toEqual([true, { epoch: 5, sequence: 4 }]);
     counter.catchUp();
     counter.set(counter.next());
     expect([counter.isBehind(), counter.current()]).toEqual([false, { epoch: 8, sequence: 1 }]);
-    counter.claimed({ epoch: 8, sequence: 9 });
+    counter.stated({ epoch: 8, sequence: 9 });
     counter.catchUp();
     expect(counter.next()).toEqual({ epoch: 8, sequence: 10 });
   });

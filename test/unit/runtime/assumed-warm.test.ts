@@ -56,7 +56,7 @@ it('other replicas see the assumed-warm record of a cluster end together with th
   leader.agent('east').connect();
   await world.pass();
   expect(leader.world.server.engine.inputs.agents.get('', 'west')).toMatchObject({ warm: false, assumedWarm: true });
-  const release = holdWrites(follower, (key) => key === 'claims/west');
+  const release = holdWrites(follower, (key) => key === 'cluster-leases/west');
   follower.agent('west').connect();
   discoverOne(follower.world, 'west');
   await world.pass(2_000);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { STORE_FORMAT } from '../../../src/runtime/ledger/records.ts';
-import { createConditionedStore } from '../../../src/runtime/replica/conditioned-store.ts';
-import { openStoreFormat } from '../../../src/runtime/replica/store-format.ts';
+import { createConditionedStore, openStoreFormat } from '../../../src/runtime/replica/conditioned-store.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { type FakeReplica, heldAt, startedReplicas } from '../../support/replica-world.ts';
 import { createSharedMemory, type SharedMemory } from '../../support/shared-memory-store.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../../src/ports/lease.ts';
 import { createCandidacy, withFence } from '../../../src/runtime/replica/candidacy.ts';
-import { createProbes } from '../../../src/runtime/replica/probes.ts';
+import { createProbes } from '../../../src/runtime/replica/peers.ts';
 import type { Sessions } from '../../../src/runtime/sessions.ts';
 import { createJournal } from '../../../src/runtime/stored/journal.ts';
 import { configMapYaml, placementYaml, policyYaml } from '../../support/manifests.ts';
@@ -81,7 +81,7 @@ describe('leave to remove', () => {
     await world.pass();
     // It has leave, and waits for the slot.
     expect(follower.world.server.engine.outputs.get('west', KEY_C)).toMatchObject({ type: 'remove' });
-    holdReads(follower.store, (key) => key === 'verdicts/west');
+    holdReads(follower.store, (key) => key === 'removal-permits/west');
     world.push({ 'apps/c.yaml': base['apps/c.yaml'] });
     await world.pass();
     world.push({ 'apps/c.yaml': null, 'apps/b.yaml': null, 'policy.yaml': policyYaml(1) });
@@ -98,7 +98,7 @@ describe('leave to remove', () => {
     const second = followerOf(world);
     second.agent('west').connect({ instance: 'west' });
     await world.pass();
-    loseWrites(first, (key) => key.startsWith('verdicts/'));
+    loseWrites(first, (key) => key.startsWith('removal-permits/'));
     world.push({ 'apps/c.yaml': null });
     await world.pass(2_000);
     expect(second.world.server.engine.outputs.get('west', KEY_C)).toMatchObject({ reason: 'WaitsForLeader' });
@@ -151,15 +151,15 @@ describe('a store that was emptied', () => {
   });
 });
 
-describe('taking a cluster away', () => {
-  it('is over when its agent has come to the one who takes it', async () => {
+describe('the revocation of a cluster lease', () => {
+  it('is dropped when the agent has connected to the replica that revokes', async () => {
     const world = await startedReplicas();
     const [leader, follower] = [world.leader(), followerOf(world)];
     leader.agent('west').connect({ instance: 'west' });
     await world.pass();
     leader.agent('west').disconnect();
     await world.pass();
-    const letGo = holdReads(leader.store, (key) => key === 'claims/west');
+    const letGo = holdReads(leader.store, (key) => key === 'cluster-leases/west');
     expect(await leader.world.server.api.replaceCluster('west', 'me')).toMatchObject({ ok: true });
     await world.pass(500);
     const another = leader.agent('west', 'another');
@@ -228,16 +228,15 @@ describe('a question whether an agent lives', () => {
     };
     replica('a', new Map([['west', { session }]]));
     const [second, third] = [replica('b', new Map()), replica('c', new Map())];
-    const claim = { replica: 'a', instance: 'one', session: 'a/1', claimed: undefined };
-    expect(second.ask('west', claim)).toBe('asked');
+    expect(second.probe('west', 'a/1')).toBe('asked');
     await clock.settle();
-    expect(third.ask('west', claim)).toBe('asked');
-    await clock.settle();
-    for (const answer of answers.splice(0)) answer();
+    expect(third.probe('west', 'a/1')).toBe('asked');
     await clock.settle();
     for (const answer of answers.splice(0)) answer();
     await clock.settle();
-    expect(third.ask('west', claim)).toBe('alive');
+    for (const answer of answers.splice(0)) answer();
+    await clock.settle();
+    expect(third.probe('west', 'a/1')).toBe('alive');
   });
 });
 

@@ -184,7 +184,8 @@ describe('a shared store that was lost', () => {
 
   it('misses single records: they are written again', async () => {
     const { world, leader } = await connected();
-    for (const key of world.memory.keys()) if (/^(trees|clusters|admission|claims)/.test(key)) world.memory.evict(key);
+    for (const key of world.memory.keys())
+      if (/^(trees|clusters|admission|cluster-leases)/.test(key)) world.memory.evict(key);
     await world.pass(70_000);
     const late = await world.add('c');
     leader.agent('east').disconnect();

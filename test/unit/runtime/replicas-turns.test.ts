@@ -111,7 +111,7 @@ describe('a turn as leader', () => {
     const follower = followerOf(world);
     follower.agent('west').connect({ instance: 'west' });
     await world.pass();
-    holdWrites(leader, (key) => key.startsWith('verdicts/') || key === 'leader');
+    holdWrites(leader, (key) => key.startsWith('removal-permits/') || key === 'leader');
     // The third one is to lead next.
     holdWrites(follower, (key) => key === 'leader');
     world.push({ 'apps/c.yaml': null });

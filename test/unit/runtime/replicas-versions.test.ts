@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ENGINE_GENERATION } from '../../../src/runtime/replica/generation.ts';
+import { ENGINE_GENERATION } from '../../../src/runtime/replica/admission.ts';
 import { configMapYaml } from '../../support/manifests.ts';
 import { createReplicaWorld, type FakeReplica, heldAt } from '../../support/replica-world.ts';
 import { abc, base } from '../../support/started-world.ts';

@@ -244,10 +244,10 @@ describe('the window of the guards, while leaders come and go', () => {
     world.push({ 'fleet/policy.yaml': policyYaml(1) });
     await world.pass(1_000);
     const { departures } = leader.world.server.engine.inputs;
-    expect([departures.size('west'), world.memory.keys().includes('verdicts/west')]).toEqual([2, true]);
+    expect([departures.size('west'), world.memory.keys().includes('removal-permits/west')]).toEqual([2, true]);
     leader.agent('west').connect({ instance: 'west' });
     await world.pass();
-    expect([departures.size('west'), world.memory.keys().includes('verdicts/west')]).toEqual([0, false]);
+    expect([departures.size('west'), world.memory.keys().includes('removal-permits/west')]).toEqual([0, false]);
     expect(heldAt(leader, 'west')).toEqual(abc);
   });
 

@@ -216,7 +216,7 @@ describe('removals', () => {
     const { world, follower } = await pair();
     follower.agent('west').connect();
     await world.pass();
-    const verdicts = holdBack(follower.store, (key) => key.startsWith('verdicts/'));
+    const verdicts = holdBack(follower.store, (key) => key.startsWith('removal-permits/'));
     world.push({ 'apps/c.yaml': null });
     await world.pass();
     expect(heldAt(follower, 'west')).toEqual(abc);
@@ -232,7 +232,7 @@ describe('removals', () => {
     follower.agent('west').connect();
     world.push({ 'policy.yaml': policyYaml(1) });
     await world.pass();
-    const verdicts = holdBack(follower.store, (key) => key.startsWith('verdicts/'));
+    const verdicts = holdBack(follower.store, (key) => key.startsWith('removal-permits/'));
     world.push({ 'apps/c.yaml': null });
     await world.pass();
     // It had asked before there was a word; the next answer has it, and is on its way for long.

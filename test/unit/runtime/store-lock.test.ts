@@ -19,7 +19,7 @@ interface Place {
 interface Sole {
   readonly world: FleetWorld;
   readonly store: SharedMemoryStore;
-  readonly claim: StoreLock;
+  readonly lock: StoreLock;
   /** Why it had to end; undefined: it need not. */
   over(): string | undefined;
 }
@@ -32,7 +32,7 @@ function newPlace(): Place {
   };
 }
 
-function claimOf({ clock }: Place, store: SharedMemoryStore, id: string): Promise<StoreLock> {
+function lockOf({ clock }: Place, store: SharedMemoryStore, id: string): Promise<StoreLock> {
   const lease = createStoreLease({ store, clock }, { key: 'leader', identity: id });
   return lockStore({ lease, clock, log: silentLog }, { key: 'leader', durationMs: LEASE_DURATION_MS });
 }
@@ -40,13 +40,13 @@ function claimOf({ clock }: Place, store: SharedMemoryStore, id: string): Promis
 /** A server with `--replicas one`. */
 async function startSole(place: Place, id: string): Promise<Sole> {
   const store = place.memory.open();
-  const claim = await within(place, claimOf(place, store, id));
-  const world = await createFleetWorld({ ...place, store, claim });
+  const lock = await within(place, lockOf(place, store, id));
+  const world = await createFleetWorld({ ...place, store, lock });
   let reason: string | undefined;
   void world.server.over.then((why) => {
     reason = why;
   });
-  return { world, store, claim, over: () => reason };
+  return { world, store, lock, over: () => reason };
 }
 
 /** Lets time pass until it is settled, half a minute at most. */
@@ -66,9 +66,9 @@ async function pass({ clock }: Place, milliseconds: number): Promise<void> {
 }
 
 describe('a single server on a store that others can use', () => {
-  it('says so while it claims the store anew that was emptied', async () => {
+  it('says so while it locks the store anew that was emptied', async () => {
     const place = newPlace();
-    const { store, claim } = await startSole(place, 'only');
+    const { store, lock } = await startSole(place, 'only');
     place.memory.lose();
     const asked = Promise.withResolvers<void>();
     const { get } = store;
@@ -77,10 +77,10 @@ describe('a single server on a store that others can use', () => {
       return get(key);
     };
     await pass(place, 2_000);
-    expect(claim.trouble()).toBe('the store is being claimed anew');
+    expect(lock.trouble()).toBe('the store is being locked anew');
     asked.resolve();
     await pass(place, 2_000);
-    expect(claim.trouble()).toBeUndefined();
+    expect(lock.trouble()).toBeUndefined();
   });
 
   it('refuses to be the second one, and says who is the first', async () => {
@@ -110,7 +110,7 @@ describe('a single server on a store that others can use', () => {
     const second = await startSole(place, 'second');
     expect(place.clock.monotonic() - killedAt).toBeLessThan(LEASE_DURATION_MS + 1_000);
     await within(place, second.world.server.stop());
-    await second.claim.stop();
+    await second.lock.stop();
     const stoppedAt = place.clock.monotonic();
     await startSole(place, 'third');
     expect(place.clock.monotonic() - stoppedAt).toBeLessThan(500);
@@ -118,7 +118,7 @@ describe('a single server on a store that others can use', () => {
 
   it('goes on while the store is away, and when it comes back empty or as an older copy', async () => {
     const place = newPlace();
-    await startSole(place, 'before').then(({ claim }) => claim.stop());
+    await startSole(place, 'before').then(({ lock }) => lock.stop());
     const older = place.memory.copy();
     const only = await startSole(place, 'only');
     only.world.source.push(base);

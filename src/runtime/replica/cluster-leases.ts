@@ -1,0 +1,261 @@
+import type { AgentHello } from '../../model/agent.ts';
+import { type JsonValue, objectOf, parseJsonBytes, textOf } from '../../model/json.ts';
+import type { AdmissionPosition } from '../../model/output.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
+import type { AgentSession, HelloDecision } from '../../relay/session.ts';
+import type { WriteGuard } from '../stored/group.ts';
+import { parsePosition, positionJson } from './admission.ts';
+import type { Peers } from './peers.ts';
+import { jsonWrite, readJson } from './records.ts';
+import { createKeyedTask } from './single-flight.ts';
+
+/** The record that names the replica which serves a cluster's agent. */
+export interface ClusterLease {
+  readonly replica: string;
+  /** Of the agent's process; empty: the lease was revoked, and no replica serves the cluster. */
+  readonly instance: string;
+  /** Identifies this lease: a later one for the same cluster has another session. */
+  readonly session: string;
+  /** The admission that the agent states, if it counts (`countedStatement`). */
+  readonly stated: AdmissionPosition | undefined;
+}
+
+/** Decides which replica serves which agent: one at a time, by compare-and-set in the store. */
+export interface ClusterLeases {
+  /** What another replica's lease means for this hello; undefined: nothing. */
+  judge(hello: AgentHello): HelloDecision | undefined;
+  /** The agent is connected here: requests the lease. `stated`: see {@link ClusterLease.stated}. */
+  connected(session: AgentSession, stated: AdmissionPosition | undefined): void;
+  disconnected(session: AgentSession): void;
+  /** The lease of this replica for the cluster is in the store. */
+  holds(cluster: string): boolean;
+  /** This replica has a session of the cluster, with or without the lease. */
+  serves(cluster: string): boolean;
+  /** It serves the cluster, or has not yet released the lease of its last session: no other replica writes its records. */
+  owns(cluster: string): boolean;
+  /** Leases of other replicas, as read last. */
+  others(): ReadonlyMap<string, ClusterLease>;
+  /** Leases cannot be written at the moment: agents are served without them. */
+  isStuck(): boolean;
+  /** Lets the records of a cluster be written while the lease is unchanged. */
+  guard(cluster: string): WriteGuard;
+  /** Ends the lease of another replica, and makes this write in the same batch; the agent must connect again. */
+  revoke(cluster: string, write: StoreWrite): void;
+  /** The lease may have changed in the store; without a cluster, any lease. */
+  wake(cluster?: string): void;
+  /** Releases all leases. */
+  stop(): Promise<void>;
+}
+
+export interface ClusterLeaseDeps {
+  readonly store: SnapshotStore;
+  readonly peers: Pick<Peers, 'isAlive' | 'probe'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** This replica or another one has obtained or lost the lease of the cluster. */
+  readonly changed: (cluster: string) => void;
+  /** Makes the records of a cluster durable after the end of its session, and ends the writing of them. */
+  readonly release: (cluster: string) => Promise<void>;
+}
+
+interface Own {
+  readonly session: AgentSession;
+  readonly lease: ClusterLease;
+  /** Version of the lease in the store; undefined: it is not there. */
+  version: string | undefined;
+}
+
+interface State {
+  readonly deps: ClusterLeaseDeps;
+  readonly id: string;
+  readonly own: Map<string, Own>;
+  readonly others: Map<string, ClusterLease>;
+  /** Versions of leases whose sessions are over. */
+  readonly leaving: Map<string, string>;
+  /** Clusters whose lease is to be revoked, with the write of the same batch. */
+  readonly revocations: Map<string, StoreWrite>;
+}
+
+const PREFIX = 'cluster-leases/';
+export const clusterLeaseKey = (cluster: string): string => PREFIX + cluster;
+
+export function createClusterLeases(deps: ClusterLeaseDeps, id: string): ClusterLeases {
+  const state: State = {
+    ...{ deps, id, own: new Map(), others: new Map(), leaving: new Map(), revocations: new Map() },
+  };
+  const { own, others, leaving, revocations } = state;
+  let isStuck = false;
+  let sessions = 0;
+  const task = createKeyedTask(deps, 'requesting cluster leases', {
+    all: () => findChanged(state),
+    each: (cluster) => settle(state, cluster),
+    ended: (ok) => {
+      const wasStuck = isStuck;
+      isStuck = !ok;
+      // Agents that waited for the lease are served without it.
+      if (isStuck && !wasStuck) for (const cluster of own.keys()) deps.changed(cluster);
+    },
+  });
+  return {
+    wake: task.wake,
+    judge: (hello) => judge(deps, others.get(hello.cluster), hello),
+    connected: (session, stated) => {
+      const { cluster, instance } = session.hello;
+      sessions += 1;
+      const lease = { replica: id, instance, session: `${id}/${sessions}`, stated };
+      own.set(cluster, { session, lease, version: undefined });
+      // The new lease ends the other one as well, and the write of the revocation may be outdated later.
+      revocations.delete(cluster);
+      task.wake(cluster);
+    },
+    disconnected: (session) => {
+      const { cluster } = session.hello;
+      const mine = own.get(cluster);
+      if (mine?.session !== session) return;
+      own.delete(cluster);
+      if (mine.version !== undefined) leaving.set(cluster, mine.version);
+      task.wake(cluster);
+    },
+    revoke: (cluster, write) => {
+      revocations.set(cluster, write);
+      task.wake(cluster);
+    },
+    holds: (cluster) => own.get(cluster)?.version !== undefined,
+    serves: (cluster) => own.has(cluster),
+    owns: (cluster) => own.has(cluster) || leaving.has(cluster),
+    others: () => others,
+    isStuck: () => isStuck,
+    guard: (cluster) => ({
+      check: () => {
+        const version = own.has(cluster) ? own.get(cluster)?.version : leaving.get(cluster);
+        return version === undefined ? undefined : { key: clusterLeaseKey(cluster), ifVersion: version };
+      },
+      refused: () => task.wake(cluster),
+    }),
+    stop: async () => {
+      await task.stop();
+      await releaseAll(state);
+    },
+  };
+}
+
+function judge(
+  { peers }: ClusterLeaseDeps,
+  other: ClusterLease | undefined,
+  { cluster, instance }: AgentHello,
+): HelloDecision | undefined {
+  if (other === undefined || other.instance === instance || !peers.isAlive(other.replica)) return undefined;
+  const where = `replica ${other.replica} of the server (instance ${other.instance})`;
+  return peers.probe(cluster, other.session) === 'alive'
+    ? {
+        type: 'refused',
+        reason: 'SecondAgent',
+        message: `another agent of cluster ${cluster} is connected to ${where}; one cluster has one agent`,
+      }
+    : {
+        type: 'retry',
+        reason: 'ProbingOther',
+        message: `another agent of cluster ${cluster} was connected to ${where}; it is being asked whether it lives`,
+      };
+}
+
+/** The clusters whose lease in the store is not the known one. */
+async function findChanged({ deps, own, others }: State): Promise<Iterable<string>> {
+  const changed = new Set([...own.keys(), ...others.keys()]);
+  for await (const { key, value, version } of deps.store.list(PREFIX)) {
+    const cluster = key.slice(PREFIX.length);
+    const { session } = parseLease(parseJsonBytes(value)) ?? {};
+    const isKnown = own.get(cluster)?.version === version || others.get(cluster)?.session === session;
+    if (isKnown) changed.delete(cluster);
+    else changed.add(cluster);
+  }
+  return changed;
+}
+
+/** Makes the lease in the store and the state of this replica agree. */
+async function settle(state: State, cluster: string): Promise<void> {
+  const { deps, id, own, others, leaving, revocations } = state;
+  for (;;) {
+    const found = await readJson(deps.store, clusterLeaseKey(cluster));
+    const lease = parseLease(found.value);
+    const mine = own.get(cluster);
+    const revocation = revocations.get(cluster);
+    if (mine === undefined && revocation !== undefined) {
+      // The record stays: without one, the replica that has lost the lease would request it again.
+      const revoked = { replica: id, instance: '', session: `${id}/taken/${found.version}`, stated: lease?.stated };
+      const outcome = await deps.store.write([leaseWrite(cluster, revoked, found.version), revocation]);
+      if (outcome === 'written') revocations.delete(cluster);
+      continue;
+    }
+    if (mine === undefined) {
+      // The lease of an earlier session of this process.
+      if (lease?.replica === id && lease.instance !== '') await letGo(state, cluster, found.version);
+      leaving.delete(cluster);
+      return noteOther(state, cluster, lease);
+    }
+    if (lease?.session === mine.lease.session) {
+      mine.version = found.version ?? undefined;
+      others.delete(cluster);
+      return deps.changed(cluster);
+    }
+    // It was in the store, and another lease is there now.
+    if (mine.version !== undefined && lease !== undefined) return lose(state, cluster, mine, lease);
+    mine.version = undefined;
+    await deps.store.write([leaseWrite(cluster, mine.lease, found.version)]);
+  }
+}
+
+function noteOther({ deps, id, others }: State, cluster: string, lease: ClusterLease | undefined): void {
+  const other = lease === undefined || lease.replica === id || lease.instance === '' ? undefined : lease;
+  if (others.get(cluster)?.session === other?.session) return;
+  if (other === undefined) others.delete(cluster);
+  else others.set(cluster, other);
+  deps.changed(cluster);
+}
+
+function lose(state: State, cluster: string, { session }: Own, to: ClusterLease): void {
+  const { deps, own } = state;
+  own.delete(cluster);
+  deps.log.info('another replica has taken a cluster over', { cluster, replica: to.replica });
+  session.close('drain', 'ClaimLost', 'another replica of the server serves this cluster now');
+  noteOther(state, cluster, to);
+  // The other replica writes the records of the cluster from now on.
+  void deps.release(cluster).then(() => deps.changed(cluster));
+}
+
+async function letGo({ deps, own }: State, cluster: string, version: string | null): Promise<void> {
+  await deps.release(cluster);
+  // The agent may have reconnected meanwhile, and keeps the lease.
+  if (!own.has(cluster)) await deps.store.write([leaseWrite(cluster, null, version)]);
+}
+
+/** Other replicas need not wait until this one counts as silent. */
+async function releaseAll({ deps, id, own, leaving }: State): Promise<void> {
+  for (const cluster of new Set([...own.keys(), ...leaving.keys()])) {
+    const found = await readJson(deps.store, clusterLeaseKey(cluster)).catch(() => undefined);
+    if (found === undefined || parseLease(found.value)?.replica !== id) continue;
+    await deps.release(cluster);
+    await deps.store.write([leaseWrite(cluster, null, found.version)]).catch(() => undefined);
+  }
+}
+
+/** Null deletes the lease. */
+function leaseWrite(cluster: string, lease: ClusterLease | null, ifVersion: string | null): StoreWrite {
+  if (lease === null) return jsonWrite(clusterLeaseKey(cluster), null, ifVersion);
+  const { stated, ...json } = lease;
+  const position = stated === undefined ? {} : { stated: positionJson(stated) };
+  return jsonWrite(clusterLeaseKey(cluster), { ...json, ...position }, ifVersion);
+}
+
+function parseLease(value: JsonValue | undefined): ClusterLease | undefined {
+  const { replica, instance, session, stated } = objectOf(value);
+  if (textOf(replica) === '' || textOf(session) === '') return undefined;
+  return {
+    replica: textOf(replica),
+    instance: textOf(instance),
+    session: textOf(session),
+    stated: parsePosition(stated),
+  };
+}

@@ -1,0 +1,79 @@
+import type { Collection } from '../../engine/collections/types.ts';
+import { type JsonValue, parseJsonBytes } from '../../model/json.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
+import type { Deadlines } from '../deadlines.ts';
+import { type ElapsedRecord, recordKey, recordShape, type Shape } from '../ledger/records.ts';
+import { createKeyedTask, type KeyedTask } from './single-flight.ts';
+
+/** Records `PREFIX/PARTITION/KEY` that the leader writes and followers stage as entries of an input of the engine. */
+export interface ReplicatedInput {
+  /** Ends with a slash. */
+  readonly prefix: string;
+  /** The value of a record that does not match is ignored. */
+  readonly shape: Shape;
+  readonly staged: Pick<Collection<unknown>, 'partitions' | 'entries'>;
+  /** Stages the value of the record; undefined: the store has no record. */
+  readonly replicate: (partition: string, key: string, value: JsonValue | undefined) => void;
+}
+
+/** The moments that have passed. */
+export function replicatedElapsed(
+  staged: Collection<number>,
+  deadlines: Pick<Deadlines, 'replicate'>,
+): ReplicatedInput {
+  return {
+    ...{ staged, prefix: recordKey.elapsedOfAll, shape: recordShape.elapsed },
+    replicate: (owner, key, value) => deadlines.replicate(owner, key, (value as ElapsedRecord | undefined)?.at),
+  };
+}
+
+/** From this number of changed records on, one listing costs less than reading each record. */
+const LIST_FROM = 100;
+
+/** Stages at a follower what the leader has written. The keys of the task are records of these inputs; others are ignored. */
+export function createReplicatedRecords(deps: {
+  readonly store: SnapshotStore;
+  readonly inputs: readonly ReplicatedInput[];
+  /** A leader reads nothing: it writes the records. */
+  readonly leads: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}): KeyedTask {
+  const { store, inputs, leads } = deps;
+
+  const apply = (record: string, stored: StoredRecord | undefined): void => {
+    const input = inputs.find(({ prefix }) => record.startsWith(prefix));
+    const [, partition, key] = /^([^/]*)\/(.*)$/s.exec(record.slice(input?.prefix.length)) ?? [];
+    if (input === undefined || partition === undefined || key === undefined) return;
+    const json = stored === undefined ? undefined : parseJsonBytes(stored.value);
+    if (stored !== undefined && (json === undefined || !input.shape(json))) return;
+    input.replicate(partition, key, json);
+  };
+  const readAll = async ({ prefix, staged }: ReplicatedInput): Promise<readonly string[]> => {
+    const listed = new Set<string>();
+    for await (const record of store.list(prefix)) {
+      listed.add(record.key);
+      apply(record.key, record);
+    }
+    const known = [...staged.partitions()].flatMap((partition) =>
+      [...staged.entries(partition)].map(({ key }) => `${prefix}${partition}/${key}`),
+    );
+    // Read once more: the leader may have written the record after the listing.
+    return known.filter((record) => !listed.has(record));
+  };
+  const task = createKeyedTask(deps, 'reading what the leader has written', {
+    allFrom: LIST_FROM,
+    all: async () => (leads() ? [] : (await Promise.all(inputs.map(readAll))).flat()),
+    each: async (record) => {
+      if (!leads()) apply(record, await store.get(record));
+    },
+  });
+  return {
+    stop: task.stop,
+    wake: (record) => {
+      if (record === undefined || inputs.some(({ prefix }) => record.startsWith(prefix))) task.wake(record);
+    },
+  };
+}

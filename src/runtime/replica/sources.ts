@@ -1,0 +1,289 @@
+import type { Engine } from '../../engine/graph.ts';
+import type { FileValue } from '../../engine/inputs.ts';
+import type { FileReading } from '../../model/desired.ts';
+import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import type { RevisionObservation, Source } from '../../ports/source.ts';
+import type { Loop } from '../loop.ts';
+import { readMap } from '../stored/read-map.ts';
+import type { MapReading, StoredMap, ValueCodec } from '../stored/stored-map.ts';
+import {
+  ADMISSION_KEY,
+  type AdmissionCounter,
+  type AdmissionRecord,
+  type AdmittedRevision,
+  type AdmittedSource,
+  isSamePosition,
+  parseAdmission,
+  parsePosition,
+} from './admission.ts';
+import { readJson } from './records.ts';
+
+/** Takes what the sources of this process observe. */
+export interface Intake {
+  observed(observation: RevisionObservation): void;
+  conditionChanged?(source: string): void;
+  /** The admitted revision of a source; undefined: none yet. */
+  admitted(source: string): AdmittedRevision | undefined;
+}
+
+/** Changes of one source's files by path; null: the file is removed. */
+export type FileChanges = ReadonlyMap<string, FileReading | null>;
+
+/** Stages one file of a source; null: it is removed. */
+export function stageFile(engine: Engine, source: string, path: string, file: FileReading | null): void {
+  if (file === null) engine.inputs.files.delete(source, path);
+  else {
+    const { findings, blob } = file;
+    const value: FileValue = file.readable
+      ? { readable: true, findings, documents: file.documents.map(({ identity, content }) => ({ identity, content })) }
+      : { readable: false, findings };
+    engine.inputs.files.set(source, path, value, { blob });
+  }
+}
+
+/** The sources as they are staged in this process: always one complete admission. */
+export interface StagedSources {
+  /** Undefined: no admission is staged yet. */
+  record(): AdmissionRecord | undefined;
+  source(name: string): AdmittedSource | undefined;
+  /** The staged files of a source, by path. */
+  files(name: string): ReadonlyMap<string, FileReading>;
+  /** The changes from the staged files of a source to these files. */
+  difference(name: string, files: ReadonlyMap<string, FileReading>): FileChanges;
+  /** Stages an admission with the changed files of its sources; `also` stages more in the same transaction. Commits. */
+  enter(record: AdmissionRecord, changes: ReadonlyMap<string, FileChanges>, also?: () => void): void;
+}
+
+export function createStagedSources(deps: {
+  readonly engine: Engine;
+  readonly loop: Loop;
+  readonly counter: AdmissionCounter;
+}): StagedSources {
+  const { engine, loop, counter } = deps;
+  /** By source and path. */
+  const staged = new Map<string, Map<string, FileReading>>();
+  let current: AdmissionRecord | undefined;
+
+  const stage = (name: string, changes: FileChanges): void => {
+    const files = staged.get(name) ?? new Map<string, FileReading>();
+    staged.set(name, files);
+    for (const [path, file] of changes) {
+      stageFile(engine, name, path, file);
+      setOrDelete(files, path, file);
+    }
+  };
+  const forget = (name: string): void => {
+    for (const path of staged.get(name)?.keys() ?? []) stageFile(engine, name, path, null);
+    staged.delete(name);
+    engine.inputs.sources.delete('', name);
+  };
+  const files = (name: string): ReadonlyMap<string, FileReading> => staged.get(name) ?? new Map();
+  return {
+    files,
+    record: () => current,
+    source: (wanted) => current?.sources.find(({ name }) => name === wanted),
+    difference: (name, wanted) => {
+      const before = files(name);
+      const changes = new Map<string, FileReading | null>();
+      for (const path of before.keys()) if (!wanted.has(path)) changes.set(path, null);
+      for (const [path, file] of wanted) {
+        const known = before.get(path);
+        if (known === undefined || !isSameReading(known, file)) changes.set(path, file);
+      }
+      return changes;
+    },
+    enter: (record, changes, also) => {
+      const names = new Set(record.sources.map(({ name }) => name));
+      loop.settle();
+      loop.transact(() => {
+        for (const { name } of current?.sources ?? []) if (!names.has(name)) forget(name);
+        for (const [order, { name, revision }] of record.sources.entries()) {
+          engine.inputs.sources.set('', name, { order, read: revision !== undefined });
+        }
+        for (const [name, changed] of changes) stage(name, changed);
+        also?.();
+      });
+      current = record;
+      counter.set(record.position);
+      loop.settle();
+    },
+  };
+}
+
+/** True if two readings of one path have the same content. */
+function isSameReading(a: FileReading, b: FileReading): boolean {
+  return a.blob === b.blob && a.readable === b.readable;
+}
+
+function setOrDelete(files: Map<string, FileReading>, path: string, file: FileReading | null): void {
+  if (file === null) files.delete(path);
+  else files.set(path, file);
+}
+
+/** Name of the stored map of a source's files, as the leader has read them. */
+export const treeName = (source: string): string => `trees/${source}`;
+
+export const fileCodec: ValueCodec<FileReading> = {
+  encode: (file) => file as never,
+  decode: (json) => json as unknown as FileReading,
+  equals: isSameReading,
+};
+
+/** Reads the leader's admissions from the store. Each call that reads rejects when the store does not answer. */
+export interface FollowedTrees {
+  /** The record without the files; undefined: there is none. */
+  peek(): Promise<AdmissionRecord | undefined>;
+  /** The changes by source from what is staged to the admission; undefined: some files of it are missing at the moment. */
+  read(record: AdmissionRecord): Promise<ReadonlyMap<string, FileChanges> | undefined>;
+  /** Reads the stored files of these sources, for a new leader that will write them. */
+  reread(sources: readonly string[]): Promise<void>;
+  /** The stored files of a source as read last; undefined: the store did not answer. */
+  last(source: string): MapReading<FileReading> | undefined;
+}
+
+export function createFollowedTrees(store: SnapshotStore, staged: StagedSources): FollowedTrees {
+  const readings = new Map<string, MapReading<FileReading>>();
+  const before = (source: string): StoredMap<FileReading> | undefined => {
+    const reading = readings.get(source);
+    return reading?.type === 'complete' ? reading.map : undefined;
+  };
+  return {
+    last: (source) => readings.get(source),
+    reread: async (sources) => {
+      const known = new Map(sources.map((name) => [name, before(name)]));
+      readings.clear();
+      for (const [name, map] of known) readings.set(name, await readMap(store, treeName(name), fileCodec, map));
+    },
+    peek: async () => parseAdmission((await readJson(store, ADMISSION_KEY)).value),
+    read: async (record) => {
+      const changes = new Map<string, FileChanges>();
+      for (const { name, at, engine } of record.sources) {
+        const known = staged.source(name);
+        if (at === undefined || isSamePosition(known?.at, at)) continue;
+        const reading = await readMap(store, treeName(name), fileCodec, before(name));
+        readings.set(name, reading);
+        // The files of another admission may be in the store already, before its record.
+        if (reading.type !== 'complete' || !isSamePosition(parsePosition(reading.map.meta), at)) return undefined;
+        // Another generation of the engine may have decoded the same files differently.
+        const files = known?.engine === engine ? [] : reading.map.values;
+        changes.set(name, new Map([...staged.difference(name, reading.map.values), ...files]));
+      }
+      return changes;
+    },
+  };
+}
+
+/** What one source of this process has read, whether it is admitted or not. */
+export interface OwnSource {
+  readonly source: Source;
+  readonly reading: AdmittedRevision | undefined;
+  /** All files of the reading, by path. */
+  readonly files: ReadonlyMap<string, FileReading>;
+  /** The changes from the admitted files to the reading. */
+  readonly changes: FileChanges;
+  /** It was read, or found unchanged, in the current turn: it is not older than what an earlier leader has admitted. */
+  readonly isFresh: boolean;
+}
+
+/**
+ * The sources of one of several replicas. Each replica follows all of its sources, so that it can lead at any time; what it
+ * reads is not staged before the leader has admitted it.
+ */
+export interface OwnSources extends Intake {
+  all(): readonly OwnSource[];
+  /** A turn as leader begins: compares everything with what is staged, and lets each source look again. */
+  begin(): void;
+  /** The turn is over: only the readings are kept. */
+  end(): void;
+  /** The changes of the source, which are being admitted; later changes start from them. `complete`: with every file. */
+  take(source: string, complete: boolean): FileChanges;
+  /** The changes that were taken last are not admitted: they are due again, with what was read since. */
+  putBack(source: string): void;
+  conditionChanged(source: string): void;
+}
+
+interface State extends OwnSource {
+  readonly files: Map<string, FileReading>;
+  reading: AdmittedRevision | undefined;
+  changes: Map<string, FileReading | null>;
+  isFresh: boolean;
+}
+
+/** `changed`: there may be something to admit. `hasSynced`: the last look of a source has succeeded. */
+export function createOwnSources(deps: {
+  readonly sources: readonly Source[];
+  readonly staged: StagedSources;
+  readonly hasSynced: (source: string) => boolean;
+  readonly changed: () => void;
+}): OwnSources {
+  const { sources, staged, hasSynced, changed } = deps;
+  const states = new Map<string, State>(
+    sources.map((source) => [
+      source.name,
+      { source, files: new Map(), reading: undefined, changes: new Map(), isFresh: false },
+    ]),
+  );
+  let turn: object | undefined;
+
+  const compare = (state: State): void => {
+    state.changes = new Map(staged.difference(state.source.name, state.files));
+  };
+  const lookAgain = async (state: State): Promise<void> => {
+    const begun = turn;
+    await state.source.look?.();
+    if (turn !== begun || !hasSynced(state.source.name)) return;
+    state.isFresh = true;
+    changed();
+  };
+  return {
+    observed: ({ changes, ...reading }) => {
+      const state = states.get(reading.source);
+      if (state === undefined) return;
+      state.reading = reading;
+      state.isFresh = true;
+      for (const { path, file } of changes) {
+        setOrDelete(state.files, path, file);
+        if (turn !== undefined) state.changes.set(path, file);
+      }
+      changed();
+    },
+    admitted: (name) => admittedOf(staged, states.get(name)),
+    all: () => [...states.values()],
+    begin: () => {
+      turn = {};
+      for (const state of states.values()) {
+        compare(state);
+        state.isFresh = false;
+        void lookAgain(state);
+      }
+    },
+    end: () => {
+      turn = undefined;
+      for (const state of states.values()) state.changes = new Map();
+    },
+    take: (name, complete) => {
+      const state = states.get(name);
+      if (state === undefined) return new Map();
+      const taken = new Map([...state.changes, ...(complete ? state.files : [])]);
+      state.changes = new Map();
+      return taken;
+    },
+    putBack: (name) => {
+      const state = states.get(name);
+      if (state !== undefined) compare(state);
+    },
+    conditionChanged: (name) => {
+      const state = states.get(name);
+      if (turn !== undefined && state !== undefined) state.isFresh ||= hasSynced(name);
+      changed();
+    },
+  };
+}
+
+/** Diagnostics are known only of a revision that this process has read. */
+function admittedOf(staged: StagedSources, state: State | undefined): AdmittedRevision | undefined {
+  const revision = state === undefined ? undefined : staged.source(state.source.name)?.revision;
+  if (state === undefined || revision === undefined) return undefined;
+  const diagnostics = state.reading?.revision === revision.revision ? state.reading.diagnostics : [];
+  return { source: state.source.name, ...revision, diagnostics };
+}
