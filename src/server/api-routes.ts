@@ -1,12 +1,12 @@
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { quote } from '../model/ids.ts';
-import type { JsonValue } from '../model/json.ts';
+import type { JsonObject } from '../model/json.ts';
 import { ok, type Result } from '../model/result.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Answer, PeopleApi, ServerApi } from './api.ts';
 import type { Audit } from './audit.ts';
-import { API_PATH, type ApiEnv, type Doors, guard } from './guard.ts';
+import { API_PATH, type ApiAccess, type ApiEnv, authorize } from './authorize.ts';
 import { type ErrorReason, refuse } from './http-error.ts';
 import { jsonBody, textOf } from './request.ts';
 
@@ -26,10 +26,10 @@ const REASON_OF: Readonly<Record<Extract<Answer<never>, { ok: false }>['kind'], 
 };
 
 /**
- * The API, one route a function; lists come as `{"items": [...]}`. Questions are for everybody who may come in, acts for
- * those with the role `operate`, and so is the log of acts.
+ * The API, one route a function of {@link PeopleApi}; lists are `{"items": [...]}`. Acts and the audit log need the role
+ * `operate`, questions do not.
  */
-export function apiRoutes(api: PeopleApi, doors: Doors, { audit, log }: Audited): Hono<ApiEnv> {
+export function apiRoutes(api: PeopleApi, access: ApiAccess, audit: Audit, log: AuditLog): Hono<ApiEnv> {
   const routes = new Hono<ApiEnv>();
   routes.use(
     bodyLimit({
@@ -42,17 +42,11 @@ export function apiRoutes(api: PeopleApi, doors: Doors, { audit, log }: Audited)
       },
     }),
   );
-  routes.use(guard(doors, audit));
+  routes.use(authorize(access, audit));
   questions(routes, api);
-  commands(routes, api);
+  for (const act of ACTS) actRoute(routes, api, act);
   auditRoute(routes, log);
   return routes;
-}
-
-/** Where acts are noted, and what reads them again. */
-export interface Audited {
-  readonly audit: Audit;
-  readonly log: AuditLog;
 }
 
 function auditRoute(routes: Hono<ApiEnv>, log: AuditLog): void {
@@ -71,128 +65,95 @@ function questions(routes: Hono<ApiEnv>, api: ServerApi): void {
   routes.get('/status', (context) => context.json(api.status()));
   routes.get('/clusters', (context) => context.json({ items: api.clusters() }));
   routes.get('/sources', (context) => context.json({ items: api.sources() }));
+  routes.get('/diagnostics', (context) => context.json({ items: api.diagnostics() }));
   routes.get('/removals', (context) => {
     const elsewhere = api.elsewhere();
     return elsewhere === undefined ? context.json({ items: api.removals() }) : reply(context, elsewhere);
   });
-  routes.get('/diagnostics', (context) => context.json({ items: api.diagnostics() }));
   routes.get('/views/:name', (context) => {
     const answer = api.view(context.req.param('name'));
     return answer.ok ? context.json({ items: answer.value }) : reply(context, answer);
   });
-  routes.get('/outputs', (context) => {
-    const cluster = context.req.query('cluster');
-    const items = api.outputs(cluster);
-    return items === undefined
-      ? refuse(context, 'NotFound', `there is no cluster ${quote(cluster ?? '')}`)
+  const ofCluster = (context: Context, items: readonly object[] | undefined): Response =>
+    items === undefined
+      ? refuse(context, 'NotFound', `there is no cluster ${quote(context.req.query('cluster') ?? '')}`)
       : context.json({ items });
-  });
-  routes.get('/desired', (context) => {
-    const cluster = context.req.query('cluster') ?? '';
-    const items = api.desired(cluster);
-    return items === undefined
-      ? refuse(context, 'NotFound', `there is no cluster ${quote(cluster)}`)
-      : context.json({ items });
-  });
+  routes.get('/outputs', (context) => ofCluster(context, api.outputs(context.req.query('cluster'))));
+  routes.get('/desired', (context) => ofCluster(context, api.desired(context.req.query('cluster') ?? '')));
   routes.get('/explain', async (context) => {
-    const object = textOf('object', context.req.query('object'), MAX_OBJECT);
-    if (!object.ok) return refuse(context, 'Invalid', object.problem);
-    const cluster = givenText('cluster', context.req.query('cluster'), MAX_CLUSTER);
-    if (!cluster.ok) return refuse(context, 'Invalid', cluster.problem);
-    const part = givenText('part', context.req.query('part'), MAX_PART);
-    if (!part.ok) return refuse(context, 'Invalid', part.problem);
-    return reply(context, await api.explain({ object: object.value, ...cluster.value, ...part.value }));
+    const given = textsOf(context.req.query(), { object: MAX_OBJECT }, { cluster: MAX_CLUSTER, part: MAX_PART });
+    if (!given.ok) return refuse(context, 'Invalid', given.problem);
+    const { object = '', ...rest } = given.value;
+    return reply(context, await api.explain({ object, ...rest }));
   });
 }
 
-function commands(routes: Hono<ApiEnv>, api: PeopleApi): void {
-  routes.post('/approvals', async (context) => {
-    const fields = await fieldsOf(context, ['digest']);
-    return fields.ok
-      ? reply(context, await api.approve(fields.value.digest, nameOf(context)))
-      : refuse(context, 'Invalid', fields.problem);
-  });
-  routes.post('/sources/:name/accept', async (context) => {
-    const fields = await fieldsOf(context, ['revision']);
-    return fields.ok
-      ? reply(context, await api.accept(context.req.param('name'), fields.value.revision, nameOf(context)))
-      : refuse(context, 'Invalid', fields.problem);
-  });
-  routes.post('/clusters/:name/replace', async (context) => {
-    const fields = await fieldsOf(context, []);
-    return fields.ok
-      ? reply(context, await api.replaceCluster(context.req.param('name'), nameOf(context)))
-      : refuse(context, 'Invalid', fields.problem);
-  });
-  routes.post('/clusters/:name/renew-token', async (context) => {
-    const fields = await fieldsOf(context, []);
-    return fields.ok
-      ? reply(context, await api.renewToken(context.req.param('name'), nameOf(context)))
-      : refuse(context, 'Invalid', fields.problem);
-  });
-  suspensions(routes, 'clusters', { suspend: api.suspendCluster, resume: api.resumeCluster });
-  suspensions(routes, 'sources', { suspend: api.suspendSource, resume: api.resumeSource });
+/** An act: its path, the texts that its body must and may have, and the function of the API. */
+interface Act {
+  readonly path: string;
+  readonly needed?: Readonly<Record<string, number>>;
+  readonly optional?: Readonly<Record<string, number>>;
+  /** `texts`: those of the body, and the name in the path. */
+  readonly run: (api: PeopleApi, texts: Readonly<Record<string, string>>, by: string) => Promise<Answer<object>>;
 }
 
-function suspensions<View extends object>(
-  routes: Hono<ApiEnv>,
-  what: 'clusters' | 'sources',
-  api: {
-    readonly suspend: (name: string, by: string, reason: string) => Promise<Answer<View>>;
-    readonly resume: (name: string, by: string) => Promise<Answer<View>>;
+const ACTS: readonly Act[] = [
+  {
+    path: '/approvals',
+    needed: { digest: MAX_NAME },
+    run: (api, { digest = '' }, by) => api.approve(digest, by),
   },
-): void {
-  routes.post(`/${what}/:name/suspend`, async (context) => {
+  {
+    path: '/sources/:name/accept',
+    needed: { revision: MAX_NAME },
+    run: (api, { name = '', revision = '' }, by) => api.accept(name, revision, by),
+  },
+  { path: '/clusters/:name/replace', run: (api, { name = '' }, by) => api.replaceCluster(name, by) },
+  { path: '/clusters/:name/renew-token', run: (api, { name = '' }, by) => api.renewToken(name, by) },
+  {
+    path: '/clusters/:name/suspend',
+    optional: { reason: MAX_NAME },
+    run: (api, { name = '', reason = '' }, by) => api.suspendCluster(name, by, reason),
+  },
+  { path: '/clusters/:name/resume', run: (api, { name = '' }, by) => api.resumeCluster(name, by) },
+  {
+    path: '/sources/:name/suspend',
+    optional: { reason: MAX_NAME },
+    run: (api, { name = '', reason = '' }, by) => api.suspendSource(name, by, reason),
+  },
+  { path: '/sources/:name/resume', run: (api, { name = '' }, by) => api.resumeSource(name, by) },
+];
+
+function actRoute(routes: Hono<ApiEnv>, api: PeopleApi, { path, needed = {}, optional = {}, run }: Act): void {
+  routes.post(path, async (context) => {
     const body = await jsonBody(context);
-    const reason = body.ok ? reasonOf(body.value.reason) : body;
-    return reason.ok
-      ? reply(context, await api.suspend(context.req.param('name') ?? '', nameOf(context), reason.value))
-      : refuse(context, 'Invalid', reason.problem);
-  });
-  routes.post(`/${what}/:name/resume`, async (context) => {
-    const fields = await fieldsOf(context, []);
-    return fields.ok
-      ? reply(context, await api.resume(context.req.param('name') ?? '', nameOf(context)))
-      : refuse(context, 'Invalid', fields.problem);
+    if (!body.ok) return refuse(context, 'Invalid', body.problem);
+    // An empty text is as good as none.
+    const filled = Object.fromEntries(Object.entries(body.value).filter(([, value]) => value !== ''));
+    const texts = textsOf(filled, needed, optional);
+    if (!texts.ok) return refuse(context, 'Invalid', texts.problem);
+    const named = { ...texts.value, name: context.req.param('name') ?? '' };
+    return reply(context, await run(api, named, context.get('caller').name));
   });
 }
 
-/** A parameter that may be left out. */
-function givenText<Name extends string>(
-  name: Name,
-  value: string | undefined,
-  max: number,
-): Result<{ readonly [Each in Name]?: string }> {
-  if (value === undefined) return ok({});
-  const text = textOf(name, value, max);
-  return text.ok ? ok({ [name]: text.value } as { readonly [Each in Name]: string }) : text;
-}
-
-/** It may be left out. */
-function reasonOf(value: JsonValue | undefined): Result<string> {
-  return value === undefined || value === '' ? ok('') : textOf('reason', value, MAX_NAME);
-}
-
-function nameOf(context: Context<ApiEnv>): string {
-  return context.get('caller').name;
-}
-
-async function fieldsOf<Name extends string>(
-  context: Context,
-  names: readonly Name[],
-): Promise<Result<Readonly<Record<Name, string>>>> {
-  const body = await jsonBody(context);
-  if (!body.ok) return body;
-  const fields: Partial<Record<Name, string>> = {};
-  for (const name of names) {
-    const text = textOf(name, body.value[name], MAX_NAME);
+/** Reads texts by name, each with its greatest length in characters. */
+function textsOf(
+  values: JsonObject,
+  needed: Readonly<Record<string, number>>,
+  optional: Readonly<Record<string, number>>,
+): Result<Readonly<Record<string, string>>> {
+  const texts: Record<string, string> = {};
+  for (const [name, max] of Object.entries({ ...needed, ...optional })) {
+    if (values[name] === undefined && !(name in needed)) continue;
+    const text = textOf(name, values[name], max);
     if (!text.ok) return text;
-    fields[name] = text.value;
+    texts[name] = text.value;
   }
-  return { ok: true, value: fields as Record<Name, string> };
+  return ok(texts);
 }
 
-function reply<Value extends object>(context: Context, answer: Answer<Value>): Response {
+function reply(context: Context, answer: Answer<object>): Response {
   if (answer.ok) return context.json(answer.value);
   const leader = answer.kind === 'notLeader' ? (answer.leader ?? undefined) : undefined;
   return refuse(context, REASON_OF[answer.kind], answer.message, leader);

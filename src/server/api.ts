@@ -3,53 +3,53 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectHealth } from '../model/object-health.ts';
 
-/** What the commands ask a running server; the HTTP API is this interface, one route a function. */
+/** The API of a running server; HTTP has one route for each function. */
 export interface ServerApi {
   status(): FleetView;
   clusters(): readonly ClusterView[];
-  /** All clusters, or one; undefined if there is no such cluster. */
+  /** Outputs of all clusters, or of one; undefined: there is no such cluster. */
   outputs(cluster: string | undefined): readonly OutputView[] | undefined;
-  /** What one cluster should hold, with content; undefined if there is no such cluster. */
+  /** The objects that one cluster should hold, with content; undefined: there is no such cluster. */
   desired(cluster: string): readonly DesiredView[] | undefined;
   sources(): readonly SourceView[];
-  /** Where what only the leader knows is to be asked; undefined: here. */
+  /** The answer to a question that only the leader can answer; undefined: this server can. */
   elsewhere(): Answer<never> | undefined;
-  /** Removals that a guard holds; the leader alone judges them. */
+  /** Removals that a guard holds; only the leader knows them. */
   removals(): readonly HeldRemovalsView[];
   diagnostics(): readonly Diagnostic[];
-  /** Rows of a view; `notFound` names those that there are. */
+  /** Rows of a view; `notFound` names the views that exist. */
   view(name: string): Answer<readonly JsonObject[]>;
   explain(question: ExplainRequest): Promise<Answer<Explanation>>;
   approve(digest: string, by: string): Promise<Answer<ApprovalView>>;
   accept(source: string, revision: string, by: string): Promise<Answer<SourceView>>;
   replaceCluster(cluster: string, by: string): Promise<Answer<ClusterView>>;
-  /** Nothing is sent to the cluster until it is resumed. A second time: with another reason. */
+  /** Sends nothing to the cluster until it is resumed. A second call replaces the reason. */
   suspendCluster(cluster: string, by: string, reason: string): Promise<Answer<ClusterView>>;
   resumeCluster(cluster: string, by: string): Promise<Answer<ClusterView>>;
-  /** No new revision of the source is admitted until it is resumed. */
+  /** Admits no new revision of the source until it is resumed. */
   suspendSource(source: string, by: string, reason: string): Promise<Answer<SourceView>>;
   resumeSource(source: string, by: string): Promise<Answer<SourceView>>;
 }
 
-/** What is asked of the server about tokens of clusters; no token travels here. */
+/** Renewal of clusters' tokens; the tokens themselves are never sent. */
 export interface TokenApi {
-  /** Every token that the cluster has is worth nothing from now on; its certificates go on. */
+  /** Makes every earlier token of the cluster invalid; its certificates stay valid. */
   renewToken(cluster: string, by: string): Promise<Answer<TokenView>>;
 }
 
-/** All that people may ask a server. */
+/** The API for people. */
 export type PeopleApi = ServerApi & TokenApi;
 
 /**
- * An answer, or why there is none: `notFound` (404), `conflict` (409), `invalid` (400), `notLeader` (409; `leader`: where
- * to ask instead, if that is known).
+ * An answer, or the reason for an error: `notFound` (404), `conflict` (409), `invalid` (400), `notLeader` (409; `leader`:
+ * address of the leader's API, null: not known).
  */
 export type Answer<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly kind: 'notFound' | 'conflict' | 'invalid'; readonly message: string }
   | { readonly ok: false; readonly kind: 'notLeader'; readonly message: string; readonly leader: string | null };
 
-/** What a person has stopped for now. */
+/** A suspension of a cluster or source by a person. */
 export interface SuspensionView {
   readonly by: string;
   /** RFC 3339. */
@@ -62,23 +62,23 @@ export interface FleetView {
   readonly fleet: string;
   readonly version: string;
   readonly ready: boolean;
-  /** Why it is not ready; absent: it is, or the server does not say. */
+  /** Why the server is not ready; absent: it is. */
   readonly notReady?: readonly string[];
-  /** URL of this server's listener for health and metrics, as it is bound; absent: not open yet. */
+  /** URL of this server's listener for health and metrics, as it is bound; absent: it is not open yet. */
   readonly metricsAddress?: string;
   /** One line: "applied by 2 of 3 clusters; waiting for west: disconnected since 10:42:07Z". */
   readonly summary: string;
   readonly sources: readonly SourceView[];
   readonly clusters: readonly ClusterView[];
   readonly heldRemovals: readonly HeldRemovalsView[];
-  /** What cannot be seen, and is waited for; null: nothing is. */
+  /** Clusters whose input snapshots are missing and waited for; null: none. */
   readonly safeMode: SafeModeView | null;
   readonly diagnostics: readonly Diagnostic[];
-  /** How the writing of status is; null: it is switched off. */
+  /** State of the status branch; null: it is switched off. */
   readonly statusBranch: StatusBranchView | null;
-  /** What this server is among several that share a store; absent: it is the only one. */
+  /** This server as one of several that share a store; absent: it is the only one. */
   readonly replica?: ReplicaView;
-  /** Certificates of this server that end soon; absent: none does. */
+  /** Certificates of this server that end soon; absent: none. */
   readonly endingCertificates?: readonly CertificateView[];
 }
 
@@ -88,34 +88,34 @@ export interface CertificateView {
   /** RFC 3339. */
   readonly expiresAt: string;
   readonly over: boolean;
-  /** What that means, and what to do. */
+  /** A sentence that also advises. */
   readonly message: string;
 }
 
 /** One of several servers of a fleet. */
 export interface ReplicaView {
   readonly id: string;
-  /** It admits revisions, judges removals, writes status and takes commands. */
+  /** The leader admits revisions, judges removals, writes status and executes commands. */
   readonly leads: boolean;
-  /** `address`: where its API is, if it says so. Null: nobody is known to lead. */
+  /** `address`: of its API; null: it advertises none. Null: no leader is known. */
   readonly leader: { readonly id: string; readonly address: string | null } | null;
-  /** The admission that it computes from. */
+  /** The admission that this server computes from. */
   readonly admitted: { readonly epoch: number; readonly sequence: number };
-  /** Servers of the fleet that this one hears, itself among them. */
+  /** Servers of the fleet whose last sign of life is recent, this one among them. */
   readonly alive: number;
-  /** Why nothing new is admitted or sent; empty if there is nothing to say. */
+  /** Why nothing new is admitted or sent; empty: it is. */
   readonly trouble: string;
 }
 
-/** Something stays as it is because clusters cannot be seen. */
+/** Safe mode holds changes because input snapshots are missing. */
 export interface SafeModeView {
   readonly mode: 'strict' | 'scoped' | 'off';
-  /** Who is waited for; never empty. */
+  /** The clusters that are waited for; never empty. */
   readonly causes: readonly {
     readonly cluster: string;
-    /** Constant word. */
+    /** UpperCamelCase constant. */
     readonly reason: string;
-    /** What is held, and the ways out. */
+    /** A sentence: which changes are held, and how to end it. */
     readonly message: string;
   }[];
 }
@@ -123,7 +123,7 @@ export interface SafeModeView {
 export interface StatusBranchView {
   readonly state: 'pending' | 'synced' | 'failing' | 'refused';
   readonly message: string;
-  /** The commit that holds what was last published or found equal. */
+  /** The commit that has the last published status. */
   readonly commit: string | null;
 }
 
@@ -131,7 +131,7 @@ export interface ClusterView {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly id: string | null;
-  /** A person has released the name: another cluster takes it next, and `id` is refused. */
+  /** A person has released the name: the next other cluster gets it, and `id` is refused. */
   readonly released: boolean;
   readonly connected: boolean;
   /** RFC 3339; null: never. */
@@ -141,18 +141,18 @@ export interface ClusterView {
   readonly position: { readonly epoch: number; readonly sequence: number };
   readonly counts: OutcomeCounts;
   readonly message: string;
-  /** Of the agent that is connected now; null: none is. */
+  /** Version of the connected agent; null: none is connected. */
   readonly agentVersion: string | null;
-  /** Why nothing moves: the last refusal of its agent or of what was sent to it; empty if there is nothing to say. */
+  /** The last refusal of its agent, or by its agent of a delta; empty: none. */
   readonly trouble: string;
-  /** null: it is sent what it lacks. */
+  /** null: it is not suspended. */
   readonly suspended: SuspensionView | null;
   readonly conditions: readonly ConditionView[];
-  /** Which of its tokens count; absent: they were never renewed. */
+  /** Generation of its valid tokens; absent: they were never renewed. */
   readonly tokenGeneration?: number;
 }
 
-/** Which tokens of a cluster count. */
+/** The generation of a cluster's valid tokens. */
 export interface TokenView {
   readonly cluster: string;
   /** The second of the renewal since 1970, or a later one. */
@@ -168,9 +168,9 @@ export interface ConditionView {
 
 export interface OutputView {
   readonly cluster: string;
-  /** As people write it: `Deployment.apps/web/frontend`. */
+  /** For people: `Deployment.apps/web/frontend`. */
   readonly object: string;
-  /** What fleetrelay means to do with it, or has done. */
+  /** The outcome so far. */
   readonly state:
     | 'applied'
     | 'pending'
@@ -182,10 +182,10 @@ export interface OutputView {
     | 'paused'
     | 'unreachable';
   readonly digest: string | null;
-  /** Of what is applied, by kstatus; null: not known. */
+  /** Health of the live object, by kstatus rules; null: not known. */
   readonly health: ObjectHealth | null;
   readonly origins: readonly { readonly source: string; readonly path: string }[];
-  /** Constant word; empty when there is nothing to add. */
+  /** UpperCamelCase constant; empty: none. */
   readonly reason: string;
   readonly message: string;
 }
@@ -194,7 +194,7 @@ export interface OutputView {
 export interface DesiredView {
   /** `group/Kind/namespace/name`. */
   readonly key: string;
-  /** null: of a Secret it never leaves the server; and of what cannot be made the message says why. */
+  /** null: it is a Secret, whose content never leaves the server, or `message` says why it cannot be made. */
   readonly value: JsonObject | null;
   readonly origins: readonly { readonly source: string; readonly path: string }[];
   readonly scope: readonly string[];
@@ -215,7 +215,7 @@ export interface SourceView {
 }
 
 export interface HeldRemovalsView {
-  /** What an approval names. */
+  /** An approval names it. */
   readonly digest: string;
   readonly reason: string;
   readonly message: string;
@@ -229,7 +229,7 @@ export interface ApprovalView {
   readonly expiresAt: string;
 }
 
-/** A question, in the words of a person. */
+/** A question of a person. */
 export interface ExplainRequest {
   /** Absent: the object is a declaration of a kind that the engine reads. */
   readonly cluster?: string;
@@ -239,19 +239,19 @@ export interface ExplainRequest {
   readonly part?: string;
 }
 
-/** Where something comes from, or why it is not what one might expect. */
+/** The origin of an object or declaration, or why it is missing. */
 export type Explanation = ObjectExplanation | DeclarationExplanation;
 
 interface AnyExplanation {
-  /** As people write it. */
+  /** For people. */
   readonly object: string;
-  /** Empty: there is nothing to add. */
+  /** May be empty. */
   readonly message: string;
-  /** What has a part in it, in the order in which a person should hear of it. */
+  /** Everything that takes part in it, the most important first. */
   readonly because: readonly ExplanationStep[];
-  /** Where the field stands that was asked for; absent: none was. */
+  /** Position of the field that the question names; absent: it names none. */
   readonly field?: FieldView;
-  /** The condition that was asked for; absent: none was. */
+  /** The condition that the question names; absent: it names none. */
   readonly condition?: ConditionView;
 }
 
@@ -264,19 +264,19 @@ export interface ObjectExplanation extends AnyExplanation {
 /** Of a declaration of a kind that the engine reads. */
 export interface DeclarationExplanation extends AnyExplanation {
   readonly cluster: null;
-  /** `undeclared`: no source declares it, and its status is known all the same. */
+  /** `undeclared`: no source declares it, but its status is known. */
   readonly state: 'inForce' | 'lastKnownGood' | 'undeclared';
   readonly conditions: readonly ConditionView[];
   /** Further fields of its status. */
   readonly status: JsonObject;
 }
 
-/** Where a field of a document stands. */
+/** Position of a field of a document. */
 export interface FieldView {
   readonly path: string;
   /** As {@link ExplanationStep.at}. */
   readonly at: string;
-  /** What stands there: the field, its nearest parent if it is not written, or nothing closer than the file. */
+  /** The position is that of the field, of its nearest parent, or only of the file. */
   readonly found: 'value' | 'parent' | 'file';
 }
 

@@ -6,32 +6,32 @@ import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Caller } from './people.ts';
 
-/** A request that is to be noted. */
-interface NotedRequest {
-  /** Undefined: nobody that is known. */
+/** A request that is noted in the audit log. */
+export interface AuditedRequest {
+  /** Undefined: unknown. */
   readonly caller: Caller | undefined;
   readonly from: string;
   readonly act: string;
 }
 
-/** Notes what people do before and after it is done. */
+/** Notes acts of people, before and after they are carried out. */
 export interface Audit {
-  /** It was refused before it was looked at. */
-  refused(request: NotedRequest, message: string): Promise<void>;
-  /** It is about to be done. A problem: it could not be noted. Otherwise what becomes of it is noted with the result. */
+  /** Notes a request that was refused before it reached the API. */
+  refused(request: AuditedRequest, message: string): Promise<void>;
+  /** Notes an act before it is carried out. A problem: it could not be noted. Otherwise the value notes the result. */
   asked(
-    request: NotedRequest,
+    request: AuditedRequest,
     details: JsonObject,
   ): Promise<Result<(stage: AuditEntry['stage'], message: string) => Promise<void>>>;
 }
 
 const MINUTE_MS = 60_000;
-/** Strangers must not fill the disk. */
-const STRANGERS_A_MINUTE = 30;
+/** Refusals of unknown callers that are noted, so that they cannot fill the disk. */
+const UNKNOWN_A_MINUTE = 30;
 const LONGEST_VALUE = 300;
 const MOST_VALUES = 20;
 
-/** `id`: makes a new one at each call. */
+/** `id`: makes a new id at each call. */
 export function createAudit(deps: {
   readonly audit: AuditLog;
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export function createAudit(deps: {
   readonly id: () => string;
 }): Audit {
   const { audit, clock, log, id } = deps;
-  const strangers = createAllowance(clock);
+  const ofUnknown = createAllowance(clock);
 
   const append = async (entry: AuditEntry): Promise<Result<void>> => {
     try {
@@ -50,7 +50,7 @@ export function createAudit(deps: {
       return problem(errorText(error));
     }
   };
-  const entryOf = ({ caller, from, act }: NotedRequest): Omit<AuditEntry, 'stage' | 'details' | 'message'> => ({
+  const entryOf = ({ caller, from, act }: AuditedRequest): Omit<AuditEntry, 'stage' | 'details' | 'message'> => ({
     id: id(),
     at: new Date(clock.now()).toISOString(),
     who: caller?.name ?? '',
@@ -61,7 +61,7 @@ export function createAudit(deps: {
   });
   return {
     refused: async (request, message) => {
-      const { mayBeNoted, omitted } = request.caller === undefined ? strangers() : { mayBeNoted: true, omitted: 0 };
+      const { mayBeNoted, omitted } = request.caller === undefined ? ofUnknown() : { mayBeNoted: true, omitted: 0 };
       if (!mayBeNoted) return;
       const details = omitted === 0 ? {} : { refusedWithoutNote: String(omitted) };
       await append({ ...entryOf(request), stage: 'refused', details, message: shortened(message) });
@@ -78,7 +78,7 @@ export function createAudit(deps: {
   };
 }
 
-/** Says of each whether it may be noted, and how many before it were not. */
+/** Returns at each call whether a refusal may be noted, and how many before it were not. */
 function createAllowance(clock: Clock): () => { readonly mayBeNoted: boolean; readonly omitted: number } {
   let began = clock.monotonic();
   let noted = 0;
@@ -88,7 +88,7 @@ function createAllowance(clock: Clock): () => { readonly mayBeNoted: boolean; re
       began = clock.monotonic();
       noted = 0;
     }
-    if (noted >= STRANGERS_A_MINUTE) {
+    if (noted >= UNKNOWN_A_MINUTE) {
       omitted += 1;
       return { mayBeNoted: false, omitted: 0 };
     }
@@ -99,7 +99,7 @@ function createAllowance(clock: Clock): () => { readonly mayBeNoted: boolean; re
   };
 }
 
-/** The words of a request without the name, which is beside them; cut where they are longer than any that makes sense. */
+/** The fields of a request as texts, without the name of the caller; too long ones are cut. */
 function detailsOf({ by: _by, ...details }: JsonObject): JsonObject {
   const entries = Object.entries(details).slice(0, MOST_VALUES);
   return Object.fromEntries(

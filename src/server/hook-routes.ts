@@ -1,33 +1,34 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { quote } from '../model/ids.ts';
 import type { Log } from '../ports/log.ts';
 import { refuse } from './http-error.ts';
-import { localCallerProblem } from './local-caller.ts';
-import { callerHeaders } from './request.ts';
-import { type HookProof, hasNoProof, hookProofMatches } from './secret.ts';
+import { localCallerProblem } from './request.ts';
 
-/** A source that a hook can wake. */
+/** A source that a hook triggers. */
 export interface HookTarget {
   readonly source: string;
-  /** What a caller must know; undefined: only callers on this machine are believed. */
+  /** The secret that a caller must prove to know; undefined: only callers on this machine are believed. */
   readonly secret: string | undefined;
-  /** Look at the source now. Cheap; many calls in a row are one look. */
+  /** Looks at the source now. Cheap; many calls in a row are one look. */
   trigger(): void;
 }
 
-/** The sources that hooks can wake, asked at each call. */
+/** The sources that hooks trigger, read at each call. */
 export interface GitHooks {
   targets(): readonly HookTarget[];
 }
 
 const MAX_BODY_BYTES = 5 << 20;
-/** Bodies are held in memory until their signature is checked: this times the size bounds what a stranger can use up. */
+/** Bodies are in memory until their signature is checked: this times the size bounds the memory for unknown callers. */
 const MAX_CONCURRENT = 8;
+/** The headers that prove knowledge of the secret: of GitHub, Gitea and Forgejo; of Gitea; of GitLab. */
+const PROOFS = ['X-Hub-Signature-256', 'X-Gitea-Signature', 'X-Gitlab-Token'] as const;
 
 /**
- * `POST /git` wakes every source whose secret the caller proves to know, `POST /git/:source` the named one. What the
- * body says is not looked at: a hook is a hint to look, never a message to believe.
+ * `POST /git` triggers every source whose secret the caller proves to know, `POST /git/:source` the named one. The contents
+ * of the body are not read: a hook only says that it is worth looking.
  */
 export function hookRoutes(hooks: GitHooks, log: Log, loopback: boolean): Hono {
   const routes = new Hono();
@@ -42,43 +43,33 @@ export function hookRoutes(hooks: GitHooks, log: Log, loopback: boolean): Hono {
     }
     return undefined;
   });
-  routes.use(
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: (context) => refuse(context, 'TooLarge', `the body of a hook is at most ${MAX_BODY_BYTES} bytes`),
-    }),
-  );
-  const handle = async (context: Context, name: string | undefined): Promise<Response> => {
-    const targets = hooks.targets().filter((target) => name === undefined || target.source === name);
-    if (targets.length === 0) {
-      return refuse(
-        context,
-        'NotFound',
-        name === undefined ? 'no git source is configured' : `no git source ${quote(name)}`,
-      );
-    }
-    const body = new Uint8Array(await context.req.arrayBuffer());
-    return answer(context, targets, body, loopback, log);
+  const tooLarge = `the body of a hook is at most ${MAX_BODY_BYTES} bytes`;
+  routes.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (context) => refuse(context, 'TooLarge', tooLarge) }));
+  const handle = async (context: Context): Promise<Response> => {
+    const name = context.req.param('source');
+    const targets = hooks.targets().filter(({ source }) => name === undefined || source === name);
+    const missing = name === undefined ? 'no git source is configured' : `no git source ${quote(name)}`;
+    return targets.length === 0 ? refuse(context, 'NotFound', missing) : answer(context, targets, loopback, log);
   };
-  routes.post('/git', (context) => handle(context, undefined));
-  routes.post('/git/:source', (context) => handle(context, context.req.param('source')));
-  routes.on(['GET', 'PUT', 'DELETE', 'PATCH'], ['/git', '/git/:source'], (context) =>
-    refuse(context, 'MethodNotAllowed', 'hooks are sent with POST'),
-  );
+  for (const path of ['/git', '/git/:source']) {
+    routes.post(path, handle);
+    routes.on(['GET', 'PUT', 'DELETE', 'PATCH'], path, (context) =>
+      refuse(context, 'MethodNotAllowed', 'hooks are sent with POST'),
+    );
+  }
   return routes;
 }
 
-function answer(
+async function answer(
   context: Context,
   targets: readonly HookTarget[],
-  body: Uint8Array,
   loopback: boolean,
   log: Log,
-): Response {
-  const proof = proofOf(context);
-  const distrust = loopback ? localCallerProblem(callerHeaders(context)) : 'the server listens on more than loopback';
+): Promise<Response> {
+  const body = new Uint8Array(await context.req.arrayBuffer());
+  const distrust = loopback ? localCallerProblem(context) : 'the server listens on more than loopback';
   const believed = targets.filter(({ secret }) =>
-    secret === undefined ? distrust === undefined : hookProofMatches(proof, body, secret),
+    secret === undefined ? distrust === undefined : isProven(context, body, secret),
   );
   for (const target of believed) target.trigger();
   const sources = believed.map(({ source }) => source);
@@ -86,23 +77,32 @@ function answer(
     log.debug('a hook was accepted', { sources });
     return context.json({ accepted: true, sources }, 202);
   }
-  log.warn('a hook was refused', { sources: targets.map(({ source }) => source), signed: !hasNoProof(proof) });
+  const signed = PROOFS.some((name) => context.req.header(name) !== undefined);
+  log.warn('a hook was refused', { sources: targets.map(({ source }) => source), signed });
   if (targets.every(({ secret }) => secret === undefined)) {
     return refuse(context, 'Forbidden', `no hook secret is configured, and ${distrust ?? 'the call was not believed'}`);
   }
-  return refuse(
-    context,
-    'Unauthorized',
-    hasNoProof(proof)
-      ? 'the call is not signed: set the hook secret at the git host (X-Hub-Signature-256, X-Gitea-Signature or X-Gitlab-Token)'
-      : 'the signature does not match the hook secret',
+  const message = signed
+    ? 'the signature does not match the hook secret'
+    : `the call is not signed: set the hook secret at the git host (${PROOFS.slice(0, -1).join(', ')} or ${PROOFS.at(-1)})`;
+  return refuse(context, 'Unauthorized', message);
+}
+
+/** True if a header proves knowledge of the secret for exactly these bytes; GitLab sends the secret and signs no body. */
+function isProven({ req }: Context, body: Uint8Array, secret: string): boolean {
+  // Any caller could sign with an empty secret.
+  if (secret === '') return false;
+  const signature = createHmac('sha256', secret).update(body).digest('hex');
+  const [hub, gitea, gitlab] = PROOFS.map((name) => req.header(name));
+  return (
+    (hub !== undefined && secretsEqual(hub.toLowerCase(), `sha256=${signature}`)) ||
+    (gitea !== undefined && secretsEqual(gitea.toLowerCase(), signature)) ||
+    (gitlab !== undefined && secretsEqual(gitlab, secret))
   );
 }
 
-function proofOf(context: Context): HookProof {
-  return {
-    hubSignature: context.req.header('X-Hub-Signature-256'),
-    giteaSignature: context.req.header('X-Gitea-Signature'),
-    gitlabToken: context.req.header('X-Gitlab-Token'),
-  };
+/** Compares two secrets in constant time; the digests also hide their lengths. */
+function secretsEqual(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();
+  return timingSafeEqual(digest(a), digest(b));
 }

@@ -1,14 +1,14 @@
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-/** Body of every answer that is an error. */
+/** Body of every error response. */
 export interface ErrorBody {
   readonly error: {
     /** Constant UpperCamelCase word. */
     readonly reason: string;
     /** Sentence for a person. */
     readonly message: string;
-    /** With the reason NotLeader: HOST:PORT or URL of the API of the replica that leads, where it is known. */
+    /** With the reason NotLeader: HOST:PORT or URL of the leader's API, if it is known. */
     readonly leader?: string;
   };
 }
@@ -27,10 +27,10 @@ const REASONS = {
   Unavailable: 503,
 } as const satisfies Readonly<Record<string, ContentfulStatusCode>>;
 
-/** Why a request was not answered; each has its HTTP status. */
+/** Reason of an error response; each has its HTTP status. */
 export type ErrorReason = keyof typeof REASONS;
 
-/** Answers with an error. */
+/** Makes an error response. */
 export function refuse(context: Context, reason: ErrorReason, message: string, leader?: string): Response {
   if (reason === 'Unauthorized') context.header('WWW-Authenticate', 'Bearer realm="fleetrelay"');
   const error = { reason, message, ...(leader === undefined ? {} : { leader }) };

@@ -14,50 +14,55 @@ import type { Log } from '../ports/log.ts';
 import type { PeopleApi } from './api.ts';
 import { apiRoutes } from './api-routes.ts';
 import { createAudit } from './audit.ts';
-import type { Doors } from './guard.ts';
-import { type Health, healthRoutes } from './health-routes.ts';
+import type { ApiAccess } from './authorize.ts';
 import { type GitHooks, hookRoutes } from './hook-routes.ts';
 import { refuse } from './http-error.ts';
 import { displayAddress, isLoopback, type ListenAddress } from './listen-address.ts';
 import { createPeople, type Person } from './people.ts';
 
-/** What the HTTP server shows. Each part that is left out has no routes. */
+/** Whether the process can do its work. Read at each request, so it must be cheap. */
+export interface Health {
+  /** `reasons`: sentences, empty when ready. Every caller can read them: they hold no secret. */
+  ready(): { readonly ok: boolean; readonly reasons: readonly string[] };
+}
+
+/** The parts of the HTTP server. A part that is absent has no routes. */
 export interface HttpServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly health?: Health;
-  /** Text in the Prometheus format. */
+  /** Returns the metrics in the Prometheus text format. */
   readonly metrics?: () => Promise<string>;
   readonly api?: PeopleApi;
-  /** Where acts through the API are noted; needed for the API. */
+  /** The audit log of the API, which needs it. */
   readonly audit?: AuditLog;
   readonly hooks?: GitHooks;
 }
 
-/** Where the server listens, and who may ask the API. */
+/** The address of the server, and who may use the API. */
 export interface HttpServerOptions {
   readonly listen: ListenAddress;
-  /** May be empty only if `listen` is a loopback address, or client certificates are asked for. */
+  /** May be empty only if `listen` is a loopback address, or client certificates are requested. */
   readonly people?: readonly Person[];
   /** Absent: plain text. */
   readonly tls?: HttpTls;
 }
 
-/** PEM texts. */
+/** Certificates and key as PEM. */
 export interface HttpTls {
   readonly certificate: string;
   readonly key: string;
-  /** CA certificates of people who may show a certificate instead of a token. */
+  /** CA of people who show a certificate instead of a token. */
   readonly clientCa?: string;
 }
 
 /** A server for health, metrics, hooks and the API. */
 export interface HttpServer {
-  /** Rejects if the address cannot be listened on. Resolves with the bound address. */
+  /** Resolves with the bound address. Rejects if it cannot be bound. */
   start(): Promise<ListenAddress>;
-  /** New connections see the new certificates. Throws if they are none. */
+  /** Uses other certificates for new connections. Throws if they are not valid PEM. */
   renew(tls: HttpTls): void;
-  /** Takes no new requests, lets those under way end (at most five seconds) and closes. */
+  /** Accepts no new requests, waits up to five seconds for those under way, and closes. */
   stop(): Promise<void>;
 }
 
@@ -73,25 +78,25 @@ const HANDSHAKE_MS = 5_000;
 const MAX_CONNECTIONS = 256;
 
 /**
- * Makes the server without listening yet. A problem if the API would be open to other machines: on an address that is
- * not loopback it needs people with tokens of at least 16 characters, or client certificates.
+ * Makes the server, which does not listen yet. A problem if every caller of another machine could use the API: on an address
+ * that is not loopback it needs people with tokens of at least 16 characters, or client certificates.
  */
 export function createHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Result<HttpServer> {
   const { listen, tls } = options;
   const people = createPeople(options.people ?? []);
   if (!people.ok) return people;
-  const doors: Doors = {
+  const access: ApiAccess = {
     people: people.value,
     certificates: tls?.clientCa !== undefined,
     now: deps.clock.now,
   };
   const local = isLoopback(listen.host);
-  if (deps.api !== undefined && !local && people.value.isEmpty && !doors.certificates) {
+  if (deps.api !== undefined && !local && people.value.isEmpty && !access.certificates) {
     return problem(
       `the HTTP API would be open to other machines on ${displayAddress(listen)}: give it a token (--api-token-file, or http.people in a RelayConfig), or a loopback address such as 127.0.0.1:${listen.port}`,
     );
   }
-  const app = createApp(deps, local, doors);
+  const app = createApp(deps, local, access);
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const secure =
     tls === undefined
@@ -106,20 +111,20 @@ export function createHttpServer(deps: HttpServerDeps, options: HttpServerOption
   });
 }
 
-/** A client certificate that does not verify is refused with words, not with a broken connection. */
+/** A client certificate that is not valid does not break the connection: the API answers with the reason. */
 function tlsOptions({ certificate, key, clientCa }: HttpTls): SecureServerOptions {
   const asked = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: false };
   return {
     cert: certificate,
     key,
     minVersion: 'TLSv1.2',
-    // Who renegotiates may show another certificate, which the platform does not check again.
+    // A client could renegotiate with another certificate, which Node would not verify.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     ...asked,
   };
 }
 
-function createApp(deps: HttpServerDeps, local: boolean, doors: Doors): Hono {
+function createApp(deps: HttpServerDeps, local: boolean, access: ApiAccess): Hono {
   const app = new Hono();
   app.use(async (context, next) => {
     await next();
@@ -136,9 +141,23 @@ function createApp(deps: HttpServerDeps, local: boolean, doors: Doors): Hono {
   if (deps.api !== undefined && deps.audit !== undefined) {
     const { audit: log } = deps;
     const audit = createAudit({ ...deps, audit: log, id: () => randomUUID() });
-    app.route('/api/v1', apiRoutes(deps.api, doors, { audit, log }));
+    app.route('/api/v1', apiRoutes(deps.api, access, audit, log));
   }
   return app;
+}
+
+/** `/healthz`, `/readyz` with the reasons, and `/metrics` if there are any. */
+function healthRoutes(health: Health, metrics: (() => Promise<string>) | undefined): Hono {
+  const routes = new Hono();
+  routes.get('/healthz', (context) => context.text('ok\n'));
+  routes.get('/readyz', (context) => {
+    const { ok: isReady, reasons } = health.ready();
+    const lines = isReady ? ['ready'] : ['not ready', ...reasons.map((reason) => `- ${reason}`)];
+    return context.text(`${lines.join('\n')}\n`, isReady ? 200 : 503);
+  });
+  const type = { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' };
+  if (metrics !== undefined) routes.get('/metrics', async (context) => context.body(await metrics(), 200, type));
+  return routes;
 }
 
 function start(server: Server | SecureServer, listen: ListenAddress): Promise<ListenAddress> {

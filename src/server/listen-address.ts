@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 import { quote } from '../model/ids.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 
-/** Where a server listens. Port 0 lets the system choose one. */
+/** An address to listen on or to connect to. Listening on port 0 lets the system choose one. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -25,12 +25,12 @@ export function parseListenAddress(text: string): Result<ListenAddress> {
   return ok({ host: host === '' ? '0.0.0.0' : host, port });
 }
 
-/** `HOST:PORT` as a URL writes it. */
+/** Formats as `HOST:PORT`, as in a URL. */
 export function displayAddress({ host, port }: ListenAddress): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Only this machine can reach it: `localhost`, 127.0.0.0/8 or ::1. Any other name may resolve to anything. */
+/** True if only this machine can reach the host: `localhost`, 127.0.0.0/8 or ::1. Other names may resolve to any address. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true;
   const family = isIP(host);

@@ -3,30 +3,30 @@ import type { PeerCertificate } from 'node:tls';
 import type { Role } from '../model/relay-config.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 
-/** Somebody who shows a token. */
+/** A person who shows a token. */
 export interface Person {
   readonly name: string;
   readonly role: Role;
   readonly token: string;
 }
 
-/** Who asks. */
+/** The caller of a request. */
 export interface Caller {
   readonly name: string;
   readonly role: Role;
   readonly proof: 'token' | 'certificate' | 'none';
 }
 
-/** Those who show a token. */
+/** All people who show a token. */
 export interface People {
   readonly isEmpty: boolean;
-  /** Whose token an `Authorization: Bearer TOKEN` holds; undefined: nobody's. Takes as long for any wrong one. */
+  /** Finds the person by `Authorization: Bearer TOKEN`; undefined: there is none. Takes the same time for every wrong token. */
   byAuthorization(authorization: string | undefined): Caller | undefined;
 }
 
 const ROLE_NAMES: Readonly<Record<string, Role>> = { 'fleetrelay:read': 'read', 'fleetrelay:operate': 'operate' };
 
-/** A problem if a token is too weak, or two people have the same one. */
+/** Returns a problem if a token is too weak, or if two people have the same token. */
 export function createPeople(people: readonly Person[]): Result<People> {
   const known = people.map(({ name, role, token }) => ({ caller: { name, role, proof: 'token' } as const, token }));
   for (const [index, { caller, token }] of known.entries()) {
@@ -43,19 +43,19 @@ export function createPeople(people: readonly Person[]): Result<People> {
       const given = /^Bearer +([!-~]+) *$/i.exec(authorization ?? '')?.[1];
       if (given === undefined) return undefined;
       const digest = digestOf(given);
-      // All are compared, so that the time does not tell who is near.
+      // All are compared, so that the time does not depend on which one matches.
       const matching = digests.filter((person) => timingSafeEqual(person.digest, digest));
       return matching[0]?.caller;
     },
   });
 }
 
-/** Comparing digests hides the lengths of tokens as well. */
+/** Digests are compared, because they also hide the lengths of the tokens. */
 function digestOf(token: string): Buffer {
   return createHash('sha256').update(token, 'utf8').digest();
 }
 
-/** Whom a verified client certificate names: its CN, and its O the role. A problem says what it lacks. */
+/** Returns the caller of a verified client certificate: CN is the name, O the role. A problem names what is missing. */
 export function callerOfCertificate({ subject }: Pick<PeerCertificate, 'subject'>): Result<Caller> {
   const name = single(subject?.CN);
   if (name === undefined || name === '' || name.length > 100 || /\p{C}/u.test(name)) {
