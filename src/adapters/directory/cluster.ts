@@ -15,7 +15,7 @@ import type {
 } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import { isErrno } from '../disk/errno.ts';
+import { isErrno } from '../disk/files.ts';
 import { BlockedPath, folderIdentity, removeFile, writeFileAtomically } from './folder.ts';
 import { createFolderWatch } from './folder-watch.ts';
 import { clusterIdOf, lockFolder, OWN_FOLDER, openOwnFolder } from './instance.ts';

@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from 'node:fs';
 import { join } from 'node:path';
 import { errorText } from '../../model/messages.ts';
 import type { Log } from '../../ports/log.ts';
-import { isErrno } from '../disk/errno.ts';
+import { isErrno } from '../disk/files.ts';
 
 /** Watches single folders; events are hints, and some can be missing. */
 export interface FolderWatch {

@@ -12,10 +12,10 @@ import {
   rmdirSync,
   rmSync,
   unlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isErrno } from '../disk/errno.ts';
-import { syncFolder, writeFully } from '../disk/record-log.ts';
+import { isErrno, syncFolder } from '../disk/files.ts';
 
 /** A file's content. `signature` changes with each edit, except for edits within one tick of the file system's clock. */
 export interface FileBytes {
@@ -94,7 +94,7 @@ export function writeFileAtomically(
   const descriptor = openSync(temporary, flags, options.mode);
   let placed = false;
   try {
-    writeFully(descriptor, bytes, 0);
+    writeFileSync(descriptor, bytes);
     // A link can have replaced a folder since.
     if (realpathSync.native(folder) !== folder) throw new BlockedPath(`${dirname(path)} has become a symbolic link`);
     if (options.mayReplace()) {

@@ -2,8 +2,7 @@ import { closeSync, constants, mkdirSync, openSync, readFileSync, renameSync, rm
 import { join } from 'node:path';
 import { type ClusterId, parseClusterId } from '../../model/ids.ts';
 import type { Random } from '../../ports/random.ts';
-import { isErrno } from '../disk/errno.ts';
-import { syncFolder } from '../disk/record-log.ts';
+import { isErrno, syncFolder } from '../disk/files.ts';
 
 /** The folder in a directory cluster for fleetrelay's own files, which are not live state. */
 export const OWN_FOLDER = '.fleetrelay';

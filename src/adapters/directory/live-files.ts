@@ -7,7 +7,7 @@ import { errorText } from '../../model/messages.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ObservedObject } from '../../ports/cluster-api.ts';
-import { isErrno } from '../disk/errno.ts';
+import { isErrno } from '../disk/files.ts';
 import {
   BlockedPath,
   checkedFolder,

@@ -1,17 +1,16 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorText } from '../../model/messages.ts';
-import type { AgentCredentials, CredentialStore } from '../../ports/credentials.ts';
+import type { CredentialStore } from '../../ports/credentials.ts';
 import type { Log } from '../../ports/log.ts';
 import { openRecordLog } from './record-log.ts';
 import { asObject, asText } from './stored-json.ts';
 
-/** The file is one checked record: a partly written one is damaged. */
-const HEADER = { format: 'fleetrelay.dev/credentials', version: 1 };
+const FORMAT = 'fleetrelay.dev/credentials/v1';
 
 /**
- * Credentials in the file `credentials` of a folder (created with mode 0700), readable for its owner only. One process uses
- * it at a time. A damaged file is moved aside at the next save.
+ * Stores credentials in the file `credentials` of a folder (created with mode 0700), readable for its owner only. One
+ * process uses it at a time. A damaged file is moved aside at the next save.
  */
 export function createDiskCredentials(
   { log }: { readonly log: Log },
@@ -21,39 +20,25 @@ export function createDiskCredentials(
   return {
     place,
     async load() {
-      const { content } = openRecordLog(place);
-      switch (content.type) {
-        case 'missing':
-          return undefined;
-        case 'damaged':
-          return ignored(content.message);
-        case 'found':
-          try {
-            return read(content.records);
-          } catch (error) {
-            return ignored(errorText(error));
-          }
+      const { content } = openRecordLog(place, FORMAT);
+      if (content.type === 'missing') return undefined;
+      try {
+        if (content.type === 'damaged') throw new Error(content.message);
+        const { key, certificate, roots } = asObject(content.records[0]);
+        return { key: asText(key), certificate: asText(certificate), roots: asText(roots) };
+      } catch (error) {
+        log.error('the stored credentials are damaged and are ignored', { place, reason: errorText(error) });
+        return undefined;
       }
     },
     async save(credentials) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const { log: file } = openRecordLog(place);
+      const file = openRecordLog(place, FORMAT);
       try {
-        await file.rewrite([{ ...HEADER, ...credentials }]);
+        await file.rewrite(credentials);
       } finally {
         file.close();
       }
     },
   };
-
-  function ignored(reason: string): undefined {
-    log.error('the stored credentials are damaged and are ignored', { place, reason });
-    return undefined;
-  }
-}
-
-function read([record]: readonly unknown[]): AgentCredentials {
-  const { format, version, key, certificate, roots } = asObject(record);
-  if (format !== HEADER.format || version !== HEADER.version) throw new Error('unknown format');
-  return { key: asText(key), certificate: asText(certificate), roots: asText(roots) };
 }

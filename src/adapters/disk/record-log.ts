@@ -3,97 +3,101 @@ import {
   constants,
   fdatasync,
   fstatSync,
-  fsyncSync,
   ftruncateSync,
   lstatSync,
   openSync,
   readFileSync,
   renameSync,
-  unlinkSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { sha256 } from '../../model/digest.ts';
-import { isErrno } from './errno.ts';
+import { isErrno, moveAside, syncFolder } from './files.ts';
 
 const sync = promisify(fdatasync);
+const { O_RDONLY, O_RDWR, O_APPEND, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
 const CHECK_LENGTH = 16;
+/** The file is rewritten when it is this many times as long as after the last rewrite. */
+const SLACK = 4;
 
-/** Content of a log when it was opened. `damaged`: a record before the last one fails its check; the file is unchanged. */
+/** Content of a log when it was opened. `damaged`: a record before the last one is invalid; the file is unchanged. */
 export type RecordLogContent =
   | { readonly type: 'found'; readonly records: readonly unknown[] }
   | { readonly type: 'missing' }
   | { readonly type: 'damaged'; readonly message: string };
 
 /**
- * An append-only file of records, one per line, each with a checksum. A crash can tear only the last record, which was never
- * confirmed and is dropped.
+ * A file of records, one per line, each with a checksum: the format, a complete state, then steps. A crash can tear only
+ * the last step, which was never confirmed and is dropped. One call at a time.
  */
 export interface RecordLog {
-  /** Bytes in the file. */
-  size(): number;
-  /** True if the file still exists. Throws if another file has its path: then another process writes it. */
-  isThere(): boolean;
-  /** Durable when it resolves; one at a time. */
-  append(record: unknown): Promise<void>;
-  /** Replaces the content atomically. */
-  rewrite(records: readonly unknown[]): Promise<void>;
+  /** The complete state and the steps. */
+  readonly content: RecordLogContent;
+  /**
+   * Appends a step; durable when it resolves. Writes the complete state instead if there is no valid file to append to, or
+   * the file is long. Rejects if another process has replaced the file.
+   */
+  append(step: unknown, complete: () => unknown): Promise<void>;
+  /** Replaces the content with a complete state, atomically; durable when it resolves. A damaged file is moved aside. */
+  rewrite(complete: unknown): Promise<void>;
   close(): void;
 }
 
-/** Reads the file and opens the log for writing (mode 0600). A damaged file is moved aside at the first write. */
-export function openRecordLog(path: string): { readonly log: RecordLog; readonly content: RecordLogContent } {
-  const { content, length } = read(path);
-  let good = length;
+/**
+ * Reads the file and opens the log for writing (mode 0600). A file of another format counts as damaged. The file grows to
+ * at least `rewriteFromBytes` before it is rewritten.
+ */
+export function openRecordLog(path: string, format: string, rewriteFromBytes = 0): RecordLog {
+  const { content, ends } = read(path, format);
+  let isValid = content.type === 'found';
+  let length = ends.at(-1) ?? 0;
+  let lengthAtRewrite = ends[1] ?? 0;
   let descriptor: number | undefined;
 
-  return { content, log: { size: () => good, isThere, append, rewrite, close } };
+  return { content, append, rewrite, close };
 
-  function isThere(): boolean {
-    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-    if (found === undefined) return false;
-    if (descriptor !== undefined && fstatSync(descriptor, { bigint: true }).ino !== found.ino)
-      throw new Error(`${path} was replaced by another process; stop that process, then restart this agent`);
-    return true;
-  }
-
-  async function append(record: unknown): Promise<void> {
-    if (descriptor === undefined && content.type !== 'found') return rewrite([record]);
-    descriptor ??= openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);
-    const line = lineOf(record);
+  async function append(step: unknown, complete: () => unknown): Promise<void> {
+    const isLong = length > Math.max(rewriteFromBytes, SLACK * lengthAtRewrite);
+    if (!isValid || isLong || !exists()) return rewrite(complete());
+    descriptor ??= openSync(path, O_RDWR | O_APPEND | O_NOFOLLOW);
+    const line = lineOf(step);
     // Removes a torn record or one whose write failed.
-    ftruncateSync(descriptor, good);
-    writeFully(descriptor, line, good);
+    ftruncateSync(descriptor, length);
+    writeFileSync(descriptor, line);
     await sync(descriptor);
-    good += line.byteLength;
+    length += line.byteLength;
   }
 
-  async function rewrite(records: readonly unknown[]): Promise<void> {
+  async function rewrite(complete: unknown): Promise<void> {
     const temporary = `${path}.tmp`;
-    const next = openSync(
-      temporary,
-      constants.O_CREAT | constants.O_TRUNC | constants.O_RDWR | constants.O_NOFOLLOW,
-      0o600,
-    );
+    const next = openSync(temporary, O_CREAT | O_TRUNC | O_RDWR | O_APPEND | O_NOFOLLOW, 0o600);
     try {
-      let written = 0;
-      for (const record of records) {
-        const line = lineOf(record);
-        writeFully(next, line, written);
-        written += line.byteLength;
-      }
+      const lines = Buffer.concat([lineOf(format), lineOf(complete)]);
+      writeFileSync(next, lines);
       await sync(next);
-      if (descriptor === undefined && content.type === 'damaged' && isThere()) moveAside(path);
+      if (content.type === 'damaged' && !isValid && exists()) moveAside(path);
       renameSync(temporary, path);
       syncFolder(dirname(path));
-      if (descriptor !== undefined) closeSync(descriptor);
+      close();
       descriptor = next;
-      good = written;
+      length = lines.byteLength;
+      lengthAtRewrite = length;
+      isValid = true;
     } catch (error) {
       closeSync(next);
       throw error;
     }
+  }
+
+  /** Throws if another file has the path: then another process writes it. */
+  function exists(): boolean {
+    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (found === undefined) return false;
+    if (descriptor !== undefined && fstatSync(descriptor, { bigint: true }).ino !== found.ino) {
+      throw new Error(`${path} was replaced by another process; stop that process, then restart this agent`);
+    }
+    return true;
   }
 
   function close(): void {
@@ -102,58 +106,42 @@ export function openRecordLog(path: string): { readonly log: RecordLog; readonly
   }
 }
 
-/** Makes a rename or removal in this folder durable. */
-export function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, constants.O_RDONLY);
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** Writes all bytes: one system call may write only a part of a large buffer. */
-export function writeFully(descriptor: number, bytes: Uint8Array, position: number): void {
-  let done = 0;
-  while (done < bytes.byteLength) {
-    done += writeSync(descriptor, bytes, done, bytes.byteLength - done, position + done);
-  }
-}
-
-function lineOf(record: unknown): Uint8Array {
+function lineOf(record: unknown): Buffer {
   const json = JSON.stringify(record);
   return Buffer.from(`${sha256(json).slice(0, CHECK_LENGTH)} ${json}\n`);
 }
 
-function read(path: string): { readonly content: RecordLogContent; readonly length: number } {
+/** `ends`: the length of the file up to the end of each valid record. */
+function read(path: string, format: string): { readonly content: RecordLogContent; readonly ends: readonly number[] } {
+  const ends: number[] = [];
+  const damaged = (message: string) => ({ content: { type: 'damaged', message } as const, ends });
   let bytes: Buffer;
   try {
     bytes = readBytes(path);
   } catch (error) {
-    if (isErrno(error, 'ENOENT')) return { content: { type: 'missing' }, length: 0 };
+    if (isErrno(error, 'ENOENT')) return { content: { type: 'missing' }, ends };
     throw error;
   }
   const records: unknown[] = [];
-  let start = 0;
-  while (start < bytes.byteLength) {
+  for (let start = 0; start < bytes.byteLength; ) {
     const end = bytes.indexOf(0x0a, start);
     const record = end < 0 ? undefined : parseLine(bytes.toString('utf8', start, end));
     if (record === undefined) {
-      const last = end < 0 || end === bytes.byteLength - 1;
-      return last && records.length > 0
-        ? { content: { type: 'found', records }, length: start }
-        : { content: { type: 'damaged', message: `record ${records.length + 1} fails its check` }, length: start };
+      const isTornStep = (end < 0 || end === bytes.byteLength - 1) && records.length > 1;
+      if (isTornStep) break;
+      return damaged(`record ${records.length + 1} fails its check`);
     }
     records.push(record.value);
     start = end + 1;
+    ends.push(start);
   }
-  return records.length === 0
-    ? { content: { type: 'damaged', message: 'the file is empty' }, length: 0 }
-    : { content: { type: 'found', records }, length: start };
+  const [found, ...rest] = records;
+  if (rest.length === 0) return damaged('the file holds no complete state');
+  return found === format ? { content: { type: 'found', records: rest }, ends } : damaged('unknown format');
 }
 
 function readBytes(path: string): Buffer {
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  const descriptor = openSync(path, O_RDONLY | O_NOFOLLOW);
   try {
     return readFileSync(descriptor);
   } finally {
@@ -163,31 +151,12 @@ function readBytes(path: string): Buffer {
 
 function parseLine(line: string): { readonly value: unknown } | undefined {
   const json = line.slice(CHECK_LENGTH + 1);
-  if (line[CHECK_LENGTH] !== ' ' || sha256(json).slice(0, CHECK_LENGTH) !== line.slice(0, CHECK_LENGTH))
+  if (line[CHECK_LENGTH] !== ' ' || sha256(json).slice(0, CHECK_LENGTH) !== line.slice(0, CHECK_LENGTH)) {
     return undefined;
+  }
   try {
     return { value: JSON.parse(json) };
   } catch {
     return undefined;
-  }
-}
-
-/** Renames a file to the first free `PATH.corrupt-N`. */
-function moveAside(path: string): void {
-  for (let number = 1; ; number += 1) {
-    const aside = `${path}.corrupt-${number}`;
-    try {
-      closeSync(openSync(aside, 'wx', 0o600));
-    } catch (error) {
-      if (isErrno(error, 'EEXIST')) continue;
-      throw error;
-    }
-    try {
-      renameSync(path, aside);
-    } catch (error) {
-      unlinkSync(aside);
-      throw error;
-    }
-    return;
   }
 }

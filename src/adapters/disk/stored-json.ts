@@ -1,11 +1,11 @@
-import { parseClusterName, parseDigest, parseSourceName } from '../../model/ids.ts';
+import { parseClusterName, parseDigest, parseFleetName, parseSourceName } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
-import type { OutputPosition, RevisionRef } from '../../model/output.ts';
+import type { OutputPosition } from '../../model/output.ts';
 import { must, type Result } from '../../model/result.ts';
-import type { InventoryRecord } from '../../ports/cluster-api.ts';
+import type { InventoryRecord, InventoryState } from '../../ports/cluster-api.ts';
 
-/** Checks of stored JSON, which may be damaged. Each throws on a value of another shape. */
+// Readers of stored JSON, which may be damaged. Each throws on a value of another shape.
 
 export function asObject(value: unknown): JsonObject {
   if (!isJsonObject(value as JsonValue)) throw new Error('not an object');
@@ -31,16 +31,19 @@ export function asPosition(value: JsonValue | undefined): OutputPosition {
   return { epoch: asCount(epoch), sequence: asCount(sequence) };
 }
 
-/** Absent, or a complete position. */
-export function asAdmitted(value: JsonValue | undefined): { readonly admitted?: OutputPosition } {
-  return value === undefined ? {} : { admitted: asPosition(value) };
-}
-
-export function asRevisions(value: JsonValue | undefined): readonly RevisionRef[] {
-  return asList(value).map((item) => {
-    const { source, revision } = asObject(item);
-    return { source: parsed(parseSourceName, source), revision: asText(revision) };
-  });
+/** The state of an inventory without its settings. */
+export function asInventoryState(value: unknown): Omit<InventoryState, 'settings'> {
+  const { position, digest, revisions, admitted, fleet } = asObject(value);
+  return {
+    position: asPosition(position),
+    digest: parsed(parseDigest, digest),
+    revisions: asList(revisions).map((item) => {
+      const { source, revision } = asObject(item);
+      return { source: parsed(parseSourceName, source), revision: asText(revision) };
+    }),
+    ...(admitted === undefined ? {} : { admitted: asPosition(admitted) }),
+    fleet: fleet === undefined ? undefined : parsed(parseFleetName, fleet),
+  };
 }
 
 export function asKeys(value: JsonValue | undefined): readonly ObjectKey[] {

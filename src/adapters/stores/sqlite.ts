@@ -1,10 +1,11 @@
-import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, renameSync } from 'node:fs';
+import { chmodSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { compareText } from '../../model/json.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord, StoreWrite } from '../../ports/snapshot-store.ts';
+import { moveAside } from '../disk/files.ts';
 
 /** "flrs" in ASCII: marks a database file as one of ours. */
 const APPLICATION_ID = 0x666c7273;
@@ -37,7 +38,7 @@ export async function createSqliteStore(path: string, options: SqliteStoreOption
     return storeOver(open(DatabaseSync, path));
   } catch (error) {
     if (!isDamage(error)) throw error;
-    const aside = moveAside(path);
+    const aside = moveAside(path, ['-wal', '-shm']);
     options.log?.error('the store was damaged and has been moved aside; it starts empty', { path, aside, error });
     return storeOver(open(DatabaseSync, path));
   }
@@ -173,14 +174,4 @@ function codeOf(error: unknown): number | undefined {
 
 function pragma(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
-}
-
-function moveAside(path: string): string {
-  let number = 1;
-  while (existsSync(`${path}.corrupt-${number}`)) number += 1;
-  const aside = `${path}.corrupt-${number}`;
-  for (const suffix of ['-wal', '-shm', '']) {
-    if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
-  }
-  return aside;
 }

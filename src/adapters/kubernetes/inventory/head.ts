@@ -1,19 +1,10 @@
 import { parseSettings, settingsText } from '../../../model/agent-settings.ts';
 import { sha256 } from '../../../model/digest.ts';
-import { type Digest, parseDigest, parseFleetName, quote } from '../../../model/ids.ts';
+import { type Digest, parseDigest, quote } from '../../../model/ids.ts';
 import { canonicalJson, type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/json.ts';
 import { errorText } from '../../../model/messages.ts';
 import type { InventoryState } from '../../../ports/cluster-api.ts';
-import {
-  asAdmitted,
-  asCount,
-  asList,
-  asObject,
-  asPosition,
-  asRevisions,
-  asText,
-  parsed,
-} from '../../disk/stored-json.ts';
+import { asCount, asInventoryState, asObject, asText, parsed } from '../../disk/stored-json.ts';
 
 /** Who writes the inventory now. `write` grows with each write of the head: two heads with one holder are one head. */
 export interface Holder {
@@ -119,15 +110,7 @@ function readContent(data: JsonObject): HeadContent {
     .map((line) => readPiece(JSON.parse(line)));
   const journal = asText(data.journal);
   if (data.state === undefined) return { pieces, journal };
-  const { position, digest, revisions, fleet, admitted } = asObject(JSON.parse(asText(data.state)));
-  const state: InventoryState = {
-    position: asPosition(position),
-    digest: parsed(parseDigest, digest),
-    revisions: asRevisions(asList(revisions)),
-    ...asAdmitted(admitted),
-    fleet: fleet === undefined ? undefined : parsed(parseFleetName, fleet),
-    ...readSettings(data.settings),
-  };
+  const state = { ...asInventoryState(JSON.parse(asText(data.state))), ...readSettings(data.settings) };
   return { state, pieces, journal };
 }
 
