@@ -12,8 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createDirectoryCluster } from '../../src/adapters/directory/cluster.ts';
-import { pathOfObject } from '../../src/adapters/directory/layout.ts';
-import { readLiveFile } from '../../src/adapters/directory/live-file.ts';
+import { pathOfObject, readLiveFile } from '../../src/adapters/directory/object-file.ts';
 import { createAgentDisk } from '../../src/adapters/disk/agent-disk.ts';
 import { createSystemRandom } from '../../src/adapters/system/random.ts';
 import type { JsonObject } from '../../src/model/json.ts';

@@ -1,14 +1,14 @@
-import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { FleetName } from '../../model/ids.ts';
 import { jsonEquals } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
-import { objectRefOf } from '../../model/object-key.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type {
   ApplyOutcome,
   ApplyRequest,
   ClusterApi,
-  LiveState,
   ObservedObject,
   RemoveOutcome,
   RemoveRequest,
@@ -16,15 +16,20 @@ import type {
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { isErrno } from '../disk/files.ts';
-import { BlockedPath, folderIdentity, removeFile, writeFileAtomically } from './folder.ts';
-import { createFolderWatch } from './folder-watch.ts';
-import { clusterIdOf, lockFolder, OWN_FOLDER, openOwnFolder } from './instance.ts';
-import { type InventoryFile, openInventory } from './inventory.ts';
-import { pathOfObject } from './layout.ts';
-import { renderLiveFile } from './live-file.ts';
-import { createLiveFiles, type LiveFiles } from './live-files.ts';
-import { composeLiveState } from './live-state.ts';
-import { ownershipOf } from './ownership.ts';
+import {
+  BlockedPath,
+  checkedFolder,
+  folderIdentity,
+  type PathState,
+  readRegularFile,
+  removeFile,
+  statePath,
+  writeFileAtomically,
+} from './folder.ts';
+import { createFolderObserver, type FolderObserver } from './folder-observer.ts';
+import { clusterIdOf, lockFolder, openOwnFolder } from './instance.ts';
+import { openInventory } from './inventory.ts';
+import { isRemnant, LARGEST_FILE_BYTES, pathOfObject, renderLiveFile } from './object-file.ts';
 import { sameStamp, withoutStamp } from './stamp.ts';
 
 export interface DirectoryClusterDeps {
@@ -38,9 +43,11 @@ export interface DirectoryClusterOptions {
   readonly directory: string;
 }
 
-/** One write causes several events (create, write, rename), which share one look at the path. */
-const SETTLE_MS = 4;
-const PAUSE_NAME = 'paused';
+interface Context {
+  readonly root: string;
+  readonly random: Random;
+  readonly observer: FolderObserver;
+}
 
 /**
  * Opens a folder of YAML and JSON files as a cluster. All manifest files in it and in its sub-folders are the live state.
@@ -59,23 +66,28 @@ export async function createDirectoryCluster(
   try {
     const id = clusterIdOf(own, deps.random);
     const inventory = openInventory(join(own, 'inventory'));
-    const present = presenceOf(root);
-    const looking = createLooking(root, deps, present);
+    const assertPresent = presenceOf(root);
+    const observer = createFolderObserver(root, deps, assertPresent);
+    const context: Context = { root, random: deps.random, observer };
     return {
       identity: async () => id,
-      list: looking.list,
-      watch: looking.watch,
-      apply: async (request) => attempt(present, () => apply(deps, root, looking.files, request)),
-      remove: async (request) => attempt(present, () => remove(root, looking.files, request)),
-      // Every kind is listed anyway, and files have no field managers: no setting changes what this adapter does.
+      list: observer.list,
+      watch: observer.watch,
+      apply: async (request) => attempt(assertPresent, () => apply(context, request)),
+      remove: async (request) => attempt(assertPresent, () => remove(context, request)),
+      // Every kind is listed, and files have no field managers: no setting changes what this adapter does.
       configure: () => {},
       loadInventory: async () => inventory.load(),
       saveInventory: async (change) => {
-        present();
+        assertPresent();
         await inventory.save(change);
       },
       matches,
-      close: async () => closeAll(looking, inventory, unlock),
+      close: async () => {
+        observer.close();
+        inventory.close();
+        unlock();
+      },
     };
   } catch (error) {
     unlock();
@@ -93,151 +105,57 @@ function matches({ key, value, stamp }: ApplyRequest, observed: ObservedObject):
   );
 }
 
-function closeAll(looking: { close(): void }, inventory: InventoryFile, unlock: () => void): void {
-  looking.close();
-  inventory.close();
-  unlock();
-}
-
-function createLooking(root: string, { clock, log }: DirectoryClusterDeps, present: () => void) {
-  const dirty = new Set<string>();
-  const kinds = new Map<string, string>();
-  const hints = new Set<() => void>();
-  const watch = createFolderWatch(root, log, noticed);
-  const files = createLiveFiles(root, clock, (path) => watch.add(path));
-  watch.add(OWN_FOLDER);
-  let state: { readonly value: LiveState; readonly version: number } | undefined;
-  let walking: Promise<void> | undefined;
-  let cancelLook: (() => void) | undefined;
-
-  return { files, list, watch: subscribe, close };
-
-  async function list(depth: 'hinted' | 'complete'): Promise<LiveState> {
-    present();
-    if (depth === 'complete' || state === undefined) {
-      dirty.clear();
-      walking ??= files.walk().finally(() => {
-        walking = undefined;
-      });
-      await walking;
-    }
-    lookAtDirty();
-    return current();
-  }
-
-  function current(): LiveState {
-    const paused = isPaused(root);
-    if (state === undefined || state.version !== files.version() || state.value.paused !== paused) {
-      state = { value: composeLiveState(files, kinds, paused), version: files.version() };
-    }
-    return state.value;
-  }
-
-  function lookAtDirty(): void {
-    const paths = [...dirty];
-    dirty.clear();
-    for (const path of paths) {
-      watch.drop(path);
-      files.look(path);
-    }
-  }
-
-  function noticed(path: string): void {
-    const name = path.slice(path.lastIndexOf('/') + 1);
-    const isPause = name === PAUSE_NAME;
-    if (path.startsWith('.') ? !isPause : name.startsWith('.')) return;
-    if (!path.startsWith('.')) dirty.add(path);
-    cancelLook ??= clock.schedule(SETTLE_MS, lookNow);
-  }
-
-  function lookNow(): void {
-    cancelLook = undefined;
-    const before = files.version();
-    const wasPaused = state?.value.paused;
-    let failed = false;
-    try {
-      present();
-      lookAtDirty();
-    } catch (error) {
-      // The list that follows the hint fails for the same reason and reports it.
-      failed = true;
-      log.debug('the folder could not be looked at', { reason: errorText(error) });
-    }
-    // Our own writes are in `files` already and give no hint.
-    if (failed || before !== files.version() || wasPaused !== isPaused(root)) {
-      for (const hint of hints) hint();
-    }
-  }
-
-  function subscribe(hint: () => void): () => void {
-    hints.add(hint);
-    return () => hints.delete(hint);
-  }
-
-  function close(): void {
-    cancelLook?.();
-    watch.close();
-    hints.clear();
-  }
-}
-
 /**
- * Throws unless the path still leads to the folder that was opened. A folder that was moved away or unmounted is not an
- * empty cluster: its objects are not removed.
+ * Returns a check that throws unless the path still leads to the folder that was opened. A folder that was moved away or
+ * unmounted is not an empty cluster: its objects are not removed.
  */
 function presenceOf(root: string): () => void {
   const opened = folderIdentity(root);
   return () => {
-    if (folderIdentity(root) !== opened)
-      throw new FolderMissing(
-        `${root} is not the folder that was opened; bring that one back, or start the agent anew`,
-      );
+    if (folderIdentity(root) === opened) return;
+    throw new FolderMissing(`${root} is not the folder that was opened; bring that one back, or start the agent anew`);
   };
 }
 
 class FolderMissing extends Error {}
 
 /** Runs one write; an error becomes its outcome. */
-function attempt<Outcome>(present: () => void, write: () => Outcome): Outcome | Failure {
+function attempt<Outcome>(assertPresent: () => void, write: () => Outcome): Outcome | Failure {
   try {
-    present();
+    assertPresent();
     return write();
   } catch (error) {
-    return failure(error);
+    return failed(reasonOf(error), errorText(error));
   }
 }
 
-function apply(deps: DirectoryClusterDeps, root: string, live: LiveFiles, request: ApplyRequest): ApplyOutcome {
+function apply({ root, random, observer }: Context, request: ApplyRequest): ApplyOutcome {
   const { key, stamp, value } = request;
-  if (isPaused(root)) return { type: 'paused' };
-  const ownership = ownershipOf(root, live, stamp.fleet, key);
-  if (ownership.type === 'theirs') return { type: 'conflict', owner: ownership.owner, message: ownership.message };
-  if (ownership.type === 'ours' && matches(request, ownership.object)) return { type: 'unchanged' };
-  const bytes = renderLiveFile(value, stamp);
   const path = pathOfObject(key);
-  const placed = writeFileAtomically(root, path, bytes, {
+  const ownership = () => ownershipOf(root, observer, stamp.fleet, key);
+  if (observer.isPaused()) return { type: 'paused' };
+  const found = ownership();
+  if (found.type === 'theirs') return { type: 'conflict', owner: found.owner, message: found.message };
+  if (found.type === 'ours' && matches(request, found.object)) return { type: 'unchanged' };
+  const bytes = renderLiveFile(value, stamp);
+  const isWritten = writeFileAtomically(root, path, bytes, {
     mode: objectRefOf(key).kind === 'Secret' ? 0o600 : 0o644,
-    unique: deps.random.id(),
-    mayReplace: () => !isPaused(root) && ownershipOf(root, live, stamp.fleet, key).type !== 'theirs',
+    unique: random.id(),
+    mayReplace: () => !observer.isPaused() && ownership().type !== 'theirs',
   });
-  if (!placed) {
-    return isPaused(root)
-      ? { type: 'paused' }
-      : {
-          type: 'failed',
-          retryable: true,
-          reason: 'ChangedMeanwhile',
-          message: `${path} was changed while it was being written`,
-        };
+  if (isWritten) {
+    observer.files.wrote(path, bytes, { key, value: withoutStamp(value), stamp, where: path });
+    return { type: 'applied' };
   }
-  live.wrote(path, bytes, { key, value: withoutStamp(value), stamp, where: path });
-  return { type: 'applied' };
+  return observer.isPaused()
+    ? { type: 'paused' }
+    : failed('ChangedMeanwhile', `${path} was changed while it was being written`);
 }
 
-function remove(root: string, live: LiveFiles, { key, fleet }: RemoveRequest): RemoveOutcome {
-  if (isPaused(root)) return { type: 'paused' };
+function remove({ root, observer }: Context, { key, fleet }: RemoveRequest): RemoveOutcome {
+  if (observer.isPaused()) return { type: 'paused' };
   const path = pathOfObject(key);
-  const ownership = ownershipOf(root, live, fleet, key);
+  const ownership = ownershipOf(root, observer, fleet, key);
   switch (ownership.type) {
     case 'free':
       return { type: 'gone' };
@@ -246,30 +164,80 @@ function remove(root: string, live: LiveFiles, { key, fleet }: RemoveRequest): R
     case 'ours':
     case 'remnant':
       removeFile(root, path);
-      live.look(path);
+      observer.files.look(path);
       return { type: 'gone' };
   }
 }
 
 type Failure = Extract<ApplyOutcome & RemoveOutcome, { type: 'failed' }>;
 
-function failure(error: unknown): Failure {
-  if (error instanceof FolderMissing) {
-    return { type: 'failed', retryable: true, reason: 'FolderMissing', message: error.message };
-  }
-  if (error instanceof BlockedPath) {
-    return { type: 'failed', retryable: true, reason: 'BlockedPath', message: error.message };
-  }
-  const reason = isErrno(error, 'ENOSPC', 'EDQUOT')
-    ? 'DiskFull'
-    : isErrno(error, 'EACCES', 'EPERM', 'EROFS')
-      ? 'NotPermitted'
-      : 'WriteFailed';
-  return { type: 'failed', retryable: true, reason, message: errorText(error) };
+function failed(reason: string, message: string): Failure {
+  return { type: 'failed', retryable: true, reason, message };
 }
 
-function isPaused(root: string): boolean {
-  return [join(root, PAUSE_NAME), join(root, OWN_FOLDER, PAUSE_NAME)].some(
-    (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
-  );
+function reasonOf(error: unknown): string {
+  if (error instanceof FolderMissing) return 'FolderMissing';
+  if (error instanceof BlockedPath) return 'BlockedPath';
+  if (isErrno(error, 'ENOSPC', 'EDQUOT')) return 'DiskFull';
+  return isErrno(error, 'EACCES', 'EPERM', 'EROFS') ? 'NotPermitted' : 'WriteFailed';
+}
+
+/**
+ * The owner of an object and of the path where fleetrelay writes it.
+ * `free`: neither exists. `ours`: the file carries our stamp for this object and holds no other object. `remnant`: the file
+ * is unreadable, but its remaining text carries our stamp. `theirs`: anything else; it is never changed or removed.
+ */
+type Ownership =
+  | { readonly type: 'free' | 'remnant' }
+  | { readonly type: 'ours'; readonly object: ObservedObject }
+  | { readonly type: 'theirs'; readonly owner: string; readonly message: string };
+
+const ABSENT: PathState = { type: 'absent' };
+
+/** Reads the disk anew. Throws `BlockedPath` if a symbolic link is on the path: files behind a link are never ours. */
+function ownershipOf(root: string, { files: live }: FolderObserver, fleet: FleetName, key: ObjectKey): Ownership {
+  const path = pathOfObject(key);
+  const state = checkedFolder(root, dirname(path)) === undefined ? ABSENT : statePath(root, path);
+  if (state.type === 'folder') return theirs(path, `${path} is a folder`);
+  if (state.type === 'other') return theirs(path, `${path} is ${state.what}, which is not followed`);
+  live.lookAtFile(path);
+  const otherPath = [...live.pathsOf(key)].find((known) => known !== path);
+  if (state.type === 'absent') {
+    return otherPath === undefined
+      ? { type: 'free' }
+      : theirs(otherPath, `${displayKey(key)} is already in ${otherPath}, which is not where fleetrelay writes it`);
+  }
+  const file = live.files.get(path);
+  const [object, ...others] = file?.objects ?? [];
+  if (file === undefined || file.problem !== undefined || object === undefined) {
+    // The text of a file that was read shows whether it was ours.
+    const bytes = file?.read && readRegularFile(root, path, LARGEST_FILE_BYTES)?.bytes;
+    if (bytes !== undefined && isRemnant(bytes, fleet, key)) return { type: 'remnant' };
+    const reason = file === undefined ? 'it changes' : (file.problem?.message ?? 'no object');
+    return theirs(path, `${path} cannot be read (${reason}), so it is left alone; mend or delete it`);
+  }
+  if (others.length > 0) return theirs(path, `${path} holds other objects too; move them to another file`);
+  return byStamp(path, object, fleet, key);
+}
+
+function byStamp(path: string, object: ObservedObject, fleet: FleetName, key: ObjectKey): Ownership {
+  const { stamp } = object;
+  const [name, wanted] = [displayKey(object.key), displayKey(key)];
+  if (object.key !== key) {
+    const isOursInOtherCase = stamp?.key === object.key && object.key.toLowerCase() === key.toLowerCase();
+    return isOursInOtherCase
+      ? theirs(path, `${path} is taken by ${name}, which differs from ${wanted} only in case`)
+      : theirs(path, `${path} holds ${name} of another owner`);
+  }
+  if (stamp === undefined) {
+    return theirs(path, `${path} was not written by fleetrelay; delete or move it to let it be managed`);
+  }
+  if (stamp.fleet !== fleet) return theirs(`fleet ${stamp.fleet}`, `${path} belongs to the fleet ${stamp.fleet}`);
+  return stamp.key === key
+    ? { type: 'ours', object }
+    : theirs(path, `${path} is a copy of ${displayKey(stamp.key)} and is not owned by fleetrelay`);
+}
+
+function theirs(owner: string, message: string): Ownership {
+  return { type: 'theirs', owner, message };
 }

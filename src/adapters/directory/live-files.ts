@@ -1,41 +1,31 @@
 import { type Dirent, readdirSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { KindState } from '../../model/agent.ts';
+import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
 import { sha256 } from '../../model/digest.ts';
-import type { Digest } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import { displayKey, kindOf, nameOfKind, type ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { ObservedObject } from '../../ports/cluster-api.ts';
+import type { LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import { isErrno } from '../disk/files.ts';
-import {
-  BlockedPath,
-  checkedFolder,
-  type FileBytes,
-  isTemporaryName,
-  type PathState,
-  readRegularFile,
-  statePath,
-} from './folder.ts';
-import { isManifestName } from './layout.ts';
-import { LARGEST_FILE_BYTES, readLiveFile } from './live-file.ts';
+import { BlockedPath, checkedFolder, isTemporaryName, type PathState, readRegularFile, statePath } from './folder.ts';
+import { isManifestName, LARGEST_FILE_BYTES, pathOfObject, placeOfPath, readLiveFile } from './object-file.ts';
 
-/** One live file at its last read. */
+/** A path that may hold live state, as of its last look. */
 export interface LiveFile {
-  readonly signature: string;
-  readonly bytesDigest: Digest;
-  /** When it was read, in milliseconds since 1970. */
-  readonly readAt: number;
-  /** The objects in the file; of an unreadable file those of the last successful read, marked stale. */
+  /** The objects in the file; of a file that cannot be read, those of the last successful read, marked stale. */
   readonly objects: readonly ObservedObject[];
-  /** Why the file is unreadable. */
-  readonly problem?: string;
-}
-
-/** A path that is skipped, and the reason. */
-export interface SkippedPath {
-  readonly path: string;
-  readonly what: string;
+  /** Absent if the path cannot be opened. */
+  readonly read?: {
+    readonly signature: string;
+    readonly bytesDigest: string;
+    /** Milliseconds since 1970. */
+    readonly at: number;
+  };
+  /** `invalid`: the content is no list of objects. `skipped`: the path cannot be opened, or is no file of reasonable size. */
+  readonly problem?: { readonly type: 'invalid' | 'skipped'; readonly message: string };
 }
 
 /**
@@ -48,17 +38,16 @@ const SLICE_MS = 8;
 const DEEPEST_FOLDER = 16;
 const MOST_FILES = 200_000;
 const NOWHERE: ReadonlySet<string> = new Set();
-/** The signature of a file that can no longer be read. */
-const UNREAD = '';
 
 /** The live files of a folder; a file is read again only after it has changed. */
 export interface LiveFiles {
   readonly files: ReadonlyMap<string, LiveFile>;
-  readonly skipped: ReadonlyMap<string, SkippedPath>;
-  /** Counts the changes of `files` and `skipped`. */
-  version(): number;
   /** Paths of the files that hold an object. */
   pathsOf(key: ObjectKey): ReadonlySet<string>;
+  /** Counts the changes of `files`. */
+  version(): number;
+  /** The live state as of the last looks; the same value while nothing has changed. */
+  state(paused: boolean): LiveState;
   /** Updates one path now: a file, a folder with everything in it, or a removed path. */
   look(path: string): void;
   /** Updates the path of a file. */
@@ -69,32 +58,51 @@ export interface LiveFiles {
   wrote(path: string, bytes: Uint8Array, object: ObservedObject): void;
 }
 
+interface Context {
+  readonly root: string;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly files: Map<string, LiveFile>;
+  readonly byKey: Map<ObjectKey, Set<string>>;
+  /** Kinds that were ever seen, by their name in lower case. */
+  readonly kinds: Map<string, string>;
+  readonly visitFolder: (path: string) => void;
+  /** Temporary files are left over from a crash: this process has written none yet. */
+  clearsLeftOvers: boolean;
+  version: number;
+  /** Undefined after a change of `files`. */
+  state: LiveState | undefined;
+}
+
 /**
- * `visitFolder` is called with the path of each folder before it is read ('' is the root). With `isReadOnly`, what a crash
- * has left is not cleared away.
+ * `visitFolder` is called with the path of each folder before it is read ('' is the root). Without it the folder is only
+ * read: files that a crash has left are not removed.
  */
 export function createLiveFiles(
   root: string,
-  clock: Pick<Clock, 'now' | 'monotonic'>,
-  visitFolder: (path: string) => void,
-  { isReadOnly = false }: { readonly isReadOnly?: boolean } = {},
+  clock: Context['clock'],
+  visitFolder?: (path: string) => void,
 ): LiveFiles {
   const context: Context = {
     root,
     clock,
     files: new Map(),
     byKey: new Map(),
-    skipped: new Map(),
-    changes: { version: 0, clearsLeftOvers: !isReadOnly },
-    visitFolder,
+    kinds: new Map(),
+    visitFolder: visitFolder ?? (() => undefined),
+    clearsLeftOvers: visitFolder !== undefined,
+    version: 0,
+    state: undefined,
   };
-  const { files, skipped, changes } = context;
+  const { files } = context;
 
   return {
     files,
-    skipped,
-    version: () => changes.version,
+    version: () => context.version,
     pathsOf: (key) => context.byKey.get(key) ?? NOWHERE,
+    state: (paused) => {
+      if (context.state?.paused !== paused) context.state = liveStateOf(context, paused);
+      return context.state;
+    },
     lookAtFile: (path) => {
       lookAtFile(context, path);
       if (files.has(path)) forget(context, [path]);
@@ -105,9 +113,10 @@ export function createLiveFiles(
         seen.add(file);
         lookAtFile(context, file);
       }
+      const known = [...files.keys()].filter((each) => each === path || each.startsWith(`${path}/`));
       forget(
         context,
-        knownPaths(context).filter((known) => (known === path || known.startsWith(`${path}/`)) && !seen.has(known)),
+        known.filter((each) => !seen.has(each)),
       );
     },
     walk: async () => {
@@ -120,33 +129,22 @@ export function createLiveFiles(
         await nextTurn();
         sliceEnd = clock.monotonic() + SLICE_MS;
       }
-      changes.clearsLeftOvers = false;
+      context.clearsLeftOvers = false;
       forget(
         context,
-        knownPaths(context).filter((known) => !seen.has(known)),
+        [...files.keys()].filter((each) => !seen.has(each)),
       );
     },
     wrote: (path, bytes, object) => {
       const state = statePath(root, path);
       if (state.type !== 'file') return;
-      const { signature } = state;
-      put(context, path, { signature, bytesDigest: sha256(bytes), readAt: clock.now(), objects: [object] });
-      skipped.delete(path);
+      const read = { signature: state.signature, bytesDigest: sha256(bytes), at: clock.now() };
+      put(context, path, { read, objects: [object] });
     },
   };
 }
 
-interface Context {
-  readonly root: string;
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  readonly files: Map<string, LiveFile>;
-  readonly byKey: Map<ObjectKey, Set<string>>;
-  readonly skipped: Map<string, SkippedPath>;
-  readonly changes: { version: number; clearsLeftOvers: boolean };
-  readonly visitFolder: (path: string) => void;
-}
-
-/** Paths of everything at or below a path that may hold live state. */
+/** Paths of all entries at or below a path that may hold live state. */
 function* entries(context: Context, path: string): Generator<string> {
   const state = path === '' ? { type: 'folder' as const } : stateOrSkip(context, path);
   if (state === undefined) return;
@@ -163,8 +161,7 @@ function* folderEntries(context: Context, path: string): Generator<string> {
   for (const entry of readFolder(context, path)) {
     const child = path === '' ? entry.name : `${path}/${entry.name}`;
     if (entry.name.startsWith('.')) {
-      // On the first walk this process has not written yet: the file is left over from a crash.
-      if (context.changes.clearsLeftOvers && isTemporaryName(entry.name)) removeLeftOver(context, child);
+      if (context.clearsLeftOvers && isTemporaryName(entry.name)) removeLeftOver(context, child);
     } else if (entry.isDirectory()) {
       yield* folderEntries(context, child);
     } else if (isManifestName(entry.name)) {
@@ -184,7 +181,7 @@ function removeLeftOver({ root }: Context, path: string): void {
 function readFolder(context: Context, path: string): readonly Dirent[] {
   try {
     const found = readdirSync(join(context.root, path), { withFileTypes: true });
-    unskip(context, path);
+    if (context.files.get(path)?.problem?.type === 'skipped') put(context, path, undefined);
     return found;
   } catch (error) {
     // The root must be readable: a cluster that cannot be read is not an empty one.
@@ -195,23 +192,23 @@ function readFolder(context: Context, path: string): readonly Dirent[] {
 }
 
 function lookAtFile(context: Context, path: string): void {
-  const { files, clock } = context;
-  const known = files.get(path);
+  const { files, clock, root } = context;
+  const known = files.get(path)?.read;
   const state = stateOrSkip(context, path);
   if (state === undefined || state.type === 'absent' || state.type === 'folder') return;
-  const obstacle = obstacleTo(context, path, state);
-  if (obstacle !== undefined || state.type === 'other') {
-    skip(context, path, obstacle ?? '');
-    return;
+  if (state.type === 'other') skip(context, path, state.what);
+  else if (state.size > LARGEST_FILE_BYTES) skip(context, path, `larger than ${LARGEST_FILE_BYTES} bytes`);
+  else if (known === undefined && files.size >= MOST_FILES) {
+    skip(context, path, `beyond the ${MOST_FILES} files that are read`);
+  } else if (known?.signature !== state.signature || known.at - state.modifiedAt <= CLOCK_TICK_MS) {
+    const at = clock.now();
+    try {
+      const found = readRegularFile(root, path, LARGEST_FILE_BYTES);
+      if (found !== undefined) take(context, path, found.bytes, { signature: found.signature, at });
+    } catch (error) {
+      skip(context, path, `a file that cannot be read: ${errorText(error)}`);
+    }
   }
-  const settled = known !== undefined && known.readAt - state.modifiedAt > CLOCK_TICK_MS;
-  if (known?.signature !== state.signature || !settled) {
-    const readAt = clock.now();
-    const read = readFile(context, path);
-    if (read === undefined) return;
-    take(context, path, read, readAt);
-  }
-  unskip(context, path);
 }
 
 /** The state of a path; undefined if it cannot be read, and then only this path is skipped. */
@@ -224,42 +221,28 @@ function stateOrSkip(context: Context, path: string): PathState | undefined {
   }
 }
 
-/** Why a path is skipped; undefined: it is not. */
-function obstacleTo(
-  { files }: Context,
+function take(
+  context: Context,
   path: string,
-  state: Extract<PathState, { type: 'file' | 'other' }>,
-): string | undefined {
-  if (state.type === 'other') return state.what;
-  if (state.size > LARGEST_FILE_BYTES) return `larger than ${LARGEST_FILE_BYTES} bytes`;
-  return files.has(path) || files.size < MOST_FILES ? undefined : `beyond the ${MOST_FILES} files that are read`;
-}
-
-function readFile(context: Context, path: string): FileBytes | undefined {
-  try {
-    return readRegularFile(context.root, path, LARGEST_FILE_BYTES);
-  } catch (error) {
-    skip(context, path, `a file that cannot be read: ${errorText(error)}`);
-    return undefined;
-  }
-}
-
-function take(context: Context, path: string, { bytes, signature }: FileBytes, readAt: number): void {
+  bytes: Uint8Array,
+  { signature, at }: { readonly signature: string; readonly at: number },
+): void {
   const known = context.files.get(path);
-  const bytesDigest = sha256(bytes);
-  if (known?.bytesDigest === bytesDigest && known.signature !== UNREAD) {
-    context.files.set(path, { ...known, signature, readAt });
+  const read = { signature, at, bytesDigest: sha256(bytes) };
+  if (known?.read?.bytesDigest === read.bytesDigest) {
+    context.files.set(path, { ...known, read });
     return;
   }
   const content = readLiveFile(path, bytes);
-  const found = content.ok
-    ? { objects: content.value }
-    : { objects: (known?.objects ?? []).map(asStale), problem: content.problem };
-  put(context, path, { signature, bytesDigest, readAt, ...found });
+  if (content.ok) put(context, path, { read, objects: content.value });
+  else {
+    const problem = { type: 'invalid', message: content.problem } as const;
+    put(context, path, { read, objects: staleObjects(known), problem });
+  }
 }
 
-function asStale(object: ObservedObject): ObservedObject {
-  return { ...object, stale: true };
+function staleObjects(file: LiveFile | undefined): readonly ObservedObject[] {
+  return (file?.objects ?? []).map((object) => ({ ...object, stale: true }));
 }
 
 function put(context: Context, path: string, file: LiveFile | undefined): void {
@@ -274,31 +257,22 @@ function put(context: Context, path: string, file: LiveFile | undefined): void {
     if (paths === undefined) context.byKey.set(key, new Set([path]));
     else paths.add(path);
   }
-  context.changes.version += 1;
+  context.version += 1;
+  context.state = undefined;
 }
 
-function skip(context: Context, path: string, what: string): void {
-  if (context.skipped.get(path)?.what === what) return;
-  context.skipped.set(path, { path, what });
+function skip(context: Context, path: string, message: string): void {
   const known = context.files.get(path);
-  if (known !== undefined) put(context, path, { ...known, signature: UNREAD, objects: known.objects.map(asStale) });
-  context.changes.version += 1;
+  if (known?.problem?.type === 'skipped' && known.problem.message === message) return;
+  put(context, path, { objects: staleObjects(known), problem: { type: 'skipped', message } });
 }
 
-function unskip(context: Context, path: string): void {
-  if (context.skipped.delete(path)) context.changes.version += 1;
-}
-
-function knownPaths({ files, skipped }: Context): readonly string[] {
-  return [...files.keys(), ...skipped.keys()];
-}
-
-/** Drops the paths that are proven to be gone. A path that cannot be read keeps its last known state. */
+/** Drops the paths that are proven to be absent. A path that cannot be read keeps its last known objects. */
 function forget(context: Context, paths: readonly string[]): void {
   for (const path of paths) {
     const state = stateOrUnknown(context, path);
-    if (context.files.has(path) && (state === 'absent' || state === 'folder')) put(context, path, undefined);
-    if (state === 'absent') unskip(context, path);
+    const isSkipped = context.files.get(path)?.problem?.type === 'skipped';
+    if (state === 'absent' || (state === 'folder' && !isSkipped)) put(context, path, undefined);
   }
 }
 
@@ -309,4 +283,58 @@ function stateOrUnknown({ root }: Context, path: string): PathState['type'] | 'u
     // Paths behind a link or a file are no part of this cluster.
     return error instanceof BlockedPath || isErrno(error, 'ENOTDIR') ? 'absent' : 'unknown';
   }
+}
+
+/** Composes the live state of the files, and remembers their kinds. */
+function liveStateOf({ files, kinds }: Context, paused: boolean): LiveState {
+  const objects = new Map<ObjectKey, ObservedObject>();
+  const diagnostics: Diagnostic[] = [];
+  const unknown = new Map<string, string>();
+  for (const [path, file] of [...files].sort(([a], [b]) => compareText(a, b))) {
+    for (const object of file.objects) {
+      const kind = kindOf(object.key);
+      kinds.set(kind.toLowerCase(), kind);
+      const first = objects.get(object.key);
+      if (first !== undefined) diagnostics.push(duplicate(object, first));
+      if (first === undefined || isAtItsPath(object)) objects.set(object.key, object);
+    }
+    if (file.problem === undefined) continue;
+    diagnostics.push(problemOf(path, file.problem));
+    for (const kind of kindsAt(path, file)) {
+      if (!kinds.has(kind)) kinds.set(kind, kind);
+      unknown.set(kind, `${path} cannot be read`);
+    }
+  }
+  const states = [...kinds].map(([name, kind]): KindState => {
+    const message = unknown.get(name);
+    return message === undefined ? { kind, state: 'complete', message: '' } : { kind, state: 'unknown', message };
+  });
+  return { objects, kinds: states.sort((a, b) => compareText(a.kind, b.kind)), diagnostics, paused };
+}
+
+/** The kinds, in lower case, that an unreadable path can hold: that of its folder, and those of its last known objects. */
+function kindsAt(path: string, { objects }: LiveFile): readonly string[] {
+  const place = placeOfPath(path) ?? placeOfPath(`${path}/any`);
+  return [...(place === undefined ? [] : [nameOfKind(place)]), ...objects.map(({ key }) => kindOf(key).toLowerCase())];
+}
+
+function isAtItsPath(object: ObservedObject): boolean {
+  return object.stamp?.key === object.key && object.where === pathOfObject(object.key);
+}
+
+function problemOf(path: string, { type, message }: NonNullable<LiveFile['problem']>): Diagnostic {
+  const at = { path };
+  return type === 'invalid'
+    ? diagnosticOf({ severity: 'error', reason: 'UnreadableLiveFile', message, at })
+    : diagnosticOf({ severity: 'warning', reason: 'SkippedLiveFile', message: `passed over: ${message}`, at });
+}
+
+function duplicate(object: ObservedObject, first: ObservedObject): Diagnostic {
+  return diagnosticOf({
+    severity: 'warning',
+    reason: 'DuplicateLiveObject',
+    message: `${displayKey(object.key)} is in ${first.where} as well`,
+    hint: 'delete one of the two',
+    at: { path: object.where },
+  });
 }

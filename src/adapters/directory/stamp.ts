@@ -1,6 +1,6 @@
 import { parseClusterName, parseFleetName, parseSourceName } from '../../model/ids.ts';
-import { compareText, isJsonObject, type JsonObject, jsonEquals, objectOf, textOf } from '../../model/json.ts';
-import { parseObjectKey } from '../../model/object-key.ts';
+import { compareText, type JsonObject, jsonEquals, objectOf, textOf } from '../../model/json.ts';
+import { metadataOf, parseObjectKey } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Stamp } from '../../ports/cluster-api.ts';
 
@@ -17,18 +17,14 @@ const ANNOTATIONS: readonly string[] = [FLEET_ANNOTATION, OBJECT_ANNOTATION, ORI
  */
 export function withStamp(value: JsonObject, stamp: Stamp): JsonObject {
   const bare = withoutStamp(value);
-  const metadata = objectOf(bare.metadata);
-  const annotations = objectOf(metadata.annotations);
-  return ordered(
-    {
-      ...bare,
-      metadata: ordered(
-        { ...metadata, annotations: ordered({ ...annotations, ...stampAnnotations(stamp) }, ANNOTATIONS) },
-        ['name', 'namespace', 'annotations', 'labels'],
-      ),
-    },
-    ['apiVersion', 'kind', 'metadata'],
-  );
+  const metadata = metadataOf(bare);
+  const annotations = ordered({ ...objectOf(metadata.annotations), ...stampAnnotations(stamp) }, ANNOTATIONS);
+  const names = ['name', 'namespace', 'annotations', 'labels'];
+  return ordered({ ...bare, metadata: ordered({ ...metadata, annotations }, names) }, [
+    'apiVersion',
+    'kind',
+    'metadata',
+  ]);
 }
 
 /**
@@ -36,20 +32,15 @@ export function withStamp(value: JsonObject, stamp: Stamp): JsonObject {
  * objects count as equal if the results of this function are equal.
  */
 export function withoutStamp(value: JsonObject): JsonObject {
-  const metadata = value.metadata;
-  if (!isJsonObject(metadata) || metadata.annotations === undefined) return value;
-  const { annotations, ...others } = metadata;
-  const kept = isJsonObject(annotations)
-    ? Object.fromEntries(Object.entries(annotations).filter(([name]) => !ANNOTATIONS.includes(name)))
-    : {};
-  return { ...value, metadata: Object.keys(kept).length === 0 ? others : { ...others, annotations: kept } };
+  const { annotations, ...others } = metadataOf(value);
+  if (annotations === undefined) return value;
+  const kept = Object.entries(objectOf(annotations)).filter(([name]) => !ANNOTATIONS.includes(name));
+  return { ...value, metadata: kept.length === 0 ? others : { ...others, annotations: Object.fromEntries(kept) } };
 }
 
 /** The stamp of an object; undefined if there is none, or if it is invalid (then fleetrelay does not own the object). */
 export function stampOf(value: JsonObject): Stamp | undefined {
-  const metadata = value.metadata;
-  const annotations = isJsonObject(metadata) ? metadata.annotations : undefined;
-  if (!isJsonObject(annotations)) return undefined;
+  const annotations = objectOf(metadataOf(value).annotations);
   const fleet = parseFleetName(textOf(annotations[FLEET_ANNOTATION]));
   const key = parseObjectKey(textOf(annotations[OBJECT_ANNOTATION]));
   if (!fleet.ok || !key.ok) return undefined;
@@ -93,12 +84,9 @@ function fromOneLine(path: string): string {
   return path.replaceAll('%0D', '\r').replaceAll('%0A', '\n').replaceAll('%25', '%');
 }
 
+/** The members in name order, after those of `first`. */
 function ordered(value: JsonObject, first: readonly string[]): JsonObject {
-  const names = [
-    ...first.filter((name) => value[name] !== undefined),
-    ...Object.keys(value)
-      .filter((name) => !first.includes(name))
-      .sort(compareText),
-  ];
+  const others = Object.keys(value).filter((name) => !first.includes(name));
+  const names = [...first.filter((name) => value[name] !== undefined), ...others.sort(compareText)];
   return Object.fromEntries(names.map((name) => [name, value[name]]));
 }

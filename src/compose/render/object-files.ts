@@ -1,7 +1,6 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pathOfObject } from '../../adapters/directory/layout.ts';
-import { printLiveObject } from '../../adapters/directory/live-file.ts';
+import { pathOfObject, printLiveObject } from '../../adapters/directory/object-file.ts';
 import { withoutStamp } from '../../adapters/directory/stamp.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';

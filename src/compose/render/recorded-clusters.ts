@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createLiveFiles } from '../../adapters/directory/live-files.ts';
-import { composeLiveState } from '../../adapters/directory/live-state.ts';
 import { createDiscovery } from '../../agent/discovery/discovery.ts';
 import type { KindState, LiveObject } from '../../model/agent.ts';
 import type { AgentSettings } from '../../model/agent-settings.ts';
@@ -37,9 +36,9 @@ export async function readRecordedClusters(
   const names = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name);
   return Promise.all(
     names.sort(compareText).map(async (name) => {
-      const files = createLiveFiles(join(folder, name), clock, () => undefined, { isReadOnly: true });
+      const files = createLiveFiles(join(folder, name), clock);
       await files.walk();
-      return { name, live: composeLiveState(files, new Map(), false) };
+      return { name, live: files.state(false) };
     }),
   );
 }

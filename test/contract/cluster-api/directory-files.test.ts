@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDirectoryCluster } from '../../../src/adapters/directory/cluster.ts';
-import { readLiveFile, renderLiveFile } from '../../../src/adapters/directory/live-file.ts';
+import { readLiveFile, renderLiveFile } from '../../../src/adapters/directory/object-file.ts';
 import { withoutStamp } from '../../../src/adapters/directory/stamp.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { dump, load } from 'js-yaml';
 import { afterAll } from 'vitest';
 import { createDirectoryCluster } from '../../../src/adapters/directory/cluster.ts';
-import { pathOfObject } from '../../../src/adapters/directory/layout.ts';
+import { pathOfObject } from '../../../src/adapters/directory/object-file.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import type { JsonObject } from '../../../src/model/json.ts';

@@ -1,0 +1,143 @@
+import { type FSWatcher, lstatSync, watch } from 'node:fs';
+import { join } from 'node:path';
+import { errorText } from '../../model/messages.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ClusterApi, LiveState } from '../../ports/cluster-api.ts';
+import type { Log } from '../../ports/log.ts';
+import { isErrno } from '../disk/files.ts';
+import { OWN_FOLDER } from './instance.ts';
+import { createLiveFiles, type LiveFiles } from './live-files.ts';
+
+/** One write causes several events (create, write, rename), which share one look at the path. */
+const SETTLE_MS = 4;
+const PAUSE_NAME = 'paused';
+
+/** Keeps the live files of a folder up to date. */
+export interface FolderObserver extends Pick<ClusterApi, 'list' | 'watch'> {
+  readonly files: LiveFiles;
+  /** True while the stop button is on: a file `paused` in the root or in the own folder. */
+  isPaused(): boolean;
+  close(): void;
+}
+
+/** `assertPresent` throws if the path does not lead to the opened folder any more. */
+export function createFolderObserver(
+  root: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  assertPresent: () => void,
+): FolderObserver {
+  const dirty = new Set<string>();
+  const hints = new Set<() => void>();
+  const watches = createFolderWatches(root, log, noticed);
+  const files = createLiveFiles(root, clock, watches.add);
+  watches.add(OWN_FOLDER);
+  let hasWalked = false;
+  let lastPaused: boolean | undefined;
+  let walking: Promise<void> | undefined;
+  let cancelLook: (() => void) | undefined;
+
+  return {
+    files,
+    isPaused,
+    list,
+    watch: (hint) => {
+      hints.add(hint);
+      return () => hints.delete(hint);
+    },
+    close: () => {
+      cancelLook?.();
+      watches.close();
+      hints.clear();
+    },
+  };
+
+  async function list(depth: 'hinted' | 'complete'): Promise<LiveState> {
+    assertPresent();
+    if (depth === 'complete' || !hasWalked) {
+      dirty.clear();
+      walking ??= files.walk().finally(() => {
+        walking = undefined;
+      });
+      await walking;
+      hasWalked = true;
+    }
+    lookAtDirty();
+    lastPaused = isPaused();
+    return files.state(lastPaused);
+  }
+
+  function lookAtDirty(): void {
+    const paths = [...dirty];
+    dirty.clear();
+    for (const path of paths) {
+      watches.drop(path);
+      files.look(path);
+    }
+  }
+
+  function noticed(path: string): void {
+    const isHidden = path.startsWith('.');
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    if (isHidden ? name !== PAUSE_NAME : name.startsWith('.')) return;
+    if (!isHidden) dirty.add(path);
+    cancelLook ??= clock.schedule(SETTLE_MS, lookNow);
+  }
+
+  function lookNow(): void {
+    cancelLook = undefined;
+    const before = files.version();
+    let hasFailed = false;
+    try {
+      assertPresent();
+      lookAtDirty();
+    } catch (error) {
+      // The list that follows the hint fails for the same reason and reports it.
+      hasFailed = true;
+      log.debug('the folder could not be looked at', { reason: errorText(error) });
+    }
+    // Our own writes are in `files` already and give no hint.
+    if (hasFailed || before !== files.version() || lastPaused !== isPaused()) for (const hint of hints) hint();
+  }
+
+  function isPaused(): boolean {
+    return [join(root, PAUSE_NAME), join(root, OWN_FOLDER, PAUSE_NAME)].some(
+      (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
+    );
+  }
+}
+
+/** Watches single folders (paths relative to the root). Events are hints, and some can be missing. */
+function createFolderWatches(root: string, log: Log, changed: (path: string) => void) {
+  const watchers = new Map<string, FSWatcher>();
+  let isExhausted = false;
+
+  return { add, drop, close: () => [...watchers.keys()].forEach(end) };
+
+  function add(path: string): void {
+    if (isExhausted || watchers.has(path)) return;
+    try {
+      const watcher = watch(join(root, path), { persistent: false }, (_event, name) => {
+        changed(name === null ? path : path === '' ? name : `${path}/${name}`);
+      });
+      watcher.on('error', () => end(path));
+      watchers.set(path, watcher);
+    } catch (error) {
+      if (isErrno(error, 'ENOENT', 'ENOTDIR')) return;
+      // The system's limit of watches is reached: the periodic list finds changes, only later.
+      isExhausted = true;
+      log.warn('folders cannot be watched; changes are found by looking periodically', { reason: errorText(error) });
+    }
+  }
+
+  /** Ends the watches of a folder and of the folders in it. */
+  function drop(path: string): void {
+    for (const known of [...watchers.keys()]) {
+      if (known === path || known.startsWith(`${path}/`)) end(known);
+    }
+  }
+
+  function end(path: string): void {
+    watchers.get(path)?.close();
+    watchers.delete(path);
+  }
+}
