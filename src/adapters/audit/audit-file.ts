@@ -6,12 +6,12 @@ import { errorText } from '../../model/messages.ts';
 import type { AuditEntry, AuditLog } from '../../ports/audit-log.ts';
 
 const NEWLINE = 0x0a;
-/** As much of the end of the file is read for `tail`. */
+/** `tail` reads this many bytes at the end of the file. */
 const TAIL_BYTES = 4 * 1024 * 1024;
 
 /**
- * The log as a file: a JSON document a line, readable for its owner alone. Whoever rotates it may move it away at any
- * time: the next entry begins a new one. A line that was torn by a full disk or a crash stays alone on its line.
+ * The audit log as a file: a JSON document a line, readable for its owner alone. Another program may move the file away at
+ * any time: the next entry begins a new file. An entry that a full disk or a crash has cut is a line of its own.
  */
 export function createAuditFile(path: string): AuditLog {
   let handle: FileHandle | undefined;
@@ -35,7 +35,7 @@ export function createAuditFile(path: string): AuditLog {
           await file.appendFile(`${JSON.stringify(entry)}\n`);
           await file.datasync();
         } catch (error) {
-          // Half of the line may be there: the next one looks.
+          // The line may be incomplete: opening the file again ends it.
           await close().catch(() => undefined);
           throw error;
         }
@@ -80,7 +80,7 @@ async function readTail(path: string, limit: number): Promise<readonly AuditEntr
     const bytes = Buffer.alloc(size - from);
     const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
     const lines = bytes.toString('utf8', 0, bytesRead).split('\n');
-    // The first line may have begun before what was read.
+    // The first line may be incomplete.
     const entries = lines.slice(from === 0 ? 0 : 1).flatMap((line) => readEntry(line) ?? []);
     return limit === 0 ? [] : entries.slice(-limit);
   } finally {

@@ -36,21 +36,21 @@ interface StatusParts {
   readonly log: Log;
 }
 
-/** After a start, agents get this long to come back before their absence is news. */
+/** Time after a start in which agents can reconnect before status reports them as absent. */
 const SETTLE_MS = 20_000;
 
-/** The writing of the status of custom resources. */
+/** Writes the status of custom resources. */
 export interface CustomResourceStatus {
-  /** Only the server that leads writes. */
+  /** Only the leader writes. */
   lead(leads: boolean): void;
   stop(): Promise<void>;
 }
 
-/** Writes the status of custom resources after each commit that has changed it, while this server leads. */
+/** Writes the status of custom resources after each commit that has changed it, while this server is the leader. */
 export function wireCustomResourceStatus(
   parts: StatusParts,
   custom: readonly StatusOfCustomResources[],
-  /** Every cluster that was known at the start is back, and nothing is under way. */
+  /** Every cluster that was known at the start is connected and has no pending objects. */
   isSettled: () => boolean,
 ): CustomResourceStatus {
   if (custom.length === 0) return { lead: () => undefined, stop: async () => undefined };
@@ -71,7 +71,7 @@ export function wireCustomResourceStatus(
     const files = affected();
     const may = mayWrite();
     for (const sink of sinks) {
-      // What was written before is read before anything is.
+      // The engine needs the existing status before a new one is written.
       if (leading) sink.read(reads ? files : undefined);
       if (may && !wrote) sink.allChanged();
       else if (may) sink.filesChanged(files);
@@ -97,9 +97,9 @@ export function wireCustomResourceStatus(
 interface WiredSource {
   readonly sink: ResourceStatusSink;
   allChanged(): void;
-  /** Tells the engine the statuses that the custom resources of these files have; of all if there are none given. */
+  /** Gives the engine the existing statuses of the custom resources of these files; undefined: of all. */
   read(files: readonly Origin[] | undefined): void;
-  /** What is said of these files may have changed; those of other sources are among them. */
+  /** The status of these files may have changed. Files of other sources are ignored. */
   filesChanged(files: readonly Origin[]): void;
 }
 
@@ -109,7 +109,7 @@ function wireOne(
   mayWrite: () => boolean,
 ): WiredSource {
   const isRefused = (): boolean => sources.get(source.name)?.condition.state === 'refused';
-  /** The status that a resource has is the one written last, if its declaration is the one in force. */
+  /** The existing status counts as written last, if the declaration is in force. */
   const find = (key: ObjectKey): void => {
     const address = addressInForce(engine, source.name, key);
     if (address !== undefined) observed.found('resource', ...address, resources.state().objects.get(key)?.status);
@@ -118,7 +118,7 @@ function wireOne(
     const resource = resources.state().objects.get(key);
     const path = resourcePath(key);
     const generation = source.entered().get(path)?.generation;
-    // What is only on its way in has a status once it is there.
+    // A resource whose declaration is not admitted yet has no status, unless the source refuses it.
     if (resource === undefined || (generation === undefined && !isRefused())) return undefined;
     const entered = { source: source.name, path, key, generation: generation ?? 0 };
     return { resource, generation: entered.generation, content: statusOfResource(engine, entered) };
@@ -152,7 +152,7 @@ function wireOne(
   };
 }
 
-/** Kind and key of the declaration that a custom resource is, if it is the one in force. */
+/** Kind and key of the declaration of a custom resource; undefined: another declaration is in force. */
 function addressInForce(
   { statuses }: Engine,
   source: string,
@@ -166,20 +166,20 @@ function addressInForce(
   return origin?.source === source && origin.path === resourcePath(key) ? [id, declared] : undefined;
 }
 
-/** Tells at each call which files have a status that may have changed since the last call. */
+/** Returns what lists, at each call, the files whose status may have changed since the last call. */
 function watchDeclared({ graph, statuses, declarations, inputs }: Engine): () => readonly Origin[] {
   const changed = graph.watch(statuses);
   const elected = graph.watch(declarations);
   const files = graph.watch(inputs.files);
   return () => [
     ...changed.take().flatMap(({ before, after }) => [before?.origin ?? [], after?.origin ?? []].flat()),
-    // Who loses says who has won.
+    // The status of a declaration that is not in force names the one that is.
     ...elected.take().flatMap(({ before, after }) => [...(before?.losers ?? []), ...(after?.losers ?? [])]),
     ...files.take().map(({ partition, key }) => ({ source: partition as Origin['source'], path: key })),
   ];
 }
 
-/** Tells at each call which custom resources have changed since the last call, as they are or as they have entered. */
+/** Returns what lists, at each call, the custom resources that have changed since the last call, in the cluster or as admitted. */
 function watchResources(source: KubernetesSource, resources: CustomResources): () => readonly ObjectKey[] {
   let objects: ReadonlyMap<ObjectKey, CustomResource> = new Map();
   let entered: ReadonlyMap<string, CustomResource> = new Map();
@@ -192,7 +192,7 @@ function watchResources(source: KubernetesSource, resources: CustomResources): (
   };
 }
 
-/** What is not the same in both, or only in one of them. */
+/** The resources that differ or are in only one of the two. */
 function differing<Key>(now: ReadonlyMap<Key, CustomResource>, before: ReadonlyMap<Key, CustomResource>) {
   if (now === before) return [];
   const found: CustomResource[] = [];

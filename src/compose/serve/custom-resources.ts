@@ -10,16 +10,16 @@ import type { ResourceStatus } from '../../ports/resource-status.ts';
 import { createKubernetesSource, type KubernetesSource } from '../../sources/kubernetes/kubernetes-source.ts';
 import type { ProcessDeps } from './sources.ts';
 
-/** The custom resources of one cluster, as a source and as what status is written to. */
+/** The custom resources of one cluster: a source, and the target of their status. */
 export interface CustomResourceSource {
   readonly source: KubernetesSource;
   readonly resources: CustomResources;
-  /** Undefined: switched off. */
+  /** Undefined: status is switched off. */
   readonly status: ResourceStatus | undefined;
   close(): Promise<void>;
 }
 
-/** Opens the configured sources of custom resources. Rejects if a cluster is not to be found, with a text for a person. */
+/** Opens the configured sources of custom resources. Rejects with a text for a person if a cluster is not found. */
 export async function openCustomResources(
   config: RelayConfig,
   version: string,

@@ -6,13 +6,13 @@ import type { Replica } from '../../runtime/replica/replica.ts';
 import type { Journal } from '../../runtime/stored/journal.ts';
 import type { ReplicaFigures } from '../../server/metrics.ts';
 
-/** What the metrics show of a management server beside what its API says. */
+/** The state of a management server that the metrics show and its API does not. */
 export interface ManagementFigures extends ReplicaFigures {
-  /** Records that the store had lost and were written to it again. */
+  /** Records that the store had lost and that were written again. */
   readonly refilled: number;
 }
 
-/** The figures, worked out when they are asked for; when something was admitted is noted with each commit. */
+/** Returns what computes the figures. The time of the current admission is noted at each commit. */
 export function createFigures(deps: {
   readonly engine: Engine;
   readonly loop: Loop;

@@ -8,56 +8,52 @@ import type { Log } from '../../ports/log.ts';
 import { createHttpServer, type HttpServer, type HttpServerDeps, type HttpTls } from '../../server/http-server.ts';
 import { displayAddress, isLoopback, type ListenAddress } from '../../server/listen-address.ts';
 import type { Person } from '../../server/people.ts';
-import { withOwnHealth } from './own-health.ts';
 import { type ProcessDeps, readSecret } from './sources.ts';
 
-/** The ports for people and programs. */
+/** The listener for API and hooks, and the one for health and metrics. */
 export interface Listeners {
-  /** Rejects with a text for people if an address cannot be had. Resolves with the addresses as URLs. */
+  /** Resolves with the addresses as URLs. Rejects with a text for people if one cannot be bound. */
   start(): Promise<{ readonly http: string; readonly metrics: string }>;
   stop(): Promise<void>;
 }
 
-/** What they show. */
-type Shown = Required<Pick<HttpServerDeps, 'api' | 'hooks' | 'health' | 'metrics'>>;
-
-/** Makes both ports, reading what they need; rejects with a text for people. */
-export async function openListeners(config: RelayConfig, shown: Shown, deps: ProcessDeps): Promise<Listeners> {
+/** Makes both listeners and reads their files. Rejects with a text for people. */
+export async function openListeners(
+  config: RelayConfig,
+  shown: Required<Pick<HttpServerDeps, 'api' | 'hooks' | 'health' | 'metrics'>>,
+  deps: ProcessDeps,
+): Promise<Listeners> {
   const { http, metrics, dataDirectory } = config;
-  const { health, metrics: text, hooks } = shown;
-  let metricsAddress: string | undefined;
-  const api = withOwnHealth(shown.api, { address: () => metricsAddress, notReady: () => health.ready().reasons });
+  const { api, hooks, ...forPrograms } = shown;
   const people = await readPeople(http, deps.env);
-  const tls = http.tls === undefined ? undefined : await readTls(http.tls);
+  const tls = http.tls && (await readTls(http.tls));
   const audit = createAuditFile(config.audit.file ?? join(dataDirectory, 'audit.log'));
-  warnOfDangers(http, (await audit.trouble()) ?? '', deps.log);
-  const forPeople = must(
-    createHttpServer({ ...deps, api, audit, hooks }, { listen: hostOf(http.listen), people, ...(tls && { tls }) }),
-  );
-  const forPrograms = must(createHttpServer({ ...deps, health, metrics: text }, { listen: hostOf(metrics.listen) }));
-  const stopRenewing = http.tls === undefined ? () => undefined : renewTls(http.tls, forPeople, deps);
+  warnOfDangers(http, await audit.trouble(), deps.log);
+  const options = { listen: hostOf(http.listen), people, ...(tls && { tls }) };
+  const httpServer = must(createHttpServer({ ...deps, api, audit, hooks }, options));
+  const metricsServer = must(createHttpServer({ ...deps, ...forPrograms }, { listen: hostOf(metrics.listen) }));
+  const stopRenewing = http.tls === undefined ? () => undefined : renewTls(http.tls, httpServer, deps);
   return {
     start: async () => {
-      const bound = await forPeople.start().catch(cannotListen('HTTP', http.listen, '--http'));
-      const beside = await forPrograms.start().catch(cannotListen('health and metrics', metrics.listen, '--metrics'));
-      metricsAddress = `http://${displayAddress(beside)}`;
+      const bound = await httpServer.start().catch(cannotListen('HTTP', http.listen, '--http'));
+      const other = await metricsServer.start().catch(cannotListen('health and metrics', metrics.listen, '--metrics'));
       const scheme = tls === undefined ? 'http' : 'https';
-      return { http: `${scheme}://${displayAddress(bound)}`, metrics: metricsAddress };
+      return { http: `${scheme}://${displayAddress(bound)}`, metrics: `http://${displayAddress(other)}` };
     },
     stop: async () => {
       stopRenewing();
-      await Promise.all([forPeople.stop(), forPrograms.stop()]);
+      await Promise.all([httpServer.stop(), metricsServer.stop()]);
       await audit.close();
     },
   };
 }
 
-function warnOfDangers({ listen, tls, people }: HttpConfig, auditTrouble: string, log: Log): void {
+function warnOfDangers({ listen, tls, people }: HttpConfig, auditProblem: string | undefined, log: Log): void {
   if (tls === undefined && people.length > 0 && !isLoopback(listen.address)) {
     log.warn('tokens of people travel unencrypted: give http.tls a certificate, or listen on loopback', { ...listen });
   }
-  if (auditTrouble !== '') {
-    log.error('the audit log cannot be written: whatever a person asks to be done is refused', { error: auditTrouble });
+  if (auditProblem !== undefined) {
+    log.error('the audit log cannot be written: every act of a person is refused', { error: auditProblem });
   }
 }
 
@@ -70,9 +66,7 @@ function readPeople({ people }: HttpConfig, env: ProcessDeps['env']): Promise<re
     people.map(async ({ name, role, token }) => ({
       name,
       role,
-      token: await readSecret(token, env).catch((cause: unknown) => {
-        throw new Error(`the API token of ${name} cannot be read: ${errorText(cause)}`, { cause });
-      }),
+      token: await readSecret(token, env, `API token of ${name}`),
     })),
   );
 }
@@ -86,13 +80,14 @@ async function readTls({ certFile, keyFile, clientCaFile }: NonNullable<HttpConf
   return { certificate, key, ...(clientCaFile === undefined ? {} : { clientCa: await read(clientCaFile) }) };
 }
 
-const LOOK_AT_CERTIFICATES_MS = 60_000;
+const RENEW_EVERY_MS = 60_000;
 
-/** Files that somebody else renews are taken over as they are; broken ones are said, and the old ones go on. */
+/** Reads the files again every minute, and uses them if they have changed. If they are not usable, the old ones stay. */
 function renewTls(files: NonNullable<HttpConfig['tls']>, server: HttpServer, { clock, log }: ProcessDeps): () => void {
   let last = '';
+  let stopped = false;
   let cancel = (): void => undefined;
-  const look = async (): Promise<void> => {
+  const renew = async (): Promise<void> => {
     try {
       const tls = await readTls(files);
       const now = JSON.stringify(tls);
@@ -102,22 +97,18 @@ function renewTls(files: NonNullable<HttpConfig['tls']>, server: HttpServer, { c
       }
       last = now;
     } catch (error) {
-      log.warn('the certificate of the HTTP API cannot be renewed; the old one goes on', { error: errorText(error) });
+      log.warn('the certificate of the HTTP API cannot be renewed; the old one stays', { error: errorText(error) });
     }
-    schedule();
+    if (!stopped) cancel = clock.schedule(RENEW_EVERY_MS, () => void renew());
   };
-  let stopped = false;
-  function schedule(): void {
-    if (!stopped) cancel = clock.schedule(LOOK_AT_CERTIFICATES_MS, () => void look());
-  }
-  void look();
+  void renew();
   return () => {
     stopped = true;
     cancel();
   };
 }
 
-/** For `catch`: says where it was, and which flag names another place. */
+/** For `catch`: throws an error that names the address, and the flag for another one. */
 export function cannotListen(whom: string, { address, port }: BindAddress, flag: string): (error: unknown) => never {
   return (cause) => {
     const where = displayAddress({ host: address, port });

@@ -2,38 +2,37 @@ import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import type { Clock } from '../../ports/clock.ts';
 
-/** What V8 and the event loop of this process are asked and told. */
+/** The event loop and V8 of this process. */
 export interface Runtime {
-  /** Share of the time since the last call in which the event loop had work, 0 to 1. */
+  /** Share of the time since the last call in which the event loop was busy, 0 to 1. */
   busyShare(): number;
-  /** Collects sooner and gives pages back, at several times the processor time; or as ever. */
+  /** Switches V8's memory saver: earlier collections that return pages, at several times the processor time. */
   saveMemory(saves: boolean): void;
 }
 
-/** How often the event loop is looked at. A burst goes on slowly for so long at most. */
+/** Interval of the looks at the event loop. A burst is slowed down for this long at most. */
 const LOOK_MS = 2_000;
-/** From this share of its time on it is in a burst: speed counts. */
+/** From this busy share on, the process is in a burst. */
 const BUSY = 0.5;
-/** Below this share it has hardly anything to do. */
+/** Below this busy share, a look is quiet. */
 const QUIET = 0.2;
-/** So many quiet looks in a row are rest. */
+/** The process rests after this number of quiet looks in a row. */
 const RESTS_AFTER = 5;
-/** By then V8 has given back what it can; to go on would only cost time. In looks. */
+/** Duration of the memory saver, in looks: after it V8 has returned all pages that it can. */
 const SAVES_FOR = 15;
-/** What gathers while it rests is given back so often, ten minutes. In looks. */
+/** Interval of the memory saver while the process rests, in looks: ten minutes. */
 const SAVES_EVERY = 300;
 
 /**
- * Lets V8 save memory for a while when the process has come to rest, and again now and then: a server lives for months and
- * rests for most of them, and V8 would keep what a burst has taken, for a next one, as long as the process lives. The
- * result ends it.
+ * Switches V8's memory saver on for a while when the process rests, and again every ten minutes: a server rests for most of
+ * its life, and V8 would keep the memory of a burst for as long as the process lives. Returns what ends it.
  */
 export function saveMemoryAtRest(clock: Pick<Clock, 'schedule'>, runtime: Runtime = createRuntime()): () => void {
   let saves = false;
   let quiet = 0;
   const look = (): void => {
     const share = runtime.busyShare();
-    // What rests already is woken by a burst only.
+    // Once the process rests, only a burst ends it.
     quiet = share < (quiet < RESTS_AFTER ? QUIET : BUSY) ? quiet + 1 : 0;
     const rested = quiet - RESTS_AFTER;
     const next = rested >= 0 && rested % SAVES_EVERY < SAVES_FOR;
@@ -54,7 +53,7 @@ function createRuntime(): Runtime {
       last = now;
       return utilization;
     },
-    // V8 asks for this flag at each collection.
+    // V8 reads this flag at each collection.
     saveMemory: (saves) => setFlagsFromString(saves ? '--memory-saver-mode' : '--no-memory-saver-mode'),
   };
 }

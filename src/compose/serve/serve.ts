@@ -15,101 +15,77 @@ import type { RunIo, ServeOptions } from '../options.ts';
 import { awaitStore } from './await-store.ts';
 import { resolveServeConfig } from './config.ts';
 import { openCustomResources } from './custom-resources.ts';
-import { cannotListen, openListeners } from './listeners.ts';
+import { cannotListen, type Listeners, openListeners } from './listeners.ts';
 import { createManagementServer, type ManagementServer } from './management-server.ts';
 import { saveMemoryAtRest } from './memory-at-rest.ts';
 import { openReplica } from './open-replica.ts';
 import { withSeals } from './open-store.ts';
+import { apiOfProcess } from './process-api.ts';
 import { openRelay } from './relay.ts';
-import { apiOfRelay } from './relay-api.ts';
 import { hookTargets, openSources, openStatusSink, type ProcessDeps } from './sources.ts';
+
+/** Functions that close the opened parts, in the order of opening. */
+type Closers = (() => Promise<unknown>)[];
 
 /** Runs the management server until the signal. Resolves with the exit code; rejects with a text for a person. */
 export async function runServe(options: ServeOptions, signal: AbortSignal, io: RunIo): Promise<number> {
   const config = await resolveServeConfig(options, io);
   const log = createPinoLog({ level: options.logLevel });
-  const running = await startServer(config, io, log, signal).catch((error: unknown) => {
+  const closers: Closers = [];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  const opened = await openServer(config, io, log, closers, signal).catch(async (error: unknown) => {
+    // Open parts would keep the process alive.
+    await stop();
     if (signal.aborted) return undefined;
     throw error;
   });
-  if (running === undefined) return 0;
-  log.info('the server is up', running.addresses);
+  if (opened === undefined) return 0;
+  log.info('the server is up', opened.addresses);
   const endSaving = saveMemoryAtRest(createSystemClock());
-  const told = new Promise<undefined>((resolve) =>
+  const stopped = new Promise<undefined>((resolve) =>
     signal.addEventListener('abort', () => resolve(undefined), { once: true }),
   );
-  const reason = await Promise.race([told, running.server.over]);
+  const reason = await Promise.race([stopped, opened.over]);
   endSaving();
   if (reason === undefined) log.info('the server is stopping');
-  else log.error('the server can go on no more, and ends', { reason });
-  await running.stop();
+  else log.error('the server cannot continue, and ends', { reason });
+  await stop();
   if (reason !== undefined) throw new Error(reason);
   return 0;
 }
 
-/** A server that runs, and where. */
-export interface RunningServer {
-  readonly server: ManagementServer;
-  readonly addresses: {
-    readonly relay: string;
-    readonly http: string;
-    readonly metrics: string;
-    readonly caFile: string | undefined;
-  };
-  stop(): Promise<void>;
-}
-
-/** Starts a server in this process; `signal`: gives up waiting for the store. */
-export async function startServer(
-  config: RelayConfig,
-  { env, version }: Pick<RunIo, 'env' | 'version'>,
-  log: Log,
-  signal?: AbortSignal,
-): Promise<RunningServer> {
-  const closers: (() => Promise<unknown>)[] = [];
-  const stop = async (): Promise<void> => {
-    for (const close of closers.splice(0).reverse()) await close();
-  };
-  try {
-    return { ...(await openServer(config, { env, version }, log, closers, signal)), stop };
-  } catch (error) {
-    // What was started must not outlive the failure: it would keep the process alive, and deaf to signals.
-    await stop();
-    throw error;
-  }
-}
-
-/** Opens one part after the other; what has to be closed again goes to `closers`. */
+/** Opens all parts and starts the server. `signal` ends the wait for the store. */
 async function openServer(
   config: RelayConfig,
   { env, version }: Pick<RunIo, 'env' | 'version'>,
   log: Log,
-  closers: (() => Promise<unknown>)[],
-  signal: AbortSignal | undefined,
-): Promise<Omit<RunningServer, 'stop'>> {
+  closers: Closers,
+  signal: AbortSignal,
+) {
   const deps: ProcessDeps = { clock: createSystemClock(), random: createSystemRandom(), log, env };
-  await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw new Error(`the data directory ${config.dataDirectory} cannot be made: ${reasonOf(error)}`, { cause: error });
+  await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    throw new Error(`the data directory ${config.dataDirectory} cannot be made: ${errorText(cause)}`, { cause });
   });
-  const { store: opened, figures } = meterStore(await awaitStore(config, deps, signal), deps.clock, (took) =>
-    metrics.storeWrite(took),
-  );
-  closers.push(() => opened.close());
+  const waited = await awaitStore(config, deps, signal);
+  const { store: metered, figures } = meterStore(waited, deps.clock, (took) => metrics.storeWrite(took));
+  closers.push(() => metered.close());
   const metrics: ServerMetrics = createServerMetrics(
     {
       fleet: () => server.api.status(),
-      relay: () => relay.stats(),
+      relay: () => opened.relay.stats(),
       replica: () => server.figures(),
       store: () => ({ ...figures(), refilled: server.figures().refilled }),
     },
     version,
   );
-  const { relay, generations, caFile, storeSecrets, close } = await openRelay(config, version, deps, opened);
-  closers.push(close);
-  const store = await withSeals(opened, storeSecrets);
+  const opened = await openRelay(config, version, deps, metered);
+  closers.push(opened.close);
+  const store = await withSeals(metered, opened.storeSecrets);
   const custom = await openCustomResources(config, version, deps);
   for (const { close } of custom) closers.push(close);
-  // Custom resources come last: of two declarations of one thing a repository's wins.
+  // Custom resources are the last sources: a repository's declaration wins over theirs.
   const sources = [...openSources(config, deps), ...custom.map(({ source }) => source)];
   const targets = await hookTargets(config, sources, env);
   const sink = openStatusSink(config, deps);
@@ -117,16 +93,9 @@ async function openServer(
   closers.push(replica.close);
   const server: ManagementServer = await createManagementServer(
     {
-      ...deps,
-      graph: createGraph(),
-      store,
-      sources,
-      relay,
-      ...replica.role,
-      ...(sink === undefined ? {} : { statusSink: statusSinkOf(sink) }),
-      customResources: custom.flatMap(({ status, ...rest }) =>
-        status === undefined ? [] : [{ ...rest, status, random: deps.random }],
-      ),
+      ...{ ...deps, graph: createGraph(), store, sources, relay: opened.relay, ...replica.role },
+      ...(sink && { statusSink: statusSinkOf(sink) }),
+      customResources: custom.flatMap(({ status, ...rest }) => (status ? [{ ...deps, ...rest, status }] : [])),
       parseYaml: (text) => load(text) as JsonValue,
       committed: metrics.engineCommit,
     },
@@ -135,38 +104,27 @@ async function openServer(
   const listeners = await openListeners(
     config,
     {
-      api: apiOfRelay(server.api, { relay, generations }, deps),
+      api: apiOfProcess(server.api, {
+        ...{ ...deps, generations: opened.generations, notReady: server.notReady },
+        certificates: () => opened.relay.stats().certificates,
+        metricsAddress: () => bound?.metrics,
+      }),
       health: { ready: () => ({ ok: server.notReady().length === 0, reasons: server.notReady() }) },
       metrics: metrics.text,
       hooks: { targets: () => targets },
     },
     deps,
   );
-  closers.push(() => listeners.stop());
-  if (sink !== undefined) {
-    closers.push(async () => {
-      await sink.flush();
-      await sink.stop();
-    });
-  }
-  closers.push(() => server.stop());
-  const listening = await listeners.start();
-  const started = await server.start().catch(cannotListen('agents', config.relay.listen, '--listen'));
-  return {
-    server,
-    addresses: {
-      relay: `${started.relay.host}:${started.relay.port}`,
-      ...listening,
-      caFile,
-    },
-  };
+  closers.push(listeners.stop);
+  if (sink !== undefined) closers.push(sink.stop, sink.flush);
+  closers.push(server.stop);
+  let bound: Awaited<ReturnType<Listeners['start']>> | undefined;
+  bound = await listeners.start();
+  const { relay } = await server.start().catch(cannotListen('agents', config.relay.listen, '--listen'));
+  return { over: server.over, addresses: { relay: `${relay.host}:${relay.port}`, ...bound, caFile: opened.caFile } };
 }
 
-function reasonOf(error: unknown): string {
-  const text = errorText(error);
-  return /EADDRINUSE/.test(text) ? 'something listens there already' : text;
-}
-
+/** The sink without what the API does not show of its condition. */
 function statusSinkOf(sink: GitStatusSink) {
   return {
     ...sink,
