@@ -52,7 +52,7 @@ function chartRights(): JsonObject {
 function withoutOwnAuthority(): JsonObject {
   const container = {
     name: 'agent',
-    args: agentArguments(false, 'info'),
+    args: agentArguments(false),
     volumeMounts: [{ $patch: 'delete', mountPath: '/etc/fleetrelay/ca' }],
   };
   const spec = { containers: [container], volumes: [{ $patch: 'delete', name: 'ca' }] };

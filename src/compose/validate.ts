@@ -1,28 +1,22 @@
-import { open, readdir, stat } from 'node:fs/promises';
+import { lstat, open, readdir, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { decodeFile } from '../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../manifest/limits.ts';
 import type { DecodedFile } from '../model/desired.ts';
 import { compareDiagnostics, type Diagnostic, diagnosticOf } from '../model/diagnostic.ts';
-import { compareText } from '../model/json.ts';
-import {
-  followsAll,
-  IGNORE_FILE,
-  isManifestName,
-  type Membership,
-  parseIgnoreFile,
-} from '../sources/tree/ignore-file.ts';
+import { IGNORE_FILE, isManifestName } from '../sources/tree/ignore-file.ts';
+import { emptyTree, readTree, type TreeChange } from '../sources/tree/tree-reader.ts';
 
-/** What is to be validated. */
+/** The files to validate. */
 export interface ValidationRequest {
   /** Files and folders, relative to `cwd`; `-` is standard input. */
   readonly paths: readonly string[];
   readonly cwd: string;
-  /** Rejects, or gives more than it was asked for, if there is more. */
+  /** Rejects, or returns more bytes than `maxBytes`, if the input is longer. */
   readonly readStdin: (maxBytes: number) => Promise<Uint8Array>;
 }
 
-/** What was found: every diagnostic in canonical order (path, line, column, message), paths as the person wrote them. */
+/** Every diagnostic in canonical order (path, line, column, message), with paths in the form of the request. */
 export interface ValidationReport {
   readonly files: number;
   /** In files without an error. */
@@ -30,55 +24,54 @@ export interface ValidationReport {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** One file to be read, under the name that the person knows it by. */
-interface InputFile {
-  readonly name: string;
-  readonly location: string;
-}
+/** Decoded files by name: the path in the form of the request. */
+type InputFiles = ReadonlyMap<string, DecodedFile>;
 
 const STDIN = '-';
+const { maxBytes: MAX_BYTES } = defaultDecodeLimits;
 
 /**
- * Checks manifests as a server would read them. In a folder every manifest that its `.fleetrelayignore` does not exclude
- * is checked; a file that is named is checked in any case, and may be a server's RelayConfig as well. What cannot be read
- * is a diagnostic, never a rejection.
+ * Checks manifests as a server would read them. In a folder it checks every manifest that the `.fleetrelayignore` of the
+ * folder does not exclude; a file that is named is checked in any case, and may be a server's RelayConfig as well. A file
+ * that cannot be read is a diagnostic, never a rejection.
  */
-export async function validatePaths(request: ValidationRequest): Promise<ValidationReport> {
-  const files = new Map<string, readonly Diagnostic[]>();
-  let documents = 0;
-  const add = (name: string, decoded: DecodedFile): void => {
-    if (decoded.reading.readable && !files.has(name)) documents += decoded.reading.documents.length;
-    files.set(name, decoded.diagnostics);
-  };
-  const troubles: Diagnostic[] = [];
-  for (const path of new Set(request.paths)) {
-    if (path === STDIN) add(STDIN, await readStdin(request));
-    else await validatePath(path, request.cwd, add, troubles);
+export async function validatePaths({ paths, cwd, readStdin }: ValidationRequest): Promise<ValidationReport> {
+  const files = new Map<string, DecodedFile>();
+  const failures: Diagnostic[] = [];
+  for (const path of new Set(paths)) {
+    const location = resolve(cwd, path);
+    const kind = path === STDIN ? 'stdin' : await kindOf(location);
+    if (kind === 'stdin') files.set(STDIN, await decodeStdin(readStdin));
+    else if (kind === 'file') files.set(path, await decodeNamed(path, location));
+    else if (kind === 'folder') for (const file of await decodeFolder(path, location, failures)) files.set(...file);
+    else failures.push(unreadable(path, kind));
   }
-  const diagnostics = [...troubles, ...[...files.values()].flat()].sort(compareDiagnostics);
+  const decoded = [...files.values()];
+  const documents = decoded.flatMap(({ reading }) => (reading.readable ? reading.documents : [])).length;
+  const diagnostics = [...failures, ...decoded.flatMap((file) => file.diagnostics)].sort(compareDiagnostics);
   return { files: files.size, documents, diagnostics };
 }
 
-type Add = (name: string, decoded: DecodedFile) => void;
-
-async function validatePath(path: string, cwd: string, add: Add, troubles: Diagnostic[]): Promise<void> {
-  const location = resolve(cwd, path);
-  const kind = await kindOf(location);
-  if (kind === 'folder') {
-    for await (const file of manifestsIn(path, location, troubles)) add(file.name, await readManifest(file));
-  } else if (kind === 'file') {
-    add(path, await orServerConfig({ name: path, location }));
-  } else troubles.push(unreadable(path, kind));
+async function decodeStdin(readStdin: ValidationRequest['readStdin']): Promise<DecodedFile> {
+  try {
+    return decodeFile(STDIN, await readStdin(MAX_BYTES + 1), '');
+  } catch (error) {
+    return failed(unreadable(STDIN, problemOf(error)));
+  }
 }
 
-/** A named file that turns out to be a server's configuration is checked as one. */
-async function orServerConfig(file: InputFile): Promise<DecodedFile> {
-  const bytes = await read(file);
-  if ('message' in bytes) return failed(bytes);
-  const decoded = decodeFile(file.name, bytes, '');
-  if (!decoded.diagnostics.some((diagnostic) => diagnostic.reason === 'ServerConfigInRepository')) return decoded;
+/** Decodes a named file, as a RelayConfig if it is one. */
+async function decodeNamed(name: string, location: string): Promise<DecodedFile> {
+  const content = await contentOf(location);
+  if ('reason' in content) {
+    const reason = content.isTooLarge ? 'FileTooLarge' : 'FileUnreadable';
+    return failed(diagnosticOf({ severity: 'error', reason, message: content.reason, at: { path: name } }));
+  }
+  const { bytes } = content;
+  const decoded = decodeFile(name, bytes, '');
+  if (!decoded.diagnostics.some(({ reason }) => reason === 'ServerConfigInRepository')) return decoded;
   const { decodeRelayConfig } = await import('../manifest/relay-config.ts');
-  const { diagnostics, config } = decodeRelayConfig(file.name, bytes);
+  const { diagnostics, config } = decodeRelayConfig(name, bytes);
   const readable = config !== undefined;
   return {
     reading: { blob: '', findings: [], ...(readable ? { readable, documents: [] } : { readable }) },
@@ -86,16 +79,47 @@ async function orServerConfig(file: InputFile): Promise<DecodedFile> {
   };
 }
 
-async function readManifest(file: InputFile): Promise<DecodedFile> {
-  const bytes = await read(file);
-  return 'message' in bytes ? failed(bytes) : decodeFile(file.name, bytes, '');
+/** Decodes the manifests below a folder, and an ignore file that cannot be used. */
+async function decodeFolder(path: string, root: string, failures: Diagnostic[]): Promise<InputFiles> {
+  const entries: TreeChange[] = [];
+  for await (const entry of manifestsIn(root, '', (folder, error) => {
+    failures.push(unreadable(below(path, folder), problemOf(error)));
+  })) {
+    entries.push(entry);
+  }
+  const read = (relative: string) => contentOf(`${root}/${relative}`);
+  const { tree } = await readTree({ decode: decodeFile, read, maxFileBytes: MAX_BYTES }, emptyTree, entries);
+  const named = ({ at, ...rest }: Diagnostic): Diagnostic =>
+    at === undefined ? rest : { ...rest, at: { ...at, path: below(path, at.path) } };
+  return new Map(
+    [...tree.nodes].flatMap(([relative, { file }]) =>
+      file === undefined
+        ? []
+        : [[below(path, relative), { ...file, diagnostics: file.diagnostics.map(named) }] as const],
+    ),
+  );
 }
 
-async function readStdin(request: ValidationRequest): Promise<DecodedFile> {
-  try {
-    return decodeFile(STDIN, await request.readStdin(defaultDecodeLimits.maxBytes + 1), '');
-  } catch (error) {
-    return failed(unreadable(STDIN, reasonOf(error)));
+/** Manifests and the ignore file below a folder. Links are not followed, as in git; `.git` is never read. */
+async function* manifestsIn(
+  root: string,
+  folder: string,
+  failed: (folder: string, error: unknown) => void,
+): AsyncGenerator<TreeChange> {
+  const children = await readdir(`${root}/${folder}`, { withFileTypes: true }).catch((error: unknown) => {
+    failed(folder, error);
+    return [];
+  });
+  for (const child of children) {
+    const path = folder === '' ? child.name : `${folder}/${child.name}`;
+    if (child.isDirectory() && child.name !== '.git') yield* manifestsIn(root, path, failed);
+    if (!(child.isFile() || child.isSymbolicLink()) || !(path === IGNORE_FILE || isManifestName(path))) continue;
+    // A file that was removed meanwhile fails again when it is read.
+    const size = await lstat(`${root}/${path}`).then(
+      (found) => found.size,
+      () => 0,
+    );
+    yield { path, entry: { kind: child.isFile() ? 'file' : 'symlink', size, blob: '' } };
   }
 }
 
@@ -107,70 +131,17 @@ function unreadable(path: string, why: string): Diagnostic {
   return diagnosticOf({ severity: 'error', reason: 'FileUnreadable', message: `cannot be read: ${why}`, at: { path } });
 }
 
-/** The bytes, or the diagnostic that says why there are none. Not a byte of a file that is too large is read. */
-async function read({ name, location }: InputFile): Promise<Uint8Array | Diagnostic> {
+/** The bytes of a file, or why there are none, as the end of a sentence. Reads nothing of a file that is too large. */
+async function contentOf(
+  location: string,
+): Promise<{ readonly bytes: Uint8Array } | { readonly reason: string; readonly isTooLarge: boolean }> {
   try {
     await using file = await open(location);
     const { size } = await file.stat();
-    if (size <= defaultDecodeLimits.maxBytes) return await file.readFile();
-    const message = `the file has ${size} bytes; at most ${defaultDecodeLimits.maxBytes} are read`;
-    return diagnosticOf({ severity: 'error', reason: 'FileTooLarge', message, at: { path: name } });
+    if (size <= MAX_BYTES) return { bytes: await file.readFile() };
+    return { reason: `the file has ${size} bytes; at most ${MAX_BYTES} are read`, isTooLarge: true };
   } catch (error) {
-    return unreadable(name, reasonOf(error));
-  }
-}
-
-/** Manifests below a folder in canonical order. Links are not followed, as in a source; `.git` is never looked into. */
-async function* manifestsIn(path: string, root: string, troubles: Diagnostic[]): AsyncGenerator<InputFile> {
-  const membership = await membershipOf(join(path, IGNORE_FILE), `${root}/${IGNORE_FILE}`, troubles);
-  for await (const { relative, isLink } of filesIn(path, root, '', membership, troubles)) {
-    const name = join(path, relative);
-    if (!isManifestName(relative)) continue;
-    if (!isLink) yield { name, location: `${root}/${relative}` };
-    else {
-      const message = 'is a symbolic link, which is not followed';
-      troubles.push(diagnosticOf({ severity: 'error', reason: 'SymbolicLink', message, at: { path: name } }));
-    }
-  }
-}
-
-/** By the ignore file of a folder; one that cannot be used is said, as a source would say it, and leaves nothing out. */
-async function membershipOf(name: string, location: string, troubles: Diagnostic[]): Promise<Membership> {
-  const bytes = await read({ name, location });
-  if ('message' in bytes) return followsAll;
-  const parsed = parseIgnoreFile(new TextDecoder().decode(bytes));
-  if (parsed.ok) return parsed.membership;
-  const at = { path: name, line: parsed.line, column: 1 };
-  troubles.push(
-    diagnosticOf({ severity: 'error', reason: 'IgnoreFile', message: `the ignore file ${parsed.problem}`, at }),
-  );
-  return followsAll;
-}
-
-interface FoundFile {
-  readonly relative: string;
-  readonly isLink: boolean;
-}
-
-async function* filesIn(
-  path: string,
-  root: string,
-  folder: string,
-  membership: Membership,
-  troubles: Diagnostic[],
-): AsyncGenerator<FoundFile> {
-  const entries = await readdir(`${root}/${folder}`, { withFileTypes: true }).catch((error: unknown) => {
-    troubles.push(unreadable(join(path, folder), reasonOf(error)));
-    return [];
-  });
-  for (const entry of entries.sort((a, b) => compareText(a.name, b.name))) {
-    const relative = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) {
-      if (entry.name === '.git' || !membership.follows(`${relative}/`)) continue;
-      yield* filesIn(path, root, relative, membership, troubles);
-    } else if ((entry.isFile() || entry.isSymbolicLink()) && membership.follows(relative)) {
-      yield { relative, isLink: entry.isSymbolicLink() };
-    }
+    return { reason: `cannot be read: ${problemOf(error)}`, isTooLarge: false };
   }
 }
 
@@ -180,25 +151,23 @@ async function kindOf(location: string): Promise<string> {
     const found = await stat(location);
     return found.isDirectory() ? 'folder' : found.isFile() ? 'file' : 'it is neither a file nor a folder';
   } catch (error) {
-    return reasonOf(error);
+    return problemOf(error);
   }
 }
 
-function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  switch (code) {
-    case 'ENOENT':
-      return 'there is no such file or folder';
-    case 'EACCES':
-    case 'EPERM':
-      return 'permission is denied';
-    default:
-      return typeof code === 'string' ? code : 'an unknown reason';
-  }
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'permission is denied',
+  EPERM: 'permission is denied',
+};
+
+function problemOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown reason';
+  return PROBLEMS[code] ?? code;
 }
 
-/** A name below the path as written; below `.` it stands alone. */
-function join(path: string, relative: string): string {
+/** A path below the folder in the form of the request; below `.` it stands alone. */
+function below(path: string, relative: string): string {
   if (relative === '') return path;
   const folder = path.replace(/\/+$/, '');
   return folder === '.' ? relative : `${folder}/${relative}`;

@@ -107,8 +107,6 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
       token: 'frt1_x',
       ca: CA,
       access: AGENT_ACCESS,
-      priorityClassName: 'system-cluster-critical',
-      imagePullSecrets: ['registry'],
     });
     await accepted(manifests as unknown as readonly Manifest[]);
   });

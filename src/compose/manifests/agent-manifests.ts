@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../model/json.ts';
 import { AGENT_CREDENTIALS } from '../agent/agent-secret.ts';
-import { type AgentPodOptions, agentDeployment, agentTemplateLabels } from './agent-pod.ts';
+import { AGENT_LABELS, type AgentPodOptions, agentDeployment, agentTemplateLabels } from './agent-pod.ts';
 import {
   type AgentAccess,
   APPLIED,
@@ -19,9 +19,9 @@ export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDig
   readonly cluster: string;
   /** HOST:PORT at which the cluster reaches the management server. */
   readonly server: string;
-  /** Token of the cluster; left out: a Secret `fleetrelay-agent-token` with the key `token` is made by somebody else. */
+  /** Token of the cluster; absent: a person makes the Secret `fleetrelay-agent-token` with the key `token`. */
   readonly token?: string | undefined;
-  /** Authority of the server's certificate (PEM); left out: those that the image trusts. */
+  /** Authority of the server's certificate (PEM); absent: those that the image trusts. */
   readonly ca?: string | undefined;
   /** More than the agent may do by itself. */
   readonly access?: readonly AgentAccess[];
@@ -40,16 +40,16 @@ export function agentManifests(options: AgentManifestOptions): readonly JsonObje
     agentNamespace(namespace),
     ...agentRights(namespace),
     ...access.flatMap((each) => furtherAgentRights(namespace, each)),
-    settings(namespace, { cluster, server }),
+    configMap(namespace, 'fleetrelay-agent-settings', { cluster, server }),
     ...(ca === undefined ? [] : [configMap(namespace, 'fleetrelay-relay-ca', { 'ca.crt': ca })]),
-    ...(token === undefined ? [] : [tokenSecret(namespace, token)]),
+    ...(token === undefined ? [] : [secret(namespace, 'fleetrelay-agent-token', { stringData: { token } })]),
     agentDeployment({ ...options, ca: ca !== undefined, settingsDigest }),
-    ...agentNetworkPolicies(namespace, portOf(server)),
+    ...agentNetworkPolicies(namespace, Number(/:(\d+)$/.exec(server)?.[1] ?? 9900)),
     agentDisruptionBudget(namespace),
   ];
 }
 
-/** The agent's own namespace; it demands the tightest Pod Security level of whatever runs there. */
+/** The agent's own namespace; it demands the strictest Pod Security level of its pods. */
 export function agentNamespace(name: string): JsonObject {
   const level = 'restricted';
   const labels = {
@@ -70,7 +70,7 @@ export function agentRights(namespace: string): readonly JsonObject[] {
     role('fleetrelay-agent-apply', APPLIED),
     bound(namespace, 'fleetrelay-agent-apply'),
     {
-      // No rules, not even none: they are the aggregating controller's, and a second apply would fight it for them.
+      // No member `rules`, not even an empty one: the aggregating controller owns it.
       ...clusterWide('ClusterRole', 'fleetrelay-agent-more'),
       aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [WIDEN_LABEL]: 'true' } }] },
     },
@@ -87,9 +87,9 @@ export function agentRights(namespace: string): readonly JsonObject[] {
   ];
 }
 
-/** The Secret that the agent itself makes for its client certificate: no part of an installation, and gone with it. */
+/** The Secret that the agent makes for its client certificate. It is not installed, but an uninstallation removes it. */
 export function agentOwnSecret(namespace: string): JsonObject {
-  return inNamespace('v1', 'Secret', namespace, AGENT_CREDENTIALS);
+  return secret(namespace, AGENT_CREDENTIALS, {});
 }
 
 /** What one further access adds to them. */
@@ -135,21 +135,13 @@ export function agentDisruptionBudget(namespace: string): JsonObject {
 }
 
 const RBAC = 'rbac.authorization.k8s.io';
-const AGENT_LABELS = {
-  'app.kubernetes.io/name': 'fleetrelay-agent',
-  'app.kubernetes.io/part-of': 'fleetrelay',
-};
-
-function settings(namespace: string, data: { readonly cluster: string; readonly server: string }): JsonObject {
-  return configMap(namespace, 'fleetrelay-agent-settings', data);
-}
 
 function configMap(namespace: string, name: string, data: JsonObject): JsonObject {
   return { ...inNamespace('v1', 'ConfigMap', namespace, name), data };
 }
 
-function tokenSecret(namespace: string, token: string): JsonObject {
-  return { ...inNamespace('v1', 'Secret', namespace, 'fleetrelay-agent-token'), stringData: { token } };
+function secret(namespace: string, name: string, content: JsonObject): JsonObject {
+  return { ...inNamespace('v1', 'Secret', namespace, name), ...content };
 }
 
 function role(name: string, permissions: readonly Permission[]): JsonObject {
@@ -174,8 +166,4 @@ function clusterWide(kind: string, name: string): JsonObject {
 
 function inNamespace(apiVersion: string, kind: string, namespace: string, name: string): JsonObject {
   return { apiVersion, kind, metadata: { name, namespace, labels: AGENT_LABELS } };
-}
-
-function portOf(server: string): number {
-  return Number(/:(\d+)$/.exec(server)?.[1] ?? 9900);
 }

@@ -6,50 +6,44 @@ export interface AgentPodOptions {
   readonly namespace: string;
   /** Image of fleetrelay. */
   readonly image: string;
-  /** One leads, the others stand ready. Default 2. */
-  readonly replicas?: number;
-  readonly priorityClassName?: string;
-  readonly imagePullSecrets?: readonly string[];
-  /** Default `info`. */
-  readonly logLevel?: string;
   /** There is a ConfigMap `fleetrelay-relay-ca` with the authority of the server. */
   readonly ca: boolean;
-  /** Changes when the settings do, so that the pods are replaced; left out where something else sees to it. */
+  /** Changes when the settings do, so that the pods are replaced; absent where kustomize or Helm does that. */
   readonly settingsDigest?: string;
 }
 
 /** Labels of the agent's pods, which selectors name. They never change: a Deployment's selector cannot. */
 export const agentTemplateLabels: JsonObject = { 'app.kubernetes.io/name': 'fleetrelay-agent' };
 
-const LABELS = { 'app.kubernetes.io/name': 'fleetrelay-agent', 'app.kubernetes.io/part-of': 'fleetrelay' };
+/** Labels of all objects of the agent. */
+export const AGENT_LABELS = { ...agentTemplateLabels, 'app.kubernetes.io/part-of': 'fleetrelay' };
 /** Of the image; no account of any system by convention. */
 const USER = 65_532;
 const HEALTH_PORT = 9981;
 
 /** The agent's Deployment. It reads cluster name and server from the ConfigMap `fleetrelay-agent-settings`. */
 export function agentDeployment(options: AgentPodOptions): JsonObject {
-  const { namespace, settingsDigest, replicas = 2 } = options;
+  const { namespace, settingsDigest } = options;
   const annotations =
     settingsDigest === undefined ? {} : { annotations: { 'fleetrelay.dev/settings-digest': settingsDigest } };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name: 'fleetrelay-agent', namespace, labels: LABELS },
+    metadata: { name: 'fleetrelay-agent', namespace, labels: AGENT_LABELS },
     spec: {
-      replicas,
+      // One leads, the other stands by.
+      replicas: 2,
       selector: { matchLabels: agentTemplateLabels },
-      template: { metadata: { labels: LABELS, ...annotations }, spec: podSpec(options) },
+      template: { metadata: { labels: AGENT_LABELS, ...annotations }, spec: podSpec(options) },
     },
   };
 }
 
 function podSpec(options: AgentPodOptions): JsonObject {
-  const { ca, priorityClassName, imagePullSecrets = [] } = options;
+  const { ca } = options;
   return {
     serviceAccountName: 'fleetrelay-agent',
     automountServiceAccountToken: true,
-    ...(priorityClassName === undefined ? {} : { priorityClassName }),
-    ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
     securityContext: {
       runAsNonRoot: true,
       runAsUser: USER,
@@ -86,13 +80,13 @@ export const AGENT_MEMORY_SETTINGS: Readonly<Record<string, string>> = {
   MALLOC_TRIM_THRESHOLD_: '131072',
 };
 
-function container({ image, ca, logLevel = 'info' }: AgentPodOptions): JsonObject {
+function container({ image, ca }: AgentPodOptions): JsonObject {
   const setting = (key: string): JsonObject => ({ configMapKeyRef: { name: 'fleetrelay-agent-settings', key } });
   return {
     name: 'agent',
     image,
     imagePullPolicy: 'IfNotPresent',
-    args: agentArguments(ca, logLevel),
+    args: agentArguments(ca),
     env: [
       { name: 'CLUSTER', valueFrom: setting('cluster') },
       { name: 'SERVER', valueFrom: setting('server') },
@@ -119,7 +113,7 @@ function container({ image, ca, logLevel = 'info' }: AgentPodOptions): JsonObjec
 }
 
 /** The command line of the agent's container. */
-export function agentArguments(ca: boolean, logLevel: string): readonly string[] {
+export function agentArguments(ca: boolean): readonly string[] {
   return [
     'agent',
     '--cluster=$(CLUSTER)',
@@ -130,7 +124,7 @@ export function agentArguments(ca: boolean, logLevel: string): readonly string[]
     // A folder of the agent's own, so that it may set the tightest mode.
     '--data-dir=/var/lib/fleetrelay/agent',
     `--health-port=0.0.0.0:${HEALTH_PORT}`,
-    `--log-level=${logLevel}`,
+    '--log-level=info',
   ];
 }
 

@@ -24,117 +24,68 @@ const READ = ['get', 'list', 'watch'];
 /** Server-side apply is a patch; where nothing is there yet it needs `create` as well. */
 const APPLY = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
 
+/** A rule as words: API groups (`core` is the core group), resources, and why the agent needs them. */
+type RuleRow = readonly [groups: string, resources: string, why: string];
+
+function rulesOf(verbs: readonly string[], rows: readonly RuleRow[]): readonly Permission[] {
+  return rows.map(([groups, resources, why]) => {
+    const apiGroups = groups.split(' ').map((group) => (group === 'core' ? '' : group));
+    return { apiGroups, resources: resources.split(' '), verbs, why };
+  });
+}
+
+const ISTIO = 'networking.istio.io security.istio.io telemetry.istio.io gateway.networking.k8s.io';
+
 /** What is discovered: read only, everywhere in the cluster. */
-export const DISCOVERY: readonly Permission[] = [
-  {
-    apiGroups: [''],
-    resources: ['namespaces', 'nodes', 'pods', 'serviceaccounts', 'services'],
-    verbs: READ,
-    why: 'Input snapshot: what runs and where. Namespaces also for the stop button and for the cluster id (the UID of `kube-system`).',
-  },
-  {
-    apiGroups: ['apps'],
-    resources: ['daemonsets', 'deployments', 'replicasets', 'statefulsets'],
-    verbs: READ,
-    why: 'Input snapshot: workloads.',
-  },
-  {
-    apiGroups: ['autoscaling'],
-    resources: ['horizontalpodautoscalers'],
-    verbs: READ,
-    why: 'The replicas of what an autoscaler targets are left to it.',
-  },
-  {
-    apiGroups: ['discovery.k8s.io'],
-    resources: ['endpointslices'],
-    verbs: READ,
-    why: 'Input snapshot: which endpoints of a Service are ready.',
-  },
-  {
-    apiGroups: ['apiextensions.k8s.io'],
-    resources: ['customresourcedefinitions'],
-    verbs: READ,
-    why: 'A kind that is installed later is noticed at once.',
-  },
-  {
-    apiGroups: ['apiregistration.k8s.io'],
-    resources: ['apiservices'],
-    verbs: READ,
-    why: 'A kind of an aggregated API that appears or goes away is noticed at once.',
-  },
-  {
-    apiGroups: ['networking.istio.io', 'security.istio.io', 'telemetry.istio.io', 'gateway.networking.k8s.io'],
-    resources: ['*'],
-    verbs: READ,
-    why: 'Input snapshot: Istio and the Gateway API, where they are installed.',
-  },
-  {
-    apiGroups: ['cilium.io'],
-    resources: ['ciliumnetworkpolicies', 'ciliumclusterwidenetworkpolicies'],
-    verbs: READ,
-    why: "Input snapshot: Cilium's network policies, where they are installed.",
-  },
-  {
-    apiGroups: engineGroups,
-    resources: ['*'],
-    verbs: READ,
-    why: 'Input snapshot: the kinds that fleetrelay itself reads, where they are installed.',
-  },
-];
+export const DISCOVERY: readonly Permission[] = rulesOf(READ, [
+  [
+    'core',
+    'namespaces nodes pods serviceaccounts services',
+    'Input snapshot: what runs and where. Namespaces also for the stop button and for the cluster id (the UID of `kube-system`).',
+  ],
+  ['apps', 'daemonsets deployments replicasets statefulsets', 'Input snapshot: workloads.'],
+  ['autoscaling', 'horizontalpodautoscalers', 'The replicas of what an autoscaler targets are left to it.'],
+  ['discovery.k8s.io', 'endpointslices', 'Input snapshot: which endpoints of a Service are ready.'],
+  ['apiextensions.k8s.io', 'customresourcedefinitions', 'A kind that is installed later is noticed at once.'],
+  [
+    'apiregistration.k8s.io',
+    'apiservices',
+    'A kind of an aggregated API that appears or goes away is noticed at once.',
+  ],
+  [ISTIO, '*', 'Input snapshot: Istio and the Gateway API, where they are installed.'],
+  [
+    'cilium.io',
+    'ciliumnetworkpolicies ciliumclusterwidenetworkpolicies',
+    "Input snapshot: Cilium's network policies, where they are installed.",
+  ],
+  [engineGroups.join(' '), '*', 'Input snapshot: the kinds that fleetrelay itself reads, where they are installed.'],
+]);
 
 /** What may be applied and removed without a further choice. */
-export const APPLIED: readonly Permission[] = [
-  {
-    apiGroups: [''],
-    resources: ['configmaps', 'limitranges', 'persistentvolumeclaims', 'resourcequotas', 'serviceaccounts', 'services'],
-    verbs: APPLY,
-    why: 'Applied kinds of the core group. No Secrets: that is a choice of its own.',
-  },
-  {
-    apiGroups: [''],
-    resources: ['namespaces'],
-    verbs: APPLY,
-    why: 'Namespaces that the desired state declares. One is removed only when nothing of the fleet is left in it.',
-  },
-  {
-    apiGroups: ['apps'],
-    resources: ['daemonsets', 'deployments', 'statefulsets'],
-    verbs: APPLY,
-    why: 'Applied workloads. Whoever may write a workload may read, through it, the Secrets of its namespace.',
-  },
-  { apiGroups: ['batch'], resources: ['cronjobs', 'jobs'], verbs: APPLY, why: 'Applied workloads that end.' },
-  {
-    apiGroups: ['autoscaling'],
-    resources: ['horizontalpodautoscalers'],
-    verbs: APPLY,
-    why: 'Applied autoscalers.',
-  },
-  { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: APPLY, why: 'Applied disruption budgets.' },
-  {
-    apiGroups: ['networking.k8s.io'],
-    resources: ['ingresses', 'networkpolicies'],
-    verbs: APPLY,
-    why: 'Applied ingress and network rules.',
-  },
-  {
-    apiGroups: ['discovery.k8s.io'],
-    resources: ['endpointslices'],
-    verbs: APPLY,
-    why: 'Endpoints of services of other clusters.',
-  },
-  {
-    apiGroups: ['networking.istio.io', 'security.istio.io', 'telemetry.istio.io', 'gateway.networking.k8s.io'],
-    resources: ['*'],
-    verbs: APPLY,
-    why: 'Applied configuration of Istio and the Gateway API.',
-  },
-  {
-    apiGroups: ['cilium.io'],
-    resources: ['ciliumnetworkpolicies'],
-    verbs: APPLY,
-    why: 'Applied network policies of Cilium.',
-  },
-];
+export const APPLIED: readonly Permission[] = rulesOf(APPLY, [
+  [
+    'core',
+    'configmaps limitranges persistentvolumeclaims resourcequotas serviceaccounts services',
+    'Applied kinds of the core group. No Secrets: that is a choice of its own.',
+  ],
+  [
+    'core',
+    'namespaces',
+    'Namespaces that the desired state declares. One is removed only when nothing of the fleet is left in it.',
+  ],
+  [
+    'apps',
+    'daemonsets deployments statefulsets',
+    'Applied workloads. A user who may write a workload may read, through it, the Secrets of its namespace.',
+  ],
+  ['batch', 'cronjobs jobs', 'Applied workloads that end.'],
+  ['autoscaling', 'horizontalpodautoscalers', 'Applied autoscalers.'],
+  ['policy', 'poddisruptionbudgets', 'Applied disruption budgets.'],
+  ['networking.k8s.io', 'ingresses networkpolicies', 'Applied ingress and network rules.'],
+  ['discovery.k8s.io', 'endpointslices', 'Endpoints of services of other clusters.'],
+  [ISTIO, '*', 'Applied configuration of Istio and the Gateway API.'],
+  ['cilium.io', 'ciliumnetworkpolicies', 'Applied network policies of Cilium.'],
+]);
 
 /** In the agent's own namespace. The `create` of a POST cannot be tied to a name, and the pieces of the inventory have made-up ones. */
 export const OWN_NAMESPACE: readonly Permission[] = [
@@ -156,30 +107,27 @@ export const OWN_NAMESPACE: readonly Permission[] = [
 
 /** What each further access adds; `cluster-admin` adds a binding to the ClusterRole of that name instead. */
 export const FURTHER: Readonly<Record<Exclude<AgentAccess, 'cluster-admin'>, readonly Permission[]>> = {
-  secrets: [
-    {
-      apiGroups: [''],
-      resources: ['secrets'],
-      verbs: APPLY,
-      why: 'Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of the cluster, though it asks only for those with the label of its fleet.',
-    },
-  ],
-  rbac: [
-    {
-      apiGroups: ['rbac.authorization.k8s.io'],
-      resources: ['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'],
-      verbs: APPLY,
-      why: 'Applied roles and bindings. Without `escalate` and `bind`: the API server lets the agent grant only what it may do itself.',
-    },
-  ],
-  crds: [
-    {
-      apiGroups: ['apiextensions.k8s.io'],
-      resources: ['customresourcedefinitions'],
-      verbs: APPLY,
-      why: 'Applied CustomResourceDefinitions. Their objects need a rule of their own (see "More rights").',
-    },
-  ],
+  secrets: rulesOf(APPLY, [
+    [
+      'core',
+      'secrets',
+      'Applied Secrets. RBAC cannot tell them from others: the agent may then read every Secret of the cluster, though it asks only for those with the label of its fleet.',
+    ],
+  ]),
+  rbac: rulesOf(APPLY, [
+    [
+      'rbac.authorization.k8s.io',
+      'clusterrolebindings clusterroles rolebindings roles',
+      'Applied roles and bindings. Without `escalate` and `bind`: the API server lets the agent grant only what it may do itself.',
+    ],
+  ]),
+  crds: rulesOf(APPLY, [
+    [
+      'apiextensions.k8s.io',
+      'customresourcedefinitions',
+      'Applied CustomResourceDefinitions. Their objects need a rule of their own (see "More rights").',
+    ],
+  ]),
 };
 
 /** A rule as the API server takes it. */
@@ -189,16 +137,11 @@ export function policyRule({ apiGroups, resources, resourceNames, verbs }: Permi
 
 /** To elect a leader by one Lease. The `create` of a POST cannot be tied to its name. */
 export function leaseRights(name: string): readonly Permission[] {
+  const lease = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
   return [
+    { ...lease, verbs: ['create'], why: 'The lease of the leader election, made on first start.' },
     {
-      apiGroups: ['coordination.k8s.io'],
-      resources: ['leases'],
-      verbs: ['create'],
-      why: 'The lease of the leader election, made on first start.',
-    },
-    {
-      apiGroups: ['coordination.k8s.io'],
-      resources: ['leases'],
+      ...lease,
       resourceNames: [name],
       verbs: ['get', 'update'],
       why: 'To take, renew and give back that lease, and no other.',

@@ -70,11 +70,11 @@ describe('validatePaths', () => {
     await symlink('b.yaml', join(cwd, 'dir', 'link.yaml'));
     await symlink('..', join(cwd, 'dir', 'up'));
     expect(await validate(['nothing.yaml', 'dir', 'a.yaml'])).toEqual({
-      files: 2,
+      files: 3,
       documents: 1,
       said: [
         'a.yaml:1:1: error: metadata is missing',
-        'dir/link.yaml: error: is a symbolic link, which is not followed',
+        'dir/link.yaml: error: "link.yaml" is a symbolic link, which is not followed (put the file itself there, or list it in .fleetrelayignore)',
         'nothing.yaml: error: cannot be read: there is no such file or folder',
       ],
     });
@@ -114,7 +114,7 @@ describe('validatePaths', () => {
   it('says what is wrong with an ignore file, as a source would', async () => {
     await files({ '.fleetrelayignore': '*.txt\n[a-\n', 'a.yaml': GOOD });
     expect((await validate(['.'])).said).toEqual([
-      '.fleetrelayignore:2:1: error: the ignore file has a rule that is no pattern',
+      '.fleetrelayignore:2: error: ".fleetrelayignore" has a rule that is no pattern',
     ]);
   });
 
