@@ -30,6 +30,21 @@ export type Tone = 'good' | 'bad' | 'warn' | 'faint' | 'strong';
 
 const FORMATS = { good: 'green', bad: 'red', warn: 'yellow', faint: 'dim', strong: 'bold' } as const;
 
+/** The tones of the words for states, outcomes and severities. */
+const WORDS: Readonly<Record<Tone, readonly string[]>> = {
+  good: ['applied', 'create', 'created', 'current', 'done', 'healthy', 'synced', 'yes'],
+  bad: ['conflict', 'error', 'failed', 'failing', 'no', 'not healthy', 'refused', 'unreachable'],
+  warn: ['adopt', 'change', 'changed', 'held', 'kept', 'left', 'partial', 'paused', 'removed', 'suspended', 'warning'],
+  faint: ['absent', 'asked', 'hidden', 'in progress', 'inProgress', 'pending', 'removing', 'terminating', 'unchanged'],
+  strong: [],
+};
+
+/** The tone of words for a state, such as `synced, partial`: that of the worst one; undefined if they have none. */
+export function toneOf(words: string): Tone | undefined {
+  const known = words.split(', ');
+  return (['bad', 'warn', 'faint', 'good'] as const).find((tone) => known.some((word) => WORDS[tone].includes(word)));
+}
+
 /** The text in the colour of its tone, if the output shows colours. */
 export function styled(out: TextOutput, tone: Tone | undefined, text: string): string {
   return tone === undefined || !out.colour ? text : styleText(FORMATS[tone], text, { validateStream: false });
@@ -40,11 +55,12 @@ export function wantsColour(isTerminal: boolean, env: Readonly<Record<string, st
   return isTerminal && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
 }
 
-/** A column of a table: its heading, and the text and the tone of a row. */
+/** A column of a table. */
 export interface Column<Row> {
   readonly title: string;
   readonly text: (row: Row) => string;
-  readonly tone?: (row: Row) => Tone | undefined;
+  /** The text is a word for a state, and has its colour. */
+  readonly isState?: true;
 }
 
 /** The table of an {@link Answer} that is a list. `none` is the line for an empty one. */
@@ -54,17 +70,16 @@ export function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row
 
 /** Writes rows under headings; every column but the last is padded to its widest text. */
 export function writeTable<Row>(out: TextOutput, columns: readonly Column<Row>[], rows: readonly Row[]): void {
-  const headings = columns.map(({ title }) => ({ text: printable(title), tone: undefined as Tone | undefined }));
-  const cells = rows.map((row) => columns.map(({ text, tone }) => ({ text: printable(text(row)), tone: tone?.(row) })));
-  const lines = [headings, ...cells];
-  const widths = columns.map((_, index) =>
-    lines.reduce((width, line) => Math.max(width, line[index]?.text.length ?? 0), 0),
-  );
+  const titles = columns.map(({ title }) => printable(title));
+  const lines = [titles, ...rows.map((row) => columns.map(({ text }) => printable(text(row))))];
+  const widths = titles.map((_, index) => lines.reduce((width, line) => Math.max(width, line[index]?.length ?? 0), 0));
   for (const line of lines) {
-    const padded = line.map(({ text, tone }, index) =>
-      styled(out, tone, index === columns.length - 1 ? text : text.padEnd(widths[index] ?? 0)),
-    );
-    out.write(`${padded.join('   ').trimEnd()}\n`);
+    const cells = columns.map(({ isState }, index) => {
+      const text = line[index] ?? '';
+      const padded = index === columns.length - 1 ? text : text.padEnd(widths[index] ?? 0);
+      return styled(out, isState === true ? toneOf(text) : undefined, padded);
+    });
+    out.write(`${cells.join('   ').trimEnd()}\n`);
   }
 }
 
@@ -86,30 +101,17 @@ export async function print(out: TextOutput, format: OutputFormat, { value, tabl
 export function writeDiagnostics(out: TextOutput, diagnostics: readonly Diagnostic[]): void {
   for (const { severity, code, message, hint, at } of diagnostics) {
     const where = at === undefined ? '' : `${styled(out, 'strong', printable(displayLocation(at)))}: `;
-    const tone = severity === 'error' ? 'bad' : 'warn';
     const more = hint === undefined ? '' : styled(out, 'faint', ` (${printable(hint)})`);
-    out.write(`${where}${styled(out, tone, severity)} ${printable(code)}: ${printable(message)}${more}\n`);
+    out.write(`${where}${styled(out, toneOf(severity), severity)} ${printable(code)}: ${printable(message)}${more}\n`);
   }
 }
-
-const STEP_TONES: Readonly<Record<Step['outcome'], Tone>> = {
-  created: 'good',
-  changed: 'warn',
-  unchanged: 'faint',
-  removed: 'warn',
-  absent: 'faint',
-  left: 'warn',
-  failed: 'bad',
-};
 
 /** Writes each step on a line, in the form of kubectl. */
 export function writeSteps(out: TextOutput, steps: readonly Step[]): void {
   for (const { what, outcome, where, message, dryRun } of steps) {
     const more = message === undefined ? '' : `: ${printable(message)}`;
     const unreal = dryRun === true ? ' (dry run)' : '';
-    out.write(
-      `${printable(what)} ${styled(out, STEP_TONES[outcome], outcome)}${unreal} in ${printable(where)}${more}\n`,
-    );
+    out.write(`${printable(what)} ${styled(out, toneOf(outcome), outcome)}${unreal} in ${printable(where)}${more}\n`);
   }
 }
 

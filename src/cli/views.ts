@@ -1,15 +1,13 @@
 import { type Diagnostic, displayLocation } from '../model/diagnostic.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type { ClusterView, HeldRemovalsView, OutputView, SourceView } from '../server/api.ts';
-import type { Column, Tone } from './output.ts';
+import type { Column } from './output.ts';
 
 const SHORT_REVISION = 10;
 const SHORT_DIGEST = 12;
 
 /** The health that the condition `Healthy` reports; `-` for a cluster whose objects have no health. */
-export function healthOfCluster({
-  conditions,
-}: Pick<ClusterView, 'conditions'>): 'healthy' | 'in progress' | 'not healthy' | 'unknown' | '-' {
+export function healthOfCluster({ conditions }: ClusterView): string {
   const healthy = conditions.find(({ type }) => type === 'Healthy');
   if (healthy === undefined) return '-';
   if (healthy.status === 'Unknown') return 'unknown';
@@ -17,23 +15,15 @@ export function healthOfCluster({
   return healthy.reason === 'ObjectsInProgress' ? 'in progress' : 'not healthy';
 }
 
-const CLUSTER_HEALTH_TONES: Readonly<Record<ReturnType<typeof healthOfCluster>, Tone>> = {
-  healthy: 'good',
-  'in progress': 'faint',
-  'not healthy': 'bad',
-  unknown: 'faint',
-  '-': 'faint',
-};
-
 /** The columns of each list of the server. */
 export const CLUSTER_COLUMNS: readonly Column<ClusterView>[] = [
   { title: 'CLUSTER', text: ({ name }) => name },
-  { title: 'CONNECTED', text: ({ connected }) => yesNo(connected), tone: ({ connected }) => toneOf(connected) },
+  { title: 'CONNECTED', text: ({ connected }) => yesNo(connected), isState: true },
   { title: 'SINCE', text: ({ connectionSince }) => connectionSince ?? 'never' },
   { title: 'WARM', text: ({ warm }) => yesNo(warm) },
-  { title: 'IN SYNC', text: ({ inSync }) => yesNo(inSync), tone: ({ inSync }) => toneOf(inSync) },
+  { title: 'IN SYNC', text: ({ inSync }) => yesNo(inSync), isState: true },
   { title: 'APPLIED', text: ({ counts }) => `${counts.applied}/${counts.targeted}` },
-  { title: 'HEALTH', text: healthOfCluster, tone: (cluster) => CLUSTER_HEALTH_TONES[healthOfCluster(cluster)] },
+  { title: 'HEALTH', text: healthOfCluster, isState: true },
   { title: 'SEQUENCE', text: ({ position }) => `${position.epoch}.${position.sequence}` },
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
@@ -44,8 +34,7 @@ export const SOURCE_COLUMNS: readonly Column<SourceView>[] = [
     title: 'STATE',
     text: ({ state, partial, suspended }) =>
       [state, ...(partial ? ['partial'] : []), ...(suspended === null ? [] : ['suspended'])].join(', '),
-    tone: ({ state, partial, suspended }) =>
-      state !== 'synced' ? 'bad' : partial || suspended !== null ? 'warn' : 'good',
+    isState: true,
   },
   { title: 'REVISION', text: ({ revision }) => revision?.slice(0, SHORT_REVISION) ?? '-' },
   { title: 'WAITING', text: ({ refusedRevision }) => refusedRevision?.slice(0, SHORT_REVISION) ?? '-' },
@@ -53,46 +42,22 @@ export const SOURCE_COLUMNS: readonly Column<SourceView>[] = [
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
 
-const OUTPUT_TONES: Readonly<Record<OutputView['state'], Tone>> = {
-  applied: 'good',
-  pending: 'faint',
-  failed: 'bad',
-  conflict: 'bad',
-  kept: 'warn',
-  held: 'warn',
-  removing: 'faint',
-  paused: 'warn',
-  unreachable: 'bad',
-};
-
-const HEALTH_TONES: Readonly<Record<NonNullable<OutputView['health']>['state'], Tone>> = {
-  current: 'good',
-  inProgress: 'faint',
-  failed: 'bad',
-  terminating: 'faint',
-  unknown: 'faint',
-};
-
 export const OUTPUT_COLUMNS: readonly Column<OutputView>[] = [
   { title: 'CLUSTER', text: ({ cluster }) => cluster },
   { title: 'OBJECT', text: ({ object }) => object },
-  { title: 'STATE', text: ({ state }) => state, tone: ({ state }) => OUTPUT_TONES[state] },
-  {
-    title: 'HEALTH',
-    text: ({ health }) => health?.state ?? '-',
-    tone: ({ health }) => HEALTH_TONES[health?.state ?? 'unknown'],
-  },
+  { title: 'STATE', text: ({ state }) => state, isState: true },
+  { title: 'HEALTH', text: ({ health }) => health?.state ?? '-', isState: true },
   { title: 'DIGEST', text: ({ digest }) => digest?.slice(0, SHORT_DIGEST) ?? '-' },
   { title: 'FROM', text: ({ origins }) => origins.map(({ source, path }) => `${source}:${path}`).join(', ') },
   { title: 'MESSAGE', text: ({ message, health }) => (message === '' ? (health?.message ?? '') : message) },
 ];
 
-/** One line a removal; the digest is what an approval names. */
+/** One removal per line; an approval names the digest. */
 export const REMOVAL_COLUMNS: readonly Column<RemovalRow>[] = [
   { title: 'DIGEST', text: ({ set }) => set.digest.slice(0, SHORT_DIGEST) },
   { title: 'CLUSTER', text: ({ cluster }) => cluster },
   { title: 'OBJECT', text: ({ object }) => object },
-  { title: 'HELD BECAUSE', text: ({ set }) => set.message, tone: () => 'warn' },
+  { title: 'HELD BECAUSE', text: ({ set }) => set.message },
 ];
 
 /** One removal of a held set. */
@@ -107,31 +72,20 @@ export function removalRows(sets: readonly HeldRemovalsView[]): readonly Removal
   return sets.flatMap((set) => set.removals.map(({ cluster, object }) => ({ set, cluster, object })));
 }
 
-const STAGE_TONES: Readonly<Record<AuditEntry['stage'], Tone>> = {
-  asked: 'faint',
-  done: 'good',
-  refused: 'warn',
-  failed: 'bad',
-};
-
 export const AUDIT_COLUMNS: readonly Column<AuditEntry & { readonly server: string }>[] = [
   { title: 'SERVER', text: ({ server }) => server },
   { title: 'AT', text: ({ at }) => at },
   { title: 'WHO', text: ({ who }) => (who === '' ? '-' : who) },
   { title: 'PROVEN BY', text: ({ proof }) => proof },
   { title: 'FROM', text: ({ from }) => (from === '' ? '-' : from) },
-  { title: 'STAGE', text: ({ stage }) => stage, tone: ({ stage }) => STAGE_TONES[stage] },
+  { title: 'STAGE', text: ({ stage }) => stage, isState: true },
   { title: 'ACT', text: ({ act }) => act },
   { title: 'WITH', text: ({ details }) => pairs(details, ' ') },
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
 
 export const DIAGNOSTIC_COLUMNS: readonly Column<Diagnostic>[] = [
-  {
-    title: 'SEVERITY',
-    text: ({ severity }) => severity,
-    tone: ({ severity }) => (severity === 'error' ? 'bad' : 'warn'),
-  },
+  { title: 'SEVERITY', text: ({ severity }) => severity, isState: true },
   { title: 'WHERE', text: ({ at }) => (at === undefined ? '-' : displayLocation(at)) },
   { title: 'CODE', text: ({ code }) => code },
   { title: 'REASON', text: ({ reason }) => reason },
@@ -146,8 +100,4 @@ export function pairs(object: Readonly<Record<string, unknown>>, separator: stri
 
 function yesNo(value: boolean): string {
   return value ? 'yes' : 'no';
-}
-
-function toneOf(value: boolean): Tone {
-  return value ? 'good' : 'bad';
 }

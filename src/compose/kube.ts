@@ -32,11 +32,14 @@ export interface KubeResource {
   readonly resource: string;
 }
 
-export const NAMESPACES: KubeResource = { group: '', version: 'v1', resource: 'namespaces' };
-export const CONFIG_MAPS: KubeResource = { group: '', version: 'v1', resource: 'configmaps' };
-export const SECRETS: KubeResource = { group: '', version: 'v1', resource: 'secrets' };
-export const PODS: KubeResource = { group: '', version: 'v1', resource: 'pods' };
-export const DEPLOYMENTS: KubeResource = { group: 'apps', version: 'v1', resource: 'deployments' };
+/** Resources that the commands read. */
+export const RESOURCES = {
+  namespaces: { group: '', version: 'v1', resource: 'namespaces' },
+  configMaps: { group: '', version: 'v1', resource: 'configmaps' },
+  secrets: { group: '', version: 'v1', resource: 'secrets' },
+  pods: { group: '', version: 'v1', resource: 'pods' },
+  deployments: { group: 'apps', version: 'v1', resource: 'deployments' },
+} as const satisfies Readonly<Record<string, KubeResource>>;
 
 /** The value of `accept` that asks for the metadata of an object only. */
 export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';

@@ -14,7 +14,7 @@ import {
   withKubeOptions,
 } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
-import { printable, styled, type TextOutput, type Tone } from '../output.ts';
+import { printable, styled, type TextOutput, toneOf } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeFlags {
   readonly directory?: string;
@@ -22,17 +22,8 @@ interface Flags extends ApiOptions, KubeFlags {
   readonly dryRun?: true;
 }
 
-/** A bad verdict needs a person. */
-const TONES: Readonly<Record<AdoptVerdict, Tone>> = {
-  create: 'good',
-  unchanged: 'faint',
-  change: 'warn',
-  adopt: 'warn',
-  refused: 'bad',
-  conflict: 'bad',
-  failed: 'bad',
-  hidden: 'faint',
-};
+/** Verdicts that need a person. */
+const NEEDS_PERSON: readonly AdoptVerdict[] = ['refused', 'conflict', 'failed'];
 
 /** `fleetrelay cluster adopt NAME --dry-run`. */
 export function adoptCommand(command: Command, context: CliContext): void {
@@ -64,7 +55,7 @@ export function adoptCommand(command: Command, context: CliContext): void {
         writeReport(out, report);
         if (flags.dryRun === undefined) writeWayOn(out, report);
       },
-      exitCode: report.objects.some(({ verdict }) => TONES[verdict] === 'bad') ? EXIT.notWell : EXIT.ok,
+      exitCode: report.objects.some(({ verdict }) => NEEDS_PERSON.includes(verdict)) ? EXIT.notWell : EXIT.ok,
     };
   });
 }
@@ -93,7 +84,7 @@ function writeReport(out: TextOutput, { cluster, server, objects, counts }: Adop
 
 function writeObject(out: TextOutput, { object, verdict, changes, conflicts, message, files }: AdoptedObject): void {
   const why = message === '' ? '' : `: ${printable(message)}`;
-  out.write(`${styled(out, TONES[verdict], verdict)} ${printable(object)}${why}`);
+  out.write(`${styled(out, toneOf(verdict), verdict)} ${printable(object)}${why}`);
   out.write(styled(out, 'faint', `  (${printable(files.join(', '))})\n`));
   for (const { field, before, after } of changes) {
     out.write(`    ${printable(field)}: ${shown(before)} -> ${shown(after)}\n`);

@@ -8,20 +8,16 @@ import { errorText } from '../../model/messages.ts';
 import { annotationOf, metadataOf } from '../../model/object-key.ts';
 import { AGENT_LEASE } from '../agent/agent-lease.ts';
 import {
-  CONFIG_MAPS,
-  DEPLOYMENTS,
   isMissing,
   type Kube,
   type KubeIo,
   type KubeResource,
   METADATA_ONLY,
-  NAMESPACES,
   OUR_PARTS,
   openKube,
-  PODS,
+  RESOURCES,
   read,
   refusalOf,
-  SECRETS,
   systemDeps,
 } from '../kube.ts';
 import { type InstalledAgent, installedAgent } from '../manifests/installed-agent.ts';
@@ -113,7 +109,7 @@ async function namespaceFindings(kube: Kube, now: number): Promise<readonly Find
   const where = `Namespace/${namespace}`;
   const answer = await client.request({
     method: 'GET',
-    path: resourcePath({ resource: NAMESPACES, name: namespace }),
+    path: resourcePath({ resource: RESOURCES.namespaces, name: namespace }),
   });
   if (answer.type !== 'ok') {
     return findingsAt(
@@ -197,7 +193,7 @@ async function ask(kube: Kube, question: ObjectQuestion, fixes: Fixes): Promise<
 function objectQuestions({ deployment, tokenSecret }: InstalledAgent, now: number): readonly ObjectQuestion[] {
   return [
     {
-      resource: DEPLOYMENTS,
+      resource: RESOURCES.deployments,
       kind: 'Deployment.apps',
       name: deployment,
       missing: ['AgentMissing', 'the agent is not installed here'],
@@ -206,7 +202,7 @@ function objectQuestions({ deployment, tokenSecret }: InstalledAgent, now: numbe
     },
     {
       // Only whether it exists: its content is not asked for.
-      resource: SECRETS,
+      resource: RESOURCES.secrets,
       kind: 'Secret',
       name: tokenSecret,
       accept: METADATA_ONLY,
@@ -255,7 +251,7 @@ function numberOf(value: unknown): number | undefined {
 
 /** Containers of ours that wait for something else than their creation. */
 async function podFindings(kube: Kube): Promise<readonly Finding[]> {
-  const answer = await read(kube, PODS, { query: OUR_PARTS });
+  const answer = await read(kube, RESOURCES.pods, { query: OUR_PARTS });
   const pods = answer.type === 'ok' ? objectsOf(answer.body.items) : [];
   return pods.flatMap((pod) => {
     const name = textOf(metadataOf(pod).name);
@@ -322,7 +318,7 @@ async function dialRows(server: string, ca: string | undefined, now: number): Pr
 }
 
 async function settingOf(kube: Kube, name: string, key: string): Promise<string | undefined> {
-  const answer = await read(kube, CONFIG_MAPS, { name });
+  const answer = await read(kube, RESOURCES.configMaps, { name });
   const value = answer.type === 'ok' ? objectOf(answer.body.data)[key] : undefined;
   return typeof value === 'string' ? value : undefined;
 }

@@ -9,19 +9,7 @@ import { type JsonValue, objectsOf, textOf } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { metadataOf } from '../../model/object-key.ts';
 import { kubernetesFindings } from '../check/kubernetes.ts';
-import {
-  CONFIG_MAPS,
-  DEPLOYMENTS,
-  type Kube,
-  type KubeIo,
-  NAMESPACES,
-  OUR_PARTS,
-  openKube,
-  PODS,
-  read,
-  refusalOf,
-  systemDeps,
-} from '../kube.ts';
+import { type Kube, type KubeIo, OUR_PARTS, openKube, RESOURCES, read, refusalOf, systemDeps } from '../kube.ts';
 import { installedAgent } from '../manifests/installed-agent.ts';
 import type { KubeTarget } from '../options.ts';
 import { redacted, withoutSecrets } from './redact.ts';
@@ -69,9 +57,7 @@ const LEFT_OUT = [
 
 /** The lists that are read in the namespace of fleetrelay. No Secrets, and no ConfigMaps but the agent's settings. */
 const LISTS = [
-  DEPLOYMENTS,
   { group: 'apps', version: 'v1', resource: 'replicasets' },
-  PODS,
   { group: '', version: 'v1', resource: 'events' },
   { group: '', version: 'v1', resource: 'services' },
   LEASES,
@@ -184,8 +170,8 @@ async function kubernetesPieces(target: KubeTarget, logLines: number, io: KubeIo
     { path: 'kubernetes/check.json', type: 'json', value: findings.map((finding) => ({ ...finding })) },
     answerPiece('version', await get('/version')),
     { path: 'kubernetes/kinds.json', type: 'json', value: kinds },
-    answerPiece('namespace', await get(resourcePath({ resource: NAMESPACES, name: namespace }))),
-    answerPiece('settings', await read(kube, CONFIG_MAPS, { name: settings })),
+    answerPiece('namespace', await get(resourcePath({ resource: RESOURCES.namespaces, name: namespace }))),
+    answerPiece('settings', await read(kube, RESOURCES.configMaps, { name: settings })),
     ...(await Promise.all(LISTS.map(async (resource) => answerPiece(resource.resource, await read(kube, resource))))),
     await inventoryPiece(kube),
     ...(await logPieces(kube, logLines)),
@@ -210,7 +196,7 @@ async function inventoryPiece({ client, namespace }: Kube): Promise<DebugPiece> 
 }
 
 async function logPieces(kube: Kube, lines: number): Promise<readonly DebugPiece[]> {
-  const answer = await read(kube, PODS, { query: OUR_PARTS });
+  const answer = await read(kube, RESOURCES.pods, { query: OUR_PARTS });
   const listed = answer.type === 'ok' ? objectsOf(answer.body.items) : [];
   const names = listed.map((pod) => textOf(metadataOf(pod).name)).filter((name) => name !== '');
   return Promise.all(
@@ -219,7 +205,7 @@ async function logPieces(kube: Kube, lines: number): Promise<readonly DebugPiece
       const path = `kubernetes/logs/${name.slice(-60)}.log`;
       const log = await kube.client.request({
         method: 'GET',
-        path: resourcePath({ resource: PODS, namespace: kube.namespace, name, subresource: 'log' }),
+        path: resourcePath({ resource: RESOURCES.pods, namespace: kube.namespace, name, subresource: 'log' }),
         query: { tailLines: String(lines), timestamps: 'true' },
         accept: 'text/plain, */*',
       });

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { labelsOf, metadataOf } from '../../model/object-key.ts';
-import { CONFIG_MAPS, DEPLOYMENTS, isMissing, type KubeReader, OUR_PARTS, read, refusalOf } from '../kube.ts';
+import { isMissing, type KubeReader, OUR_PARTS, RESOURCES, read, refusalOf } from '../kube.ts';
 
 /** The names of the objects of an installed agent. */
 export interface InstalledAgent {
@@ -27,7 +27,7 @@ const USUAL: InstalledAgent = {
 
 /** The names that the Deployment of the agent contains; the usual names if there is none, or it may not be read. */
 export async function installedAgent(kube: KubeReader): Promise<InstalledAgent> {
-  const answer = await read(kube, DEPLOYMENTS, { query: OUR_PARTS });
+  const answer = await read(kube, RESOURCES.deployments, { query: OUR_PARTS });
   const items = answer.type === 'ok' ? objectsOf(answer.body.items) : [];
   return items.map(agentOf).find((found) => found !== undefined) ?? USUAL;
 }
@@ -35,7 +35,7 @@ export async function installedAgent(kube: KubeReader): Promise<InstalledAgent> 
 /** The name of the cluster in the settings of its agent; undefined if there are none. Rejects if they cannot be read. */
 export async function installedClusterName(kube: KubeReader): Promise<string | undefined> {
   const { settings } = await installedAgent(kube);
-  const answer = await read(kube, CONFIG_MAPS, { name: settings });
+  const answer = await read(kube, RESOURCES.configMaps, { name: settings });
   if (isMissing(answer)) return undefined;
   if (answer.type !== 'ok') throw new Error(`${kube.client.server}: ${refusalOf(answer)}`);
   return isJsonObject(answer.body.data) ? String(answer.body.data.cluster) : '';

@@ -6,7 +6,7 @@ import { suggestion } from '../../../src/model/messages.ts';
 
 interface Row {
   readonly name: string;
-  readonly good: boolean;
+  readonly state: string;
 }
 
 function table(rows: readonly Row[], colour = false): string {
@@ -21,8 +21,8 @@ function table(rows: readonly Row[], colour = false): string {
   writeTable(
     out,
     [
-      { title: 'NAME', text: ({ name }) => name, tone: ({ good }) => (good ? 'good' : 'bad') },
-      { title: 'GOOD', text: ({ good }) => String(good) },
+      { title: 'NAME', text: ({ name }) => name },
+      { title: 'STATE', text: ({ state }) => state, isState: true },
     ],
     rows,
   );
@@ -31,11 +31,12 @@ function table(rows: readonly Row[], colour = false): string {
 
 test('a table is aligned and has no trailing spaces', () => {
   const rows = [
-    { name: 'a', good: true },
-    { name: 'longer', good: false },
+    { name: 'a', state: 'applied' },
+    { name: 'longer', state: 'synced, partial' },
   ];
-  expect(table(rows)).toBe('NAME     GOOD\na        true\nlonger   false\n');
-  expect(table(rows, true)).toContain('\u001b[32ma');
+  expect(table(rows)).toBe('NAME     STATE\na        applied\nlonger   synced, partial\n');
+  expect(table(rows, true)).toContain('\u001b[32mapplied');
+  expect(table(rows, true)).toContain('\u001b[33msynced, partial');
 });
 
 test('nothing from elsewhere reaches the terminal as a command', () => {
@@ -46,7 +47,7 @@ test('nothing from elsewhere reaches the terminal as a command', () => {
       expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
     }),
   );
-  expect(table([{ name: 'a\u001b[31m\nb', good: true }])).toContain('a\ufffd[31m b');
+  expect(table([{ name: 'a\u001b[31m\nb', state: '' }])).toContain('a\ufffd[31m b');
 });
 
 test('colour is for terminals whose owner has not said no', () => {
