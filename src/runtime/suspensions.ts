@@ -1,4 +1,3 @@
-import type { Clock } from '../ports/clock.ts';
 import type { SnapshotStore, StoreEvent } from '../ports/snapshot-store.ts';
 import type { RevisionObservation } from '../ports/source.ts';
 import { recordKey } from './ledger/records.ts';
@@ -113,11 +112,6 @@ export async function createSuspensions(deps: {
 /** The reason why a suspended cluster or source does not change, for people. */
 export function displaySuspension({ by, at, reason }: Suspension): string {
   return `suspended by ${by} at ${new Date(at).toISOString()}${reason === '' ? '' : `: ${reason}`}`;
-}
-
-/** A suspension that begins now. */
-export function suspensionBy(clock: Clock, by: string, reason: string): Suspension {
-  return { by, at: clock.now(), reason };
 }
 
 /** An intake that keeps the observations of suspended sources, merged per source, until the source is resumed. */

@@ -115,7 +115,7 @@ export async function layFoundation(
     ...{ ledger, candidacy, over: over.promise },
     approvals: createApprovals(core),
     windows: createWindows({ ...core, ledger }),
-    observed: createObservedStatuses({ ...deps, journal: fleet, records }),
+    observed: createObservedStatuses(core),
     deadlines: createDeadlines({
       ...{ ...deps, graph: engine.graph, deadlines: engine.deadlines, elapsed: engine.inputs.elapsed },
       ...{ journal: fleet, records, isOfProcess: (owner) => owner === SAFE_START },

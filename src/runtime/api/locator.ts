@@ -1,42 +1,36 @@
 import type { Engine } from '../../engine/graph.ts';
 import type { FileProvenance } from '../../engine/inputs.ts';
-import type { EngineDiagnostic, ValueRef } from '../../engine/status/diagnostic.ts';
+import type { ValueRef } from '../../engine/status/diagnostic.ts';
 import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
 import { locate, type Place } from '../../manifest/locate.ts';
 import { type Diagnostic, diagnosticOf, displayLocation, type Location } from '../../model/diagnostic.ts';
 import type { SourceTable } from '../source-table.ts';
 
-/** Where something stands. */
-export interface FoundValue {
+/** A place, and how close it is: the value, its nearest parent if it is not written, or only the file. */
+interface FoundValue {
   readonly at: Location;
-  /** What stands there: the value itself, its nearest parent if it is not written, or nothing closer than the file. */
   readonly found: 'value' | 'parent' | 'file';
 }
 
-/** Finds lines: they are no part of any value, so the blob is read and parsed again when somebody asks. */
-export interface Locator {
-  /** Where a value or a document stands; only the path if it can no longer be found. An empty identity means the file. */
-  find(ref: ValueRef): Promise<Location>;
-  /** The same, and what is found there. Of a field its key is pointed at. */
-  findField(ref: ValueRef): Promise<FoundValue>;
-}
-
-/** Places found so far are kept by blob, identity and field, up to this many. */
+/** Largest number of remembered places, by blob, identity and field. */
 const CACHED = 10_000;
 
-export function createLocator(deps: { readonly engine: Engine; readonly sources: SourceTable }): Locator {
+export type Locator = ReturnType<typeof createLocator>;
+
+/** Finds lines. They are no part of any value, so the blob is read and parsed again on request. */
+export function createLocator(deps: { readonly engine: Engine; readonly sources: Pick<SourceTable, 'get'> }) {
   const { engine, sources } = deps;
   const cache = new Map<string, FoundValue>();
 
-  const search = async ({ source, path, ...place }: ValueRef & Place, blob: string): Promise<FoundValue> => {
-    // A copy that cannot be read just now costs the line, never the answer.
+  const search = async ({ source, path, ...part }: ValueRef & Place, blob: string): Promise<FoundValue> => {
+    // If the source cannot be read now, the answer lacks the line.
     const bytes = await sources
       .get(source)
       ?.source.read(path, blob)
       .catch(() => undefined);
-    const there = bytes === undefined ? undefined : locate(path, bytes, place);
-    if (there === undefined) return { at: { path }, found: 'file' };
-    return { at: there.at, found: there.isParent ? 'parent' : 'value' };
+    const place = bytes === undefined ? undefined : locate(path, bytes, part);
+    if (place === undefined) return { at: { path }, found: 'file' };
+    return { at: place.at, found: place.isParent ? 'parent' : 'value' };
   };
 
   const look = async (ref: ValueRef, part: Place['part']): Promise<FoundValue> => {
@@ -54,12 +48,14 @@ export function createLocator(deps: { readonly engine: Engine; readonly sources:
   };
 
   return {
-    find: async (ref) => (await look(ref, 'value')).at,
-    findField: (ref) => look(ref, 'key'),
+    /** The place of a value or a document; only the path if it cannot be found any more. An empty identity means the file. */
+    find: async (ref: ValueRef): Promise<Location> => (await look(ref, 'value')).at,
+    /** The place of a value, of a field that of its key. */
+    findField: (ref: ValueRef): Promise<FoundValue> => look(ref, 'key'),
   };
 }
 
-/** What the engine has to say, with lines; about one source or all of them. Several places are named in the message. */
+/** The engine's diagnostics with lines, of one source or of all. A message names the places if there are several. */
 export async function locatedDiagnostics(
   engine: Engine,
   locator: Pick<Locator, 'find'>,
@@ -68,15 +64,11 @@ export async function locatedDiagnostics(
   const wanted = engineDiagnostics(engine).filter(
     ({ at }) => source === undefined || at.length === 0 || at[0]?.source === source,
   );
-  return Promise.all(wanted.map((diagnostic) => locateOne(diagnostic, locator)));
-}
-
-async function locateOne(
-  { severity, reason, message, at }: EngineDiagnostic,
-  locator: Pick<Locator, 'find'>,
-): Promise<Diagnostic> {
-  const places = await Promise.all(at.map((ref) => locator.find(ref)));
-  const [first] = places;
-  const all = places.length < 2 ? message : `${message} (${places.map(displayLocation).join(' and ')})`;
-  return diagnosticOf({ severity, reason, message: all, ...(first === undefined ? {} : { at: first }) });
+  return Promise.all(
+    wanted.map(async ({ severity, reason, message, at }) => {
+      const places = await Promise.all(at.map(locator.find));
+      const all = places.length < 2 ? message : `${message} (${places.map(displayLocation).join(' and ')})`;
+      return diagnosticOf({ severity, reason, message: all, ...(places[0] === undefined ? {} : { at: places[0] }) });
+    }),
+  );
 }

@@ -1,7 +1,5 @@
 import { countProgress, type Engine } from '../../engine/graph.ts';
 import { countOutcomes } from '../../engine/status/conditions.ts';
-import type { Progress } from '../../engine/status/progress.ts';
-import type { ConditionValue } from '../../model/conditions.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
@@ -15,21 +13,14 @@ import type {
   SourceView,
   SuspensionView,
 } from '../../server/api.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { ServerParts } from '../parts.ts';
 import type { HeldSet } from '../removals/approvals.ts';
-import type { Sessions } from '../sessions.ts';
 import type { SourceState } from '../source-table.ts';
 import { displaySuspension, type Suspension, type Suspensions } from '../suspensions.ts';
 
-/** What knows of clusters. */
-interface ClusterDeps {
-  readonly engine: Engine;
-  readonly ledger: Ledger;
-  readonly sessions: Sessions;
-  readonly suspensions: Suspensions;
-}
+type ClusterDeps = Pick<ServerParts, 'engine' | 'ledger' | 'sessions' | 'suspensions'>;
 
-/** A registered cluster for people; undefined if there is none of that name. */
+/** The view of a registered cluster; undefined if there is none of that name. */
 export function clusterView(
   { engine, ledger, sessions, suspensions }: ClusterDeps,
   name: string,
@@ -40,8 +31,12 @@ export function clusterView(
   const { connected = false, since = 0, warm = false, trouble = '' } = engine.inputs.agents.get('', name) ?? {};
   const registration = ledger.registration(name);
   const suspension = suspensions.get('cluster', name);
-  // That it is accepted shows by its being listed.
+  const stopped = suspension === undefined ? '' : displaySuspension(suspension);
+  // A listed cluster is accepted.
   const conditions = status.conditions.filter(({ type }) => type !== 'Accepted');
+  const messageOf = (of: string): string => conditions.find(({ type }) => type === of)?.message ?? '';
+  // In this order: why nothing changes, what is not known, and the progress.
+  const messages = [stopped, trouble, messageOf('Discovered'), messageOf('Ready')];
   return {
     name,
     labels: declared.value.labels,
@@ -53,23 +48,15 @@ export function clusterView(
     inSync: conditions.some(({ type, status: value }) => type === 'InSync' && value === 'True'),
     position: registration?.position ?? { epoch: 0, sequence: 0 },
     counts: countOutcomes(countProgress(engine, name)),
-    message: clusterMessage(conditions, trouble, suspension),
+    message: messages.filter((text) => text !== '').join('; '),
     agentVersion: sessions.get(name)?.session.hello.version ?? null,
     trouble,
     suspended: suspensionView(suspension),
-    conditions: [...conditions, ...suspendedCondition(suspension)],
+    conditions:
+      suspension === undefined
+        ? conditions
+        : [...conditions, { type: 'Suspended', status: 'True', reason: 'SuspendedByPerson', message: stopped }],
   };
-}
-
-/** What a person should hear of first: why nothing moves, then what is not known, then how far it is. */
-function clusterMessage(
-  conditions: readonly ConditionValue[],
-  trouble: string,
-  suspension: Suspension | undefined,
-): string {
-  const said = (type: string): string => conditions.find((condition) => condition.type === type)?.message ?? '';
-  const stopped = suspension === undefined ? '' : displaySuspension(suspension);
-  return [stopped, trouble, said('Discovered'), said('Ready')].filter((text) => text !== '').join('; ');
 }
 
 /** All registered clusters, in canonical order. */
@@ -80,23 +67,26 @@ export function clusterViews(deps: ClusterDeps): readonly ClusterView[] {
     .flatMap((name) => clusterView(deps, name) ?? []);
 }
 
-/** Everything that one cluster should hold or holds of ours, in canonical order. */
+/** The views of all objects that a cluster should hold or that fleetrelay owns in it, in canonical order. */
 export function outputViews(engine: Engine, cluster: string): readonly OutputView[] {
   return [...engine.progress.entries(cluster)]
     .sort((a, b) => compareText(a.key, b.key))
-    .map(({ key, value }) => outputView(cluster, key, value));
-}
-
-function outputView(cluster: string, key: string, progress: Progress): OutputView {
-  const { state, digest, health = null, origins, reason, message } = progress;
-  // A digest of a Secret would let whoever reads it try out values.
-  const shown = objectRefOf(key as ObjectKey).kind === 'Secret' ? null : digest;
-  return { cluster, object: displayKey(key as ObjectKey), state, digest: shown, health, origins, reason, message };
+    .map(({ key, value: { state, digest, health = null, origins, reason, message } }) => ({
+      cluster,
+      object: displayKey(key as ObjectKey),
+      state,
+      // The digest of a Secret would allow guesses of its values.
+      digest: isSecret(key) ? null : digest,
+      health,
+      origins,
+      reason,
+      message,
+    }));
 }
 
 /**
- * What one cluster should hold, in canonical order. A removal, and what is kept as it is, is nothing to be made.
- * `withSecrets`: for use inside a process that has the sources itself; what leaves a server never has them.
+ * The objects that one cluster should hold, in canonical order; without removals and keeps. `withSecrets`: for a process that
+ * has the sources itself; an answer of a server never contains values of Secrets.
  */
 export function desiredViews(
   engine: Engine,
@@ -110,23 +100,20 @@ export function desiredViews(
         return [{ key, value: null, origins: output.origins, scope: [], message: output.message }];
       }
       if (output.type !== 'object') return [];
-      const isHidden = !withSecrets && objectRefOf(key as ObjectKey).kind === 'Secret';
       const { value, origins, scope } = output;
-      return [{ key, value: isHidden ? null : value, origins, scope, message: '' }];
+      return [{ key, value: !withSecrets && isSecret(key) ? null : value, origins, scope, message: '' }];
     });
 }
 
-/** Said only where there is something to say. */
-function suspendedCondition(suspension: Suspension | undefined): ClusterView['conditions'] {
-  if (suspension === undefined) return [];
-  return [{ type: 'Suspended', status: 'True', reason: 'SuspendedByPerson', message: displaySuspension(suspension) }];
+function isSecret(key: string): boolean {
+  return objectRefOf(key as ObjectKey).kind === 'Secret';
 }
 
 function suspensionView(suspension: Suspension | undefined): SuspensionView | null {
   return suspension === undefined ? null : { ...suspension, at: rfc3339(suspension.at) };
 }
 
-/** A source for people. */
+/** The view of a source. */
 export function sourceView({ source, condition, admitted }: SourceState, suspensions: Suspensions): SourceView {
   const suspension = suspensions.get('source', source.name);
   const stopped = suspension === undefined ? [] : [displaySuspension(suspension)];
@@ -142,14 +129,14 @@ export function sourceView({ source, condition, admitted }: SourceState, suspens
   };
 }
 
-/** Held removals for people. */
+/** The view of held removals. */
 export function heldView(set: HeldSet | undefined): readonly HeldRemovalsView[] {
   if (set === undefined) return [];
   const removals = set.removals.map(({ cluster, key }) => ({ cluster, object: displayKey(key as ObjectKey) }));
   return [{ digest: set.digest, reason: set.reason, message: set.message, removals }];
 }
 
-/** The rows of a view of some domain. */
+/** The rows of a view that a domain offers. */
 export function viewRows({ domains }: Engine, name: string): Answer<readonly JsonObject[]> {
   const views = new Map(domains.flatMap(({ parts: { views: ofDomain = {} } }) => Object.entries(ofDomain)));
   const rows = views.get(name);

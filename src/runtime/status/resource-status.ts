@@ -5,14 +5,14 @@ import { declarationKey, engineKindOf, engineKindRow } from '../../model/engine-
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 
-/** A custom resource as the file of a source that it is. */
+/** A custom resource, with its file in its source. */
 export interface ResourceSubject extends Origin {
   readonly key: ObjectKey;
-  /** Of the version of it that has entered. */
+  /** The generation that was read. */
   readonly generation: number;
 }
 
-/** The types of conditions in the status of a custom resource that are ours. */
+/** Returns the condition types in a custom resource's status that fleetrelay owns. */
 export function ownConditionsOf(key: ObjectKey): readonly string[] {
   const { group, kind } = objectRefOf(key);
   const id = engineKindOf(group, kind);
@@ -20,7 +20,7 @@ export function ownConditionsOf(key: ObjectKey): readonly string[] {
 }
 
 /**
- * The status of a custom resource: that of its declaration, if the declaration is the one in force; else why it is not.
+ * Returns the status of a custom resource: that of its declaration if it is in force, otherwise the reason why it is not.
  */
 export function statusOfResource(
   engine: Engine,
@@ -32,7 +32,7 @@ export function statusOfResource(
   const inForce = engine.statuses.get(id, declarationKey(id, { namespace, name }));
   const isOurs = inForce?.origin?.source === subject.source && inForce.origin.path === subject.path;
   const status = isOurs ? inForce : withoutForce(engine, subject, inForce);
-  // What Kuma and Gardener define has fields of its own, which their controllers write.
+  // Kinds of Kuma and Gardener have status fields of their own, which their controllers write.
   const { isForeign, conditionForm: form = 'metav1' } = engineKindRow(id);
   if (isForeign) return { ...status, form };
   return { ...status, form, fields: { observedGeneration: subject.generation, ...status.fields } };

@@ -28,7 +28,7 @@ export const statusPath = {
   revisionsOf: (source: string) => `revisions/${source}/`,
 } as const;
 
-/** What one file said when it was written last, as far as the next version depends on it. */
+/** The parts of a file as last written that its next version depends on. */
 export interface WrittenBefore {
   readonly conditions: readonly Condition[];
   /** Lists of conditions beside `conditions`, by field. */
@@ -39,9 +39,9 @@ export interface WrittenBefore {
 export const nothingWritten: WrittenBefore = { conditions: [], lists: {}, admittedAt: undefined };
 
 /**
- * Reads {@link WrittenBefore} out of a parsed status file; whatever is not as expected counts as not written.
+ * Reads {@link WrittenBefore} from a parsed status file; parts of another shape count as not written.
  *
- * @param now milliseconds since 1970: a later time, and what is no time, is taken for this one. Left out: the file is our own, and is trusted.
+ * @param now milliseconds since 1970: replaces later and invalid times. Omitted: the file is our own, and its times are trusted.
  */
 export function writtenBefore(value: JsonValue, now = Number.POSITIVE_INFINITY): WrittenBefore {
   if (!isJsonObject(value)) return nothingWritten;
@@ -55,7 +55,7 @@ export function writtenBefore(value: JsonValue, now = Number.POSITIVE_INFINITY):
   return { conditions: read(conditions), lists: Object.fromEntries(lists), admittedAt };
 }
 
-/** The status in a file of the branch, which others may have written: later times than `now`, and what is none, are now. */
+/** The status in a file of the branch, which others may have written: `now` replaces later and invalid times. */
 export function trustedStatus(status: JsonValue | undefined, now: number): JsonObject | undefined {
   if (status === undefined || !isJsonObject(status)) return undefined;
   const trusted = ([field, value]: [string, JsonValue | undefined]) => {
@@ -104,7 +104,7 @@ export function declaredDocument(
     kind,
     metadata: {
       name,
-      // A path of its own says nothing of a namespace.
+      // Kinds with a path of their own have no namespace.
       ...(namespace === '' || statusPath !== undefined ? {} : { namespace }),
       ...(labels === undefined ? {} : { labels }),
     },
@@ -151,7 +151,7 @@ export function revisionDocument(
   before: WrittenBefore,
   now: number,
 ): JsonObject {
-  const said = [...diagnostics, ...found].map(displayDiagnostic);
+  const all = [...diagnostics, ...found].map(displayDiagnostic);
   return {
     apiVersion: 'fleetrelay.dev/v1alpha1',
     kind: 'RevisionStatus',
@@ -170,7 +170,7 @@ export function revisionDocument(
       ...(status.waiting.length === 0
         ? {}
         : { waiting: status.waiting.map(({ cluster, message }) => ({ cluster, message })) }),
-      ...(said.length === 0 ? {} : { diagnostics: said }),
+      ...(all.length === 0 ? {} : { diagnostics: all }),
     },
   };
 }
@@ -184,14 +184,14 @@ function conditionsOf(
   return withTimes(values, before, now, form).map((condition) => ({ ...condition }));
 }
 
-/** The status of a source: what it is at, and what keeps it. */
+/** The status of a source: its revision, and whether it is synced and complete. */
 export function sourceDocument(
   { source, condition, admitted }: SourceState,
   before: WrittenBefore,
   now: number,
 ): JsonObject {
   const conditions = withTimes(
-    [syncedCondition(condition), readableCondition(admitted?.state)],
+    [syncedCondition(condition), READABLE[admitted?.state ?? 'none']],
     before.conditions,
     now,
   );
@@ -206,23 +206,17 @@ export function sourceDocument(
 }
 
 function syncedCondition({ state, reason, message }: SourceState['condition']): ConditionValue {
-  // What a look that went well has to say names the revision, which stands above.
+  // The message of a successful look names the revision, which the document contains already.
   if (state === 'synced') return { type: 'Synced', status: 'True', reason, message: '' };
   return { type: 'Synced', status: state === 'pending' ? 'Unknown' : 'False', reason, message };
 }
 
-function readableCondition(state: 'whole' | 'partial' | undefined): ConditionValue {
-  switch (state) {
-    case undefined:
-      return { type: 'Whole', status: 'Unknown', reason: 'NotRead', message: '' };
-    case 'whole':
-      return { type: 'Whole', status: 'True', reason: 'Whole', message: '' };
-    case 'partial':
-      return {
-        type: 'Whole',
-        status: 'False',
-        reason: 'Partial',
-        message: 'files cannot be read: the source removes nothing',
-      };
-  }
-}
+/** The condition `Whole` of a source, by the state of its admitted revision. */
+const READABLE = {
+  whole: { type: 'Whole', status: 'True', reason: 'Whole', message: '' },
+  partial: {
+    ...{ type: 'Whole', status: 'False', reason: 'Partial' },
+    message: 'files cannot be read: the source removes nothing',
+  },
+  none: { type: 'Whole', status: 'Unknown', reason: 'NotRead', message: '' },
+} as const satisfies Record<string, ConditionValue>;

@@ -1,110 +1,95 @@
 import type { FleetPolicy } from '../../model/desired.ts';
 import type { JsonValue } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { StatusBranchView } from '../../server/api.ts';
 import type { StatusChanges, StatusRenderer } from './status-renderer.ts';
 
-/** Where status files go; the git sink is one. */
+/** Holds the status files, as the git sink does. */
 export interface StatusSink {
-  /** What was last written, by path. */
+  /** Reads the files as last written, by path. */
   readAll(): Promise<
     | { readonly ok: true; readonly files: ReadonlyMap<string, string> }
     | { readonly ok: false; readonly message: string }
   >;
   /**
-   * The first call after a start is the full set. `summary` is one line for people. `published`: called once the sink holds
-   * these changes, or newer ones.
+   * Takes changes; those of the first call after a start are the complete set. `summary` is one line for people. `published` is
+   * called when the sink holds these changes, or newer ones.
    */
   update(changes: StatusChanges, summary: string, published: () => void): void;
-  /** The least time between two commits, in seconds. */
+  /** Sets the shortest time between two commits, in seconds. */
   setMinInterval(seconds: number): void;
-  /** Only who leads publishes; absent: it publishes what it is told, whoever leads. */
+  /** Only the leader publishes. Absent: the sink always publishes. */
   lead?(leads: boolean): void;
   condition(): StatusBranchView;
 }
 
-/** Hands changed status files to the sink, in batches, from the moment at which they mean something. */
-export interface StatusPublisher {
-  start(): void;
-  /** Why nothing is published yet; undefined once it is. */
-  waiting(): string | undefined;
-  /** After each commit of the engine. */
-  committed(): void;
-  stop(): void;
-}
-
-/** Changes gather for this long before files are rendered. */
+/** Changes within this time are rendered together. */
 const GATHER_MS = 300;
-/** After a start, agents get this long to come back before their absence is news. */
+/** After a start the status is published when the agents are connected again, at the latest after this time. */
 const SETTLE_MS = 20_000;
 const READ_RETRY_MS = 5_000;
 
-type Phase = 'idle' | 'reading' | 'settling' | 'publishing' | 'stopped';
+export type StatusPublisher = ReturnType<typeof createStatusPublisher>;
 
+/** Passes changed status files to the sink, in batches, after the agents have reconnected and the branch was read. */
 export function createStatusPublisher(deps: {
   readonly renderer: StatusRenderer;
   readonly sink: StatusSink;
   readonly summary: () => string;
-  /** What the policy says of status just now. */
+  /** What the policy in force says about the status branch. */
   readonly policy: () => FleetPolicy['status'];
   /** Every source has been read. */
   readonly isComplete: () => boolean;
-  /** Every cluster that was known at the start is back, and nothing is under way. */
+  /** Every cluster that was known at the start is connected, and none has pending changes. */
   readonly isSettled: () => boolean;
-  /** Parses a file that was written before; throws if it is not YAML. */
+  /** Parses a file of the branch; throws if it is not YAML. */
   readonly parse: (text: string) => JsonValue;
   readonly clock: Clock;
   readonly log: Log;
-}): StatusPublisher {
+}) {
   const { renderer, sink, clock, log } = deps;
-  let phase: Phase = 'idle';
+  let phase: 'idle' | 'settling' | 'reading' | 'publishing' | 'stopped' = 'idle';
   let settleBy = 0;
   let cancel: (() => void) | undefined;
-  let rendering = false;
+  let isRendering = false;
 
   const schedule = (): void => {
-    if (cancel !== undefined || phase === 'idle' || phase === 'reading' || phase === 'stopped') return;
+    if (cancel !== undefined || (phase !== 'settling' && phase !== 'publishing')) return;
     cancel = clock.schedule(GATHER_MS, () => {
       cancel = undefined;
-      flush();
+      if (phase === 'settling' && (deps.isSettled() || clock.monotonic() > settleBy)) {
+        read().catch((error: unknown) => log.error('the status branch cannot be read', { error: errorText(error) }));
+      }
+      if (phase === 'publishing' && !isRendering) void publish();
+      else schedule();
     });
   };
-  const flush = (): void => {
-    if (phase === 'settling' && (deps.isSettled() || clock.monotonic() > settleBy)) {
-      phase = 'reading';
-      read().catch((error: unknown) => log.error('the status branch cannot be read', { error: String(error) }));
-    }
-    if (phase !== 'publishing' || rendering) {
-      schedule();
-      return;
-    }
-    publish();
-  };
-  const publish = (): void => {
+  const publish = async (): Promise<void> => {
     const { enabled, minIntervalSeconds } = deps.policy();
-    // Switched off, changes go on gathering: switched on again, the first commit holds them all.
+    // While the policy disables the branch, changes are collected: the first commit after that contains them all.
     if (!enabled) return;
     sink.setMinInterval(minIntervalSeconds);
-    rendering = true;
-    renderer
-      .render(clock.now(), deps.isComplete())
-      .then((changes) => sink.update(changes, deps.summary(), () => renderer.published(changes)))
-      .catch((error: unknown) => log.error('status cannot be rendered', { error: String(error) }))
-      .finally(() => {
-        rendering = false;
-        if (renderer.hasWork()) schedule();
-      });
+    isRendering = true;
+    try {
+      const changes = await renderer.render(clock.now(), deps.isComplete());
+      sink.update(changes, deps.summary(), () => renderer.published(changes));
+    } catch (error) {
+      log.error('status cannot be rendered', { error: errorText(error) });
+    }
+    isRendering = false;
+    if (renderer.hasWork()) schedule();
   };
   const read = async (): Promise<void> => {
+    phase = 'reading';
     while (phase === 'reading') {
       const written = await sink.readAll();
       if (phase !== 'reading') return;
       if (written.ok) {
         renderer.load(written.files, deps.parse, clock.now());
         phase = 'publishing';
-        publish();
-        return;
+        return publish();
       }
       log.warn('the status branch cannot be read', { detail: written.message });
       await clock.sleep(READ_RETRY_MS);
@@ -112,22 +97,24 @@ export function createStatusPublisher(deps: {
   };
 
   return {
-    start: () => {
-      // The branch is read when there is something to say: before that, agents are waiting for this process.
+    start: (): void => {
+      // The branch is read when there are changes to publish: before that, agents wait for this process.
       settleBy = clock.monotonic() + SETTLE_MS;
       phase = 'settling';
       schedule();
     },
-    waiting: () => {
+    /** Why nothing is published yet; undefined: it is. */
+    waiting: (): string | undefined => {
       if (phase === 'reading') return 'the status branch is being read';
       if (phase !== 'settling') return undefined;
       return `waiting for agents to come back, at most ${SETTLE_MS / 1000} s from the start`;
     },
-    committed: () => {
+    /** Runs after each commit of the engine. */
+    committed: (): void => {
       renderer.note();
       if (renderer.hasWork()) schedule();
     },
-    stop: () => {
+    stop: (): void => {
       phase = 'stopped';
       cancel?.();
       cancel = undefined;

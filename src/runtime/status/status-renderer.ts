@@ -1,12 +1,12 @@
-import type { Change, EntryAddress } from '../../engine/collections/types.ts';
+import type { EntryAddress } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
 import { objectStatus } from '../../engine/status/objects.ts';
 import { revisionStatus } from '../../engine/status/revision.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import { engineKindIds, isEngineKind } from '../../model/engine-kinds.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isEngineKind } from '../../model/engine-kinds.ts';
+import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { ObservedStatuses } from './observed-statuses.ts';
 import {
@@ -21,54 +21,36 @@ import {
   writtenBefore,
 } from './status-documents.ts';
 
-/** Path to new text, or null: the file goes. */
+/** The new text of each path; null: the file is removed. */
 export type StatusChanges = ReadonlyMap<string, string | null>;
-
-/** Renders the status files whose subject has changed since they were rendered last. */
-export interface StatusRenderer {
-  /**
-   * Takes the files of the branch: conditions keep their times, revisions their files. A text that is no YAML is as good
-   * as none. Others may have written there: a time later than `now` (milliseconds since 1970) counts as now.
-   */
-  load(files: ReadonlyMap<string, string>, parse: (text: string) => JsonValue, now: number): void;
-  /** Notes what the last commit has changed. */
-  note(): void;
-  hasWork(): boolean;
-  /**
-   * Renders everything noted. The first result is the full set: what the branch held goes on being held until `complete`
-   * (every source has been read), and only then what nobody speaks of any more goes.
-   */
-  render(now: number, complete: boolean): Promise<StatusChanges>;
-  /** The branch has these texts now. */
-  published(changes: StatusChanges): void;
-}
 
 interface RendererDeps {
   readonly engine: Engine;
   readonly sources: SourceTable;
-  /** Sources of custom resources whose status is written there: what they declare has no file. */
+  /** Sources of custom resources whose status is written there: their declarations have no file. */
   readonly customSources: ReadonlySet<string>;
-  /** Is told what the branch says of declared objects, and what was written there. */
+  /** Receives the statuses of declared objects that are on the branch. */
   readonly observed: Pick<ObservedStatuses, 'found' | 'written'>;
-  /** What the engine has to say about a source, with lines. */
+  /** The engine's diagnostics of a source, with lines. */
   readonly diagnosticsOf: (source: string) => Promise<readonly Diagnostic[]>;
 }
 
-export function createStatusRenderer(deps: RendererDeps): StatusRenderer {
+export type StatusRenderer = ReturnType<typeof createStatusRenderer>;
+
+/** Renders the status files whose subject has changed since they were rendered last. */
+export function createStatusRenderer(deps: RendererDeps) {
   const { engine, sources, customSources, diagnosticsOf } = deps;
   const dirty = trackDirty(engine, sources);
-  const observed = observeBranch(deps);
-  const carried = createCarriedFiles();
+  const branch = observeBranch(deps);
   const revisions = createRevisionFiles();
-  const writer = createWriter(carried);
-
+  const writer = createWriter();
   const { beforeAt, put, putChanged } = writer;
+
   const putSources = async (changes: Map<string, string | null>, now: number): Promise<void> => {
     for (const state of sources.all()) {
       const { admitted } = state;
-      const sourcePath = statusPath.source(state.source.name);
-      if (state.condition.state !== 'pending')
-        putChanged(changes, sourcePath, sourceDocument(state, beforeAt(sourcePath), now));
+      const path = statusPath.source(state.source.name);
+      if (state.condition.state !== 'pending') putChanged(changes, path, sourceDocument(state, beforeAt(path), now));
       if (admitted === undefined) continue;
       const { source, revision } = admitted;
       const found = await diagnosticsOf(source);
@@ -89,69 +71,76 @@ export function createStatusRenderer(deps: RendererDeps): StatusRenderer {
       const isThere = status?.path === path && isOnBranch(status);
       const document = isThere ? declaredDocument(status, beforeAt(path), now) : null;
       put(changes, path, document);
-      observed.rendered(path, { partition, key }, changes.get(path) ?? null, document);
+      branch.rendered(path, { partition, key }, changes.get(path) ?? null, document);
     }
   };
 
   return {
-    load: (files, parse, now) => {
-      // Somebody else may have written since this process did.
+    /**
+     * Takes the files of the branch: conditions keep their times, and files of revisions stay. A text that is not YAML is
+     * ignored. Other writers may have changed files: a time later than `now` (milliseconds since 1970) counts as `now`.
+     */
+    load: (files: ReadonlyMap<string, string>, parse: (text: string) => JsonValue, now: number): void => {
       writer.forget();
       dirty.noteAll();
       const parsed = new Map<string, JsonValue>();
       for (const [path, text] of files) {
         const value = parseOrNothing(text, parse);
         if (value === undefined) continue;
-        writer.load(path, writtenBefore(value, now));
         parsed.set(path, value);
-        if (!revisions.load(path, value)) carried.add(path, text);
+        writer.load(path, text, writtenBefore(value, now));
+        if (isRevision(path) && isJsonObject(value)) revisions.load(path, value);
       }
-      observed.loaded(parsed, now);
-      dirty.touch();
+      branch.loaded(parsed, now);
     },
+    /** Notes the changes of the last commit. */
     note: dirty.note,
-    published: observed.published,
     hasWork: dirty.any,
-    render: async (now, complete) => {
+    /**
+     * Renders all noted changes. The first result after `load` is the complete set. Loaded files stay until `complete` (every
+     * source has been read); then files without a subject are removed, except those of revisions.
+     */
+    render: async (now: number, complete: boolean): Promise<StatusChanges> => {
       const changes = new Map<string, string | null>();
       const noted = dirty.drain();
       try {
-        for (const [path, file] of revisions.unstated()) put(changes, path, file);
         putNoted(changes, noted, now);
         await putSources(changes, now);
       } catch (error) {
         dirty.putBack(noted);
         throw error;
       }
-      return new Map([...carried.changes(complete), ...changes]);
+      return new Map([...writer.carried(complete), ...changes]);
     },
+    /** The branch has these texts now. */
+    published: branch.published,
   };
 }
 
-/** What the branch says of declared objects, for the engine. */
+/** Tells the engine the statuses of declared objects that are on the branch. */
 function observeBranch({
   engine,
   observed,
   customSources,
 }: Pick<RendererDeps, 'engine' | 'observed' | 'customSources'>) {
-  /** Rendered and not known to be on the branch, by path. */
+  /** Files that were rendered and may not be on the branch yet, by path. */
   const waiting = new Map<string, EntryAddress & { readonly text: string; readonly status: JsonObject }>();
   return {
-    loaded: (files: ReadonlyMap<string, JsonValue>, now: number) => {
-      for (const kind of engineKindIds) {
+    loaded: (files: ReadonlyMap<string, JsonValue>, now: number): void => {
+      for (const kind of engine.statuses.partitions()) {
         for (const { key, value } of engine.statuses.entries(kind)) {
           const file = files.get(value.path);
           const isElsewhere = value.origin !== undefined && customSources.has(value.origin.source);
-          if (isElsewhere || file === undefined || !isJsonObject(file)) continue;
+          if (isElsewhere || file === undefined || !isJsonObject(file) || !isEngineKind(kind)) continue;
           observed.found('branch', kind, key, trustedStatus(file.status, now));
         }
       }
     },
-    rendered: (path: string, address: EntryAddress, text: string | null, document: JsonObject | null) => {
+    rendered: (path: string, address: EntryAddress, text: string | null, document: JsonObject | null): void => {
       if (text === null || document === null || !isJsonObject(document.status)) waiting.delete(path);
       else waiting.set(path, { ...address, text, status: document.status });
     },
-    published: (changes: StatusChanges) => {
+    published: (changes: StatusChanges): void => {
       for (const [path, text] of changes) {
         const written = waiting.get(path);
         if (written === undefined || written.text !== text || !isEngineKind(written.partition)) continue;
@@ -162,34 +151,51 @@ function observeBranch({
   };
 }
 
-/** Files as texts, and what the next version of each depends on. */
-function createWriter(carried: CarriedFiles) {
+/** Makes texts of documents, and keeps what the next version of each file depends on. */
+function createWriter() {
   const before = new Map<string, WrittenBefore>();
-  /** Of files that are rendered each time: as they were handed over last. */
+  /** The last texts of files that are rendered each time. */
   const last = new Map<string, string>();
+  /** Files of the branch at the last load that were not rendered since. */
+  const loaded = new Map<string, string>();
+  let isFirst = true;
   const textOf = (path: string, document: JsonObject | null): string | null => {
-    carried.spokenOf(path);
+    loaded.delete(path);
     if (document === null) before.delete(path);
     else before.set(path, writtenBefore(document));
     return document === null ? null : printYaml(document);
   };
   return {
-    load: (path: string, written: WrittenBefore) => void before.set(path, written),
-    forget: () => {
-      before.clear();
-      last.clear();
+    forget: (): void => {
+      for (const map of [before, last, loaded]) map.clear();
+      isFirst = true;
+    },
+    load: (path: string, text: string, written: WrittenBefore): void => {
+      before.set(path, written);
+      loaded.set(path, text);
     },
     beforeAt: (path: string): WrittenBefore => before.get(path) ?? nothingWritten,
-    put: (changes: Map<string, string | null>, path: string, document: JsonObject | null) => {
+    put: (changes: Map<string, string | null>, path: string, document: JsonObject | null): void => {
       changes.set(path, textOf(path, document));
     },
-    /** Only what differs from the last time. */
-    putChanged: (changes: Map<string, string | null>, path: string, document: JsonObject | null) => {
+    /** As `put`, if the text differs from the last one. */
+    putChanged: (changes: Map<string, string | null>, path: string, document: JsonObject | null): void => {
       const text = textOf(path, document);
       if (text !== null && last.get(path) === text) return;
       if (text === null) last.delete(path);
       else last.set(path, text);
       changes.set(path, text);
+    },
+    /** The loaded files that stay, once, and when all subjects are known (`complete`) those that are removed, once. */
+    carried: (complete: boolean): StatusChanges => {
+      const changes = new Map<string, string | null>();
+      for (const [path, text] of loaded) {
+        if (complete && !isRevision(path)) changes.set(path, null);
+        else if (isFirst) changes.set(path, text);
+      }
+      isFirst = false;
+      if (complete) loaded.clear();
+      return changes;
     },
   };
 }
@@ -202,14 +208,56 @@ function parseOrNothing(text: string, parse: (text: string) => JsonValue): JsonV
   }
 }
 
-/** Whose status may have changed. */
+function isRevision(path: string): boolean {
+  return path.startsWith('revisions/');
+}
+
+/** Files of revisions that are kept for each source. */
+const KEPT = 50;
+
+/** The files of the revisions of each source: the newest ones are kept. */
+function createRevisionFiles() {
+  const files = new Map<string, JsonObject>();
+  const admittedAt = (path: string): string => String(files.get(path)?.admittedAt ?? '');
+  const byAdmission = (a: string, b: string): number => compareText(admittedAt(a), admittedAt(b)) || compareText(a, b);
+
+  return {
+    load: (path: string, value: JsonObject) => void files.set(path, value),
+    /**
+     * Puts the file of the current revision. Returns the changed files: the current one, the superseded one, and those that
+     * are too old to keep (null).
+     */
+    put: (source: string, revision: string, document: JsonObject): ReadonlyMap<string, JsonObject | null> => {
+      const changes = new Map<string, JsonObject | null>();
+      const current = statusPath.revision(source, revision);
+      const older = [...files.keys()]
+        .filter((path) => path.startsWith(statusPath.revisionsOf(source)) && path !== current)
+        .sort(byAdmission);
+      for (const path of older) {
+        const file = files.get(path);
+        if (file !== undefined && file.supersededBy === undefined) {
+          changes.set(path, { ...file, supersededBy: revision });
+        }
+      }
+      for (const path of older.slice(0, -(KEPT - 1))) changes.set(path, null);
+      changes.set(current, document);
+      for (const [path, file] of changes) {
+        if (file === null) files.delete(path);
+        else files.set(path, file);
+      }
+      return changes;
+    },
+  };
+}
+
+/** Subjects whose status may have changed. */
 interface Noted {
   readonly objects: readonly string[];
-  /** Addresses in the engine's statuses by the path of the file. */
+  /** Addresses in the engine's statuses, by the path of the file. */
   readonly declared: ReadonlyMap<string, EntryAddress>;
 }
 
-/** Collects, commit by commit, whose status may have changed. */
+/** Collects the subjects whose status may have changed, commit by commit. */
 function trackDirty(engine: Engine, sources: SourceTable) {
   const progress = engine.graph.watch(engine.progress);
   const statuses = engine.graph.watch(engine.statuses);
@@ -218,27 +266,25 @@ function trackDirty(engine: Engine, sources: SourceTable) {
   let revisions = '';
   let anything = false;
   return {
-    touch: () => {
-      anything = true;
-    },
-    noteAll: () => {
+    noteAll: (): void => {
       for (const name of engine.progress.partitions()) {
         for (const { key } of engine.progress.entries(name)) objects.add(key);
       }
       for (const kind of engine.statuses.partitions()) {
         for (const { key, value } of engine.statuses.entries(kind)) declared.set(value.path, { partition: kind, key });
       }
+      anything = true;
     },
     any: () => anything,
-    note: () => {
-      const moved: readonly Change<unknown>[] = progress.take();
+    note: (): void => {
+      const moved = progress.take();
       for (const { key } of moved) objects.add(key);
       const changed = statuses.take();
       for (const { partition, key, before, after } of changed) {
         if (before !== undefined) declared.set(before.path, { partition, key });
         if (after !== undefined) declared.set(after.path, { partition, key });
       }
-      // A revision that changes no output is told of all the same, and so is trouble with a source.
+      // A revision that changes no output, and a failing source, have a status too.
       const entered = JSON.stringify(sources.all().map(({ condition, admitted }) => [condition, admitted?.revision]));
       anything ||= moved.length + changed.length > 0 || entered !== revisions;
       revisions = entered;
@@ -250,102 +296,10 @@ function trackDirty(engine: Engine, sources: SourceTable) {
       anything = false;
       return drained;
     },
-    putBack: (noted: Noted) => {
+    putBack: (noted: Noted): void => {
       for (const key of noted.objects) objects.add(key);
       for (const [path, address] of noted.declared) if (!declared.has(path)) declared.set(path, address);
       anything = true;
     },
   };
-}
-
-/**
- * Files that the branch held when this process began, and that nobody has spoken of since. They stay until it is sure
- * that nobody will: a server that has read nothing yet must not empty the branch.
- */
-export interface CarriedFiles {
-  add(path: string, text: string): void;
-  /** The file has been rendered, or is known to go. */
-  spokenOf(path: string): void;
-  /** What to say of them: once that they stay, and once everything has been read that they go. */
-  changes(complete: boolean): ReadonlyMap<string, string | null>;
-}
-
-export function createCarriedFiles(): CarriedFiles {
-  const files = new Map<string, string>();
-  let stated = false;
-  return {
-    add: (path, text) => void files.set(path, text),
-    spokenOf: (path) => void files.delete(path),
-    changes: (complete) => {
-      const changes = new Map<string, string | null>();
-      if (!complete && !stated) for (const [path, text] of files) changes.set(path, text);
-      if (complete) {
-        // Files that were never stated need no removal: the first statement is the full set.
-        if (stated) for (const path of files.keys()) changes.set(path, null);
-        files.clear();
-      }
-      stated = true;
-      return changes;
-    },
-  };
-}
-
-/** The files of a source's revisions, newest last; older ones than the kept are let go. */
-export interface RevisionFiles {
-  /** Takes what the branch holds; false if it is no file of a revision. */
-  load(path: string, value: JsonValue): boolean;
-  /**
-   * Puts the file of the current revision and returns what changes: it, the file that it supersedes, and files that are
-   * too old to keep (null).
-   */
-  put(source: string, revision: string, document: JsonObject): ReadonlyMap<string, JsonObject | null>;
-  /** Once: the files that were loaded, so that they are stated and stay. */
-  unstated(): ReadonlyMap<string, JsonObject>;
-}
-
-const KEPT = 50;
-
-export function createRevisionFiles(): RevisionFiles {
-  const files = new Map<string, JsonObject>();
-  const loaded = new Map<string, JsonObject>();
-
-  return {
-    load: (path, value) => {
-      if (!path.startsWith('revisions/') || !isJsonObject(value)) return false;
-      files.set(path, value);
-      loaded.set(path, value);
-      return true;
-    },
-    put: (source, revision, document) => {
-      const changes = new Map<string, JsonObject | null>();
-      const current = statusPath.revision(source, revision);
-      const older = [...files.keys()].filter(
-        (path) => path.startsWith(statusPath.revisionsOf(source)) && path !== current,
-      );
-      for (const path of older) {
-        const file = files.get(path);
-        if (file === undefined || file.supersededBy !== undefined) continue;
-        const superseded = { ...file, supersededBy: revision };
-        files.set(path, superseded);
-        changes.set(path, superseded);
-      }
-      for (const path of older.sort((a, b) => byAdmission(files, a, b)).slice(0, -(KEPT - 1))) {
-        files.delete(path);
-        changes.set(path, null);
-      }
-      files.set(current, document);
-      changes.set(current, document);
-      return changes;
-    },
-    unstated: () => {
-      const all = new Map(loaded);
-      loaded.clear();
-      return all;
-    },
-  };
-}
-
-function byAdmission(files: ReadonlyMap<string, JsonObject>, a: string, b: string): number {
-  const [first, second] = [String(files.get(a)?.admittedAt ?? ''), String(files.get(b)?.admittedAt ?? '')];
-  return first < second ? -1 : first > second ? 1 : a < b ? -1 : 1;
 }

@@ -1,36 +1,21 @@
-import type { Engine } from '../../engine/graph.ts';
 import { type AgentHello, type AgentHolding, KINDS_AS_WRITTEN, type ObjectResult } from '../../model/agent.ts';
-import type { ClusterName, Digest, FleetName } from '../../model/ids.ts';
+import type { ClusterName, Digest } from '../../model/ids.ts';
 import { comparePositions } from '../../model/output.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
 import type { AgentListener } from '../../relay/session.ts';
 import type { AssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts';
-import { type Ledger, newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
-import type { Loop } from '../../runtime/loop.ts';
-import type { Approvals } from '../../runtime/removals/approvals.ts';
-import type { Sessions } from '../../runtime/sessions.ts';
-import { endedRegistrations, judgeHello, judgeRegistration } from './admission.ts';
+import { newRegistration, unseenAgent } from '../../runtime/ledger/ledger.ts';
+import type { ServerParts } from '../../runtime/parts.ts';
+import { endedRegistrations, type HelloDeps, judgeHello, judgeRegistration } from './admission.ts';
 
-interface AgentSourceDeps {
-  readonly fleet: FleetName;
-  readonly engine: Engine;
-  readonly loop: Loop;
-  readonly ledger: Ledger;
-  readonly sessions: Sessions;
-  readonly mayStart: () => boolean;
-  readonly knowsAll: () => boolean;
-  readonly approvals: Approvals;
+interface AgentSourceDeps extends HelloDeps, Pick<ServerParts, 'loop' | 'approvals' | 'clock' | 'log'> {
   readonly recovery: AssumedWarmRecovery;
-  /** A session is up, and its agent has said what it holds. */
+  /** A session has begun, with the inventory that the agent reports. */
   readonly connected: (cluster: ClusterName, holding: AgentHolding) => void;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /**
- * Turns what the agents say into observations for the engine. A handler that builds on an earlier observation settles
- * the loop first: what is staged and not committed cannot be read back.
+ * Turns messages of agents into observations for the engine. A handler that depends on an earlier observation settles the loop
+ * first: changes that are staged and not committed cannot be read.
  */
 export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   const { engine, loop, ledger, recovery, sessions, clock, log } = deps;
@@ -86,15 +71,15 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     broken: (cluster, reason) => noteTrouble(deps, cluster, `its session was ended: ${reason}`),
     latestEpoch: ledger.epoch,
     results: (cluster, reported) => {
-      // Only an end is judged by the ledger; settling for every message would commit once per agent instead of once.
+      // Only removals are compared with the ledger; to settle for every message would commit once per agent.
       if (reported.some(({ state }) => state === 'removed')) loop.settle();
       loop.transact(() => {
         for (const result of reported) takeResult(deps, cluster, result);
       });
     },
-    inputDigests: (cluster) => {
+    inputDigests: (cluster): ReadonlyMap<string, Digest> => {
       loop.settle();
-      return inputDigests(engine, cluster);
+      return new Map([...engine.inputs.live.entries(cluster)].map(({ key, value }) => [key, value.digest]));
     },
     input: (cluster, delta) => {
       loop.transact(() => ledger.takeInput(cluster, delta, clock.now()));
@@ -103,7 +88,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   };
 }
 
-/** The name has belonged to another cluster id. */
+/** True if the name belonged to another cluster id. */
 function replacesAnother({ ledger }: AgentSourceDeps, { cluster, clusterId }: AgentHello): boolean {
   const before = ledger.registration(cluster);
   return before !== undefined && before.id !== clusterId;
@@ -121,8 +106,8 @@ function bind(deps: AgentSourceDeps, hello: AgentHello, holding: AgentHolding): 
     approvals.endAll(hello.cluster);
     recovery.end(hello.cluster);
   }
-  // An agent may have seen more than this server remembers: then the store is older than what was sent. Every source has
-  // been read anew by now, so what follows is admitted above it; and leave to remove may have been used since.
+  // The agent may have received more than the store records: then the store is an older copy. Every source has been read
+  // again by now, so the next admissions are later ones; and approvals may have been used since.
   const isStoreOlder = comparePositions(holding.position, known.position) > 0;
   if (isStoreOlder) approvals.endAll(hello.cluster);
   ledger.setRegistration(hello.cluster, {
@@ -132,17 +117,17 @@ function bind(deps: AgentSourceDeps, hello: AgentHello, holding: AgentHolding): 
   });
 }
 
-/** Shows at the cluster why somebody who speaks for it was refused. */
+/** Shows in the cluster's status why an agent of it was refused. */
 function noteTrouble({ engine, loop }: AgentSourceDeps, cluster: ClusterName, trouble: string): void {
   loop.settle();
   const { agents } = engine.inputs;
   const known = agents.get('', cluster) ?? unseenAgent;
-  // A second agent that is refused while the first is at work is in the log; the cluster has no trouble.
+  // The refusal of a second agent, while the first is connected, is only logged.
   if (known.connected || known.trouble === trouble) return;
   loop.transact(() => agents.set('', cluster, { ...known, trouble }));
 }
 
-/** Notes what an agent says became of an object; one that is gone leaves the ledger. */
+/** Stages the result of an object; a removed object leaves the ledger. */
 function takeResult({ engine, ledger }: AgentSourceDeps, cluster: ClusterName, result: ObjectResult): void {
   if (result.state !== 'removed') {
     ledger.setResult(cluster, result.key, result);
@@ -164,10 +149,4 @@ function markWarm({ engine, ledger, loop, recovery }: AgentSourceDeps, cluster: 
   const agent = engine.inputs.agents.get('', cluster);
   if (agent === undefined) return;
   loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, warm: true, assumedWarm: false }));
-}
-
-function inputDigests(engine: Engine, cluster: ClusterName): ReadonlyMap<string, Digest> {
-  const held = new Map<string, Digest>();
-  for (const { key, value } of engine.inputs.live.entries(cluster)) held.set(key, value.digest);
-  return held;
 }
