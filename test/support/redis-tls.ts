@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RedisAccess } from '../../src/adapters/stores/redis/options.ts';
-import { createAuthority, issueClientCertificate, issueServerCertificate } from '../../src/adapters/tls/authority.ts';
+import { createAuthority, issueClientCertificate, issueServerCertificate } from '../../src/adapters/tls/x509.ts';
 
 /** Certificates for a redis-server that asks its clients for one. */
 export interface RedisTls {
@@ -16,8 +16,9 @@ export interface RedisTls {
 export async function createRedisTls(name: string): Promise<RedisTls> {
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-redis-tls-'));
   const now = Date.now();
-  const authority = await createAuthority(now);
-  const server = await issueServerCertificate(authority, { names: [name], ips: [], now });
+  const validity = { validFrom: now - 3_600_000, validUntil: now + 86_400_000 };
+  const authority = await createAuthority(validity);
+  const server = await issueServerCertificate(authority, { names: [name], ips: [], ...validity });
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const order = {
     commonName: 'store',

@@ -9,11 +9,11 @@ import { createGrpcServerTransport } from '../../src/adapters/grpc/server.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../src/adapters/system/random.ts';
 import { ensureRelaySecret } from '../../src/adapters/tls/relay-secret.ts';
-import { ensureServerCertificate } from '../../src/adapters/tls/server-certificate.ts';
 import { createRelayClient } from '../../src/relay/client.ts';
 import { createRelayServer } from '../../src/relay/server.ts';
 import { clusterToken } from '../../src/relay/trust/tokens.ts';
 import { clusterId, clusterName, createFakeAgent, createFakeOwner, FLEET } from './relay-world.ts';
+import { ensureServerCertificate } from './server-certificate.ts';
 import { silentLog } from './silent-log.ts';
 
 const [role = '', dir = '', address = ''] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { createCertificateRequests } from '../../src/adapters/tls/certificate-requests.ts';
-import { readCertificateRequest } from '../../src/adapters/tls/read-request.ts';
+import { readCertificateRequest } from '../../src/adapters/tls/x509.ts';
 import { must, ok } from '../../src/model/result.ts';
 import type {
   CertificateAuthority,

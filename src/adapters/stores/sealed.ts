@@ -1,11 +1,19 @@
-import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import type { SnapshotStore, StoredRecord, StoreWrite } from '../../ports/snapshot-store.ts';
-import { KEY_BYTES, mayBeBox, NONCE_BYTES, openBox, sealBox } from '../sealing/box.ts';
 
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
 const NAME_BYTES = 4;
-/** First byte of a sealed value; the name of the secret and the box follow. Another form needs another number. */
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** First byte of a sealed value; the name of the secret, the nonce, the encrypted bytes and the tag follow. */
 const FORM = 2;
 const HEAD_BYTES = 1 + NAME_BYTES;
+
+/** A record that none of the secrets of this server opens. */
+export class OtherSecretError extends Error {
+  override readonly name = 'OtherSecretError';
+}
 
 /** Keys derived from one secret. */
 interface SealKeys {
@@ -77,18 +85,32 @@ function seal({ name, cipher, nonce: nonceKey }: SealKeys, key: string, value: U
     .update(`${Buffer.byteLength(key)} ${key}`)
     .update(value);
   const nonce = hash.digest().subarray(0, NONCE_BYTES);
-  return sealBox({ key: cipher, purpose: key }, Buffer.from([FORM, ...name]), nonce, value);
+  const encryption = createCipheriv(CIPHER, cipher, nonce);
+  // The record key is authenticated too, so that a value cannot be moved to another key.
+  encryption.setAAD(Buffer.from(key));
+  const encrypted = [encryption.update(value), encryption.final(), encryption.getAuthTag()];
+  return Buffer.concat([Buffer.from([FORM, ...name]), nonce, ...encrypted]);
 }
 
 function open(all: readonly SealKeys[], { key, value }: StoredRecord): Uint8Array {
-  if (value[0] !== FORM || !mayBeBox(HEAD_BYTES, value)) return new Uint8Array(0);
+  const damaged = new Uint8Array(0);
+  if (value[0] !== FORM || value.length < HEAD_BYTES + NONCE_BYTES + TAG_BYTES) return damaged;
   const keys = all.find((one) => isNamed(one, value));
   if (keys === undefined) {
-    throw new Error(
+    throw new OtherSecretError(
       `the record ${key} of the store was sealed with another relay secret: give every replica the same one (during a rotation, the previous one as the second); if that secret is lost, empty the store or use another prefix`,
     );
   }
-  return openBox({ key: keys.cipher, purpose: key }, HEAD_BYTES, value) ?? new Uint8Array(0);
+  const [start, end] = [HEAD_BYTES + NONCE_BYTES, value.length - TAG_BYTES];
+  const decryption = createDecipheriv(CIPHER, keys.cipher, value.subarray(HEAD_BYTES, start));
+  decryption.setAAD(Buffer.from(key));
+  decryption.setAuthTag(value.subarray(end));
+  const bytes = decryption.update(value.subarray(start, end));
+  try {
+    return Buffer.concat([bytes, decryption.final()]);
+  } catch {
+    return damaged;
+  }
 }
 
 function isNamed({ name }: SealKeys, value: Uint8Array): boolean {

@@ -4,7 +4,7 @@ import type { CertificateRequests } from '../../ports/certificate-requests.ts';
 export function createCertificateRequests(): CertificateRequests {
   return {
     async create() {
-      const { makeRequest } = await import('./make-request.ts');
+      const { makeRequest } = await import('./x509.ts');
       return makeRequest();
     },
   };

@@ -1,4 +1,7 @@
+import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
+import { errorText } from '../../model/messages.ts';
+import { unreachable } from '../../model/result.ts';
 import {
   type CertificateAuthority,
   type CertificateExpiry,
@@ -7,45 +10,74 @@ import {
 } from '../../ports/certificate-authority.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { AuthorityRecord } from './authority-record.ts';
+import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { ensurePrivateFolder } from './files.ts';
-import { createTrustedCertificates, type TrustOptions } from './trusted-certificates.ts';
+import { AUTHORITY_KEY, type Authorities, createOwnAuthority, rootsText, signingAuthority } from './own-authority.ts';
+import {
+  type CertificateFiles,
+  type CertificateNames,
+  checkRooted,
+  ensureSigned,
+  readRoots,
+  readServerCertificate,
+  readSigningPair,
+  type ServerCertificate,
+} from './server-certificate.ts';
+import type { AuthorityFiles } from './x509.ts';
 
-/** The certificates of a relay server, kept up to date until it is stopped. */
+/** Which certificates a server uses. `folder` contains those that it makes. */
+export interface TrustOptions {
+  readonly folder: string;
+  readonly server:
+    | { readonly type: 'generated'; readonly wanted: CertificateNames }
+    | ({ readonly type: 'files' } & CertificateFiles);
+  readonly clients: TrustedClients;
+}
+
+/** Which client certificates are accepted: none, those that this server issues, or those of another authority. */
+export type TrustedClients =
+  | { readonly type: 'none' }
+  | {
+      readonly type: 'issued';
+      readonly lifetimeMs: number;
+      /** Instead of the own authority. */
+      readonly signing?: Pick<CertificateFiles, 'certFile' | 'keyFile'>;
+    }
+  | { readonly type: 'given'; readonly caFile: string };
+
+/** The certificates of a relay server, which are kept up to date until `stop`. */
 export interface RelayTrust {
-  /** What the port shows and believes. */
+  /** The certificate of the port, and the roots of client certificates. */
   readonly material: {
     current(): { readonly certificate: Uint8Array; readonly key: Uint8Array; readonly clientRoots?: Uint8Array };
     watch(changed: () => void): () => void;
   };
   readonly roots: ServerRoots;
-  /** Present if client certificates are issued here. */
+  /** Present if this server issues client certificates. */
   readonly authority?: CertificateAuthority;
   expiries(): readonly CertificateExpiry[];
   stop(): void;
 }
 
-/** What {@link openRelayTrust} needs of the world. Without `record` the authority is shared with no replica. */
+/** `store`: sealed, shared with other replicas; absent: there are none. */
 export interface RelayTrustDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly record?: AuthorityRecord;
+  readonly store?: SnapshotStore;
 }
 
-/**
- * Files and store are looked at this often. Files are read and not watched: Kubernetes swaps whole folders under them.
- */
+/** Interval of reading files and store. Files are not watched, because Kubernetes swaps their whole folder. */
 const LOOK_MS = 10_000;
 const WARN_EVERY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Reads or makes the certificates. Rejects with a text for people if that cannot be done. What is wrong later is said, and
- * what was there before goes on.
+ * Reads or makes the certificates. Rejects with a text for people if that is not possible. A later problem is logged, and
+ * the certificates stay as they were.
  */
 export async function openRelayTrust(deps: RelayTrustDeps, options: TrustOptions): Promise<RelayTrust> {
-  const { clock, log, record } = deps;
+  const { clock, log, store } = deps;
   await ensurePrivateFolder(options.folder);
-  const read = createTrustedCertificates(options, record);
+  const read = createReader(options, store);
   const listeners = new Set<() => void>();
   const warn = createWarnings(deps);
   let trusted = await read(clock.now());
@@ -74,7 +106,9 @@ export async function openRelayTrust(deps: RelayTrustDeps, options: TrustOptions
       });
   };
   cancel = clock.schedule(LOOK_MS, lookAgain);
-  const unwatch = record?.watch(lookAgain);
+  const unwatch = store?.watch((event) => {
+    if (event.type === 'changed' ? event.keys.includes(AUTHORITY_KEY) : event.type !== 'down') lookAgain();
+  });
   const watch = (changed: () => void): (() => void) => {
     listeners.add(changed);
     return () => listeners.delete(changed);
@@ -93,21 +127,124 @@ export async function openRelayTrust(deps: RelayTrustDeps, options: TrustOptions
   };
 }
 
-type Trusted = Awaited<ReturnType<ReturnType<typeof createTrustedCertificates>>>;
+/** The certificates of one moment. */
+interface Trusted {
+  readonly server: ServerCertificate;
+  readonly clients: ClientRoots;
+  readonly expiries: readonly CertificateExpiry[];
+  /** Why a part could not be read or made this time and is as before. Texts for people. */
+  readonly problems: readonly string[];
+}
+
+/** The roots of client certificates, and the authority that signs new ones. */
+interface ClientRoots {
+  readonly roots?: Uint8Array;
+  readonly signer?: AuthorityFiles;
+  /** If the roots are managed outside. */
+  readonly expiresAt?: number;
+}
+
+/** Reads and makes certificates, one call at a time. The first call rejects on a problem; later ones keep the last value. */
+function createReader(
+  { folder, server, clients }: TrustOptions,
+  store: SnapshotStore | undefined,
+): (now: number) => Promise<Trusted> {
+  const ownAuthority = createOwnAuthority(folder, store);
+  const needsOwn = server.type === 'generated' || (clients.type === 'issued' && clients.signing === undefined);
+  const own = kept(
+    async (now): ReturnType<typeof ownAuthority.refresh> =>
+      needsOwn ? ownAuthority.refresh(now) : { authorities: [] },
+  );
+  const shown = kept(async (now, authorities: Authorities) => {
+    const read =
+      server.type === 'generated'
+        ? await ensureSigned(folder, authorities, server.wanted, now)
+        : await readServerCertificate(server, now);
+    const { certificate, key, ca } = read;
+    // Throws if the platform refuses the certificate.
+    createSecureContext({ cert: Buffer.from(certificate), key: Buffer.from(key), ca: Buffer.from(ca) });
+    return read;
+  });
+  const accepted = kept((now, authorities: Authorities) => readClients(clients, authorities, now));
+  return async (now) => {
+    const problems: string[] = [];
+    const { authorities, problem } = await own(problems, now);
+    if (problem !== undefined) problems.push(problem);
+    const certificate = await shown(problems, now, authorities);
+    const roots = await accepted(problems, now, authorities);
+    return {
+      server: certificate,
+      clients: roots,
+      problems,
+      expiries: expiriesOf(signingAuthority(authorities, now)?.expiresAt, certificate, roots),
+    };
+  };
+}
+
+/** Keeps the last value if reading fails later. */
+function kept<Args extends unknown[], Value>(
+  read: (now: number, ...args: Args) => Promise<Value>,
+): (problems: string[], now: number, ...args: Args) => Promise<Value> {
+  let last: { readonly value: Value } | undefined;
+  return async (problems, ...args) => {
+    try {
+      last = { value: await read(...args) };
+    } catch (error) {
+      if (last === undefined) throw error;
+      problems.push(errorText(error));
+    }
+    return last.value;
+  };
+}
+
+async function readClients(clients: TrustedClients, authorities: Authorities, now: number): Promise<ClientRoots> {
+  switch (clients.type) {
+    case 'none':
+      return {};
+    case 'given': {
+      const given = await readRoots(clients.caFile);
+      checkRooted(given.roots, clients.caFile);
+      createSecureContext({ ca: Buffer.from(given.roots) });
+      return given;
+    }
+    case 'issued': {
+      if (clients.signing !== undefined) {
+        const { certificate, key, expiresAt } = await readSigningPair(clients.signing, now);
+        checkRooted(certificate, clients.signing.certFile);
+        return { roots: certificate, signer: { ca: certificate, caKey: key }, expiresAt };
+      }
+      const signer = signingAuthority(authorities, now);
+      return { roots: Buffer.from(rootsText(authorities)), ...(signer === undefined ? {} : { signer }) };
+    }
+    default:
+      return unreachable(clients);
+  }
+}
+
+/** `own`: when the own authority that signs expires. */
+function expiriesOf(own: number | undefined, server: ServerCertificate, clients: ClientRoots): CertificateExpiry[] {
+  const root = server.rootsExpireAt ?? own;
+  const clientRoot = clients.expiresAt ?? (clients.roots === undefined ? undefined : own);
+  return [
+    { what: 'server', expiresAt: server.expiresAt },
+    ...(root === undefined ? [] : [{ what: 'root' as const, expiresAt: root }]),
+    ...(clientRoot === undefined ? [] : [{ what: 'clientRoot' as const, expiresAt: clientRoot }]),
+  ];
+}
 
 function materialOf({ server: { certificate, key }, clients: { roots } }: Trusted) {
   return { certificate, key, ...(roots === undefined ? {} : { clientRoots: roots }) };
 }
 
-/** Says a trouble once, and once a day what ends soon. */
+/** Logs each new problem once, and once a day the certificates that expire soon. */
 function createWarnings({ clock, log }: RelayTrustDeps): (trusted: Trusted) => void {
-  let said: readonly string[] = [];
+  let logged: readonly string[] = [];
   let warnedAt: number | undefined;
-  return ({ troubles, expiries }) => {
-    for (const trouble of troubles) {
-      if (!said.includes(trouble)) log.warn('relay: certificates stay as they were', { detail: trouble });
+  return ({ problems, expiries }) => {
+    for (const problem of problems) {
+      if (!logged.includes(problem)) log.warn('relay: certificates stay as they were', { detail: problem });
     }
-    said = troubles;
+    logged = problems;
     const now = clock.now();
     if (warnedAt !== undefined && now - warnedAt < WARN_EVERY_MS) return;
     const ending = expiries.filter(({ expiresAt }) => expiresAt - now < WARN_BEFORE_MS);
@@ -122,13 +259,13 @@ function createWarnings({ clock, log }: RelayTrustDeps): (trusted: Trusted) => v
 function createIssuer(trusted: () => Trusted, lifetimeMs: number, clock: Clock): CertificateAuthority {
   return {
     async inspect(request) {
-      const { readCertificateRequest } = await import('./read-request.ts');
+      const { readCertificateRequest } = await import('./x509.ts');
       return readCertificateRequest(request);
     },
     async issue(order) {
       const { signer } = trusted().clients;
       if (signer === undefined) throw new Error('there is no certificate authority that can sign');
-      const { issueClientCertificate } = await import('./authority.ts');
+      const { issueClientCertificate } = await import('./x509.ts');
       const { certificate, expiresAt } = await issueClientCertificate(signer, order, clock.now() + lifetimeMs);
       return { certificate: Buffer.from(certificate).toString('utf8'), expiresAt };
     },

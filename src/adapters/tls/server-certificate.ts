@@ -1,50 +1,43 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Authorities, type Authority, rootsText, signingAuthority } from './authorities.ts';
-import type { IssueRequest } from './authority.ts';
-import { expiryOf, fits, parseCertificate } from './certificate-checks.ts';
-import { ensurePrivateFolder, readIfThere, writePrivate } from './files.ts';
-import { createOwnAuthority } from './own-authority.ts';
+import { isIssuer } from '../../relay/trust/certificates.ts';
+import { readIfThere, writePrivate } from './files.ts';
+import { type Authorities, BACKDATE_MS, pemBlocks, rootsText, signingAuthority } from './own-authority.ts';
 
-/** PEM texts: what the server shows, its key, and the roots that agents trust. */
+/** The server's certificate, its key, and the roots that agents trust. PEM texts. */
 export interface ServerCertificate {
   readonly certificate: Uint8Array;
   readonly key: Uint8Array;
   readonly ca: Uint8Array;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
-  /** When the last of the roots ends, if somebody else manages them. */
+  /** When the last root expires, if the roots are managed outside. */
   readonly rootsExpireAt?: number;
 }
 
-/** More names and addresses that agents may dial. */
+/** Further names and addresses that agents may dial. */
 export interface CertificateNames {
   readonly names: readonly string[];
   readonly ips: readonly string[];
 }
 
+/** Paths of certificates that are managed outside (PEM). */
+export interface CertificateFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly caFile: string;
+}
+
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** With less than a third of its life left, a certificate is renewed. */
+/** Life of a certificate in milliseconds. */
+const LIFE_MS = 365 * DAY_MS;
+/** A certificate with less than a third of its life left is renewed. */
 const RENEW_BEFORE_MS = 122 * DAY_MS;
 
 /**
- * The server's certificate in `DIR` (`tls.crt`, `tls.key`) with the authority that signs it (`ca.crt`, `ca.key`), both made
- * on first use. `now` is in milliseconds since 1970. Throws with a clear text if files are there that do not fit together.
- */
-export async function ensureServerCertificate(
-  dir: string,
-  wanted: CertificateNames,
-  now: number,
-): Promise<ServerCertificate> {
-  await ensurePrivateFolder(dir);
-  const { authorities } = await createOwnAuthority(dir).refresh(now);
-  return ensureSigned(dir, authorities, wanted, now);
-}
-
-/**
- * The server's certificate in `DIR`, signed by the authority whose turn it is; made on first use, and anew when it is
- * expired or nearly so, when another authority signs now, or when it lacks one of the names. Agents notice nothing.
+ * The server's certificate in `dir` (`tls.crt`, `tls.key`), signed by the current authority. It is made if there is none,
+ * if it has expired or is about to, if another authority signs now, or if it lacks one of the names.
  */
 export async function ensureSigned(
   dir: string,
@@ -59,36 +52,143 @@ export async function ensureSigned(
   const ca = Buffer.from(rootsText(authorities));
   const paths = { certificate: join(dir, 'tls.crt'), key: join(dir, 'tls.key') };
   const [certificate, key] = await Promise.all([readIfThere(paths.certificate), readIfThere(paths.key)]);
-  if (certificate !== undefined && key !== undefined && isGood(certificate, key, authority, { names, ips }, now)) {
-    return { certificate, key, ca, expiresAt: expiryOf(certificate) };
+  if (certificate !== undefined && key !== undefined) {
+    const parsed = parseCertificate(certificate, 'tls.crt');
+    const end = parsed.validToDate.getTime();
+    // No certificate outlives its authority: then a new one would gain nothing.
+    const lastsAsLongAsItCan = end - now > RENEW_BEFORE_MS || end > authority.expiresAt - DAY_MS;
+    const isGood =
+      fits(parsed, key) &&
+      parsed.verify(new X509Certificate(authority.certificate).publicKey) &&
+      parsed.validFromDate.getTime() <= now &&
+      end > now &&
+      lastsAsLongAsItCan &&
+      names.every((name) => parsed.checkHost(name) !== undefined) &&
+      ips.every((ip) => parsed.checkIP(ip) !== undefined);
+    if (isGood) return { certificate, key, ca, expiresAt: end };
   }
-  const { issueServerCertificate } = await import('./authority.ts');
-  const request: IssueRequest = { names, ips, now };
-  const fresh = await issueServerCertificate(authority, request);
-  // The key first: a crash between the two leaves a pair that does not fit, which is made anew at the next start.
+  const { issueServerCertificate } = await import('./x509.ts');
+  const validity = { validFrom: now - BACKDATE_MS, validUntil: now + LIFE_MS };
+  const fresh = await issueServerCertificate(authority, { names, ips, ...validity });
+  // The key first: a crash between the two leaves a pair that does not fit, which the next start replaces.
   await writePrivate(paths.key, fresh.key);
   await writePrivate(paths.certificate, fresh.certificate);
   return { ...fresh, ca, expiresAt: expiryOf(fresh.certificate) };
 }
 
-function isGood(
+/** The setting that names the files of the server's certificate, and the remedy without them. */
+const SETTING = 'relay.tls.certificate';
+const REMEDY = 'bring certificate and key, or name neither, and the server makes its own';
+
+/**
+ * Reads certificates that are managed outside. Throws with a text for people if a file is missing, the key does not fit, the
+ * certificate is not valid at `now` (milliseconds since 1970), or the authority does not verify it.
+ */
+export async function readServerCertificate(files: CertificateFiles, now: number): Promise<ServerCertificate> {
+  const { certFile, keyFile, caFile } = files;
+  const [certificate, key, { roots: ca, expiresAt: rootsExpireAt }] = await Promise.all([
+    readNeeded(certFile, `${SETTING}.certFile, --tls-cert-file; ${REMEDY}`),
+    readNeeded(keyFile, `${SETTING}.keyFile, --tls-key-file; ${REMEDY}`),
+    readRoots(caFile, `${SETTING}.caFile; ${REMEDY}`),
+  ]);
+  const expiresAt = checkPair(certificate, key, files, now).validToDate.getTime();
+  if (!leadsTo(certificate, ca)) {
+    throw new Error(
+      `${certFile} is not signed by a certificate of ${caFile}: agents that trust the one refuse the other`,
+    );
+  }
+  return { certificate, key, ca, expiresAt, rootsExpireAt };
+}
+
+/** Reads an authority and its key. Throws with a text for people if the files are not that. */
+export async function readSigningPair(
+  files: Pick<CertificateFiles, 'certFile' | 'keyFile'>,
+  now: number,
+): Promise<{ readonly certificate: Uint8Array; readonly key: Uint8Array; readonly expiresAt: number }> {
+  const { certFile, keyFile } = files;
+  const [certificate, key] = await Promise.all([readNeeded(certFile), readNeeded(keyFile)]);
+  const parsed = checkPair(certificate, key, files, now);
+  if (!parsed.ca) {
+    throw new Error(`${certFile} is not the certificate of an authority: it may sign nothing (CA:FALSE)`);
+  }
+  return { certificate, key, expiresAt: parsed.validToDate.getTime() };
+}
+
+/** Reads the certificates of authorities, and when the last of them expires. `hint`: appended to the error without a file. */
+export async function readRoots(
+  path: string,
+  hint?: string,
+): Promise<{ readonly roots: Uint8Array; readonly expiresAt: number }> {
+  const roots = await readNeeded(path, hint);
+  const all = certificatesIn(roots);
+  if (all.length === 0) throw new Error(`${path} holds no certificate in PEM form`);
+  return { roots, expiresAt: Math.max(...all.map(({ validToDate }) => validToDate.getTime())) };
+}
+
+/** Throws with a text for people if none of the authorities is a root: the platform would verify no certificate by them. */
+export function checkRooted(authorities: Uint8Array, path: string): void {
+  if (certificatesIn(authorities).some((certificate) => isIssuer(certificate, certificate))) return;
+  throw new Error(`${path} holds no root: add the certificates that the authority in it leads to, up to the last one`);
+}
+
+async function readNeeded(path: string, hint = ''): Promise<Uint8Array> {
+  const bytes = await readIfThere(path);
+  if (bytes === undefined) throw new Error(`${path} is missing${hint === '' ? '' : ` (${hint})`}`);
+  return bytes;
+}
+
+/** Parses the certificate, and throws unless the key fits and it is valid at `now`. */
+function checkPair(
   certificate: Uint8Array,
   key: Uint8Array,
-  authority: Authority,
-  wanted: CertificateNames,
+  { certFile, keyFile }: Pick<CertificateFiles, 'certFile' | 'keyFile'>,
   now: number,
-): boolean {
-  const parsed = parseCertificate(certificate, 'tls.crt');
-  const end = parsed.validToDate.getTime();
-  // No certificate outlives its authority: then a new one would gain nothing.
-  const lastsAsLongAsItCan = end - now > RENEW_BEFORE_MS || end > authority.expiresAt - DAY_MS;
-  return (
-    fits(parsed, key) &&
-    parsed.verify(new X509Certificate(authority.certificate).publicKey) &&
-    parsed.validFromDate.getTime() <= now &&
-    end > now &&
-    lastsAsLongAsItCan &&
-    wanted.names.every((name) => parsed.checkHost(name) !== undefined) &&
-    wanted.ips.every((ip) => parsed.checkIP(ip) !== undefined)
-  );
+): X509Certificate {
+  const parsed = parseCertificate(certificate, certFile);
+  const { validFromDate, validToDate } = parsed;
+  if (!fits(parsed, key)) throw new Error(`${keyFile} is not the key of ${certFile}`);
+  if (validToDate.getTime() <= now) throw new Error(`${certFile} has expired at ${validToDate.toISOString()}`);
+  if (validFromDate.getTime() > now) throw new Error(`${certFile} is not valid before ${validFromDate.toISOString()}`);
+  return parsed;
+}
+
+/** Parses the first certificate of a PEM text. */
+function parseCertificate(pem: Uint8Array, path: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (cause) {
+    throw new Error(`${path} holds no certificate in PEM form`, { cause });
+  }
+}
+
+function fits(certificate: X509Certificate, key: Uint8Array): boolean {
+  try {
+    return certificate.checkPrivateKey(createPrivateKey(Buffer.from(key)));
+  } catch {
+    return false;
+  }
+}
+
+function expiryOf(certificate: Uint8Array): number {
+  return new X509Certificate(certificate).validToDate.getTime();
+}
+
+function certificatesIn(pem: Uint8Array): X509Certificate[] {
+  return pemBlocks(Buffer.from(pem).toString('utf8'), 'CERTIFICATE').map((block) => new X509Certificate(block));
+}
+
+/** Longer chains are not followed. */
+const LONGEST_CHAIN = 10;
+
+/** Whether a chain (PEM, the leaf first) leads to one of these authorities, or begins with one. */
+function leadsTo(chain: Uint8Array, ca: Uint8Array): boolean {
+  const [leaf, ...between] = certificatesIn(chain);
+  const roots = certificatesIn(ca);
+  let last = leaf;
+  for (let length = 0; last !== undefined && length < LONGEST_CHAIN; length += 1) {
+    const signed = last;
+    if (roots.some((root) => root.fingerprint256 === signed.fingerprint256 || isIssuer(root, signed))) return true;
+    last = between.find((candidate) => candidate !== signed && isIssuer(candidate, signed));
+  }
+  return false;
 }

@@ -2,11 +2,9 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { createGrpcServerTransport } from '../../adapters/grpc/server.ts';
 import { sealStore } from '../../adapters/stores/sealed.ts';
-import { createAuthorityRecord } from '../../adapters/tls/authority-record.ts';
 import { privateFile } from '../../adapters/tls/files.ts';
 import { ensureRelaySecret, readRelaySecret, relaySecretIn } from '../../adapters/tls/relay-secret.ts';
-import { openRelayTrust } from '../../adapters/tls/relay-trust.ts';
-import type { TrustedClients, TrustOptions } from '../../adapters/tls/trusted-certificates.ts';
+import { openRelayTrust, type TrustedClients, type TrustOptions } from '../../adapters/tls/relay-trust.ts';
 import {
   type CertificateSource,
   CLIENT_CERTIFICATE_SECONDS,
@@ -57,10 +55,8 @@ export async function openRelay(
     log.warn('relay: the shared token is short enough to be guessed', { characters: sharedToken.length });
   }
   const isSealed = store.shared && tls.mode !== 'insecure';
-  const generations = await openTokenGenerations({
-    ...{ file: privateFile(join(folder, GENERATIONS_FILE)), clock, log },
-    ...(store.shared && { store: isSealed ? sealStore(store, tokens) : store }),
-  });
+  const deps = { clock, log, ...(store.shared && { store: isSealed ? sealStore(store, tokens) : store }) };
+  const generations = await openTokenGenerations({ ...deps, file: privateFile(join(folder, GENERATIONS_FILE)) });
   const secure = tls.mode === 'insecure' ? undefined : await openTrust(tls);
   const security = secure
     ? ({ type: 'tls', material: secure.material } as const)
@@ -81,11 +77,8 @@ export async function openRelay(
   };
 
   async function openTrust({ certificate }: TlsOfRelay) {
-    const record = store.shared ? createAuthorityRecord(store, tokens) : undefined;
-    const { material, stop, ...trust } = await openRelayTrust(
-      { clock, log, ...(record && { record }) },
-      { folder, server: serverOf(certificate), clients: clientsOf(relay) },
-    );
+    const options = { folder, server: serverOf(certificate), clients: clientsOf(relay) };
+    const { material, stop, ...trust } = await openRelayTrust(deps, options);
     return {
       material,
       stop,

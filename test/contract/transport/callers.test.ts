@@ -9,11 +9,12 @@ import { createGrpcClientTransport } from '../../../src/adapters/grpc/client.ts'
 import { createGrpcServerTransport } from '../../../src/adapters/grpc/server.ts';
 import { createTlsListener, type TlsMaterial } from '../../../src/adapters/grpc/tls-listener.ts';
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
-import { ensureServerCertificate, type ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
+import type { ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
 import type { IncomingStream, ServerTransport, StreamEnd } from '../../../src/ports/transport.ts';
 import type { Identity } from '../../support/enrolled.ts';
 import { noOpenssl } from '../../support/openssl.ts';
 import { eventually } from '../../support/relay-poll.ts';
+import { ensureServerCertificate } from '../../support/server-certificate.ts';
 import { createTestAuthority, DAY_MS, type TestAuthority } from '../../support/test-authority.ts';
 import { createTestCallers, type TestCallers } from '../../support/test-callers.ts';
 

@@ -4,10 +4,10 @@ import { copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readServerCertificate } from '../../../src/adapters/tls/given-certificates.ts';
 import { ensureRelaySecret, readRelaySecret, relaySecretIn } from '../../../src/adapters/tls/relay-secret.ts';
-import { ensureServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
+import { readServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
 import { noOpenssl } from '../../support/openssl.ts';
+import { ensureServerCertificate } from '../../support/server-certificate.ts';
 
 const NOW = Date.UTC(2026, 5, 1);
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createGrpcClientTransport } from '../../../src/adapters/grpc/client.ts';
 import { createGrpcServerTransport } from '../../../src/adapters/grpc/server.ts';
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
-import { ensureServerCertificate, type ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
+import type { ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
 import type { ClientConnection, DialCredentials, ServerTransport } from '../../../src/ports/transport.ts';
 import { verifiesChain } from '../../../src/relay/trust/certificates.ts';
+import { ensureServerCertificate } from '../../support/server-certificate.ts';
 import { createTestAuthority, DAY_MS, type TestAuthority } from '../../support/test-authority.ts';
 
 describe('the dialling end and certificates', () => {

@@ -7,9 +7,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createGrpcClientTransport } from '../../../src/adapters/grpc/client.ts';
 import type { ConnectionLimits } from '../../../src/adapters/grpc/connections.ts';
 import { createGrpcServerTransport } from '../../../src/adapters/grpc/server.ts';
-import { ensureServerCertificate, type ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
+import type { ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
 import type { ClientConnection, IncomingStream, ServerTransport, StreamEnd } from '../../../src/ports/transport.ts';
 import { eventually } from '../../support/relay-poll.ts';
+import { ensureServerCertificate } from '../../support/server-certificate.ts';
 
 const DONE: StreamEnd = { code: 'done', reason: 'Enough', message: '' };
 

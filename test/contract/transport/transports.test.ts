@@ -5,10 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createGrpcClientTransport } from '../../../src/adapters/grpc/client.ts';
 import { createGrpcServerTransport } from '../../../src/adapters/grpc/server.ts';
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
-import { ensureServerCertificate, type ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
+import type { ServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
 import type { Identity } from '../../support/enrolled.ts';
 import { deaf } from '../../support/relay-deaf.ts';
 import { createMemoryNetwork } from '../../support/relay-transport.ts';
+import { ensureServerCertificate } from '../../support/server-certificate.ts';
 import { createTestAuthority, DAY_MS } from '../../support/test-authority.ts';
 import { describeTransport } from './suite.ts';
 

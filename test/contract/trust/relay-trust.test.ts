@@ -3,15 +3,18 @@ import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sealStore } from '../../../src/adapters/stores/sealed.ts';
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
-import { openRelayTrust, type RelayTrust } from '../../../src/adapters/tls/relay-trust.ts';
-import { ensureServerCertificate } from '../../../src/adapters/tls/server-certificate.ts';
-import type { TrustOptions } from '../../../src/adapters/tls/trusted-certificates.ts';
+import { AUTHORITY_KEY, createOwnAuthority } from '../../../src/adapters/tls/own-authority.ts';
+import { openRelayTrust, type RelayTrust, type TrustOptions } from '../../../src/adapters/tls/relay-trust.ts';
 import { must } from '../../../src/model/result.ts';
+import type { SnapshotStore } from '../../../src/ports/snapshot-store.ts';
 import { readPair } from '../../../src/relay/trust/certificates.ts';
 import { createRecordingLog } from '../../support/agent-log.ts';
 import { noOpenssl } from '../../support/openssl.ts';
 import { eventually } from '../../support/relay-poll.ts';
+import { ensureServerCertificate } from '../../support/server-certificate.ts';
+import { createSharedMemory } from '../../support/shared-memory-store.ts';
 import { DAY_MS } from '../../support/test-authority.ts';
 import { createTestCallers } from '../../support/test-callers.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
@@ -42,10 +45,11 @@ afterEach(async () => {
 
 const now = (): number => clock.now() + jumped;
 
-async function open(options: Partial<TrustOptions> = {}): Promise<RelayTrust> {
+async function open(options: Partial<TrustOptions> = {}, store?: SnapshotStore): Promise<RelayTrust> {
   const server = { type: 'generated', wanted: { names: [], ips: [] } } as const;
   const given = { folder: join(root, 'trust'), server, clients: issued, ...options };
-  const opened = await openRelayTrust({ log, clock: { ...clock, now } }, given);
+  const shared = store === undefined ? {} : { store };
+  const opened = await openRelayTrust({ log, clock: { ...clock, now }, ...shared }, given);
   opened.material.watch(() => {
     changes += 1;
   });
@@ -128,6 +132,17 @@ describe('certificates that are made', () => {
     const signing = { certFile: join(dir, 'tls.crt'), keyFile: join(dir, 'tls.key') };
     await expect(open({ clients: { ...issued, signing } })).rejects.toThrow(/not the certificate of an authority/);
   });
+});
+
+test('a replica takes over shared authorities, and restores their lost record, at once and not only every ten seconds', async () => {
+  const memory = createSharedMemory();
+  const sealed = () => sealStore(memory.open(), [new Uint8Array(32).fill(1)]);
+  await open({}, sealed());
+  jumped = 280 * DAY_MS;
+  await createOwnAuthority(await mkdtemp(join(root, 'other-')), sealed()).refresh(now());
+  await eventually('the successor is announced', () => changes === 1);
+  memory.lose();
+  await eventually('the record is written again', () => memory.keys().includes(AUTHORITY_KEY));
 });
 
 test.skipIf(noOpenssl)(

@@ -4,8 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuthority, issueClientCertificate } from '../../../src/adapters/tls/authority.ts';
-import { readCertificateRequest } from '../../../src/adapters/tls/read-request.ts';
+import { createAuthority, issueClientCertificate, readCertificateRequest } from '../../../src/adapters/tls/x509.ts';
 import { must } from '../../../src/model/result.ts';
 import {
   BACKDATE_MS,
@@ -133,7 +132,7 @@ describe.skipIf(noOpenssl)('a client certificate', () => {
   const now = Date.now();
 
   async function issue(publicKey: Uint8Array, lifeMs = 60_000, registration?: number) {
-    const authority = await createAuthority(now);
+    const authority = await createAuthority({ validFrom: now - 60_000, validUntil: now + 365 * DAY_MS });
     const names = { commonName: CLIENT_COMMON_NAME, dnsName: EAST, uri: URI };
     const numbered = registration === undefined ? {} : { registration };
     const order = { publicKey, ...names, ...numbered, validFrom: now - BACKDATE_MS };
