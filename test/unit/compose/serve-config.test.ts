@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ServeOptions } from '../../../src/compose/options.ts';
 import { resolveServeConfig } from '../../../src/compose/serve/config.ts';
+import { parseFleetName } from '../../../src/model/ids.ts';
+import { must } from '../../../src/model/result.ts';
 
 const plain: ServeOptions = { tlsName: [], relaySecretFile: [], logLevel: 'info' };
 
@@ -106,6 +108,66 @@ describe('the store by flags', () => {
     expect(await resolved({ store: redis, advertise })).toMatchObject({ replicas: { mode: 'several', advertise } });
     await expect(resolved({ replicas: 'several' })).rejects.toThrow('--store redis://HOST:PORT');
     await expect(resolved({ storePasswordFile: 'p' })).rejects.toThrow('--store-password-file');
+  });
+});
+
+describe('a flag', () => {
+  async function withFile(fields: string, options: Partial<ServeOptions>) {
+    const folder = await mkdtemp(join(tmpdir(), 'config-'));
+    const file = join(folder, 'relay.yaml');
+    const header = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: RelayConfig\n';
+    const config = `${header}fleet: {name: a}\nsources: [{name: main, git: {url: "https://x/y"}}]\n${fields}`;
+    await writeFile(file, config);
+    try {
+      return await resolveServeConfig({ ...plain, config: file, ...options }, { cwd: '/work', env: {} });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  }
+
+  it('wins over the file, and changes no other field', async () => {
+    const fields =
+      'http: {listen: {port: 1}, people: [{name: ann, role: read, tokenEnv: ANN}]}\ndataDirectory: /data\n';
+    const listen = { host: '::', port: 2 };
+    expect(await withFile(fields, { http: listen, fleet: must(parseFleetName('b')) })).toMatchObject({
+      fleet: 'b',
+      statusGit: { branch: 'fleetrelay/status/b' },
+      dataDirectory: '/data',
+      http: { listen: { address: '::', port: 2 }, people: [{ name: 'ann' }] },
+      metrics: { listen: { port: 9981 } },
+    });
+  });
+
+  it('for a store also replaces the mode of the replicas', async () => {
+    const store = { type: 'redis', redis: { nodes: ['r'] } };
+    const { replicas } = await withFile('replicas: {mode: one, lease: kubernetes}\n', { store });
+    expect(replicas).toEqual({ mode: 'several', lease: 'kubernetes' });
+  });
+
+  it('for a certificate also replaces the mode insecure, and another certificate', async () => {
+    const insecure = 'relay: {tls: {mode: insecure, insecureListenAnywhere: true}}\n';
+    expect((await withFile(insecure, { tlsName: ['x'] })).relay.tls).toMatchObject({
+      mode: 'mtls',
+      certificate: { type: 'generated', names: ['x'] },
+    });
+    const given = 'relay: {tls: {mode: tls, certificate: {certFile: a, keyFile: b, caFile: c}}}\n';
+    expect((await withFile(given, { tlsName: ['x'] })).relay.tls).toEqual({
+      mode: 'tls',
+      certificate: { type: 'generated', names: ['x'] },
+    });
+  });
+
+  it('for a password file also replaces the password of the environment', async () => {
+    const store = 'store: {type: redis, redis: {nodes: [r], passwordEnv: P}}\n';
+    expect((await withFile(store, { storePasswordFile: 'p' })).store).toMatchObject({
+      password: { type: 'file', path: '/work/p' },
+    });
+  });
+
+  it('is checked as the file is, and the error names the field', async () => {
+    await expect(resolveServeConfig({ ...plain, repo: 'git@x:y' }, { cwd: '/work', env: {} })).rejects.toThrow(
+      'sources[0].git.url: ssh is not supported: use an http(s) address',
+    );
   });
 });
 

@@ -34,6 +34,8 @@ test('shows what is at the moment of the scrape, and nothing of what is gone', a
   expect(first).toContain('fleetrelay_safe_mode_active{cluster="east"} 0');
   expect(first).toContain('fleetrelay_build_info{version="1.2.3"} 1');
   expect(first).toContain('process_cpu_seconds_total');
+  const ours = first.split('\n').filter((line) => /^(fleetrelay|relay)_/.test(line));
+  expect(ours.filter((line) => /undefined|NaN/.test(line))).toEqual([]);
 
   clusters = [clusterView('east')];
   expect(await metrics.text()).not.toContain('"west"');
