@@ -1,6 +1,6 @@
 // Generated from schemas/relay-config.json by scripts/generate-schemas.ts. Do not edit; run "npm run generate".
 /**
- * The management server's own file: where desired state comes from, where state is kept, what is listened on, and how far a repository may loosen the policy. It lies with the server, never in a repository.
+ * Configuration of the management server: sources of desired state, store, listeners, and bounds of the FleetPolicy. The server reads it from a file of its own, never from a repository.
  */
 export interface RelayConfig {
 /**
@@ -13,11 +13,11 @@ apiVersion: "fleetrelay.dev/v1alpha1"
 kind: "RelayConfig"
 fleet: Fleet
 /**
- * Folder for what the server keeps: store, secrets, certificates, clones. Relative to the folder of this file.
+ * Folder of the server's data: store, secrets, certificates, clones. Relative to the folder of this file.
  */
 dataDirectory: string
 /**
- * Where desired state comes from, in the order in which an earlier one wins a conflict; custom resources always come last.
+ * Sources of desired state. Of two declarations in conflict, that of the earlier source wins; custom resources are always the last sources.
  * 
  * @minItems 1
  * @maxItems 100
@@ -37,16 +37,16 @@ bounds: Bounds
  */
 export interface Fleet {
 /**
- * Name of the fleet, a DNS label; stamped on every object, and it names the status branch. Two fleets never take each other's objects.
+ * Name of the fleet, a DNS label. It is stamped on every applied object and is a part of the status branch's name. Two fleets never change each other's objects.
  */
 name: string
 }
 /**
- * A place that desired state comes from.
+ * A source of desired state.
  */
 export interface Source {
 /**
- * Name of the source, a DNS label, unlike the others.
+ * Name of the source, a DNS label; unique.
  */
 name: string
 git?: GitSource
@@ -58,15 +58,15 @@ kubernetes?: KubernetesSource
  */
 export interface GitSource {
 /**
- * http(s) address, or path of a local repository. Without user and password: those go under credentials.
+ * http(s) address, or path of a local repository relative to the folder of this file. It must not hold a user or password; they belong under credentials.
  */
 url: string
 /**
- * The branch; the repository's default branch if left out.
+ * The branch; by default the repository's default branch.
  */
 branch?: string
 /**
- * Sub-folder of the repository that holds the desired state; paths of Placements begin there.
+ * Sub-folder of the repository with the desired state; paths of Placements are relative to it.
  */
 path: string
 credentials?: Credentials
@@ -114,7 +114,7 @@ tokenEnv?: string
 tokenFile?: string
 }
 /**
- * The hook /hooks/git, which triggers a look at once.
+ * The hook /hooks/git, which triggers a look at the repository at once.
  */
 export interface Hook {
 /**
@@ -127,7 +127,7 @@ secretEnv?: string
 secretFile?: string
 }
 /**
- * A plain folder that is watched.
+ * A folder that is watched.
  */
 export interface FilesSource {
 /**
@@ -136,26 +136,26 @@ export interface FilesSource {
 path: string
 }
 /**
- * The custom resources of a cluster. Wherever it stands in the list, it comes after all others when two declarations are in conflict.
+ * The custom resources of a cluster. In a conflict, declarations of all other sources win, whatever the order of the sources.
  */
 export interface KubernetesSource {
 /**
- * File that names the cluster; what kubectl takes if left out, or the cluster that the server runs in. Relative to the folder of this file.
+ * kubeconfig file of the cluster; by default the cluster that the server runs in, else kubectl's rules. Relative to the folder of this file.
  */
 kubeconfig?: string
 /**
- * Context of the kubeconfig; its current one if left out.
+ * Context of the kubeconfig; by default its current one.
  */
 context?: string
 /**
- * Only what lies in these namespaces; all namespaces if left out. Whoever may write custom resources there decides about the fleet.
+ * Only custom resources of these namespaces; by default all. Users who may write custom resources there control the fleet.
  * 
  * @minItems 1
  * @maxItems 100
  */
 namespaces?: string[]
 /**
- * Only these kinds; all of them if left out. While one of them is not installed, the source removes nothing.
+ * Only these kinds; by default all. While the definition of one of them is not installed, the source removes nothing.
  * 
  * @minItems 1
  * @maxItems 6
@@ -163,7 +163,7 @@ namespaces?: string[]
 kinds?: ("KubernetesCluster" | "Placement" | "ServiceMirror" | "FleetPolicy" | "Dataplane" | "Shoot")[]
 }
 /**
- * Where the ledger and the snapshots are kept.
+ * Store of the ledger and the snapshots.
  */
 export interface Store {
 /**
@@ -171,7 +171,7 @@ export interface Store {
  */
 type: ("sqlite" | "memory" | "redis")
 /**
- * File of the sqlite store; store.db in the data directory if left out. Relative to the folder of this file.
+ * File of the sqlite store; by default store.db in the data directory. Relative to the folder of this file.
  */
 path?: string
 redis?: RedisStore
@@ -213,17 +213,17 @@ passwordFile?: string
  */
 database: number
 /**
- * What every key begins with: several fleets can share a server.
+ * Prefix of every key; with different prefixes, several fleets can share a server.
  */
 prefix: string
 tls?: RedisTls
 }
 /**
- * The nodes are sentinels, which know where the master is.
+ * The nodes are sentinels, which name the master.
  */
 export interface RedisSentinel {
 /**
- * Name that the sentinels know the master by.
+ * Name of the master at the sentinels.
  */
 master: string
 /**
@@ -248,7 +248,7 @@ passwordEnv?: string
 passwordFile?: string
 }
 /**
- * The connection is encrypted if this is here, be it empty.
+ * If given, also if empty, the connection is encrypted.
  */
 export interface RedisTls {
 /**
@@ -264,16 +264,16 @@ certFile?: string
  */
 keyFile?: string
 /**
- * Name that the certificate of the server must be for; the host that is dialled if left out.
+ * Name that the certificate of the server must have; by default the host that is dialled.
  */
 serverName?: string
 }
 /**
- * Several servers that work as one; they share a store.
+ * Several servers of one fleet, which share a store.
  */
 export interface Replicas {
 /**
- * several: other replicas may run beside this one; needs a store of the type redis, and is the default there. one: this is the only one.
+ * several: other replicas may run beside this one; needs a store of the type redis, where it is the default. one: this is the only server.
  */
 mode?: ("one" | "several")
 /**
@@ -281,17 +281,17 @@ mode?: ("one" | "several")
  */
 lease: ("store" | "kubernetes")
 /**
- * HOST:PORT or URL at which clients reach the API of this replica; others name it when it leads.
+ * HOST:PORT or URL of this replica's API. Other replicas name it to clients while this one is the leader.
  */
 advertise?: string
 }
 /**
- * What agents connect to.
+ * The listener for agents, and its trust.
  */
 export interface Relay {
 listen: RelayListen
 /**
- * The secrets that the tokens of clusters are derived from; one is made on first start if left out. Tokens of both are good, which is how a secret is replaced: the new one goes first, the old one stays until every agent has its new token.
+ * Secrets from which the tokens of clusters are derived; by default one is made on first start. New tokens are derived from the first, and tokens of both are valid. To replace a secret, put the new one first, and keep the old one until every agent has a new token.
  * 
  * @minItems 1
  * @maxItems 2
@@ -301,7 +301,7 @@ sharedToken?: SharedToken
 tls: RelayTls
 }
 /**
- * Where agents are listened for.
+ * Address of the listener for agents.
  */
 export interface RelayListen {
 /**
@@ -327,7 +327,7 @@ secretEnv?: string
 secretFile?: string
 }
 /**
- * A token that any cluster may show which is not bound yet, as in the setups of Gloo; good for enrolling only.
+ * A token with which every cluster can enrol whose name is not bound yet, as in Gloo's setups. It is valid for nothing else.
  */
 export interface SharedToken {
 /**
@@ -340,26 +340,26 @@ tokenEnv?: string
 tokenFile?: string
 }
 /**
- * How the connection is secured.
+ * Security of the agents' connections.
  */
 export interface RelayTls {
 /**
- * mtls: server and agent show a certificate; a token is good for enrolling only. tls: the server shows a certificate, an agent its token. insecure: plain text, on loopback only.
+ * mtls: server and agent show a certificate; a token is valid for enrolling only. tls: the server shows a certificate, the agent its token. insecure: plain text, on loopback only.
  */
 mode: ("mtls" | "tls" | "insecure")
 certificate?: ServerCertificate
 /**
- * Host names and IP addresses that a generated certificate is made for, beside the host's own.
+ * Host names and IP addresses of a generated certificate, beside those of the host.
  */
 names: string[]
 clients?: ClientCertificates
 /**
- * With mode insecure: plain text on other addresses than loopback, too.
+ * With mode insecure: plain text on any address, not only on loopback.
  */
 insecureListenAnywhere: boolean
 }
 /**
- * The server's certificate; one is made on first start if left out.
+ * The server's certificate; by default one is made on first start.
  */
 export interface ServerCertificate {
 /**
@@ -380,17 +380,17 @@ caFile: string
  */
 export interface ClientCertificates {
 /**
- * CA certificate (PEM) of certificates that agents bring along; nobody enrols then. Relative to the folder of this file.
+ * CA certificate (PEM) of certificates that agents already have; then agents do not enrol. Relative to the folder of this file.
  */
 caFile?: string
 signing?: SigningCertificate
 /**
- * Seconds that a certificate of an agent is good for; it is renewed at two thirds of it.
+ * Lifetime of an agent's certificate in seconds. It is renewed at two thirds of its life.
  */
 lifetimeSeconds: number
 }
 /**
- * The CA that certificates of agents are signed with; one is made on first start if left out.
+ * CA that signs certificates of agents; by default one is made on first start.
  */
 export interface SigningCertificate {
 /**
@@ -403,12 +403,12 @@ certFile: string
 keyFile: string
 }
 /**
- * The API that the commands ask, and hooks.
+ * The API, which the commands use, and hooks.
  */
 export interface Http {
 listen: HttpListen
 /**
- * Who may ask the API, each with a token. Without any, and without client certificates, everybody on this machine may.
+ * People who may use the API, each with a token. Without people and client certificates, every caller on the server's machine may.
  * 
  * @minItems 1
  * @maxItems 1000
@@ -417,7 +417,7 @@ people?: Person[]
 tls?: HttpTls
 }
 /**
- * Where HTTP is listened for; another address than loopback demands people or client certificates.
+ * Address of the listener. An address that is not loopback needs people or client certificates.
  */
 export interface HttpListen {
 /**
@@ -430,11 +430,11 @@ address: string
 port: number
 }
 /**
- * Somebody who shows a token.
+ * A person who shows a token.
  */
 export interface Person {
 /**
- * Name, as the audit log has it; unlike the others.
+ * Name of the person in the audit log; unique.
  */
 name: string
 /**
@@ -455,7 +455,7 @@ tokenFile?: string
  */
 export interface HttpTls {
 /**
- * Certificate (PEM), with what is between it and the root. Relative to the folder of this file.
+ * Certificate (PEM) with its intermediate certificates. Relative to the folder of this file.
  */
 certFile: string
 /**
@@ -468,13 +468,13 @@ keyFile: string
 clientCaFile?: string
 }
 /**
- * Health (/healthz, /readyz) and metrics (/metrics), open to whoever can connect.
+ * Health (/healthz, /readyz) and metrics (/metrics), without authentication.
  */
 export interface Metrics {
 listen: MetricsListen
 }
 /**
- * Where they are served.
+ * Address of the listener.
  */
 export interface MetricsListen {
 /**
@@ -487,16 +487,16 @@ address: string
 port: number
 }
 /**
- * The log of what people did.
+ * The log of acts of people.
  */
 export interface Audit {
 /**
- * File, a JSON document a line; audit.log in the data directory if left out. Relative to the folder of this file.
+ * File with a JSON document a line; by default audit.log in the data directory. Relative to the folder of this file.
  */
 file?: string
 }
 /**
- * Where status is written back to.
+ * Targets of status.
  */
 export interface StatusSinks {
 git: GitStatus
@@ -511,15 +511,15 @@ export interface GitStatus {
  */
 enabled: boolean
 /**
- * Name of the git source whose repository takes the status branch; the first git source if left out. Not together with url.
+ * Name of the git source whose repository has the status branch; by default the first git source. Not together with url.
  */
 source?: string
 /**
- * Another repository that takes the status branch, as in sources.
+ * Another repository for the status branch, as in sources; a path is relative to the folder of this file.
  */
 url?: string
 /**
- * The status branch; fleetrelay/status/ and the fleet's name if left out. Never a branch that is read as desired state.
+ * The status branch; by default fleetrelay/status/ and the fleet's name. It must not be a branch that is read as desired state.
  */
 branch?: string
 credentials?: Credentials
@@ -539,7 +539,7 @@ name: string
 email: string
 }
 /**
- * Status and events of the custom resources that are read.
+ * Status and events of custom resources.
  */
 export interface KubernetesStatus {
 /**
@@ -548,14 +548,14 @@ export interface KubernetesStatus {
 enabled: boolean
 }
 /**
- * How far a FleetPolicy in a repository may loosen what protects the fleet; what goes beyond is cut to the bound, and said.
+ * Bounds of a FleetPolicy in a repository. A value beyond its bound is reported, and the bound is used.
  */
 export interface Bounds {
 guards: GuardBounds
 safeMode: SafeModeBounds
 }
 /**
- * The loosest limits that a FleetPolicy may set; no bound if left out.
+ * The loosest limits that a FleetPolicy may set; a limit that is left out is not bounded.
  */
 export interface GuardBounds {
 /**
@@ -584,7 +584,7 @@ percentFromOwned?: number
 windowSeconds?: number
 }
 /**
- * Which modes a FleetPolicy may set.
+ * Modes that a FleetPolicy may set.
  */
 export interface SafeModeBounds {
 /**

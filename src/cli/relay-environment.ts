@@ -4,8 +4,8 @@ const WITHOUT_VERIFICATION = 'RELAY_DISABLE_SERVER_CERTIFICATE_VALIDATION';
 
 /** Refuses the variable of Gloo's setups that switches off the check of the server's certificate. Empty and `false` are allowed. */
 export function refuseWithoutVerification(env: Readonly<Record<string, string | undefined>>): void {
-  const said = (env[WITHOUT_VERIFICATION] ?? '').toLowerCase();
-  if (said === '' || said === 'false') return;
+  const value = (env[WITHOUT_VERIFICATION] ?? '').toLowerCase();
+  if (value === '' || value === 'false') return;
   throw new CliError(
     EXIT.usage,
     `${WITHOUT_VERIFICATION} is set, and the certificate of the server is always checked`,

@@ -30,7 +30,9 @@ Environment, by the names of Gloo's setups:
 export function serveCommand(context: CliContext): Command {
   const command = newCommand('serve', context)
     .summary('run the management server')
-    .description('Follows the desired state, and leads the clusters there through their agents. Runs until stopped.');
+    .description(
+      'Follows the desired state, and makes the clusters agree with it through their agents. Runs until stopped.',
+    );
   sourceOptions(command);
   command.option('--custom-resources', 'follow the custom resources of a Kubernetes cluster as well');
   withKubeOptions(command, {
@@ -73,14 +75,10 @@ function listeningOptions(command: Command): void {
     .option('--http <address>', 'HOST:PORT for API and hooks (default: 127.0.0.1:9980)', listenAddress)
     .option('--metrics <address>', 'HOST:PORT for health and metrics (default: 127.0.0.1:9981)', listenAddress)
     .option('--api-token-file <file>', 'file with a token for the API that may do everything')
-    .option('--tls-cert-file <file>', 'certificate for agents (default: one is made on first start)')
+    .option('--tls-cert-file <file>', 'certificate for agents (default: one is generated on first start)')
     .option('--tls-key-file <file>', 'key of that certificate')
     .addOption(
-      repeated(
-        '--tls-name <name>',
-        'name or address that the made certificate is valid for; may be repeated',
-        "this machine's",
-      ),
+      repeated('--tls-name <name>', 'name or address of the generated certificate; may be repeated', "this machine's"),
     )
     .addOption(
       repeated(
@@ -122,7 +120,11 @@ function toOptions({ store, ...flags }: Flags): ServeOptions {
   }
   if ((kubeconfig ?? context ?? namespace) !== undefined && customResources === undefined) {
     const hint = 'add --custom-resources';
-    throw new CliError(EXIT.usage, '--kubeconfig, --context and --namespace say where custom resources are', hint);
+    throw new CliError(
+      EXIT.usage,
+      '--kubeconfig, --context and --namespace name the cluster of custom resources',
+      hint,
+    );
   }
   if ((flags.tlsCertFile === undefined) !== (flags.tlsKeyFile === undefined)) {
     throw new CliError(EXIT.usage, '--tls-cert-file and --tls-key-file belong together');
