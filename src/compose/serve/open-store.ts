@@ -46,7 +46,10 @@ export async function withSeals(store: SnapshotStore, secrets: readonly Uint8Arr
   return sealStore(store, secrets);
 }
 
-async function readAccess({ username, password, sentinel, tls }: RedisStoreConfig, env: ProcessDeps['env']) {
+async function readAccess(
+  { username, password, sentinel, tls }: RedisStoreConfig,
+  env: ProcessDeps['env'],
+): Promise<RedisAccess> {
   const read = async (reference: UsernameReference | undefined): Promise<string | undefined> =>
     reference === undefined ? undefined : readReference(reference, env);
   const [user, secret, sentinelUser, sentinelSecret, material] = await Promise.all([
@@ -56,14 +59,13 @@ async function readAccess({ username, password, sentinel, tls }: RedisStoreConfi
     read(sentinel?.password),
     tls === undefined ? undefined : readMaterial(tls),
   ]);
-  const access: RedisAccess = {
-    ...(user === undefined ? {} : { username: user }),
-    ...(secret === undefined ? {} : { password: secret }),
-    ...(sentinelUser === undefined ? {} : { sentinelUsername: sentinelUser }),
-    ...(sentinelSecret === undefined ? {} : { sentinelPassword: sentinelSecret }),
-    ...(material === undefined ? {} : { tls: material }),
+  return {
+    username: user,
+    password: secret,
+    sentinelUsername: sentinelUser,
+    sentinelPassword: sentinelSecret,
+    tls: material,
   };
-  return access;
 }
 
 async function readMaterial({ caFile, certFile, keyFile, serverName }: NonNullable<RedisStoreConfig['tls']>) {
@@ -72,13 +74,7 @@ async function readMaterial({ caFile, certFile, keyFile, serverName }: NonNullab
     readIfNamed('certificate', certFile),
     readIfNamed('key', keyFile),
   ]);
-  const material: RedisAccess['tls'] = {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(serverName === undefined ? {} : { serverName }),
-  };
-  return material;
+  return { ca, cert, key, serverName };
 }
 
 function readReference(reference: UsernameReference, env: ProcessDeps['env']): Promise<string> {

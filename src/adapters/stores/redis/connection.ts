@@ -1,7 +1,7 @@
 import type { Redis, RedisOptions } from 'ioredis';
 import { errorText } from '../../../model/messages.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import { LostCommand, RefusedCommand, refusalText } from './errors.ts';
+import { LostCommand, RefusedCommand, withAdvice } from './errors.ts';
 import type { RedisAccess, RedisStoreOptions, RedisTimeouts } from './options.ts';
 import type { Script } from './scripts.ts';
 
@@ -21,32 +21,40 @@ export interface Connection {
   close(): void;
 }
 
-export interface DialDeps {
-  readonly clock: Clock;
-  /** Ends the attempt. */
-  readonly signal: AbortSignal;
-}
-
 export interface DialOptions {
   readonly store: RedisStoreOptions;
   readonly access: RedisAccess;
   readonly timeouts: RedisTimeouts;
+  /** Ends the attempt. */
+  readonly signal: AbortSignal;
 }
 
 /** Rejects with the error of the library or of the server. */
-export async function dial({ clock, signal }: DialDeps, options: DialOptions): Promise<Connection> {
+export async function dial(clock: Clock, options: DialOptions): Promise<Connection> {
+  const { signal, timeouts } = options;
   // Imported here: only a process with such a store loads it. A bundle offers only the default export of a CommonJS package.
   const { default: ioredis } = await import('ioredis');
   const client = new ioredis.Redis(clientOptions(options));
-  const connection = over(client, clock, options.timeouts.command);
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => undefined);
+  let problem: unknown;
+  client.on('error', (error: unknown) => {
+    problem ??= error;
+    failed.reject(error);
+  });
+  // The client does not report a sentinel without an answer as an error; its later error has less detail.
+  client.on('sentinelError', (error: unknown) => {
+    problem ??= error;
+  });
+  const connection = connectionOver(client, clock, timeouts.command, () => problem);
   signal.addEventListener('abort', connection.close);
   try {
     signal.throwIfAborted();
-    await within(clock, options.timeouts.connect, Promise.race([client.connect(), connection.failed]));
+    await within(clock, timeouts.connect, Promise.race([client.connect(), failed.promise]));
     return connection;
   } catch (error) {
     connection.close();
-    throw connection.problem() ?? error;
+    throw problem ?? error;
   } finally {
     signal.removeEventListener('abort', connection.close);
   }
@@ -54,24 +62,22 @@ export async function dial({ clock, signal }: DialDeps, options: DialOptions): P
 
 /** Reconnecting, queueing and resending by the client are off: the caller must know that a command was lost. */
 function clientOptions({ store, access, timeouts }: DialOptions): Omit<RedisOptions, 'replyMapping'> {
-  const { username, password, sentinelUsername, sentinelPassword, tls: material } = access;
-  const tls = material === undefined ? undefined : tlsOptions(material);
-  const [node] = store.nodes;
-  return {
+  const { tls: { serverName: servername, ...material } = {}, ...names } = access;
+  const tls = access.tls === undefined ? undefined : { ...material, servername };
+  // The client treats a member that is undefined as absent, unlike its type.
+  const members = {
     ...(store.sentinel === undefined
-      ? { ...node }
+      ? store.nodes[0]
       : {
           sentinels: [...store.nodes],
           name: store.sentinel.master,
           sentinelRetryStrategy: () => null,
           sentinelCommandTimeout: timeouts.command,
-          ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
-          ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
-          ...(tls === undefined ? {} : { sentinelTLS: tls, enableTLSForSentinelMode: true }),
+          sentinelTLS: tls,
+          enableTLSForSentinelMode: tls !== undefined,
         }),
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(tls === undefined ? {} : { tls }),
+    ...names,
+    tls,
     lazyConnect: true,
     retryStrategy: () => null,
     enableOfflineQueue: false,
@@ -83,52 +89,20 @@ function clientOptions({ store, access, timeouts }: DialOptions): Omit<RedisOpti
     connectTimeout: timeouts.connect,
     disconnectTimeout: 200,
   };
+  return members as Omit<RedisOptions, 'replyMapping'>;
 }
 
-function tlsOptions({ ca, cert, key, serverName }: NonNullable<RedisAccess['tls']>): NonNullable<RedisOptions['tls']> {
-  return {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(serverName === undefined ? {} : { servername: serverName }),
-  };
-}
-
-interface Dialled extends Connection {
-  /** Rejects with the first error of the connection. */
-  readonly failed: Promise<never>;
-  problem(): unknown;
-}
-
-function over(client: Redis, clock: Clock, commandMs: number): Dialled {
-  let problem: unknown;
+function connectionOver(client: Redis, clock: Clock, commandMs: number, problem: () => unknown): Connection {
   let isOver = false;
   const ended = Promise.withResolvers<string>();
-  const failed = Promise.withResolvers<never>();
-  failed.promise.catch(() => undefined);
-  client.on('error', (error: unknown) => {
-    problem ??= error;
-    failed.reject(error);
-  });
-  // The client does not report a sentinel without an answer as an error; its later error has less detail.
-  client.on('sentinelError', (error: unknown) => {
-    problem ??= error;
-  });
   client.on('end', () => end('the connection was closed'));
-  return {
-    send,
-    run,
-    subscribe,
-    over: ended.promise,
-    close: () => end('the store is closed'),
-    failed: failed.promise,
-    problem: () => problem,
-  };
+  return { send, run, subscribe, over: ended.promise, close: () => end('the store is closed') };
 
   function end(reason: string): void {
     if (isOver) return;
     isOver = true;
-    ended.resolve(problem instanceof Error ? `${reason}: ${problem.message}` : reason);
+    const cause = problem();
+    ended.resolve(cause instanceof Error ? `${reason}: ${cause.message}` : reason);
     client.disconnect();
   }
 
@@ -138,14 +112,12 @@ function over(client: Redis, clock: Clock, commandMs: number): Dialled {
     try {
       return await within(clock, commandMs, sent);
     } catch (error) {
-      if (error instanceof Error && error.name === 'ReplyError') {
-        // The server is no longer the master; the next session finds the new one.
-        if (/^(READONLY|MASTERDOWN|LOADING)\b/.test(error.message)) end(error.message);
-        throw new RefusedCommand(refusalText(error.message), { cause: error });
-      }
       sent.catch(() => undefined);
       const reason = errorText(error);
-      end(reason);
+      const isAnswer = isReply(error);
+      // After these answers the server is not the master any more; the next session finds the new one.
+      if (!isAnswer || /^(READONLY|MASTERDOWN|LOADING)\b/.test(reason)) end(reason);
+      if (isAnswer) throw new RefusedCommand(withAdvice(reason), { cause: error });
       throw new LostCommand(`the store does not answer: ${reason}`);
     }
   }
@@ -166,10 +138,14 @@ function over(client: Redis, clock: Clock, commandMs: number): Dialled {
     try {
       await within(clock, commandMs, client.subscribe(channel));
     } catch (error) {
-      if (error instanceof Error && error.name === 'ReplyError') throw new RefusedCommand(refusalText(error.message));
-      throw new LostCommand(errorText(error));
+      const text = errorText(error);
+      throw isReply(error) ? new RefusedCommand(withAdvice(text)) : new LostCommand(text);
     }
   }
+}
+
+function isReply(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ReplyError';
 }
 
 function bufferOf(bytes: Uint8Array): Buffer {

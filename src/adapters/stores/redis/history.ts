@@ -49,37 +49,21 @@ export function parseChange(message: string): Change | undefined {
   }
 }
 
-/** The batches of the store that this process knows, and the events that follow from them. */
-export interface History {
+/**
+ * Remembers the batches of the store that this process knows, and derives events from them. `handle`: the prefix of the ids
+ * of this process's own batches.
+ */
+export function createHistory(log: Log, handle: string, emit: (event: StoreEvent) => void) {
   /** The last known batch; undefined before the first session. */
-  known(): BatchPosition | undefined;
+  let known: BatchPosition | undefined;
   /** Count up to which the batches of other processes were received or reported as missed. */
-  received(): number;
+  let received = 0;
+  return { known: () => known, received: () => received, compare, receive, missed, wrote };
+
   /**
    * Compares a reported state with `before`, the last known batch when the request was sent. Returns the events to emit.
    * `isNewSession`: batches that were written before it need no event, since the session itself is reported.
    */
-  compare(before: BatchPosition | undefined, found: ReportedState, isNewSession: boolean): readonly StoreEvent[];
-  /** Receives a message of the channel while the store with this marker is in use. */
-  receive(message: string, marker: string): void;
-  /** Emits that changes up to this count were missed. */
-  missed(count: number): void;
-  /** Records a batch that Redis has confirmed. */
-  wrote(batch: BatchPosition): void;
-}
-
-export interface HistoryDeps {
-  readonly log: Log;
-  readonly emit: (event: StoreEvent) => void;
-  /** Prefix of the ids of this process's own batches. */
-  readonly handle: string;
-}
-
-export function createHistory({ log, emit, handle }: HistoryDeps): History {
-  let known: BatchPosition | undefined;
-  let received = 0;
-  return { known: () => known, received: () => received, compare, receive, missed, wrote };
-
   function compare(before: BatchPosition | undefined, found: ReportedState, isNewSession: boolean): StoreEvent[] {
     const message = before === undefined ? undefined : lossOf(before, found);
     if (message !== undefined || known === undefined || found.count > known.count) {
@@ -91,6 +75,7 @@ export function createHistory({ log, emit, handle }: HistoryDeps): History {
     return [{ type: 'lost', message }];
   }
 
+  /** Receives a message of the channel while the store with this marker is in use. */
   function receive(message: string, marker: string): void {
     const change = parseChange(message);
     if (change === undefined || change.marker !== marker || change.count <= received) return;
@@ -100,12 +85,14 @@ export function createHistory({ log, emit, handle }: HistoryDeps): History {
     if (!change.batch.startsWith(handle)) emit({ type: 'changed', keys: change.keys });
   }
 
+  /** Emits that changes up to this count were missed. */
   function missed(count: number): void {
     received = count;
     emit({ type: 'down', message: 'changes of the store were missed' });
     emit({ type: 'up' });
   }
 
+  /** Records a batch that Redis has confirmed. */
   function wrote({ marker, count, batch }: BatchPosition): void {
     if (known?.marker === marker && count > known.count) known = { marker, count, batch };
   }

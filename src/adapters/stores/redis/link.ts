@@ -2,14 +2,13 @@ import { backOffMs } from '../../../model/back-off.ts';
 import { errorText } from '../../../model/messages.ts';
 import type { StoreEvent } from '../../../ports/snapshot-store.ts';
 import { LostCommand, RefusedServer } from './errors.ts';
-import { type BatchPosition, createHistory, type History } from './history.ts';
+import { type BatchPosition, createHistory } from './history.ts';
 import { createLayout, type Layout } from './layout.ts';
-import { type RedisStoreDeps, type RedisStoreOptions, TIMEOUTS } from './options.ts';
+import { type RedisStoreDeps, type RedisStoreOptions, type RedisTimeouts, TIMEOUTS } from './options.ts';
 import { connectSession, type Session } from './session.ts';
 
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
-const NEVER_REACHED = 'it was not reached yet';
 
 /** The open session, and the names that its commands carry. */
 export interface Live {
@@ -23,13 +22,36 @@ export interface Link {
   readonly layout: Layout;
   /** Throws if no session is open. */
   live(): Live;
-  /** Opens the session of `live` again after Redis has refused its token or its marker. Resolves when it is open. */
+  /**
+   * Opens the session of `live` again after Redis has refused its token or its marker. Resolves when it is open: one attempt
+   * for all callers, none if `live` is not open any more.
+   */
   reopen(live: Live): Promise<void>;
   /** Records a batch that Redis has confirmed. */
   wrote(batch: BatchPosition): void;
-  /** A new id for a batch. */
+  /** A new id for a batch; ids have equal length and begin with the handle of this process. */
   newId(): string;
   close(): Promise<void>;
+}
+
+/** The state of a link. */
+interface State {
+  readonly deps: RedisStoreDeps;
+  readonly options: RedisStoreOptions;
+  readonly emit: (event: StoreEvent) => void;
+  readonly layout: Layout;
+  readonly handle: string;
+  readonly timeouts: RedisTimeouts;
+  readonly history: ReturnType<typeof createHistory>;
+  readonly newId: () => string;
+  readonly closing: AbortController;
+  /** Settles with the first open session, or when there will be none. */
+  readonly first: PromiseWithResolvers<void>;
+  isFirst: boolean;
+  /** Why no session is open. */
+  failure: string;
+  open: Live | undefined;
+  reopening: { readonly live: Live; readonly done: Promise<void> } | undefined;
 }
 
 /** Resolves with the first open session; rejects if the server refuses it, or if patience or signal end the wait. */
@@ -38,27 +60,47 @@ export async function createLink(
   options: RedisStoreOptions,
   emit: (event: StoreEvent) => void,
 ): Promise<Link> {
-  const layout = createLayout(options.prefix, options.database);
   const handle = deps.random.id().slice(0, 14);
-  const newId = idsOf(handle);
-  const history = createHistory({ log: deps.log, emit, handle });
-  const opening = createOpening(history, newId, emit);
-  const timeouts = { ...TIMEOUTS, ...options.timeouts };
-  const onMessage = (message: string): void => {
-    const live = opening.live();
-    if (live !== undefined) history.receive(message, live.marker);
+  const state: State = {
+    deps,
+    options,
+    emit,
+    layout: createLayout(options.prefix, options.database),
+    handle,
+    timeouts: { ...TIMEOUTS, ...options.timeouts },
+    history: createHistory(deps.log, handle, emit),
+    newId: idsOf(handle),
+    closing: new AbortController(),
+    first: Promise.withResolvers(),
+    isFirst: true,
+    failure: 'it was not reached yet',
+    open: undefined,
+    reopening: undefined,
   };
-  const connect = (isFirst: boolean, signal: AbortSignal): Promise<Session> =>
-    connectSession({ ...deps, signal, newId, onMessage }, { store: options, timeouts, layout, handle, probe: isFirst });
-  const loop = runLoop(deps, options, { opening, connect, emit, beatMs: timeouts.beat });
-  await loop.first;
+  const { closing, first, layout, history, newId } = state;
+  const giveUp = (): void => {
+    closing.abort();
+    first.reject(new Error(`the store was given up: ${state.failure}`));
+  };
+  if (options.signal?.aborted === true) giveUp();
+  options.signal?.addEventListener('abort', giveUp);
+  const running = run(state);
+  await first.promise.finally(() => options.signal?.removeEventListener('abort', giveUp));
   return {
     layout,
-    live: loop.live,
-    reopen: opening.reopen,
+    live: () => {
+      if (closing.signal.aborted) throw new Error('the store is closed');
+      if (state.open === undefined) throw new Error(`the store does not answer: ${state.failure}`);
+      return state.open;
+    },
+    reopen: (live) => reopen(state, live),
     wrote: history.wrote,
     newId,
-    close: loop.close,
+    close: async () => {
+      closing.abort();
+      state.open?.session.close();
+      await running;
+    },
   };
 }
 
@@ -71,161 +113,92 @@ function idsOf(handle: string): () => string {
   };
 }
 
-/** Which session is open. */
-interface Opening {
-  live(): Live | undefined;
-  /** Opens a connected session. Returns the events to emit. */
-  open(session: Session): Promise<readonly StoreEvent[]>;
-  /** Opens the same session again and emits the events; one attempt for all callers, none if `live` is not open any more. */
-  reopen(live: Live): Promise<void>;
-  /**
-   * Compares the state in Redis with the history. `expected`: messages up to this count should have arrived by now.
-   * Returns that count for the next beat.
-   */
-  beat(live: Live, expected: number): Promise<number>;
-  drop(): void;
-}
-
-function createOpening(history: History, newId: () => string, emit: (event: StoreEvent) => void): Opening {
-  let live: Live | undefined;
-  let reopening: { readonly live: Live; readonly done: Promise<void> } | undefined;
-  return {
-    live: () => live,
-    open,
-    reopen,
-    beat,
-    drop: () => {
-      live = undefined;
-    },
-  };
-
-  async function open(session: Session): Promise<readonly StoreEvent[]> {
-    const token = newId();
-    const before = history.known();
-    const found = await session.open(token, before?.count ?? 0);
-    live = { session, token, marker: found.marker };
-    return history.compare(before, found, true);
-  }
-
-  async function reopen(of: Live): Promise<void> {
-    if (live !== of) return;
-    if (reopening?.live !== of) reopening = { live: of, done: openAgain(of) };
-    await reopening.done;
-  }
-
-  async function openAgain({ session }: Live): Promise<void> {
-    for (const event of await open(session)) emit(event);
-  }
-
-  async function beat(at: Live, expected: number): Promise<number> {
-    const before = history.known();
-    const { found, token } = await at.session.beat(before?.count ?? 0);
-    if (found.marker !== at.marker || token !== at.token) {
-      await reopen(at);
-      return history.received();
-    }
-    for (const event of history.compare(before, found, false)) emit(event);
-    if (history.received() < expected) history.missed(found.count);
-    return found.count;
-  }
-}
-
-interface LoopDeps {
-  readonly opening: Opening;
-  readonly connect: (isFirst: boolean, signal: AbortSignal) => Promise<Session>;
-  readonly emit: (event: StoreEvent) => void;
-  /** Milliseconds between two checks of the session. */
-  readonly beatMs: number;
-}
-
-interface Loop {
-  readonly first: Promise<void>;
-  live(): Live;
-  close(): Promise<void>;
-}
-
 /** Connects, checks the session at each beat, and connects again with back-off. */
-function runLoop(deps: RedisStoreDeps, options: RedisStoreOptions, { opening, connect, emit, beatMs }: LoopDeps): Loop {
+async function run(state: State): Promise<void> {
+  const { deps, options, closing, first, emit } = state;
   const { clock, random, log } = deps;
-  const closing = new AbortController();
-  const first = createFirstSession(deps, options, () => closing.abort());
-  let isFirst = true;
-  let failure = NEVER_REACHED;
-  const running = run();
-  return {
-    first: first.session,
-    live: () => {
-      if (closing.signal.aborted) throw new Error('the store is closed');
-      const live = opening.live();
-      if (live === undefined) throw new Error(`the store does not answer: ${failure}`);
-      return live;
-    },
-    close: async () => {
-      closing.abort();
-      opening.live()?.session.close();
-      await running;
-    },
-  };
-
-  async function run(): Promise<void> {
-    for (let attempt = 0; !closing.signal.aborted; attempt += 1) {
-      try {
-        const session = await connectAndOpen();
-        attempt = 0;
-        const reason = await checkUntilOver(session, { clock, opening, beatMs }, closing.signal);
-        session.close();
-        opening.drop();
-        failure = reason;
-        if (closing.signal.aborted) return;
-        log.warn('the store does not answer any more; connecting again', { reason });
-        emit({ type: 'down', message: reason });
-      } catch (error) {
-        const reason = errorText(error);
-        if (isFirst && first.failed(error)) return;
-        if (reason !== failure) log.warn('the store cannot be reached; connecting again', { reason });
-        failure = reason;
-      }
-      const pause = backOffMs(attempt, FIRST_RETRY_MS, LONGEST_RETRY_MS);
-      await clock.sleep(pause * (0.5 + random.next() / 2), closing.signal);
-    }
-  }
-
-  async function connectAndOpen(): Promise<Session> {
-    const session = await connect(isFirst, closing.signal);
+  const deadline = clock.monotonic() + (options.patienceMs ?? Number.POSITIVE_INFINITY);
+  for (let attempt = 0; !closing.signal.aborted; attempt += 1) {
     try {
-      const events = await opening.open(session);
-      if (!isFirst) {
-        log.info('the store answers again');
-        emit({ type: 'up' });
-      }
-      for (const event of events) emit(event);
-      isFirst = false;
-      first.reached();
-      return session;
-    } catch (error) {
+      const session = await connectAndOpen(state);
+      attempt = 0;
+      const reason = await checkUntilOver(state, session);
       session.close();
-      opening.drop();
-      throw error;
+      state.open = undefined;
+      state.failure = reason;
+      if (closing.signal.aborted) return;
+      log.warn('the store does not answer any more; connecting again', { reason });
+      emit({ type: 'down', message: reason });
+    } catch (error) {
+      const reason = errorText(error);
+      const isFinal = error instanceof RefusedServer || clock.monotonic() >= deadline;
+      if (state.isFirst && isFinal) return first.reject(error);
+      if (state.isFirst) options.waiting?.(reason);
+      if (reason !== state.failure) log.warn('the store cannot be reached; connecting again', { reason });
+      state.failure = reason;
     }
+    const pause = backOffMs(attempt, FIRST_RETRY_MS, LONGEST_RETRY_MS);
+    await clock.sleep(pause * (0.5 + random.next() / 2), closing.signal);
   }
+}
+
+async function connectAndOpen(state: State): Promise<Session> {
+  const { deps, options, timeouts, layout, handle, history, isFirst, emit } = state;
+  const session = await connectSession({
+    ...{ clock: deps.clock, log: deps.log, store: options, timeouts, layout, handle },
+    probe: isFirst,
+    signal: state.closing.signal,
+    onMessage: (message) => {
+      if (state.open !== undefined) history.receive(message, state.open.marker);
+    },
+  });
+  try {
+    const events = await openSession(state, session);
+    if (!isFirst) {
+      deps.log.info('the store answers again');
+      emit({ type: 'up' });
+    }
+    for (const event of events) emit(event);
+    state.isFirst = false;
+    state.first.resolve();
+    return session;
+  } catch (error) {
+    session.close();
+    state.open = undefined;
+    throw error;
+  }
+}
+
+/** Opens a connected session. Returns the events to emit. */
+async function openSession(state: State, session: Session): Promise<readonly StoreEvent[]> {
+  const token = state.newId();
+  const before = state.history.known();
+  const found = await session.open(token, before?.count ?? 0);
+  state.open = { session, token, marker: found.marker };
+  return state.history.compare(before, found, true);
+}
+
+async function reopen(state: State, live: Live): Promise<void> {
+  if (state.open !== live) return;
+  const openAgain = async (): Promise<void> => {
+    for (const event of await openSession(state, live.session)) state.emit(event);
+  };
+  if (state.reopening?.live !== live) state.reopening = { live, done: openAgain() };
+  await state.reopening.done;
 }
 
 /** Checks the session at each beat; resolves with the reason when it has ended. */
-async function checkUntilOver(
-  session: Session,
-  { clock, opening, beatMs }: Pick<RedisStoreDeps, 'clock'> & Pick<LoopDeps, 'opening' | 'beatMs'>,
-  closing: AbortSignal,
-): Promise<string> {
+async function checkUntilOver(state: State, session: Session): Promise<string> {
+  const { closing, deps, timeouts } = state;
   const ended = new AbortController();
   const over = session.over.finally(() => ended.abort());
-  const either = AbortSignal.any([ended.signal, closing]);
+  const either = AbortSignal.any([ended.signal, closing.signal]);
   for (let expected = 0; ; ) {
-    await clock.sleep(beatMs, either);
-    const live = opening.live();
-    if (closing.aborted) return 'the store is closed';
-    if (either.aborted || live === undefined) return over;
+    await deps.clock.sleep(timeouts.beat, either);
+    if (closing.signal.aborted) return 'the store is closed';
+    if (either.aborted || state.open === undefined) return over;
     try {
-      expected = await opening.beat(live, expected);
+      expected = await beat(state, state.open, expected);
     } catch (error) {
       // The reason why the connection ended is more precise than the error of the command.
       return error instanceof LostCommand ? over : errorText(error);
@@ -233,40 +206,19 @@ async function checkUntilOver(
   }
 }
 
-interface FirstSession {
-  /** Resolves with the first session; rejects if it is refused or given up. */
-  readonly session: Promise<void>;
-  reached(): void;
-  /** Returns true if no further attempt is made. */
-  failed(error: unknown): boolean;
-}
-
-function createFirstSession(
-  { clock }: RedisStoreDeps,
-  { patienceMs = Number.POSITIVE_INFINITY, signal, waiting }: RedisStoreOptions,
-  stop: () => void,
-): FirstSession {
-  const session = Promise.withResolvers<void>();
-  const deadline = clock.monotonic() + patienceMs;
-  let failure = NEVER_REACHED;
-  const giveUp = (): void => {
-    stop();
-    session.reject(new Error(`the store was given up: ${failure}`));
-  };
-  signal?.addEventListener('abort', giveUp);
-  if (signal?.aborted === true) giveUp();
-  return {
-    session: session.promise,
-    reached: () => {
-      signal?.removeEventListener('abort', giveUp);
-      session.resolve();
-    },
-    failed: (error) => {
-      failure = errorText(error);
-      const isFinal = error instanceof RefusedServer || clock.monotonic() >= deadline;
-      if (isFinal) session.reject(error);
-      else waiting?.(failure);
-      return isFinal;
-    },
-  };
+/**
+ * Compares the state in Redis with the history. `expected`: messages up to this count should have arrived by now.
+ * Returns that count for the next beat.
+ */
+async function beat(state: State, live: Live, expected: number): Promise<number> {
+  const { history, emit } = state;
+  const before = history.known();
+  const { found, token } = await live.session.beat(before?.count ?? 0);
+  if (found.marker !== live.marker || token !== live.token) {
+    await reopen(state, live);
+    return history.received();
+  }
+  for (const event of history.compare(before, found, false)) emit(event);
+  if (history.received() < expected) history.missed(found.count);
+  return found.count;
 }

@@ -32,18 +32,20 @@ export interface RedisStoreOptions {
 
 /** Credentials that allow to read and write the store. */
 export interface RedisAccess {
-  readonly username?: string;
-  readonly password?: string;
-  readonly sentinelUsername?: string;
-  readonly sentinelPassword?: string;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly sentinelUsername?: string | undefined;
+  readonly sentinelPassword?: string | undefined;
   /** If present, all connections use TLS, those to sentinels too. PEM texts; `ca` replaces the system's trusted CAs. */
-  readonly tls?: {
-    readonly ca?: string;
-    readonly cert?: string;
-    readonly key?: string;
-    /** The name in the server's certificate, if it is not the host name. */
-    readonly serverName?: string;
-  };
+  readonly tls?:
+    | {
+        readonly ca?: string | undefined;
+        readonly cert?: string | undefined;
+        readonly key?: string | undefined;
+        /** The name in the server's certificate, if it is not the host name. */
+        readonly serverName?: string | undefined;
+      }
+    | undefined;
 }
 
 /** Milliseconds. */

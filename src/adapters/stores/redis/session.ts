@@ -29,40 +29,32 @@ export interface Session {
    */
   open(token: string, count: number): Promise<ReportedState>;
   /** Reads the state and the token in force, and extends the registration. `count` as for `open`. */
-  beat(count: number): Promise<Beat>;
+  beat(count: number): Promise<{ readonly found: ReportedState; readonly token: string }>;
   close(): void;
 }
 
-export interface Beat {
-  readonly found: ReportedState;
-  readonly token: string;
-}
-
-export interface SessionDeps {
-  readonly clock: Clock;
-  /** Ends an attempt to connect. */
-  readonly signal: AbortSignal;
-  readonly log: Log;
-  readonly newId: () => string;
-  readonly onMessage: (message: string) => void;
-}
-
 export interface SessionOptions {
+  readonly clock: Clock;
+  readonly log: Log;
   readonly store: RedisStoreOptions;
   readonly timeouts: RedisTimeouts;
   readonly layout: Layout;
   readonly handle: string;
   /** Also check the rights of the user and the eviction policy. */
   readonly probe: boolean;
+  /** Ends an attempt to connect. */
+  readonly signal: AbortSignal;
+  /** Receives the messages on the channel of changes. */
+  readonly onMessage: (message: string) => void;
 }
 
 /** Rejects with RefusedServer if another attempt would fail in the same way. */
-export async function connectSession(deps: SessionDeps, options: SessionOptions): Promise<Session> {
-  const { store, timeouts, layout, handle } = options;
+export async function connectSession(options: SessionOptions): Promise<Session> {
+  const { clock, log, store, timeouts, layout, handle, signal } = options;
   const access = await store.access();
   const connections: Connection[] = [];
   const connect = async (): Promise<Connection> => {
-    const connection = await dial(deps, { store, access, timeouts });
+    const connection = await dial(clock, { store, access, timeouts, signal });
     connections.push(connection);
     return connection;
   };
@@ -75,28 +67,26 @@ export async function connectSession(deps: SessionDeps, options: SessionOptions)
     if (options.probe) {
       await checkRights(commands, layout, handle);
       const policy = await evictingPolicy(commands);
-      if (policy !== undefined) deps.log.warn(EVICTS, { policy });
+      if (policy !== undefined) log.warn(EVICTS, { policy });
     }
     const events = await connect();
-    await events.subscribe(layout.changes, deps.onMessage);
+    await events.subscribe(layout.changes, options.onMessage);
     const keys = [layout.state, layout.index, layout.writer(handle)];
     return {
       commands,
       keys,
       over: Promise.race([commands.over, events.over]),
       open: async (token, count) => {
-        const [marker, total, batch, newest, begins] = texts(
-          await commands.run(OPEN, keys, [deps.newId(), token, count]),
-        );
-        const found = stateOf(marker, total, batch, newest);
-        if (begins === '1') await begin(commands, keys, layout, found.marker);
-        return found;
+        // The token is unique: it is the marker of a store that this session creates.
+        const [state, begins] = stateOf(await commands.run(OPEN, keys, [token, token, count]));
+        if (begins === '1') await begin(commands, keys, layout, state.marker);
+        return state;
       },
       beat: async (count) => {
         // The PING shows whether the connection that only receives is still alive.
         const [answer] = await Promise.all([commands.run(BEAT, keys, [count]), events.send('PING')]);
-        const [marker, total, batch, newest, token = ''] = texts(answer);
-        return { found: stateOf(marker, total, batch, newest), token };
+        const [found, token] = stateOf(answer);
+        return { found, token };
       },
       close,
     };
@@ -104,6 +94,12 @@ export async function connectSession(deps: SessionDeps, options: SessionOptions)
     close();
     throw sessionError(error, store);
   }
+}
+
+/** The state in the answer of a script, and the text that follows it. */
+function stateOf(answer: unknown): readonly [ReportedState, string] {
+  const [marker = '', count = '0', batch = '', newest = '', last = ''] = texts(answer);
+  return [{ marker, count: Number(count), batch, newest }, last];
 }
 
 /** Enters all records into the index of a new store: Redis may have evicted the old index alone. */
@@ -121,14 +117,12 @@ async function begin(commands: Connection, keys: readonly string[], layout: Layo
 
 async function checkServer(commands: Connection, { sentinel, database, nodes }: RedisStoreOptions): Promise<void> {
   const where = nodes.map(({ host, port }) => `${host}:${port}`).join(', ');
-  const about = await hello(commands);
-  const version = about.get('version') ?? '';
+  const { version = '', mode, role } = await hello(commands);
   if (Number.parseInt(version, 10) < OLDEST_MAJOR || version === '') {
     throw new RefusedServer(
       `Redis at ${where} is too old (${version === '' ? 'below 6' : version}): the store needs ${OLDEST_MAJOR}.0 or newer`,
     );
   }
-  const mode = about.get('mode');
   if (mode === 'cluster') {
     throw new RefusedServer(
       `Redis at ${where} runs in cluster mode, which the store does not use: name a standalone server, or sentinels`,
@@ -137,24 +131,21 @@ async function checkServer(commands: Connection, { sentinel, database, nodes }: 
   if (mode === 'sentinel') {
     throw new RefusedServer(`${where} is a sentinel: configure the store with \`sentinel\` and the name of its master`);
   }
-  if (about.get('role') !== 'master') {
+  if (role !== 'master') {
     const text = `Redis at ${where} is a replica: name its primary, or the sentinels that know it`;
     throw sentinel === undefined ? new RefusedServer(text) : new Error(text);
   }
   if (database !== 0) await commands.send('SELECT', database);
 }
 
-async function hello(commands: Connection): Promise<ReadonlyMap<string, string>> {
-  try {
-    const answer = await commands.send('HELLO');
-    const about = new Map<string, string>();
-    if (!Array.isArray(answer)) return about;
-    for (let at = 0; at + 1 < answer.length; at += 2) about.set(String(answer[at]), String(answer[at + 1]));
-    return about;
-  } catch (error) {
-    if (error instanceof Error && /unknown command/i.test(error.message)) return new Map();
+/** The members of the answer to HELLO; none if the server does not know the command. */
+async function hello(commands: Connection): Promise<Readonly<Record<string, string>>> {
+  const answer = await commands.send('HELLO').catch((error: unknown) => {
+    if (error instanceof Error && /unknown command/i.test(error.message)) return [];
     throw error;
-  }
+  });
+  const items = texts(answer);
+  return Object.fromEntries(items.flatMap((name, at) => (at % 2 === 0 ? [[name, items[at + 1] ?? '']] : [])));
 }
 
 /** Reports all missing rights at the start, not each at its first use. */
@@ -172,8 +163,4 @@ async function checkRights(commands: Connection, layout: Layout, handle: string)
 async function evictingPolicy(commands: Connection): Promise<string | undefined> {
   const about = await commands.send('INFO', 'memory').catch(() => '');
   return /^maxmemory_policy:(allkeys-\S+)/m.exec(String(about))?.[1];
-}
-
-function stateOf(marker = '', count = '0', batch = '', newest = ''): ReportedState {
-  return { marker, count: Number(count), batch, newest };
 }

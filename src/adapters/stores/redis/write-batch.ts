@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createTurns } from '../../../model/in-turn.ts';
-import { unreachable } from '../../../model/result.ts';
 import type { StoreWrite } from '../../../ports/snapshot-store.ts';
-import type { Connection } from './connection.ts';
 import { RefusedCommand } from './errors.ts';
-import { type Layout, texts, VERSION_LENGTH, withVersion } from './layout.ts';
+import { texts, VERSION_LENGTH, withVersion } from './layout.ts';
 import type { Link, Live } from './link.ts';
 import { WRITE } from './scripts.ts';
 
@@ -22,10 +20,20 @@ const LARGEST_VALUE = 64 * 1024 * 1024;
 /** Batches without an answer whose ids are remembered; a caller retries soon, so older ones are forgotten. */
 const MOST_OPEN = 256;
 
-export type WriteBatch = (writes: readonly StoreWrite[]) => Promise<'written' | 'conflict'>;
+/** Redis has written nothing of the batch. */
+class NotWritten extends Error {}
+
+type BatchOutcome = 'written' | 'conflict';
+
+interface Request {
+  readonly writes: readonly StoreWrite[];
+  /** The writes whose values are sent ahead. */
+  readonly large: ReadonlySet<StoreWrite>;
+  readonly batch: Batch;
+}
 
 /** Writes each batch atomically. The caller must not change the bytes of a batch before its promise has settled. */
-export function createBatchWriter(link: Link): WriteBatch {
+export function createBatchWriter(link: Link): (writes: readonly StoreWrite[]) => Promise<BatchOutcome> {
   const open = createOpenBatches(link.newId);
   // One large batch at a time, which bounds the bytes under way.
   const inTurn = createTurns();
@@ -34,7 +42,7 @@ export function createBatchWriter(link: Link): WriteBatch {
     link.live();
     const batch = open.begin(writes);
     try {
-      const send = (): Promise<'written' | 'conflict'> => attempt(link, { writes, large, batch });
+      const send = (): Promise<BatchOutcome> => attempt(link, { writes, large, batch });
       const outcome = await (large.size === 0 ? send() : inTurn(send));
       open.settle(batch);
       return outcome;
@@ -45,25 +53,20 @@ export function createBatchWriter(link: Link): WriteBatch {
   };
 }
 
-/** Redis has written nothing of the batch. */
-class NotWritten extends Error {}
-
-interface Request {
-  readonly writes: readonly StoreWrite[];
-  /** The writes whose values are sent ahead. */
-  readonly large: ReadonlySet<StoreWrite>;
-  readonly batch: Batch;
-}
-
-async function attempt(link: Link, request: Request, isSecond = false): Promise<'written' | 'conflict'> {
+async function attempt(link: Link, request: Request, isSecond = false): Promise<BatchOutcome> {
   const live = link.live();
-  const { commands } = live.session;
-  const parts = await sendParts(commands, link.layout, request);
-  const { outcome, detail } = await run(link, live, request, parts).catch(async (error: unknown) => {
-    await discard(commands, parts);
-    throw error;
-  });
-  if (outcome !== 'written') await discard(commands, parts);
+  const parts = new Map<StoreWrite, string>();
+  let answer: readonly string[] = [];
+  try {
+    await sendParts(link, live, request, parts);
+    answer = await run(link, live, request, parts);
+  } finally {
+    // Never rejects: parts that remain expire.
+    if (answer[0] !== 'written' && parts.size > 0) {
+      await live.session.commands.send('UNLINK', ...parts.values()).catch(() => undefined);
+    }
+  }
+  const [outcome, detail = '0'] = answer;
   switch (outcome) {
     case 'written':
       // Count 0: an earlier attempt has written the batch, or the batch only checks versions.
@@ -83,12 +86,9 @@ async function attempt(link: Link, request: Request, isSecond = false): Promise<
     case 'right':
       throw new NotWritten(`the user of the store lacks a right in Redis: +${detail}; nothing was written`);
     default:
-      return unreachable(outcome);
+      throw new Error('Redis answered a batch in an unknown form');
   }
 }
-
-const OUTCOMES = ['written', 'conflict', 'session', 'marker', 'parts', 'right'] as const;
-type Outcome = (typeof OUTCOMES)[number];
 
 /** Runs the script WRITE; `parts`: the names of the values that were sent ahead. */
 async function run(
@@ -96,28 +96,21 @@ async function run(
   { session, token, marker }: Live,
   { writes, batch }: Request,
   parts: ReadonlyMap<StoreWrite, string>,
-): Promise<{ readonly outcome: Outcome; readonly detail: string }> {
+): Promise<readonly string[]> {
   const records = writes.map(({ key }) => layout.record(key));
   const keys = [...session.keys, ...records, ...writes.flatMap((write) => parts.get(write) ?? [])];
   const changed = JSON.stringify(writes.filter(({ value }) => value !== undefined).map(({ key }) => key));
   const args: (string | Uint8Array)[] = [marker, token, batch.id, batch.again ? '1' : '0', layout.changes, changed];
   for (const write of writes) {
     const { key, value } = write;
-    args.push(parts.has(write) ? 'move' : operationOf(value), wantedOf(write), `k${key}`);
-    args.push(value instanceof Uint8Array && !parts.has(write) ? withVersion(batch.id, value) : '');
+    const operation = value === undefined ? 'check' : value === null ? 'delete' : parts.has(write) ? 'move' : 'set';
+    const bytes = operation === 'set' && value ? withVersion(batch.id, value) : '';
+    args.push(operation, requiredVersion(write), `k${key}`, bytes);
   }
-  const [answer, detail = '0'] = texts(await session.commands.run(WRITE, keys, args));
-  const outcome = OUTCOMES.find((each) => each === answer);
-  if (outcome === undefined) throw new Error('Redis answered a batch in an unknown form');
-  return { outcome, detail };
+  return texts(await session.commands.run(WRITE, keys, args));
 }
 
-function operationOf(value: Uint8Array | null | undefined): string {
-  if (value === undefined) return 'check';
-  return value === null ? 'delete' : 'set';
-}
-
-function wantedOf({ ifVersion }: StoreWrite): string {
+function requiredVersion({ ifVersion }: StoreWrite): string {
   if (ifVersion === undefined) return '*';
   if (ifVersion === null) return '-';
   return ifVersion.length === VERSION_LENGTH ? ifVersion : 'none';
@@ -141,46 +134,27 @@ function largeValuesOf(writes: readonly StoreWrite[]): ReadonlySet<StoreWrite> {
   return new Set(writes.filter(({ value }) => (value?.byteLength ?? 0) > PART_FROM_BYTES));
 }
 
-/** Sends large values ahead, under names of their own; the script only renames them. Returns the names. */
+/** Sends large values ahead, under names of their own, which it adds to `parts`; the script only renames them. */
 async function sendParts(
-  commands: Connection,
-  layout: Layout,
+  { layout }: Link,
+  { session }: Live,
   { large, batch }: Request,
-): Promise<ReadonlyMap<StoreWrite, string>> {
-  const parts = new Map<StoreWrite, string>();
+  parts: Map<StoreWrite, string>,
+): Promise<void> {
   let sent: Promise<unknown>[] = [];
   let bytes = 0;
-  try {
-    for (const write of large) {
-      if (!(write.value instanceof Uint8Array)) continue;
-      const name = layout.part(batch.id, parts.size);
-      parts.set(write, name);
-      sent.push(commands.send('SET', name, withVersion(batch.id, write.value), 'PX', PART_TTL_MS));
-      bytes += write.value.byteLength;
-      if (bytes < WINDOW_BYTES) continue;
-      await Promise.all(sent);
-      sent = [];
-      bytes = 0;
-    }
+  for (const write of large) {
+    if (!(write.value instanceof Uint8Array)) continue;
+    const name = layout.part(batch.id, parts.size);
+    parts.set(write, name);
+    sent.push(session.commands.send('SET', name, withVersion(batch.id, write.value), 'PX', PART_TTL_MS));
+    bytes += write.value.byteLength;
+    if (bytes < WINDOW_BYTES) continue;
     await Promise.all(sent);
-    return parts;
-  } catch (error) {
-    await discard(commands, parts);
-    throw error;
+    sent = [];
+    bytes = 0;
   }
-}
-
-/** Never rejects: parts that remain expire. */
-async function discard(commands: Connection, parts: ReadonlyMap<StoreWrite, string>): Promise<void> {
-  if (parts.size > 0) await commands.send('UNLINK', ...parts.values()).catch(() => undefined);
-}
-
-/** Batches that were sent and have no answer yet. */
-export interface OpenBatches {
-  /** A new id, or the id of an open batch with the same contents. */
-  begin(writes: readonly StoreWrite[]): Batch;
-  /** The outcome of the batch is known. */
-  settle(batch: Batch): void;
+  await Promise.all(sent);
 }
 
 export interface Batch {
@@ -190,11 +164,12 @@ export interface Batch {
   readonly digest: string;
 }
 
-/** `nextId` returns a new id at each call. */
-export function createOpenBatches(nextId: () => string): OpenBatches {
+/** Remembers the batches that were sent and have no answer yet. `nextId` returns a new id at each call. */
+export function createOpenBatches(nextId: () => string) {
   const open = new Map<string, string>();
   return {
-    begin: (writes) => {
+    /** Returns a new id, or the id of an open batch with the same contents. */
+    begin: (writes: readonly StoreWrite[]): Batch => {
       // Compared by contents: the caller may have changed the bytes of an array that was sent before.
       const digest = digestOf(writes);
       const known = open.get(digest);
@@ -207,7 +182,8 @@ export function createOpenBatches(nextId: () => string): OpenBatches {
       }
       return { id, again: known !== undefined, digest };
     },
-    settle: ({ id, digest }) => {
+    /** Called when the outcome of the batch is known. */
+    settle: ({ id, digest }: Batch): void => {
       if (open.get(digest) === id) open.delete(digest);
     },
   };
