@@ -1,14 +1,13 @@
 import type { KindState, LiveObject, ObjectResult } from '../model/agent.ts';
 import type { ObservedStatus } from '../model/conditions.ts';
 import type { DocumentContent } from '../model/desired.ts';
-import type { ApprovalOutcome, Contenders, LastKnownGood, LedgerEntry } from '../model/ledger.ts';
+import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, LedgerEntry } from '../model/ledger.ts';
 import type { PolicyBounds } from '../model/relay-config.ts';
-import type { Graph, Input } from './collections/types.ts';
-import type { Hold } from './output/decision.ts';
+import type { Graph } from './collections/types.ts';
 
-/** A file without what is provenance only (its blob, the documents' places in it). */
+/** A file without its provenance (its blob, the indexes of its documents). */
 export type FileValue = {
-  /** What a person should know about it, as sentences. */
+  /** Findings for people, as sentences. */
   readonly findings: readonly string[];
 } & (
   | {
@@ -18,125 +17,98 @@ export type FileValue = {
   | { readonly readable: false }
 );
 
-/** Staged beside a {@link FileValue}: finds the lines of its documents. */
+/** The provenance of a {@link FileValue}, by which lines are found. */
 export interface FileProvenance {
   readonly blob: string;
 }
 
-/** A configured source. One that is not in the collection is not configured, and counts as read and empty. */
+/** A configured source. A source without an entry is not configured, and counts as read and empty. */
 export interface SourceValue {
   /** Position in the configuration: earlier sources win conflicts. */
   readonly order: number;
-  /** A revision has entered in this process; until then the source is partial with nothing readable. */
+  /** A revision has entered in this process. */
   readonly read: boolean;
 }
 
-/** What is known of a cluster's agent. */
+/** The state of a cluster's agent. */
 export interface AgentValue {
   readonly connected: boolean;
-  /** When `connected` last changed, milliseconds since 1970; 0: never seen. */
+  /** When `connected` last changed, in milliseconds since 1970; 0: the agent has never connected. */
   readonly since: number;
-  /** Why nothing moves: the last refusal of a hello or of a delta; empty if there is nothing to say. */
+  /** Why the last hello or delta was refused; empty: it was not. */
   readonly trouble: string;
-  /** The first complete input snapshot has arrived, ever. */
+  /** The first complete input snapshot has been received; never reset. */
   readonly warm: boolean;
   /**
-   * It may have been warm before the store was lost: an inventory of that time names it. What is in an inventory and could
-   * have read it waits for its snapshot; anything else does not.
+   * An inventory from before the loss of the store names the cluster, so it may have been warm. Objects that are in an
+   * inventory and can depend on it wait for its snapshot.
    */
   readonly assumedWarm: boolean;
-  /** The cluster takes kinds as they are written (a directory): an object without namespace is cluster-scoped there. */
+  /** The cluster takes kinds as written (a directory): an object without namespace is cluster-scoped. */
   readonly kindsAsWritten: boolean;
 }
 
-/** Settings of the server itself that outputs depend on. */
+/** Settings of the server that outputs depend on. */
 export interface FleetSettings {
-  /** How far a repository may loosen what protects the fleet. */
+  /** How far a repository can loosen guards and safe mode. */
   readonly bounds: PolicyBounds;
-  /**
-   * Who judges removals: this process does (`leader`), or another replica does, and a removal waits for its permit
-   * (`follower`).
-   */
+  /** The `leader` judges removals. On a `follower` a removal waits for the leader's permit. */
   readonly role: 'leader' | 'follower';
 }
 
-/** A cluster's input snapshot is here, whole as it was at `since` (milliseconds since 1970). */
+/** The complete input snapshot of a cluster at `since` (milliseconds since 1970). */
 export interface SnapshotValue {
   readonly since: number;
 }
 
-/** Everything the engine computes from: the inputs proper, and the ledger's parts. */
-export interface EngineInputs {
-  /** By source and path. */
-  readonly files: Input<FileValue>;
-  /** By source name, in the empty partition. */
-  readonly sources: Input<SourceValue>;
-  /** One entry, key and partition empty. */
-  readonly fleet: Input<FleetSettings>;
-  /**
-   * When the safe start window of this process began: whole seconds since 1970. One entry, key and partition empty; none:
-   * agents are not let in yet.
-   */
-  readonly safeStart: Input<number>;
-  /** Ledger: the latest moment of each deadline that has passed, by the deadline's address; whole seconds since 1970. */
-  readonly elapsed: Input<number>;
-  /** By cluster name, in the empty partition. */
-  readonly agents: Input<AgentValue>;
-  /** By cluster and object key: the clusters' input snapshots. */
-  readonly live: Input<LiveObject>;
-  /** By cluster name, in the empty partition: a cluster without an entry is unknown, never empty. */
-  readonly snapshots: Input<SnapshotValue>;
-  /** By cluster and `group/Kind`: could all objects of the kind be listed? */
-  readonly kinds: Input<KindState>;
-  /** By cluster and object key. */
-  readonly results: Input<ObjectResult>;
-  /** Ledger: by cluster and object key. */
-  readonly ledger: Input<LedgerEntry>;
-  /** Ledger: by cluster and object key. */
-  readonly contenders: Input<Contenders>;
-  /** Ledger: declarations, by id of the kind and key. */
-  readonly lastKnownGood: Input<LastKnownGood>;
-  /** The statuses written last, by id of the kind and key. */
-  readonly observed: Input<ObservedStatus>;
-  /** Ledger: removals that were held at the last commit, by cluster and object key, and why. */
-  readonly heldRemovals: Input<Hold>;
-  /** Ledger: removals that a person has approved, by cluster and object key. */
-  readonly approvals: Input<true>;
-  /** Ledger: what became of RemovalApprovals, by name in the empty partition. */
-  readonly approvalOutcomes: Input<ApprovalOutcome>;
-  /** Removals that the leader permits, by cluster and object key; a follower removes nothing else. */
-  readonly removalPermits: Input<true>;
-  /** Ledger: how many objects were removed from a cluster within the guards' window; by cluster in the empty partition. */
-  readonly recentRemovals: Input<number>;
-  /**
-   * Ledger: removals that were sent, or that another replica may have sent, and of which it is not known whether they have
-   * arrived; by cluster and object key.
-   */
-  readonly departures: Input<true>;
-}
+/** All inputs of the core: sources, agents, settings and the ledger. */
+export type EngineInputs = ReturnType<typeof declareInputs>;
 
 /** Declares the inputs. */
-export function declareInputs(graph: Graph): EngineInputs {
+export function declareInputs(graph: Graph) {
   return {
+    /** By source and path. */
     files: graph.input<FileValue>('files'),
+    /** By source name, in the empty partition. */
     sources: graph.input<SourceValue>('sources'),
+    /** One entry, key and partition empty. */
     fleet: graph.input<FleetSettings>('fleet'),
+    /**
+     * When the safe start window of this process began, in whole seconds since 1970. One entry, key and partition empty; no
+     * entry: the server does not accept agents yet.
+     */
     safeStart: graph.input<number>('safeStart'),
+    /** Ledger: the latest moment of each deadline that has passed, by the deadline's address; whole seconds since 1970. */
     elapsed: graph.input<number>('elapsed'),
+    /** By cluster name, in the empty partition. */
     agents: graph.input<AgentValue>('agents'),
+    /** The clusters' input snapshots, by cluster and object key. */
     live: graph.input<LiveObject>('live', { live: true, equals: (a, b) => a.digest === b.digest && a.key === b.key }),
+    /** By cluster name, in the empty partition: a cluster without an entry is unknown, never empty. */
     snapshots: graph.input<SnapshotValue>('snapshots'),
+    /** By cluster and `group/Kind`. */
     kinds: graph.input<KindState>('kinds'),
+    /** By cluster and object key. */
     results: graph.input<ObjectResult>('results'),
+    /** Ledger: by cluster and object key. */
     ledger: graph.input<LedgerEntry>('ledger'),
+    /** Ledger: by cluster and object key. */
     contenders: graph.input<Contenders>('contenders'),
+    /** Ledger: declarations, by id of the kind and key. */
     lastKnownGood: graph.input<LastKnownGood>('lastKnownGood'),
+    /** The statuses written last, by id of the kind and key. */
     observed: graph.input<ObservedStatus>('observed'),
+    /** Ledger: removals that were held at the last commit, and why; by cluster and object key. */
     heldRemovals: graph.input<Hold>('heldRemovals'),
+    /** Ledger: removals that a person has approved, by cluster and object key. */
     approvals: graph.input<true>('approvals'),
+    /** Ledger: the outcomes of RemovalApprovals, by name in the empty partition. */
     approvalOutcomes: graph.input<ApprovalOutcome>('approvalOutcomes'),
+    /** Removals that the leader permits, by cluster and object key; a follower removes nothing else. */
     removalPermits: graph.input<true>('removalPermits'),
+    /** Ledger: the number of objects removed from a cluster within the guards' window, by cluster in the empty partition. */
     recentRemovals: graph.input<number>('recentRemovals'),
+    /** Ledger: removals that this or another replica has sent and that may have arrived, by cluster and object key. */
     departures: graph.input<true>('departures'),
   };
 }

@@ -59,6 +59,11 @@ export function jsonEquals(a: JsonValue | undefined, b: JsonValue | undefined): 
   );
 }
 
+/** Whether two lists have the same texts in the same order. */
+export function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a === b || (a.length === b.length && a.every((text, at) => text === b[at]));
+}
+
 /** The text; empty if the value is none. */
 export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';

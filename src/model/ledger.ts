@@ -23,6 +23,13 @@ export interface LedgerEntry extends ObjectMeta {
  */
 export type Contenders = ObjectMeta;
 
+/** Why an object or a declaration deliberately stays as it is. */
+export interface Hold {
+  /** Constant UpperCamelCase word. */
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** The binding of a cluster name to a cluster id. */
 export interface Registration {
   readonly cluster: ClusterName;

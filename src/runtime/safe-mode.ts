@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/graph.ts';
-import { safeModeStatus } from '../engine/status/safe-mode.ts';
+import { safeModeStatus } from '../engine/status/rollout.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 

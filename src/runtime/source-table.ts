@@ -83,7 +83,7 @@ export function createSourceTable(deps: {
     /** Every source has been read by this process, and does not wait for a person. */
     allWereRead: () => sources.every(({ name }) => observed.has(name) && conditions.get(name)?.state !== 'refused'),
     /** Every source has been read completely. */
-    allAreComplete: () => sources.every(({ name }) => engine.sourceProofs.get('', name) === 'whole'),
+    allAreComplete: () => sources.every(({ name }) => engine.sourceProofs.get('', name) === 'complete'),
     revisions: (): readonly RevisionRef[] =>
       all().flatMap(({ source, admitted }) =>
         admitted === undefined ? [] : [{ source: source.name, revision: admitted.revision }],

@@ -1,6 +1,6 @@
 import { withoutStamp } from '../../adapters/directory/stamp.ts';
 import type { Engine } from '../../engine/graph.ts';
-import type { ObjectDecision } from '../../engine/output/decision.ts';
+import type { ObjectDecision } from '../../engine/output/decisions.ts';
 import { readObserved } from '../../model/conditions.ts';
 import { objectDigest } from '../../model/digest.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';

@@ -1,6 +1,6 @@
 import type { Graph } from '../../engine/collections/types.ts';
-import { countProgress, createEngine, type Engine } from '../../engine/graph.ts';
-import { revisionStatus } from '../../engine/status/revision.ts';
+import { createEngine, type Engine } from '../../engine/graph.ts';
+import { clusterTally, revisionStatus } from '../../engine/status/rollout.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { FleetName } from '../../model/ids.ts';
@@ -230,7 +230,7 @@ function settledAfterStart({ engine, ledger, sources }: Parts): () => boolean {
   const known = [...ledger.registrations()].map(({ cluster }) => cluster);
   const isBack = (cluster: string): boolean =>
     engine.clusters.get('', cluster) === undefined ||
-    (engine.inputs.agents.get('', cluster)?.connected === true && countProgress(engine, cluster).pending === 0);
+    (engine.inputs.agents.get('', cluster)?.connected === true && clusterTally(engine, cluster).states.pending === 0);
   return () => sources.allHaveSpoken() && known.every(isBack);
 }
 

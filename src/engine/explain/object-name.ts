@@ -4,15 +4,14 @@ import { compareText } from '../../model/json.ts';
 import { isKindWord } from '../../model/kinds.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Engine } from '../graph.ts';
-import { statusOf } from '../status/declared-status.ts';
 
-/** What a person's way of naming an object stands for in one cluster. */
+/** The object that a name means in one cluster. */
 export type FoundObject =
   | { readonly type: 'found'; readonly key: ObjectKey }
   | { readonly type: 'ambiguous'; readonly names: readonly string[] }
   | { readonly type: 'none'; readonly elsewhere: readonly string[] };
 
-/** Finds an object in what a cluster should hold or holds of ours. */
+/** Finds an object among the outputs of a cluster. */
 export function findObject(engine: Engine, cluster: string, name: ObjectName): FoundObject {
   const keys = keysIn(engine, cluster, name);
   const [key] = keys;
@@ -21,7 +20,7 @@ export function findObject(engine: Engine, cluster: string, name: ObjectName): F
   return { type: 'none', elsewhere: clustersWith(engine, name) };
 }
 
-/** The clusters that should hold such an object or hold it, in canonical order. */
+/** The clusters with such an object among their outputs, in canonical order. */
 export function clustersWith(engine: Engine, name: ObjectName): readonly string[] {
   return [...engine.outputs.partitions()]
     .filter((cluster) => keysIn(engine, cluster, name).length > 0)
@@ -35,7 +34,7 @@ function keysIn(engine: Engine, cluster: string, name: ObjectName): readonly Obj
   return namedAmong(keys, displayKey, name).toSorted(compareText);
 }
 
-/** A declaration of a kind that the engine reads, or an object of such a kind that only its status is known of. */
+/** A declaration of an engine kind, or an object of such a kind that has only a status. */
 export interface DeclarationName {
   readonly kind: EngineKind;
   /** As of its declaration. */
@@ -44,14 +43,14 @@ export interface DeclarationName {
   readonly display: string;
 }
 
-/** What a person's way of naming a declaration stands for. */
+/** The declaration that a name means. */
 export type FoundDeclaration =
   | ({ readonly type: 'found' } & DeclarationName)
   | { readonly type: 'ambiguous'; readonly names: readonly string[] }
-  /** `kinds`: those that the word stands for; empty if it is none that the engine reads. */
+  /** `kinds`: the engine kinds that the word means. */
   | { readonly type: 'none'; readonly kinds: readonly EngineKind[]; readonly known: readonly string[] };
 
-/** Finds a declaration among those of the kinds that the engine reads. */
+/** Finds a declaration of an engine kind. */
 export function findDeclaration(engine: Engine, name: ObjectName): FoundDeclaration {
   const kinds = engineKindIds.filter((kind) => isKindWord(name.kind, engineKinds[kind]));
   const all = kinds.flatMap((kind) => namesOf(engine, kind));
@@ -77,10 +76,10 @@ function namesOf(
     ...[...engine.statuses.entries(kind)].map(({ key }) => key),
   ]);
   return [...keys].flatMap((key) => {
-    const subject = engine.declarations.get(kind, key) ?? statusOf(engine, kind, key);
+    const subject = engine.declarations.get(kind, key) ?? engine.statuses.get(kind, key);
     if (subject === undefined) return [];
     const { namespace } = subject;
-    // Of a Dataplane outside Kubernetes the mesh is a part of the name.
+    // The mesh of a Dataplane outside Kubernetes is part of its name.
     const mesh = engineKinds[kind].hasUniversalForm && key.includes('@') ? key.slice(key.indexOf('@')) : '';
     const name = `${subject.name}${mesh}`;
     const display = [kind, ...(namespace === '' ? [] : [namespace]), name].join('/');

@@ -1,10 +1,14 @@
-import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
+import type { ClusterChoice } from '../../model/desired.ts';
+import type { ClusterName } from '../../model/ids.ts';
+import { compareText } from '../../model/json.ts';
+import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
+import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import { type Declarations, type Declared, declaredOf } from './declared.ts';
 
 /** A registered cluster. Partition empty, key its name. */
 export type ClusterValue = Declared<'KubernetesCluster'>;
 
-/** The registered clusters: as declared, or as last known good while the declaration cannot be read. */
+/** Derives the registered clusters. */
 export function deriveClusters(graph: Graph, declarations: Declarations): Derived<ClusterValue> {
   return graph.derive<ClusterValue, ClusterValue>({
     name: 'clusters',
@@ -13,7 +17,7 @@ export function deriveClusters(graph: Graph, declarations: Declarations): Derive
   });
 }
 
-/** Groups that selectors read: every cluster, by name, by label and by label key. */
+/** Indexes clusters by {@link clusterGroup}. */
 export function indexClusters(graph: Graph, clusters: Collection<ClusterValue>): Index<ClusterValue> {
   return graph.index('clusterIndex', clusters, ({ key: name, value: { value } }) => [
     clusterGroup.all,
@@ -32,3 +36,53 @@ export const clusterGroup = {
   label: (key: string, value: string) => `label:${key}=${value}`,
   labelKey: (key: string) => `key:${key}`,
 } as const;
+
+/** The registered clusters that are chosen, and the listed names that no KubernetesCluster has; both in canonical order. */
+export function chooseClusters(
+  { names, selector }: ClusterChoice,
+  read: Reader,
+  clusters: Index<ClusterValue>,
+): { readonly clusters: readonly ClusterName[]; readonly unknown: readonly string[] } {
+  const isKnown = (name: string): boolean => read.members(clusters, clusterGroup.name(name)).length > 0;
+  const known = names.filter(isKnown);
+  const selected = selector === undefined ? [] : selectClusters(selector, read, clusters);
+  return {
+    clusters: [...new Set([...known, ...selected])].sort(compareText),
+    unknown: names.filter((name) => !known.includes(name)),
+  };
+}
+
+function selectClusters(selector: LabelSelector, read: Reader, clusters: Index<ClusterValue>): readonly ClusterName[] {
+  return read
+    .members(clusters, smallestGroup(selector))
+    .filter((entry) => matchesLabels(selector, entry.value.value.labels))
+    .map((entry) => entry.value.value.name);
+}
+
+/** A group that contains all clusters that the selector matches. */
+function smallestGroup({ matchLabels, matchExpressions }: LabelSelector): string {
+  const [label] = Object.entries(matchLabels);
+  if (label !== undefined) return clusterGroup.label(label[0], label[1]);
+  const positive = matchExpressions.find(({ operator }) => operator === 'Exists' || operator === 'In');
+  if (positive === undefined) return clusterGroup.all;
+  const { key, operator, values } = positive;
+  const [value] = values;
+  return operator === 'In' && value !== undefined && values.length === 1
+    ? clusterGroup.label(key, value)
+    : clusterGroup.labelKey(key);
+}
+
+/** Indexes declarations by the listed names of clusters that no KubernetesCluster has. */
+export function indexUnknownClusters<Value extends { readonly unknownClusters: readonly string[] }>(
+  graph: Graph,
+  declared: Collection<Value>,
+): Index<Value> {
+  return graph.index(`${declared.name}ByUnknownCluster`, declared, ({ value }) => value.unknownClusters);
+}
+
+/** The entries of {@link indexUnknownClusters} with the unknown name. Cost follows their number. */
+export function unknownClustersOf<Value>(
+  index: Index<Value>,
+): readonly { readonly name: string; readonly entry: Entry<Value> }[] {
+  return [...index.groups()].flatMap((name) => index.members(name).map((entry) => ({ name, entry })));
+}

@@ -1,25 +1,15 @@
 import type { ObservedStatus } from '../../model/conditions.ts';
 import type { DeclarationValues } from '../../model/desired.ts';
-import type { EngineKind } from '../../model/engine-kinds.ts';
-import type { LastKnownGood } from '../../model/ledger.ts';
+import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
+import type { Hold, LastKnownGood } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
 import { structurallyEqual } from '../collections/equality.ts';
-import type {
-  Collection,
-  Contribution,
-  Derivation,
-  Derived,
-  Entry,
-  Graph,
-  Index,
-  Reader,
-} from '../collections/types.ts';
+import type { Collection, Contribution, Derivation, Derived, Entry, Graph, Reader } from '../collections/types.ts';
 import type { SourceValue } from '../inputs.ts';
-import type { joinAccepts, Refusal } from './accepts.ts';
 import { type Contender, elect } from './elect.ts';
-import { type DocumentRef, type DocumentValue, originOf, proofOf, provesAbsence, type SourceProof } from './sources.ts';
+import { type DocumentRef, type DocumentValue, originOf, provesAbsence, type SourceProofs } from './sources.ts';
 
-/** The declaration that is in force for one key of a kind. */
+/** The declaration in force for one key of a kind. */
 export type Declared<Kind extends EngineKind = EngineKind> = {
   [Each in Kind]: {
     readonly kind: Each;
@@ -30,27 +20,27 @@ export type Declared<Kind extends EngineKind = EngineKind> = {
     readonly origin: Origin;
     /** Of the document in its file; empty while the declaration holds as last known good. */
     readonly identity: string;
-    /** The declaration cannot be read now, and what it said last is in force. */
+    /** The document cannot be read or its change was refused, and the last known good value is in force. */
     readonly isLastKnownGood: boolean;
-    /** Why the change that the document makes is not taken: what was declared before holds as last known good. */
-    readonly refusal?: Refusal;
+    /** Why a domain refused the change that the document makes. */
+    readonly refusal?: Hold;
     /** Other declarations of the same key, which are not in force. */
     readonly losers: readonly DocumentRef[];
   };
 }[Kind];
 
-/** What is declared. Partition: the id of the kind. Key: `declarationKey`. */
+/** The declarations in force. Partition: the id of the kind. Key: `declarationKey`. */
 export interface Declarations extends Derived<Declared> {
   get<Kind extends EngineKind>(kind: Kind, key: string): Declared<Kind> | undefined;
   entries<Kind extends EngineKind>(kind: Kind): Iterable<Entry<Declared<Kind>>>;
 }
 
-/** What the election of declarations reads. */
+/** What {@link deriveDeclarations} reads. */
 export interface DeclarationInputs {
   readonly documents: Collection<DocumentValue>;
   readonly sources: Collection<SourceValue>;
-  readonly fileProofs: Collection<SourceProof>;
-  readonly doubts: Index<SourceProof>;
+  /** Judged by the files alone. */
+  readonly fileProofs: SourceProofs;
   /** Same addresses as {@link Declarations}. */
   readonly lastKnownGood: Collection<LastKnownGood>;
   /** Same addresses: the status written last. */
@@ -58,15 +48,15 @@ export interface DeclarationInputs {
   readonly accepts: ReturnType<typeof joinAccepts>;
 }
 
-type DeclaredClaim = Contender<Pick<Declared, 'namespace' | 'name' | 'value'>>;
+type DeclaredContender = Contender<Pick<Declared, 'namespace' | 'name' | 'value'>>;
 
 /**
- * Elects one declaration for each key of each kind. If the document of the declaration in force cannot be read, the
- * declaration holds as last known good.
+ * Elects one declaration for each key of each kind. While the document of the declaration in force cannot be read, its last
+ * known good value is in force.
  */
 export function deriveDeclarations(graph: Graph, inputs: DeclarationInputs): Declarations {
-  const claims = graph.gather<DocumentValue, DeclaredClaim>({
-    name: 'declarationClaims',
+  const contenders = graph.gather<DocumentValue, DeclaredContender>({
+    name: 'declarationContenders',
     from: inputs.documents,
     compute: ({ partition, key, value: { identity, content } }, _read, emit) => {
       if (content.type !== 'declaration') return;
@@ -74,16 +64,15 @@ export function deriveDeclarations(graph: Graph, inputs: DeclarationInputs): Dec
       emit(kind, declared, { origin: originOf({ partition, key }), identity, value: { namespace, name, value } });
     },
   });
-  const declarations = graph.join<readonly Contribution<DeclaredClaim>[], LastKnownGood, Declared>({
+  const declarations = graph.join<readonly Contribution<DeclaredContender>[], LastKnownGood, Declared>({
     name: 'declarations',
-    left: claims,
+    left: contenders,
     right: inputs.lastKnownGood,
-    reads: [inputs.sources, inputs.fileProofs, inputs.doubts, inputs.observed],
+    reads: [inputs.sources, ...inputs.fileProofs.reads, inputs.observed],
     compute: ({ partition: kind, key, left = [], right }, read, emit) => {
-      const candidates = left.map((claim) => claim.value);
-      const elected = electDeclared(candidates, right, read, inputs);
+      const elected = electDeclared(left, right, read, inputs);
       if (elected === undefined) return;
-      // The claims and the last known good of a partition are of its kind.
+      // The contenders and the last known good value of a partition are of its kind.
       const declared = { kind, ...elected } as Declared;
       emit(kind, key, right === undefined ? declared : acceptedOr(right, declared, key, read, inputs));
     },
@@ -91,7 +80,7 @@ export function deriveDeclarations(graph: Graph, inputs: DeclarationInputs): Dec
   return declarations as Declarations;
 }
 
-/** Makes a derivation compute once for each declaration of one kind. */
+/** The part of a derivation that computes once for each declaration of one kind. */
 export function declaredOf<Kind extends EngineKind>(
   declarations: Declarations,
   kind: Kind,
@@ -100,51 +89,78 @@ export function declaredOf<Kind extends EngineKind>(
 }
 
 function electDeclared(
-  claims: readonly DeclaredClaim[],
+  contributions: readonly Contribution<DeclaredContender>[],
   lastKnownGood: LastKnownGood | undefined,
   read: Reader,
-  { sources, fileProofs, doubts }: DeclarationInputs,
+  { sources, fileProofs }: DeclarationInputs,
 ): Omit<Declared, 'kind'> | undefined {
+  const contenders = contributions.map(({ value }) => value);
   const election = elect(
-    claims,
+    contenders,
     lastKnownGood?.origin,
     (source) => read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
-    (origin) => provesAbsence(proofOf(read, fileProofs, doubts, origin.source)),
+    ({ source }) => provesAbsence(fileProofs.of(read, source)),
   );
-  switch (election.type) {
-    case 'none':
-      return undefined;
-    case 'won': {
-      const { winner, losers } = election;
-      const { origin, identity, value } = winner;
-      return { ...value, origin, identity, isLastKnownGood: false, losers: losers.map(refOfClaim) };
-    }
-    case 'held': {
-      if (lastKnownGood === undefined) return undefined;
-      const { namespace, name, value, origin } = lastKnownGood;
-      const losers = election.claims.map(refOfClaim);
-      return { namespace, name, value, origin, identity: '', isLastKnownGood: true, losers };
-    }
+  const winner = election.type === 'won' ? election.winner : undefined;
+  const losers = contenders
+    .filter((contender) => contender !== winner)
+    .map(({ origin, identity }): DocumentRef => ({ ...origin, identity }));
+  if (winner !== undefined) {
+    const { origin, identity, value } = winner;
+    return { ...value, origin, identity, isLastKnownGood: false, losers };
   }
+  if (election.type === 'none' || lastKnownGood === undefined) return undefined;
+  const { namespace, name, value, origin } = lastKnownGood;
+  return { namespace, name, value, origin, identity: '', isLastKnownGood: true, losers };
 }
 
-/** The declaration, or what was declared before if a domain refuses the change. */
+/** A change of a declaration. */
+export interface DeclarationChange<Kind extends EngineKind = EngineKind> {
+  /** The last known good value. */
+  readonly before: DeclarationValues[Kind];
+  readonly after: DeclarationValues[Kind];
+  /** The status written last; undefined: none is known. */
+  readonly observed: ObservedStatus | undefined;
+}
+
+/** By kind: returns why a change is refused, or undefined. Pure. A refused declaration holds as last known good. */
+export type Accepts = {
+  readonly [Kind in EngineKind]?: (change: DeclarationChange<Kind>) => Hold | undefined;
+};
+
+/**
+ * Joins the domains' {@link Accepts}; the first refusal counts. Throws if a domain would refuse changes of a kind that does
+ * not hold as last known good.
+ */
+export function joinAccepts(
+  all: readonly (Accepts | undefined)[],
+): (kind: EngineKind, change: DeclarationChange) => Hold | undefined {
+  for (const kind of all.flatMap((accepts) => Object.keys(accepts ?? {}))) {
+    if (isEngineKind(kind) && engineKindRow(kind).holdsAsLastKnownGood) continue;
+    throw new Error(`changes of ${kind} cannot be refused: it does not hold as last known good`);
+  }
+  return (kind, change) => {
+    for (const accepts of all) {
+      // The values of a change are of its kind.
+      const refusal = (accepts?.[kind] as ((change: DeclarationChange) => Hold | undefined) | undefined)?.(change);
+      if (refusal !== undefined) return refusal;
+    }
+    return undefined;
+  };
+}
+
+/** The declaration, or its last known good value if a domain refuses the change. */
 function acceptedOr(
-  lastKnownGood: LastKnownGood,
+  { value: before }: LastKnownGood,
   declared: Declared,
   key: string,
   read: Reader,
   { observed, accepts }: DeclarationInputs,
 ): Declared {
   const { kind, isLastKnownGood, value: after } = declared;
-  const { value: before } = lastKnownGood;
   if (isLastKnownGood || structurallyEqual(before, after)) return declared;
   const refusal = accepts(kind, { before, after, observed: read.get(observed, kind, key) });
   return refusal === undefined
     ? declared
     : ({ ...declared, value: before, isLastKnownGood: true, refusal } as Declared);
-}
-
-function refOfClaim({ origin, identity }: DeclaredClaim): DocumentRef {
-  return { ...origin, identity };
 }

@@ -4,47 +4,42 @@ import type { Origin } from '../../model/output.ts';
 /** One of the declarations that compete for a key. */
 export interface Contender<Value> {
   readonly origin: Origin;
-  /** Tells claims of one file apart. */
+  /** Distinguishes contenders of one file. */
   readonly identity: string;
   readonly value: Value;
 }
 
-/** The result of an election. `held`: the incumbent cannot be read now, and no other contender replaces it. */
+/** The result of an election. `held`: the incumbent cannot be read now, and no contender replaces it. `none`: no contender. */
 export type Election<Value> =
-  | { readonly type: 'none' }
-  | { readonly type: 'held'; readonly incumbent: Origin; readonly claims: readonly Contender<Value>[] }
-  | { readonly type: 'won'; readonly winner: Contender<Value>; readonly losers: readonly Contender<Value>[] };
+  | { readonly type: 'none' | 'held' }
+  | { readonly type: 'won'; readonly winner: Contender<Value> };
 
 /**
- * The one rule for two declarations of one key: the incumbent stays; it passes on only when its declaration is proven
- * gone; without an incumbent the first source in configured order wins, then the first path.
+ * Elects one of several declarations of a key. The incumbent wins; another contender replaces it only after a complete read
+ * of the incumbent's source without it. Without an incumbent the first source in configured order wins, then the first path.
  */
 export function elect<Value>(
-  claims: readonly Contender<Value>[],
+  contenders: readonly Contender<Value>[],
   incumbent: Origin | undefined,
   orderOf: (source: string) => number,
   isProvenGone: (origin: Origin) => boolean,
 ): Election<Value> {
   if (incumbent !== undefined) {
-    const own = claims.find(
-      (claim) => claim.origin.source === incumbent.source && claim.origin.path === incumbent.path,
-    );
-    if (own !== undefined) return won(own, claims);
-    if (!isProvenGone(incumbent)) return { type: 'held', incumbent, claims };
+    const own = contenders.find(({ origin }) => isSameOrigin(origin, incumbent));
+    if (own !== undefined) return { type: 'won', winner: own };
+    if (!isProvenGone(incumbent)) return { type: 'held' };
   }
-  const first = claims.toSorted((a, b) => compareContenders(a, b, orderOf))[0];
-  return first === undefined ? { type: 'none' } : won(first, claims);
-}
-
-function won<Value>(winner: Contender<Value>, claims: readonly Contender<Value>[]): Election<Value> {
-  return { type: 'won', winner, losers: claims.filter((claim) => claim !== winner) };
-}
-
-function compareContenders(a: Contender<unknown>, b: Contender<unknown>, orderOf: (source: string) => number): number {
-  return (
-    orderOf(a.origin.source) - orderOf(b.origin.source) ||
-    compareText(a.origin.source, b.origin.source) ||
-    compareText(a.origin.path, b.origin.path) ||
-    compareText(a.identity, b.identity)
+  const [winner] = contenders.toSorted(
+    (a, b) =>
+      orderOf(a.origin.source) - orderOf(b.origin.source) ||
+      compareText(a.origin.source, b.origin.source) ||
+      compareText(a.origin.path, b.origin.path) ||
+      compareText(a.identity, b.identity),
   );
+  return winner === undefined ? { type: 'none' } : { type: 'won', winner };
+}
+
+/** Whether both are the same file. */
+export function isSameOrigin(a: Origin, b: Origin | undefined): boolean {
+  return a.source === b?.source && a.path === b.path;
 }

@@ -5,10 +5,10 @@ import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { FleetSettings } from '../inputs.ts';
 import { type Declarations, type Declared, declaredOf } from './declared.ts';
 
-/** The policy in force. One entry, key and partition empty; absent while no policy is declared. */
+/** The policy in force. One entry, key and partition empty; no entry: no policy is declared. */
 export type PolicyValue = Declared<'FleetPolicy'>;
 
-/** The fleet's policy: as declared, or as last known good while the declaration cannot be read. */
+/** Derives the fleet's policy. */
 export function derivePolicy(graph: Graph, declarations: Declarations): Derived<PolicyValue> {
   return graph.derive<PolicyValue, PolicyValue>({
     name: 'policy',
@@ -18,8 +18,8 @@ export function derivePolicy(graph: Graph, declarations: Declarations): Derived<
 }
 
 /**
- * The guards that judge this commit. A change that loosens them is judged under the old ones, so each limit is the
- * tighter of the last known good policy and the one declared now, and never looser than the server's own bounds.
+ * Derives the limits of the guards for this commit. The old limits still apply to a change that loosens them, so each limit
+ * is the tighter one of the declared policy and its last known good value, and within the bounds of the server.
  */
 export function deriveGuardLimits(
   graph: Graph,
@@ -40,14 +40,7 @@ export function deriveGuardLimits(
   });
 }
 
-/** Limit by limit the tighter of two. */
-export function tighter(a: GuardLimits, b: GuardLimits): GuardLimits {
-  return {
-    maxRemovalsPerCluster: Math.min(a.maxRemovalsPerCluster, b.maxRemovalsPerCluster),
-    maxRemovalPercentPerCluster: Math.min(a.maxRemovalPercentPerCluster, b.maxRemovalPercentPerCluster),
-    maxRemovalsPerFleet: Math.min(a.maxRemovalsPerFleet, b.maxRemovalsPerFleet),
-    maxRemovalPercentPerFleet: Math.min(a.maxRemovalPercentPerFleet, b.maxRemovalPercentPerFleet),
-    percentFromOwned: Math.min(a.percentFromOwned, b.percentFromOwned),
-    windowSeconds: Math.max(a.windowSeconds, b.windowSeconds),
-  };
+function tighter(a: GuardLimits, b: GuardLimits): GuardLimits {
+  const smaller = Object.entries(a).map(([name, limit]) => [name, Math.min(limit, b[name as keyof GuardLimits])]);
+  return { ...(Object.fromEntries(smaller) as GuardLimits), windowSeconds: Math.max(a.windowSeconds, b.windowSeconds) };
 }

@@ -5,32 +5,54 @@ import type { Collection, Derived, Graph, Index } from '../collections/types.ts'
 import { type Deadline, hasPassed } from '../deadlines.ts';
 import type { AgentValue, FleetSettings, SnapshotValue } from '../inputs.ts';
 import type { ClusterValue } from './clusters.ts';
-import type { LiveReads } from './live-reads.ts';
 import type { PolicyValue } from './policy.ts';
 
-/** What is done while the snapshot of a cluster is missing. One entry, key and partition empty. */
+/** By the kind of a derived object, the live kinds (`group/Kind`) that it is computed from. */
+export type LiveKinds = Readonly<Record<string, readonly string[]>>;
+
+/** The live kinds that domains read. */
+export interface LiveReads {
+  /** All of them. */
+  readonly kinds: readonly string[];
+  /** The live kinds that objects of a kind can have been computed from; all of them if no domain makes that kind now. */
+  neededFor(kind: string): readonly string[];
+}
+
+/** Joins the tables of all domains. */
+export function joinLiveReads(tables: readonly LiveKinds[]): LiveReads {
+  const kinds = [...new Set(tables.flatMap((table) => Object.values(table).flat()))];
+  return {
+    kinds,
+    neededFor: (kind) => {
+      const needed = tables.flatMap((table) => table[kind] ?? []);
+      return tables.some((table) => Object.hasOwn(table, kind)) ? needed : kinds;
+    },
+  };
+}
+
+/** The reaction to missing input snapshots. One entry, key and partition empty. */
 export interface SafeModeValue {
   readonly declared: FleetPolicy['safeMode']['mode'];
-  /** `off` is `scoped` until the safe start window is over, and `none` from then on: what is there counts. */
+  /** A declared `off` is `scoped` until the safe start window is over, and `none` from then on. */
   readonly inForce: 'strict' | 'scoped' | 'none';
 }
 
-/** What cannot be seen of a registered cluster. Partition empty, key its name; a cluster that is seen has no entry. */
+/** A registered cluster that is not completely visible. Partition empty, key its name. */
 export interface UnseenValue {
   /**
-   * `missing`: it had a snapshot once, and there is none. `assumedWarm`: the store was lost, and an inventory of before names
-   * the cluster. `here`: there is one; or none was ever awaited.
+   * `missing`: the cluster has sent a snapshot once, and there is none now. `assumedWarm`: the store was lost, and an older
+   * inventory names the cluster. `here`: there is a snapshot, or the cluster has never sent one.
    */
   readonly snapshot: 'here' | 'missing' | 'assumedWarm';
-  /** Kinds that translations read, and that could not be listed whole. */
+  /** Kinds that domains read, and whose list is not complete. */
   readonly unknownKinds: readonly KindState[];
 }
 
-/** Who cannot be seen, and what is done about it. */
+/** The mode, and the clusters that it is about. */
 export interface SafeMode {
   readonly mode: Derived<SafeModeValue>;
   readonly unseen: Derived<UnseenValue>;
-  /** Unseen clusters by what is the matter with the snapshot: the groups are {@link UnseenValue.snapshot}. */
+  /** Groups are {@link UnseenValue.snapshot}. */
   readonly bySnapshot: Index<UnseenValue>;
   /** The end of the safe start window of this process: owner {@link SAFE_START}, key empty. */
   readonly deadlines: Derived<Deadline>;
@@ -39,24 +61,24 @@ export interface SafeMode {
 /** Owner of the deadline that ends the safe start window. */
 export const SAFE_START = 'safe-mode';
 
+/** What {@link deriveSafeMode} reads. */
+interface SafeModeInputs {
+  readonly fleet: Collection<FleetSettings>;
+  readonly safeStart: Collection<number>;
+  readonly elapsed: Collection<number>;
+  readonly policy: Collection<PolicyValue>;
+  readonly clusters: Collection<ClusterValue>;
+  readonly agents: Collection<AgentValue>;
+  readonly snapshots: Collection<SnapshotValue>;
+  readonly kinds: Collection<KindState>;
+  readonly liveReads: LiveReads;
+}
+
 /**
- * Derives safe mode. A mode that is switched holds at once, also a looser one: the guards of this very commit are those
- * from before the change, so that what stops being held is judged under the old ones.
+ * Derives safe mode. A new mode is in force at once, also a looser one: the guards of the same commit still have the limits
+ * from before the change.
  */
-export function deriveSafeMode(
-  graph: Graph,
-  inputs: {
-    readonly fleet: Collection<FleetSettings>;
-    readonly safeStart: Collection<number>;
-    readonly elapsed: Collection<number>;
-    readonly policy: Collection<PolicyValue>;
-    readonly clusters: Collection<ClusterValue>;
-    readonly agents: Collection<AgentValue>;
-    readonly snapshots: Collection<SnapshotValue>;
-    readonly kinds: Collection<KindState>;
-    readonly liveReads: LiveReads;
-  },
-): SafeMode {
+export function deriveSafeMode(graph: Graph, inputs: SafeModeInputs): SafeMode {
   const { fleet, safeStart, elapsed, policy, clusters, agents, snapshots, kinds, liveReads } = inputs;
   const mode = graph.derive<FleetSettings, SafeModeValue>({
     name: 'safeMode',
@@ -65,12 +87,12 @@ export function deriveSafeMode(
     compute: ({ value: { bounds } }, read, emit) => {
       const declared = boundPolicy(read.get(policy, '', '')?.value ?? defaultFleetPolicy, bounds).policy.safeMode.mode;
       const began = read.get(safeStart, '', '');
-      // Any end that this window has had: once it is over, a policy with a longer one does not open it again.
+      // Any end of the window counts: a policy with a longer window does not open it again.
       const isOver = began !== undefined && hasPassed(read, elapsed, SAFE_START, '', began);
       emit('', '', { declared, inForce: declared !== 'off' ? declared : isOver ? 'none' : 'scoped' });
     },
   });
-  // Whatever the mode is: one that is switched to off later looks back at the same window.
+  // In every mode, because the mode can become `off` later.
   const deadlines = graph.derive<number, Deadline>({
     name: 'safeStartDeadline',
     from: safeStart,
@@ -85,22 +107,19 @@ export function deriveSafeMode(
     from: clusters,
     reads: [agents, snapshots, kinds],
     compute: ({ key: cluster, value }, read, emit) => {
-      const snapshot = snapshotOf(
-        read.get(agents, '', cluster),
-        read.get(snapshots, '', cluster) !== undefined,
-        value.value.skipWarming,
-      );
+      const { warm = false, assumedWarm = false } = read.get(agents, '', cluster) ?? {};
+      const isSeen = read.get(snapshots, '', cluster) !== undefined || value.value.skipWarming;
+      const snapshot = isSeen ? 'here' : warm ? 'missing' : assumedWarm ? 'assumedWarm' : 'here';
       const unknownKinds = liveReads.kinds
         .flatMap((kind) => read.get(kinds, cluster, kind) ?? [])
         .filter(({ state }) => state !== 'complete');
       if (snapshot !== 'here' || unknownKinds.length > 0) emit('', cluster, { snapshot, unknownKinds });
     },
   });
-  const bySnapshot = graph.index('unseenBySnapshot', unseen, ({ value }) => [value.snapshot]);
-  return { mode, unseen, bySnapshot, deadlines };
-}
-
-function snapshotOf(agent: AgentValue | undefined, isHere: boolean, skipWarming: boolean): UnseenValue['snapshot'] {
-  if (isHere || skipWarming || agent === undefined) return 'here';
-  return agent.warm ? 'missing' : agent.assumedWarm ? 'assumedWarm' : 'here';
+  return {
+    mode,
+    unseen,
+    bySnapshot: graph.index('unseenBySnapshot', unseen, ({ value }) => [value.snapshot]),
+    deadlines,
+  };
 }

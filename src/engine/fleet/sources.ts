@@ -4,44 +4,37 @@ import type { Origin } from '../../model/output.ts';
 import type { Collection, Derived, EntryAddress, Graph, Index, Reader } from '../collections/types.ts';
 import type { FileValue, SourceValue } from '../inputs.ts';
 
-/** A document with the path it stands in. Partition: its source. Key: {@link documentKey}. */
+/** A document of a readable file. Partition: its source. Key: {@link documentKey}. */
 export interface DocumentValue {
   readonly path: string;
   readonly identity: string;
   readonly content: DocumentContent;
 }
 
-/**
- * What the absence of something from a source proves. Only from a `whole` source does it prove anything; one that is
- * not configured is whole and empty.
- */
-export type SourceProof = 'whole' | 'partial' | 'unread';
-
-/** A document, by which its line is found. */
+/** A reference to a document, by which its line is found. */
 export interface DocumentRef extends Origin {
-  /** As in the file; empty stands for the file as a whole. */
+  /** As in the file; empty: the file itself. */
   readonly identity: string;
 }
 
-/** Address of a document inside its source. */
+/** The key of a document in its source. */
 export function documentKey(path: string, identity: string): string {
   return `${path}\u0000${identity}`;
 }
 
-/** The origin that a document's address stands for. */
-export function originOf(document: EntryAddress): Origin {
-  const end = document.key.indexOf('\u0000');
-  return { source: document.partition as SourceName, path: document.key.slice(0, end) };
+/** The file of the document at an address. */
+export function originOf({ partition, key }: EntryAddress): Origin {
+  return { source: partition as SourceName, path: key.slice(0, key.indexOf('\u0000')) };
 }
 
-/** The reference to the document at an address, or to the one that what stands at the address was derived by. */
-export function documentRefOf(document: EntryAddress): DocumentRef {
-  const origin = originOf(document);
-  const [identity = ''] = document.key.slice(origin.path.length + 1).split('\u0000');
+/** The document at an address; further parts of the key, after the identity, are ignored. */
+export function documentRefOf(address: EntryAddress): DocumentRef {
+  const origin = originOf(address);
+  const [identity = ''] = address.key.slice(origin.path.length + 1).split('\u0000');
   return { ...origin, identity };
 }
 
-/** Every document of every readable file. */
+/** Derives the documents of all readable files. */
 export function deriveDocuments(graph: Graph, files: Collection<FileValue>): Derived<DocumentValue> {
   return graph.derive<FileValue, DocumentValue>({
     name: 'documents',
@@ -55,68 +48,7 @@ export function deriveDocuments(graph: Graph, files: Collection<FileValue>): Der
   });
 }
 
-/** What each source proves, judged by its files alone. */
-export function deriveFileProofs(
-  graph: Graph,
-  sources: Collection<SourceValue>,
-  files: Collection<FileValue>,
-): Derived<SourceProof> {
-  const unreadable = graph.index('unreadableFiles', files, ({ partition, value }) =>
-    value.readable ? [] : [partition],
-  );
-  return graph.derive<SourceValue, SourceProof>({
-    name: 'fileProofs',
-    from: sources,
-    reads: [unreadable],
-    compute: ({ key: source, value }, read, emit) => {
-      const partial = read.count(unreadable, source) > 0;
-      emit('', source, !value.read ? 'unread' : partial ? 'partial' : 'whole');
-    },
-  });
-}
-
-/**
- * What each source proves, counting also documents whose computation failed: what they would have given is unknown.
- * `failuresAnywhere`: of declarations and of what is computed from them, which may concern any source.
- */
-export function deriveSourceProofs(
-  graph: Graph,
-  fileProofs: Collection<SourceProof>,
-  documentFailures: readonly Collection<unknown>[],
-  failuresAnywhere: readonly Collection<unknown>[],
-): Derived<SourceProof> {
-  const bySource = documentFailures.map((failures) =>
-    graph.index(`${failures.name}BySource`, failures, ({ partition }) => [partition]),
-  );
-  const anywhere = failuresAnywhere.map((failures) => graph.index(`${failures.name}Anywhere`, failures, () => ['']));
-  return graph.derive<SourceProof, SourceProof>({
-    name: 'sourceProofs',
-    from: fileProofs,
-    reads: [...bySource, ...anywhere],
-    // Also the failures of what is computed from live state count.
-    seesAll: true,
-    compute: ({ key: source, value }, read, emit) => {
-      const failed = countAll(read, bySource, source) + countAll(read, anywhere, '') > 0;
-      emit('', source, value === 'whole' && failed ? 'partial' : value);
-    },
-  });
-}
-
-function countAll(read: Reader, indexes: readonly Index<unknown>[], group: string): number {
-  return indexes.reduce((sum, index) => sum + read.count(index, group), 0);
-}
-
-/** Sources whose silence proves nothing just now, by what they are: group `unread` or `partial`. */
-export function indexDoubts(graph: Graph, proofs: Collection<SourceProof>): Index<SourceProof> {
-  return graph.index(`${proofs.name}Doubts`, proofs, ({ value }) => (value === 'whole' ? [] : [value]));
-}
-
-/** True while any configured source is not whole: a Placement or CustomResourceDefinition may be what is missing. */
-export function anyDoubt(read: Reader, doubts: Index<SourceProof>): boolean {
-  return read.count(doubts, 'unread') + read.count(doubts, 'partial') > 0;
-}
-
-/** Documents by the file that they stand in; the groups are {@link fileGroup}. */
+/** Indexes documents by {@link fileGroup}. */
 export function indexDocumentsByFile(graph: Graph, documents: Collection<DocumentValue>): Index<DocumentValue> {
   return graph.index('documentsByFile', documents, ({ partition, value }) => [
     fileGroup({ source: partition as SourceName, path: value.path }),
@@ -129,19 +61,88 @@ export function fileGroup({ source, path }: Origin): string {
 }
 
 /**
- * What a source proves. One that is not configured counts as read and empty, but not before every configured one has
- * been read: it may have been given another name.
+ * Whether a source was read completely. Only a `complete` source proves that it does not declare something. `partial`: some
+ * of its files cannot be read. `unread`: no revision of it has entered in this process.
  */
-export function proofOf(
-  read: Reader,
-  proofs: Collection<SourceProof>,
-  doubts: Index<SourceProof>,
-  source: string,
-): SourceProof {
-  return read.get(proofs, '', source) ?? (read.count(doubts, 'unread') > 0 ? 'unread' : 'whole');
+export type SourceProof = 'complete' | 'partial' | 'unread';
+
+/** Whether the absence of a declaration in the source proves that the source does not declare it. */
+export function provesAbsence(proof: SourceProof): boolean {
+  return proof === 'complete';
 }
 
-/** True when the source's silence about something proves that the source no longer declares it. */
-export function provesAbsence(proof: SourceProof): boolean {
-  return proof === 'whole';
+/** The proofs of all sources. */
+export interface SourceProofs {
+  /** Of the configured sources. Partition empty, key the source. */
+  readonly bySource: Derived<SourceProof>;
+  /** The collections that the functions below read. */
+  readonly reads: readonly [Derived<SourceProof>, Index<SourceProof>];
+  /**
+   * The proof of a source. A source that is not configured is complete and empty, but only after every configured source
+   * was read: the source may have been renamed.
+   */
+  of(read: Reader, source: string): SourceProof;
+  /** Whether any source is not complete: a Placement or CustomResourceDefinition may be in an unreadable file. */
+  hasDoubt(read: Reader): boolean;
+}
+
+/** Derives the proof of each source from its files alone. */
+export function deriveFileProofs(
+  graph: Graph,
+  sources: Collection<SourceValue>,
+  files: Collection<FileValue>,
+): SourceProofs {
+  const unreadable = graph.index('unreadableFiles', files, ({ partition, value }) =>
+    value.readable ? [] : [partition],
+  );
+  const bySource = graph.derive<SourceValue, SourceProof>({
+    name: 'fileProofs',
+    from: sources,
+    reads: [unreadable],
+    compute: ({ key: source, value }, read, emit) => {
+      const isPartial = read.count(unreadable, source) > 0;
+      emit('', source, !value.read ? 'unread' : isPartial ? 'partial' : 'complete');
+    },
+  });
+  return sourceProofs(graph, bySource);
+}
+
+/**
+ * Derives the proof of each source from its files and from failed computations: what these would have emitted is unknown.
+ * `failuresAnywhere`: of declarations and what is computed from them, which can concern any source.
+ */
+export function deriveSourceProofs(
+  graph: Graph,
+  fileProofs: SourceProofs,
+  documentFailures: readonly Collection<unknown>[],
+  failuresAnywhere: readonly Collection<unknown>[],
+): SourceProofs {
+  const ofSource = documentFailures.map((failures) =>
+    graph.index(`${failures.name}BySource`, failures, ({ partition }) => [partition]),
+  );
+  const anywhere = failuresAnywhere.map((failures) => graph.index(`${failures.name}Anywhere`, failures, () => ['']));
+  const bySource = graph.derive<SourceProof, SourceProof>({
+    name: 'sourceProofs',
+    from: fileProofs.bySource,
+    reads: [...ofSource, ...anywhere],
+    // Failures of what is computed from live state count too.
+    seesAll: true,
+    compute: ({ key: source, value }, read, emit) => {
+      const hasFailed =
+        ofSource.some((index) => read.count(index, source) > 0) || anywhere.some((index) => read.count(index, '') > 0);
+      emit('', source, value === 'complete' && hasFailed ? 'partial' : value);
+    },
+  });
+  return sourceProofs(graph, bySource);
+}
+
+function sourceProofs(graph: Graph, bySource: Derived<SourceProof>): SourceProofs {
+  const doubts = graph.index(`${bySource.name}Doubts`, bySource, ({ value }) => (provesAbsence(value) ? [] : [value]));
+  const isUnread = (read: Reader): boolean => read.count(doubts, 'unread') > 0;
+  return {
+    bySource,
+    reads: [bySource, doubts],
+    of: (read, source) => read.get(bySource, '', source) ?? (isUnread(read) ? 'unread' : 'complete'),
+    hasDoubt: (read) => isUnread(read) || read.count(doubts, 'partial') > 0,
+  };
 }

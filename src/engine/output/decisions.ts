@@ -1,115 +1,140 @@
-import type { KindState, LiveObject } from '../../model/agent.ts';
 import type { Digest } from '../../model/ids.ts';
-import { compareText, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
-import type { Contenders, LedgerEntry } from '../../model/ledger.ts';
+import { compareText, isSameList, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import type { Contenders, Hold, LedgerEntry } from '../../model/ledger.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
-import type { ClusterValue } from '../fleet/clusters.ts';
-import type { LiveReads } from '../fleet/live-reads.ts';
-import type { SafeMode } from '../fleet/safe-mode.ts';
-import { anyDoubt, type DocumentValue, fileGroup, proofOf, provesAbsence, type SourceProof } from '../fleet/sources.ts';
-import type { SnapshotValue, SourceValue } from '../inputs.ts';
-import type { Candidate } from '../placement/candidates.ts';
-import type { Collisions, CollisionsByDomain } from './collisions.ts';
-import type { Decision, Hold, KeepDecision } from './decision.ts';
-import { claimsOf, electCandidate, meetsRequirement } from './election.ts';
-import { whyUnseen } from './safe-hold.ts';
-import { sameMeta } from './same-meta.ts';
+import { isSameOrigin } from '../fleet/elect.ts';
+import { type DocumentValue, fileGroup, provesAbsence, type SourceProof } from '../fleet/sources.ts';
+import type { Candidate } from '../placement/wants.ts';
+import { type Electorate, electCandidate, meetsRequirement, originsOf } from './election.ts';
+import { type Visibility, whyUnseen } from './safe-hold.ts';
 
-interface DecisionInputs {
-  readonly candidates: Collection<readonly Contribution<Candidate>[]>;
-  readonly ledger: Collection<LedgerEntry>;
-  readonly contenders: Collection<Contenders>;
-  readonly clusters: Collection<ClusterValue>;
-  readonly sources: Collection<SourceValue>;
-  readonly proofs: Collection<SourceProof>;
-  readonly doubts: Index<SourceProof>;
-  readonly documentsByFile: Index<DocumentValue>;
-  readonly safeMode: SafeMode;
-  readonly snapshots: Collection<SnapshotValue>;
-  readonly kinds: Collection<KindState>;
-  readonly live: Collection<LiveObject>;
-  readonly liveReads: LiveReads;
-  readonly collisions: CollisionsByDomain;
+/** An object that a cluster should hold. */
+export interface ObjectDecision extends ObjectMeta {
+  readonly type: 'object';
+  readonly value: JsonObject;
+  readonly digest: Digest;
+}
+
+/** The object stays as it is in the cluster. */
+export interface KeepDecision extends ObjectMeta, Hold {
+  readonly type: 'keep';
+  readonly digest: Digest;
+  /** As of the ledger entry. */
+  readonly serves?: string;
+}
+
+/** The object is to be removed: all its origins prove its absence. */
+export interface Removal extends ObjectMeta {
+  readonly type: 'remove';
+  readonly digest: Digest;
 }
 
 /**
- * Decides for each key that is wanted or owned: a removal needs proof, anything less is a keep. Sees everything, since
- * what is decided here is judged as a whole; what a decision could have been computed from is its `scope`.
+ * What to do with one key of one cluster, before the guards. `absent`: the object is wanted, cannot be made, and is not in
+ * the cluster. `removing`: the agent has accepted the removal. `left`: the cluster is not registered any more; the object
+ * stays and is not counted.
+ */
+export type Decision =
+  | ObjectDecision
+  | KeepDecision
+  | (Hold & { readonly type: 'absent'; readonly origins: readonly Origin[] })
+  | Removal
+  | (ObjectMeta & { readonly type: 'removing'; readonly digest: Digest })
+  | (ObjectMeta & { readonly type: 'left'; readonly digest: Digest });
+
+/** Messages for two wants of one domain with one key in a cluster. */
+export interface Collisions {
+  /** One document wants several objects with the key, and it is unknown which one the cluster has. */
+  readonly contested: Hold;
+  /** The object that a want requires may stand for another live object. */
+  readonly requirementUnclear: Hold;
+  /** Advice for people: "so rename the other". */
+  readonly advice: string;
+}
+
+interface DecisionInputs extends Electorate, Visibility {
+  readonly contenders: Collection<Contenders>;
+  readonly documentsByFile: Index<DocumentValue>;
+  /** By the name of the domain. */
+  readonly collisions: ReadonlyMap<string, Collisions>;
+}
+
+/**
+ * Decides for each key that is wanted or owned: a removal needs proof, otherwise the object is kept. Reads without a scope,
+ * because the guards judge all decisions together; `scope` of a decision lists the clusters that it can depend on.
  */
 export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<Decision> {
-  const { candidates, ledger, contenders, clusters, sources, proofs, doubts, documentsByFile } = inputs;
+  const { candidates, ledger, contenders, clusters, sources, proofs, documentsByFile } = inputs;
   const { safeMode, snapshots, kinds, live } = inputs;
   return graph.join<readonly Contribution<Candidate>[], LedgerEntry, Decision>({
     name: 'decisions',
     left: candidates,
     right: ledger,
     reads: [
-      ...[contenders, clusters, sources, proofs, doubts, documentsByFile],
+      ...[contenders, clusters, sources, ...proofs.reads, documentsByFile],
       ...[safeMode.mode, safeMode.unseen, safeMode.bySnapshot, snapshots, kinds, live],
     ],
     seesAll: true,
     equals: sameDecision,
-    compute: ({ partition: cluster, key, left = [], right: entry }, read, emit) => {
+    compute: ({ partition: cluster, key: text, left = [], right: entry }, read, emit) => {
+      const key = text as ObjectKey;
       if (read.get(clusters, '', cluster) === undefined) {
         if (entry !== undefined) emit(cluster, key, { type: 'left', ...metaOf(entry) });
         return;
       }
-      const wanting = left.filter(({ value }) => meetsRequirement(read, inputs, cluster, value) !== 'no');
-      const decision = decide({ cluster, key: key as ObjectKey }, wanting, entry, read, inputs);
+      const wanting = left.map(({ value }) => value);
+      const possible = wanting.filter((candidate) => meetsRequirement(read, inputs, cluster, candidate) !== 'no');
+      const decision = decide({ cluster, key }, possible, entry, read, inputs);
       if (decision === undefined) return;
-      const held = left.flatMap(({ value: { derived } }) =>
-        derived?.requires === undefined ? [] : (read.get(ledger, cluster, derived.requires.key)?.scope ?? []),
-      );
-      emit(cluster, key, whileSeen(key as ObjectKey, decision, { entry, besides: held }, read, inputs));
+      const required = wanting.flatMap(({ derived }) => derived?.requires?.key ?? []);
+      const besides = required.flatMap((each) => read.get(ledger, cluster, each)?.scope ?? []);
+      emit(cluster, key, whileSeen(key, decision, { entry, besides }, read, inputs));
     },
   });
 }
 
-/** Decides by what is wanted and what is owned. Visibility of the clusters is checked afterwards. */
+/** Decides by wants and ownership. {@link whileSeen} checks the visibility of clusters afterwards. */
 function decide(
   { cluster, key }: { readonly cluster: string; readonly key: ObjectKey },
-  contributions: readonly Contribution<Candidate>[],
+  candidates: readonly Candidate[],
   entry: LedgerEntry | undefined,
   read: Reader,
   inputs: DecisionInputs,
 ): Decision | undefined {
-  const { proofs, doubts } = inputs;
-  const proves = (origin: Origin): SourceProof => proofOf(read, proofs, doubts, origin.source);
-  const standing = electCandidate(read, inputs, contributions, entry);
+  const standing = electCandidate(read, inputs, candidates, entry);
   if (standing.type === 'won') {
     const { value } = standing.winner;
-    if (meetsRequirement(read, inputs, cluster, value) === 'yes') {
-      return wanted(value, entry, claimsOf(value, contributions, entry, proves));
+    if (meetsRequirement(read, inputs, cluster, value) !== 'yes') {
+      return stay(entry, [value.origin], collisionsOf(inputs, [value]).requirementUnclear);
     }
-    const { requirementUnclear } = collisionsOf(inputs, [value]);
-    if (entry !== undefined) return keep(entry, requirementUnclear);
-    return { type: 'absent', origins: [value.origin], ...requirementUnclear };
+    const origins = originsOf(read, inputs, value, candidates, entry);
+    if (value.scopeUnknown) return stay(entry, origins, kindUnknown);
+    return { type: 'object', value: value.value, digest: value.digest, origins, scope: value.scope };
   }
   if (entry === undefined) return undefined;
-  if (standing.type === 'contested') {
-    return keep(
-      entry,
-      collisionsOf(
-        inputs,
-        contributions.map(({ value }) => value),
-      ).contested,
-    );
-  }
-  return unwanted({ cluster, key }, entry, proves, read, inputs);
+  if (standing.type === 'contested') return keep(entry, collisionsOf(inputs, candidates).contested);
+  return unwanted({ cluster, key }, entry, read, inputs);
 }
 
-/** What the domain says that the first derived candidate comes from. */
-function collisionsOf({ collisions }: DecisionInputs, candidates: readonly Candidate[]): Collisions {
+/** The messages of the domain of the first derived candidate. */
+function collisionsOf({ collisions }: DecisionInputs, candidates: readonly Candidate[]): Omit<Collisions, 'advice'> {
   const domain = candidates.find(({ derived }) => derived !== undefined)?.derived?.domain;
-  return collisions.get(domain ?? '') ?? nameCollision;
+  return collisions.get(domain ?? '') ?? { contested: unclear, requirementUnclear: unclear };
 }
 
 const unclear: Hold = { reason: 'NameCollision', message: 'several objects have this name here' };
-const nameCollision: Collisions = { contested: unclear, requirementUnclear: unclear, advice: 'so rename the other' };
+const kindUnknown: Hold = {
+  reason: 'KindUnknown',
+  message: 'nobody knows whether this kind is namespaced: name a namespace, or bring its CustomResourceDefinition',
+};
+const ruleInDoubt: Hold = {
+  reason: 'PlacementInDoubt',
+  message: 'it is still declared, and a source that cannot be read whole may hold the rule that placed it',
+};
 
-/** Lets a change pass only while every cluster that it could have been computed from is visible. */
+/** Replaces a change by a keep while a cluster that it can depend on is not visible. */
 function whileSeen(
   key: ObjectKey,
   decision: Decision,
@@ -118,59 +143,43 @@ function whileSeen(
   inputs: DecisionInputs,
 ): Decision {
   const { type } = decision;
-  if ((type !== 'object' && type !== 'remove') || isAsHeld(decision, entry)) return decision;
+  if ((type !== 'object' && type !== 'remove') || isInForce(decision, entry)) return decision;
   const scope = [...new Set([...decision.scope, ...(entry?.scope ?? []), ...besides])];
   const hold = whyUnseen(read, inputs, { key, type, scope, entry });
   if (hold === undefined) return decision;
-  if (entry === undefined) return { type: 'absent', origins: decision.origins, ...hold };
-  return entry.phase === 'removing' ? { type: 'removing', ...metaOf(entry) } : keep(entry, hold);
+  return entry?.phase === 'removing' ? { type: 'removing', ...metaOf(entry) } : stay(entry, decision.origins, hold);
 }
 
-function isAsHeld(decision: ObjectMeta & { readonly type: string; readonly digest: Digest }, entry?: LedgerEntry) {
+/** Whether the cluster already has the object with this content, these origins and this scope. */
+function isInForce(decision: Decision, entry: LedgerEntry | undefined): boolean {
   if (decision.type !== 'object' || entry === undefined || entry.phase === 'removing') return false;
   return entry.digest === decision.digest && sameMeta(entry, decision);
 }
 
-function wanted(candidate: Candidate, entry: LedgerEntry | undefined, origins: readonly Origin[]): Decision {
-  if (candidate.scopeUnknown) {
-    const hold = {
-      reason: 'KindUnknown',
-      message: 'nobody knows whether this kind is namespaced: name a namespace, or bring its CustomResourceDefinition',
-    };
-    return entry === undefined ? { type: 'absent', origins, ...hold } : keep(entry, hold);
-  }
-  return { type: 'object', value: candidate.value, digest: candidate.digest, origins, scope: candidate.scope };
-}
-
-/** No candidate: remove only if every origin and every contender is read completely and omits the key. */
+/** No candidate: removes only if every origin and every contender was read completely and omits the key. */
 function unwanted(
   { cluster, key }: { readonly cluster: string; readonly key: ObjectKey },
   entry: LedgerEntry,
-  proves: (origin: Origin) => SourceProof,
   read: Reader,
-  { doubts, documentsByFile, contenders }: DecisionInputs,
+  { proofs, documentsByFile, contenders }: DecisionInputs,
 ): Decision {
   if (entry.phase === 'removing') return { type: 'removing', ...metaOf(entry) };
-  const isDoubtful = (origin: Origin): boolean => !provesAbsence(proves(origin));
-  // Contenders are read last: most keys that are kept need not ask for them.
+  const isDoubtful = ({ source }: Origin): boolean => !provesAbsence(proofs.of(read, source));
+  // Most keeps need not read the contenders.
   const own = entry.origins.find(isDoubtful);
   const others = own === undefined ? read.get(contenders, cluster, key) : undefined;
   const doubtful = own ?? others?.origins.find(isDoubtful);
-  if (doubtful !== undefined) return keep(entry, whyDoubtful(doubtful, proves(doubtful)));
-  // A document still declares it, and no rule places it: any source may have declared the rule.
-  const wanting = [...entry.origins, ...(others?.origins ?? [])];
-  const placedBefore = wanting.some((origin) => declares(read, documentsByFile, origin, key));
-  if (placedBefore && anyDoubt(read, doubts)) return keep(entry, ruleInDoubt);
+  if (doubtful !== undefined) return keep(entry, whyDoubtful(doubtful, proofs.of(read, doubtful.source)));
+  // A document still declares the object and no rule places it: the rule may be in any source.
+  const declaring = [...entry.origins, ...(others?.origins ?? [])];
+  if (declaring.some((origin) => declares(read, documentsByFile, origin, key)) && proofs.hasDoubt(read)) {
+    return keep(entry, ruleInDoubt);
+  }
   const scope = others === undefined ? entry.scope : [...new Set([...entry.scope, ...others.scope])].sort(compareText);
   return { type: 'remove', ...metaOf(entry), scope };
 }
 
-const ruleInDoubt: Hold = {
-  reason: 'PlacementInDoubt',
-  message: 'it is still declared, and a source that cannot be read whole may hold the rule that placed it',
-};
-
-/** Does the file still declare the object? Its namespace may have been filled in. */
+/** Whether the file declares the object; its namespace may be a default. */
 function declares(read: Reader, byFile: Index<DocumentValue>, origin: Origin, key: ObjectKey): boolean {
   const { group, kind, name } = objectRefOf(key);
   return read.members(byFile, fileGroup(origin)).some(({ value: { content } }) => {
@@ -181,12 +190,14 @@ function declares(read: Reader, byFile: Index<DocumentValue>, origin: Origin, ke
 }
 
 function whyDoubtful({ source, path }: Origin, proof: SourceProof): Hold {
-  return proof === 'unread'
-    ? { reason: 'SourceNotRead', message: `source ${source} has not been read yet` }
-    : {
-        reason: 'SourcePartial',
-        message: `source ${source} has files that cannot be read, so it removes nothing (declared in ${path})`,
-      };
+  if (proof === 'unread') return { reason: 'SourceNotRead', message: `source ${source} has not been read yet` };
+  const message = `source ${source} has files that cannot be read, so it removes nothing (declared in ${path})`;
+  return { reason: 'SourcePartial', message };
+}
+
+/** The object stays as it is: kept if the cluster has it, absent if not. */
+function stay(entry: LedgerEntry | undefined, origins: readonly Origin[], hold: Hold): Decision {
+  return entry === undefined ? { type: 'absent', origins, ...hold } : keep(entry, hold);
 }
 
 function keep(entry: LedgerEntry, hold: Hold): KeepDecision {
@@ -198,7 +209,14 @@ function metaOf({ digest, origins, scope }: LedgerEntry): ObjectMeta & { readonl
   return { digest, origins, scope };
 }
 
-/** Equality by value; shared manifests make the common case one comparison of references. */
+/** Whether both have the same origins and scope. */
+export function sameMeta(a: ObjectMeta, b: ObjectMeta): boolean {
+  if (!isSameList(a.scope, b.scope)) return false;
+  if (a.origins === b.origins) return true;
+  return a.origins.length === b.origins.length && a.origins.every((origin, at) => isSameOrigin(origin, b.origins[at]));
+}
+
+/** Equality by value. Most equal decisions share the object of the manifest. */
 function sameDecision(a: Decision, b: Decision): boolean {
   if (a.type !== b.type) return false;
   if (a.type === 'object' && b.type === 'object' && a.value !== b.value && !jsonEquals(a.value, b.value)) return false;

@@ -1,12 +1,13 @@
 import type { GuardLimits } from '../../model/desired.ts';
-import type { LedgerEntry } from '../../model/ledger.ts';
-import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
+import { carriesEndpoints, servedService, serviceOfEndpoints } from '../../model/endpoints.ts';
+import type { Hold, LedgerEntry } from '../../model/ledger.ts';
+import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { FleetSettings } from '../inputs.ts';
-import type { Decision, Hold } from './decision.ts';
+import type { Decision, ObjectDecision, Removal } from './decisions.ts';
 
-/** Group of the fleet as a whole in the guards' indexes; no cluster can have this name. */
+/** Group of the fleet in the guards' indexes; no cluster can have this name. */
 const FLEET = '*';
 
 interface GuardInputs {
@@ -18,17 +19,25 @@ interface GuardInputs {
   readonly approvals: Collection<true>;
   readonly recentRemovals: Collection<number>;
   readonly departures: Collection<true>;
+  readonly heldRemovals: Collection<Hold>;
+  readonly removalPermits: Collection<true>;
 }
 
-/** The guards' verdicts: an entry is a reason to hold. Clusters by name, the fleet under the empty key. */
-export interface Guards {
+/** What the guards of a commit read and decide. */
+export interface Guards extends GuardInputs {
+  /** An entry: the guard holds all removals of the cluster. Partition empty, key the cluster. */
   readonly perCluster: Derived<Hold>;
+  /** An entry: the guard holds all removals of the fleet. Partition and key empty. */
   readonly perFleet: Derived<Hold>;
+  /** Decisions after which the object has addresses of a service, by {@link serviceGroup}. */
+  readonly serving: Index<Decision>;
+  /** The collections that the functions below read. */
+  readonly reads: readonly (Collection<unknown> | Index<unknown>)[];
 }
 
 /**
- * Judges how much would be removed: by count and by percentage, of one cluster and of the fleet, together with what
- * was removed within the window. Approved removals do not count.
+ * Derives the guards on the number of removals: by count and by percentage, of one cluster and of the fleet, together with
+ * the removals within the window. Approved removals do not count.
  */
 export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
   const { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals, departures } = inputs;
@@ -50,14 +59,10 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
       const limit = read.get(limits, '', '');
       if (proposed === 0 || limit === undefined) return;
       const before = (read.get(recentRemovals, '', cluster) ?? 0) + read.count(departed, cluster);
-      const verdict = judge(
-        { removed: proposed, before, owned: read.count(owned, cluster), windowSeconds: limit.windowSeconds },
-        limit.maxRemovalsPerCluster,
-        limit.maxRemovalPercentPerCluster,
-        limit.percentFromOwned,
-        `cluster ${cluster}`,
-      );
-      if (verdict !== undefined) emit('', cluster, verdict);
+      const amount = { proposed, before, owned: read.count(owned, cluster) };
+      const { maxRemovalsPerCluster: maxCount, maxRemovalPercentPerCluster: maxPercent } = limit;
+      const hold = judge(amount, { ...limit, maxCount, maxPercent }, `cluster ${cluster}`);
+      if (hold !== undefined) emit('', cluster, hold);
     },
   });
   const perFleet = graph.derive<FleetSettings, Hold>({
@@ -70,20 +75,21 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
       if (proposed === 0 || limit === undefined) return;
       const arrived = read.members(recent, FLEET).reduce((sum, { value }) => sum + value, 0);
       const before = arrived + read.count(departed, FLEET);
-      const verdict = judge(
-        { removed: proposed, before, owned: ownedInFleet(read, registered, owned), windowSeconds: limit.windowSeconds },
-        limit.maxRemovalsPerFleet,
-        limit.maxRemovalPercentPerFleet,
-        limit.percentFromOwned,
-        'the fleet',
-      );
-      if (verdict !== undefined) emit('', '', verdict);
+      // Objects in clusters that are not registered any more do not belong to the fleet.
+      const names = read.members(registered, FLEET).map(({ key }) => key);
+      const amount = { proposed, before, owned: names.reduce((sum, name) => sum + read.count(owned, name), 0) };
+      const { maxRemovalsPerFleet: maxCount, maxRemovalPercentPerFleet: maxPercent } = limit;
+      const hold = judge(amount, { ...limit, maxCount, maxPercent }, 'the fleet');
+      if (hold !== undefined) emit('', '', hold);
     },
   });
-  return { perCluster, perFleet };
+  const serving = indexServing(graph, decisions);
+  const { heldRemovals, removalPermits } = inputs;
+  const reads = [decisions, ledger, perCluster, perFleet, serving, approvals, heldRemovals, fleet, removalPermits];
+  return { ...inputs, perCluster, perFleet, serving, reads };
 }
 
-/** What is on its way out counts as gone, but not what has turned out to be there still: that is proposed again. */
+/** Indexes sent removals that may have arrived. One whose object is still owned is proposed again and not counted here. */
 function indexDeparted(graph: Graph, departures: Collection<true>, ledger: Collection<LedgerEntry>): Index<true> {
   const departed = graph.derive<true, true>({
     name: 'departed',
@@ -95,11 +101,6 @@ function indexDeparted(graph: Graph, departures: Collection<true>, ledger: Colle
     },
   });
   return graph.index('departedAnywhere', departed, ({ partition }) => [partition, FLEET]);
-}
-
-/** What a deregistered cluster still holds is not the fleet's any more. */
-function ownedInFleet(read: Reader, registered: Index<ClusterValue>, owned: Index<LedgerEntry>): number {
-  return read.members(registered, FLEET).reduce((sum, { key: cluster }) => sum + read.count(owned, cluster), 0);
 }
 
 function proposedIn(read: Reader, removals: Index<Decision>, approved: Index<true>, group: string): number {
@@ -114,37 +115,133 @@ function addressOf({ partition, key }: Entry<unknown>): string {
 }
 
 function judge(
-  amount: { readonly removed: number; readonly before: number; readonly owned: number; readonly windowSeconds: number },
-  maxCount: number,
-  maxPercent: number,
-  percentFromOwned: number,
+  { proposed, before, owned }: { readonly proposed: number; readonly before: number; readonly owned: number },
+  limit: GuardLimits & { readonly maxCount: number; readonly maxPercent: number },
   whose: string,
 ): Hold | undefined {
-  const total = amount.removed + amount.before;
-  const base = amount.owned + amount.before;
-  const earlier = amount.before === 0 ? '' : `, after ${amount.before} within the last ${amount.windowSeconds} s`;
-  if (total > maxCount) {
-    return {
-      reason: 'TooManyRemovals',
-      message: `${amount.removed} removals in ${whose}${earlier}: more than the guard's ${maxCount}`,
-    };
+  const total = proposed + before;
+  const base = owned + before;
+  const earlier = before === 0 ? '' : `, after ${before} within the last ${limit.windowSeconds} s`;
+  const reason = 'TooManyRemovals';
+  if (total > limit.maxCount) {
+    return { reason, message: `${proposed} removals in ${whose}${earlier}: more than the guard's ${limit.maxCount}` };
   }
-  const percent = base === 0 ? 0 : (100 * total) / base;
-  if (base >= percentFromOwned && percent > maxPercent) {
-    return {
-      reason: 'TooManyRemovals',
-      message: `${amount.removed} of ${amount.owned} objects removed in ${whose}${earlier}: more than the guard's ${maxPercent} percent`,
-    };
-  }
-  return undefined;
+  if (base === 0 || base < limit.percentFromOwned || (100 * total) / base <= limit.maxPercent) return undefined;
+  return {
+    reason,
+    message: `${proposed} of ${owned} objects removed in ${whose}${earlier}: more than the guard's ${limit.maxPercent} percent`,
+  };
 }
 
-/** A Namespace or CRD takes everything in it along: its removal always waits for a person. */
-export function guardedKind(key: ObjectKey): Hold | undefined {
-  const { group, kind } = objectRefOf(key);
-  const guarded =
-    (group === '' && kind === 'Namespace') || (group === 'apiextensions.k8s.io' && kind === 'CustomResourceDefinition');
-  return guarded
-    ? { reason: 'ContainerRemoval', message: `removing ${displayKey(key)} removes everything in it` }
-    : undefined;
+/** `held`: a removal waits for an approval. `keep`: a follower waits for the leader's permit. */
+export type GuardHold = Hold & { readonly type: 'held' | 'keep' };
+
+/** Why a removal waits; undefined: the guards let it pass. `decision` is that of the key. */
+export function holdOnRemoval(
+  read: Reader,
+  guards: Guards,
+  cluster: string,
+  key: ObjectKey,
+  decision: Removal,
+): GuardHold | undefined {
+  return unlessPassed(read, guards, cluster, key, () => {
+    const byNumber = read.get(guards.perFleet, '', '') ?? read.get(guards.perCluster, '', cluster);
+    if (byNumber !== undefined) return byNumber;
+    if (contentsOf(cluster, key) !== undefined) {
+      return { reason: 'ContainerRemoval', message: `removing ${displayKey(key)} removes everything in it` };
+    }
+    // A held removal waits for its approval although the limits are looser now, but not for a service that has addresses again.
+    const before = read.get(guards.heldRemovals, cluster, key);
+    return before === undefined || before.reason === EMPTIED
+      ? whyEmptied(read, guards, cluster, key, decision)
+      : before;
+  });
+}
+
+/** Why a change waits that the guards judge by `why`; undefined: it has passed, or `why` finds no reason. */
+export function unlessPassed(
+  read: Reader,
+  guards: Guards,
+  cluster: string,
+  key: ObjectKey,
+  why: () => Hold | undefined,
+): GuardHold | undefined {
+  if (isPassed(read, guards, cluster, key)) return undefined;
+  // Only the leader knows windows and approvals.
+  if (isFollower(read, guards)) {
+    const message = 'the replica that judges removals has not let this one pass yet';
+    return { type: 'keep', reason: 'WaitsForLeader', message };
+  }
+  const hold = why();
+  return hold === undefined ? undefined : { type: 'held', ...hold };
+}
+
+/** Whether a person has approved the change; on a follower, whether the leader permits it. */
+export function isPassed(read: Reader, guards: Guards, cluster: string, key: ObjectKey): boolean {
+  return read.get(isFollower(read, guards) ? guards.removalPermits : guards.approvals, cluster, key) === true;
+}
+
+function isFollower(read: Reader, { fleet }: Guards): boolean {
+  return read.get(fleet, '', '')?.role === 'follower';
+}
+
+/** For a Namespace or CustomResourceDefinition the group of the objects in it (see `containersOf`); undefined for others. */
+export function contentsOf(cluster: string, key: ObjectKey): string | undefined {
+  const { group, kind, name } = objectRefOf(key);
+  if (group === '' && kind === 'Namespace') return `${cluster}/namespace/${name}`;
+  if (group !== 'apiextensions.k8s.io' || kind !== 'CustomResourceDefinition') return undefined;
+  // The name of a CRD is `plural.group`. Keys do not contain the plural, so all objects of the API group count.
+  return `${cluster}/group/${name.slice(name.indexOf('.') + 1)}`;
+}
+
+/** The reason of a {@link Hold} by {@link whyEmptied}. */
+export const EMPTIED = 'EndpointsEmptied';
+
+/** Indexes objects with addresses: by their new content, or by their accepted content if they stay. */
+function indexServing(graph: Graph, decisions: Collection<Decision>): Index<Decision> {
+  return graph.index('servingEndpoints', decisions, ({ partition: cluster, key, value }) => {
+    if (value.type !== 'object' && value.type !== 'keep') return [];
+    const service = value.type === 'object' ? servedService(key as ObjectKey, value.value) : value.serves;
+    return service === undefined || service === '' ? [] : [serviceGroup(cluster, key as ObjectKey, service)];
+  });
+}
+
+/**
+ * Why a change waits that takes the last addresses of a service, because its clients would lose it. Undefined if the service
+ * keeps addresses, or if the Service itself is removed: then the guards judge that removal.
+ */
+export function whyEmptied(
+  read: Reader,
+  guards: Guards,
+  cluster: string,
+  key: ObjectKey,
+  decision: ObjectDecision | Removal,
+): Hold | undefined {
+  if (!carriesEndpoints(key)) return undefined;
+  const name = servedBefore(key, decision, read.get(guards.ledger, cluster, key));
+  if (name === '') return undefined;
+  if (decision.type === 'object' && servedService(key, decision.value) === name) return undefined;
+  if (read.count(guards.serving, serviceGroup(cluster, key, name)) > 0) return undefined;
+  const service = objectKey({ group: '', kind: 'Service', namespace: objectRefOf(key).namespace, name });
+  const fate = read.get(guards.decisions, cluster, service);
+  if (fate?.type === 'removing') return undefined;
+  // The addresses of a Service whose removal is held stay with it.
+  if (fate?.type === 'remove' && holdOnRemoval(read, guards, cluster, service, fate) === undefined) {
+    return undefined;
+  }
+  const change = decision.type === 'remove' ? 'goes' : 'becomes empty';
+  const message = `${displayKey(service)} would be left without any address: ${displayKey(key)} ${change}`;
+  return { reason: EMPTIED, message };
+}
+
+/** The service of the accepted content. Unknown content counts as addresses: an unnecessary hold can be approved. */
+function servedBefore(key: ObjectKey, decision: Decision, entry: LedgerEntry | undefined): string {
+  if (entry === undefined || entry.phase === 'removing') return '';
+  if (entry.serves !== undefined) return entry.serves;
+  if (decision.type !== 'object') return objectRefOf(key).kind === 'Endpoints' ? objectRefOf(key).name : '';
+  return entry.digest === decision.digest ? '' : serviceOfEndpoints(key, decision.value);
+}
+
+function serviceGroup(cluster: string, key: ObjectKey, service: string): string {
+  return `${cluster}/${objectRefOf(key).namespace}/${service}`;
 }

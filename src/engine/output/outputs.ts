@@ -1,151 +1,133 @@
 import { carriesEndpoints } from '../../model/endpoints.ts';
 import type { Digest } from '../../model/ids.ts';
-import type { LedgerEntry } from '../../model/ledger.ts';
-import type { ObjectKey } from '../../model/object-key.ts';
+import { type JsonValue, jsonEquals } from '../../model/json.ts';
+import type { Hold, LedgerEntry } from '../../model/ledger.ts';
+import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { ObjectMeta } from '../../model/output.ts';
-import type { Collection, Derived, Entry, Graph, Reader } from '../collections/types.ts';
-import type { FleetSettings } from '../inputs.ts';
-import { contentsOf, indexContents, indexGoingContents, stillHolding } from './containers.ts';
-import type { Decision, Hold, KeepDecision, ObjectDecision } from './decision.ts';
-import { EMPTIED, indexServing, whyEmptied } from './emptied.ts';
-import { type Guards, guardedKind } from './guards.ts';
+import type { Collection, Derived, Graph, Index, Reader } from '../collections/types.ts';
+import { type Decision, type KeepDecision, type ObjectDecision, type Removal, sameMeta } from './decisions.ts';
+import { contentsOf, type Guards, holdOnRemoval, isPassed, unlessPassed, whyEmptied } from './guards.ts';
 
 /**
  * The output snapshot: what each cluster should hold, after the guards. Partition: the cluster. Key: the object's.
- * `held`: a removal, or what is like one, that waits for a person; the object stays as it is meanwhile.
+ * `held`: a removal, or an update that takes the last addresses of a service, waits for an approval; the object stays.
  */
 export type Output =
   | (ObjectDecision & {
-      /** It takes the last addresses of a service away, and was let go; until the cluster has accepted it. */
+      /** The guards let an update pass that takes the last addresses of a service. Until the cluster has accepted it. */
       readonly empties?: true;
     })
   | KeepDecision
   | Extract<Decision, { readonly type: 'absent' | 'remove' | 'removing' | 'left' }>
   | (ObjectMeta & Hold & { readonly type: 'held'; readonly digest: Digest });
 
-interface OutputInputs {
-  readonly decisions: Collection<Decision>;
-  readonly ledger: Collection<LedgerEntry>;
-  readonly guards: Guards;
-  readonly approvals: Collection<true>;
-  readonly heldRemovals: Collection<Hold>;
-  readonly fleet: Collection<FleetSettings>;
-  readonly removalPermits: Collection<true>;
-}
-
-/** Applies the guards to the decisions. They hold removals, and what empties a service, and nothing else. */
-export function deriveOutputs(graph: Graph, inputs: OutputInputs): Derived<Output> {
-  const { decisions, ledger, guards, approvals, heldRemovals, fleet, removalPermits } = inputs;
-  const contents = indexContents(graph, decisions);
-  const goingContents = indexGoingContents(graph, decisions);
-  const endpoints = { ledger, serving: indexServing(graph, decisions) };
+/** Applies the guards to the decisions. They hold only removals, and updates that take the last addresses of a service. */
+export function deriveOutputs(graph: Graph, decisions: Collection<Decision>, guards: Guards): Derived<Output> {
+  const staying = graph.index('containerContents', decisions, ({ partition, key, value: { type } }) =>
+    type === 'object' || type === 'keep' || type === 'removing' ? containersOf(partition, key as ObjectKey) : [],
+  );
+  const removed = graph.index('goingContents', decisions, ({ partition, key, value: { type } }) =>
+    type === 'remove' ? containersOf(partition, key as ObjectKey) : [],
+  );
+  const contents = { staying, removed };
   return graph.derive<Decision, Output>({
     name: 'outputs',
     from: decisions,
-    reads: [
-      ...[contents, goingContents, endpoints.serving, ledger, guards.perCluster, guards.perFleet],
-      ...[approvals, heldRemovals, fleet, removalPermits],
-    ],
-    // What is sent is one object with its decision; the rest is short.
+    reads: [staying, removed, ...guards.reads],
+    // An object is the same value as its decision; all others are short.
     equals: (a, b) => a === b || (a.type === b.type && a.type !== 'object' && JSON.stringify(a) === JSON.stringify(b)),
     compute: ({ partition: cluster, key: text, value }, read, emit) => {
       const key = text as ObjectKey;
-      if (value.type !== 'remove' && value.type !== 'object') return emit(cluster, key, value);
-      if (value.type === 'object' && !carriesEndpoints(key)) return emit(cluster, key, value);
-      // A Service that is held here is called as long as it is: its addresses are not taken away before it.
-      const goes = (service: ObjectKey): boolean => {
-        const fate = read.get(decisions, cluster, service)?.type;
-        return (
-          fate === 'removing' ||
-          (fate === 'remove' && removalVerdict(cluster, service, undefined, read, inputs) === undefined)
-        );
-      };
-      const emptied = whyEmptied(read, endpoints, cluster, key, value, goes);
-      if (value.type === 'object') return emit(cluster, key, passedUpdate(cluster, key, value, emptied, read, inputs));
-      const container = contentsOf(cluster, key);
-      if (container !== undefined && read.count(contents, container) > 0) {
-        return emit(cluster, key, { ...value, type: 'keep', ...stillHolding(key) });
-      }
-      const verdict = removalVerdict(cluster, key, emptied, read, inputs);
-      if (verdict !== undefined) return emit(cluster, key, { ...value, ...verdict });
-      // What lies in it and goes as well has its own verdict: it must not be taken along.
-      const isHeldInside = (inside: Entry<Decision>): boolean => {
-        if (inside.value.type !== 'remove') return false;
-        const inner = inside.key as ObjectKey;
-        const why = whyEmptied(read, endpoints, cluster, inner, inside.value, goes);
-        return removalVerdict(cluster, inner, why, read, inputs) !== undefined;
-      };
-      const holds = container !== undefined && read.members(goingContents, container).some(isHeldInside);
-      emit(cluster, key, holds ? { ...value, type: 'keep', ...stillHolding(key) } : value);
+      if (value.type === 'remove') emit(cluster, key, guardedRemoval(read, guards, cluster, key, value, contents));
+      else if (value.type === 'object') emit(cluster, key, guardedUpdate(read, guards, cluster, key, value));
+      else emit(cluster, key, value);
     },
   });
 }
 
-/** Whether an output removes something that the guards of the leader let pass: followers need a permit for it. */
+/** The removal, or a keep or hold. A container stays while objects in it stay, also while their removals are held. */
+function guardedRemoval(
+  read: Reader,
+  guards: Guards,
+  cluster: string,
+  key: ObjectKey,
+  value: Removal,
+  { staying, removed }: Readonly<Record<'staying' | 'removed', Index<Decision>>>,
+): Output {
+  const container = contentsOf(cluster, key);
+  const message = `${displayKey(key)} stays while objects in it are meant to be there`;
+  const inUse: Output = { ...value, type: 'keep', reason: 'ContainerInUse', message };
+  if (container !== undefined && read.count(staying, container) > 0) return inUse;
+  const hold = holdOnRemoval(read, guards, cluster, key, value);
+  if (hold !== undefined) return { ...value, ...hold };
+  const contents = container === undefined ? [] : read.members(removed, container);
+  const isHeld = contents.some(
+    ({ key: inside, value: decision }) =>
+      decision.type === 'remove' && holdOnRemoval(read, guards, cluster, inside as ObjectKey, decision) !== undefined,
+  );
+  return isHeld ? inUse : value;
+}
+
+/** The update, or the accepted object if the update would take the last addresses of a service. */
+function guardedUpdate(read: Reader, guards: Guards, cluster: string, key: ObjectKey, value: ObjectDecision): Output {
+  if (!carriesEndpoints(key)) return value;
+  const emptied = whyEmptied(read, guards, cluster, key, value);
+  const entry = read.get(guards.ledger, cluster, key);
+  if (emptied === undefined) {
+    // A delta can be lost in flight, so the permit lasts until the agent has accepted the update.
+    return entry?.phase === 'inFlight' && isPassed(read, guards, cluster, key) ? { ...value, empties: true } : value;
+  }
+  const hold = unlessPassed(read, guards, cluster, key, () => emptied);
+  if (hold === undefined || entry === undefined) return { ...value, empties: true };
+  const { digest, origins, scope } = entry;
+  return { digest, origins, scope, ...hold };
+}
+
+/** The groups of the Namespace and of the CustomResourceDefinitions that contain an object, as of {@link contentsOf}. */
+function containersOf(cluster: string, key: ObjectKey): readonly string[] {
+  const { group, namespace } = objectRefOf(key);
+  return [
+    ...(namespace === '' ? [] : [`${cluster}/namespace/${namespace}`]),
+    ...(group === '' ? [] : [`${cluster}/group/${group}`]),
+  ];
+}
+
+/** Whether an output removes something that the guards of the leader let pass: a follower needs a permit for it. */
 export function isPassedRemoval(output: Output | undefined): boolean {
   return output?.type === 'remove' || (output?.type === 'object' && output.empties === true);
 }
 
-/** An update passes, unless it empties a service: then the accepted object stays until the guards let the update pass. */
-function passedUpdate(
-  cluster: string,
-  key: ObjectKey,
-  value: ObjectDecision,
-  emptied: Hold | undefined,
-  read: Reader,
-  inputs: OutputInputs,
-): Output {
-  if (emptied === undefined && !isPassed(cluster, key, read, inputs)) return value;
-  const entry = read.get(inputs.ledger, cluster, key);
-  // A delta can be lost in flight, so the permit lasts until the agent has accepted it.
-  if (emptied === undefined) return entry?.phase === 'inFlight' ? { ...value, empties: true } : value;
-  const verdict = verdictOn(cluster, key, () => emptied, read, inputs);
-  if (verdict === undefined || entry === undefined) return { ...value, empties: true };
-  const { digest, origins, scope } = entry;
-  return { digest, origins, scope, ...verdict };
-}
+/**
+ * A change that is still to be sent: the difference between output snapshot and ledger. Partition: the cluster. The next
+ * delta of a cluster consists of its partition; a cluster without entries is in sync.
+ */
+export type PendingChange =
+  | { readonly type: 'upsert'; readonly object: ObjectDecision }
+  | (ObjectMeta & { readonly type: 'touch' })
+  | { readonly type: 'remove' };
 
-function isPassed(cluster: string, key: ObjectKey, read: Reader, { fleet, removalPermits, approvals }: OutputInputs) {
-  const from = read.get(fleet, '', '')?.role === 'follower' ? removalPermits : approvals;
-  return read.get(from, cluster, key) === true;
-}
-
-/** Only the leader knows windows and approvals: a removal without its permit stays. */
-const waitsForLeader: Hold = {
-  reason: 'WaitsForLeader',
-  message: 'the replica that judges removals has not let this one pass yet',
-};
-
-/** A hold of the guards lasts until it is approved; a hold of an emptied service only while the service is empty. Hence the order. */
-function removalVerdict(
-  cluster: string,
-  key: ObjectKey,
-  emptied: Hold | undefined,
-  read: Reader,
-  inputs: OutputInputs,
-): ReturnType<typeof verdictOn> {
-  return verdictOn(cluster, key, () => holdOf(cluster, key, read, inputs) ?? emptied, read, inputs);
-}
-
-function verdictOn(
-  cluster: string,
-  key: ObjectKey,
-  why: () => Hold | undefined,
-  read: Reader,
-  inputs: OutputInputs,
-): (Hold & { readonly type: 'held' | 'keep' }) | undefined {
-  if (isPassed(cluster, key, read, inputs)) return undefined;
-  if (read.get(inputs.fleet, '', '')?.role === 'follower') return { type: 'keep', ...waitsForLeader };
-  const hold = why();
-  return hold === undefined ? undefined : { type: 'held', ...hold };
-}
-
-function holdOf(cluster: string, key: ObjectKey, read: Reader, inputs: OutputInputs): Hold | undefined {
-  const verdict =
-    read.get(inputs.guards.perFleet, '', '') ?? read.get(inputs.guards.perCluster, '', cluster) ?? guardedKind(key);
-  if (verdict !== undefined) return verdict;
-  // What was held stays held until a person approves it or it is undone, also when the guards have been loosened since.
-  const before = read.get(inputs.heldRemovals, cluster, key);
-  // That a service would be left without addresses is undone when it has others.
-  return before?.reason === EMPTIED ? undefined : before;
+/** Compares the output snapshot with the ledger, key by key. */
+export function derivePending(
+  graph: Graph,
+  outputs: Collection<Output>,
+  ledger: Collection<LedgerEntry>,
+): Derived<PendingChange> {
+  return graph.join<Output, LedgerEntry, PendingChange>({
+    name: 'pending',
+    left: outputs,
+    right: ledger,
+    equals: (a, b) =>
+      a.type === 'upsert' && b.type === 'upsert'
+        ? a.object === b.object
+        : jsonEquals(a as unknown as JsonValue, b as unknown as JsonValue),
+    compute: ({ partition, key, left: output, right: entry }, _read, emit) => {
+      if (output?.type === 'remove') emit(partition, key, { type: 'remove' });
+      if (output?.type !== 'object') return;
+      if (entry === undefined || entry.phase === 'removing' || entry.digest !== output.digest) {
+        emit(partition, key, { type: 'upsert', object: output });
+      } else if (!sameMeta(entry, output)) {
+        emit(partition, key, { type: 'touch', origins: output.origins, scope: output.scope });
+      }
+    },
+  });
 }

@@ -1,20 +1,21 @@
-import { compileGlob, type Glob } from '../../model/glob.ts';
-import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
-import type { ClusterValue } from '../fleet/clusters.ts';
+import { compileGlob, type Glob, selfAndAncestors } from '../../model/glob.ts';
+import { compareText, isSameList } from '../../model/json.ts';
+import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
+import { type ClusterValue, chooseClusters, clusterGroup } from '../fleet/clusters.ts';
 import { type Declarations, type Declared, declaredOf } from '../fleet/declared.ts';
-import { chooseClusters } from './selector.ts';
+import type { DocumentValue } from '../fleet/sources.ts';
 
-/** A Placement with its clusters worked out. Partition empty, key its name. */
+/** A Placement with the clusters that it selects. Partition empty, key its name. */
 export interface PlacementValue {
   readonly declared: Declared<'Placement'>;
   readonly globs: readonly Glob[];
   /** Selected clusters that are registered, in canonical order. */
   readonly clusters: readonly string[];
-  /** Names that it lists and that no KubernetesCluster has. */
+  /** Names in its list that no KubernetesCluster has. */
   readonly unknownClusters: readonly string[];
 }
 
-/** The Placements and the clusters that each selects. */
+/** Derives the Placements with the clusters that each selects. */
 export function derivePlacements(
   graph: Graph,
   declarations: Declarations,
@@ -25,28 +26,82 @@ export function derivePlacements(
     ...declaredOf(declarations, 'Placement'),
     reads: [clusters],
     equals: (a, b) =>
-      a.declared === b.declared && sameTexts(a.clusters, b.clusters) && sameTexts(a.unknownClusters, b.unknownClusters),
-    compute: ({ key, value: declaration }, read, emit) => {
-      const { paths, clusterNames, clusterSelector } = declaration.value;
+      a.declared === b.declared &&
+      isSameList(a.clusters, b.clusters) &&
+      isSameList(a.unknownClusters, b.unknownClusters),
+    compute: ({ key, value: declared }, read, emit) => {
+      const { paths, clusterNames, clusterSelector } = declared.value;
       const choice = { names: clusterNames, ...(clusterSelector === undefined ? {} : { selector: clusterSelector }) };
       const { clusters: chosen, unknown } = chooseClusters(choice, read, clusters);
-      emit('', key, {
-        declared: declaration,
-        globs: paths.map(compileGlob),
-        clusters: chosen,
-        unknownClusters: unknown,
+      emit('', key, { declared, globs: paths.map(compileGlob), clusters: chosen, unknownClusters: unknown });
+    },
+  });
+}
+
+/** Indexes Placements by the base folders of their globs, so that a path is matched only against some of them. */
+export function indexPlacements(graph: Graph, placements: Collection<PlacementValue>): Index<PlacementValue> {
+  return graph.index('placementsByFolder', placements, ({ value }) => value.globs.map((glob) => glob.base));
+}
+
+/** The Placements whose globs match a path, each once. `look`: inside a computation its reader. */
+export function placementsOf(
+  path: string,
+  placements: Index<PlacementValue>,
+  look: Pick<Reader, 'members'> = { members: (index, group) => index.members(group) },
+): readonly Entry<PlacementValue>[] {
+  const found = selfAndAncestors(path)
+    .flatMap((folder) => look.members(placements, folder))
+    .filter(({ value: { globs } }) => globs.some((glob) => glob.matches(path)));
+  return [...new Map(found.map((entry) => [entry.key, entry])).values()];
+}
+
+/** The clusters of a document. Same address as the document. */
+export interface Assignment {
+  /** Registered clusters, in canonical order. */
+  readonly clusters: readonly string[];
+  /** The document lies under `clusters/NAME/`, and no KubernetesCluster has that name. */
+  readonly unknownCluster?: string;
+}
+
+/** Assigns each document with an object for clusters to its clusters. */
+export function deriveAssignments(
+  graph: Graph,
+  documents: Collection<DocumentValue>,
+  placements: Index<PlacementValue>,
+  clusters: Index<ClusterValue>,
+): Derived<Assignment> {
+  return graph.derive<DocumentValue, Assignment>({
+    name: 'assignments',
+    from: documents,
+    reads: [placements, clusters],
+    compute: ({ partition, key, value: { path, content } }, read, emit) => {
+      if (content.type !== 'object') return;
+      const targets = new Set(placementsOf(path, placements, read).flatMap(({ value }) => value.clusters));
+      const folder = clusterFolder(path);
+      const isUnknown = folder !== undefined && read.members(clusters, clusterGroup.name(folder)).length === 0;
+      if (folder !== undefined && !isUnknown) targets.add(folder);
+      emit(partition, key, {
+        clusters: [...targets].sort(compareText),
+        ...(isUnknown ? { unknownCluster: folder } : {}),
       });
     },
   });
 }
 
-/** Placements by the folders that their globs look into, so that a path finds its Placements without asking them all. */
-export function indexPlacements(graph: Graph, placements: Collection<PlacementValue>): Index<PlacementValue> {
-  return graph.index('placementsByFolder', placements, ({ value }) => [
-    ...new Set(value.globs.map((glob) => glob.base)),
-  ]);
+/** The cluster NAME of a path `clusters/NAME/...`. */
+function clusterFolder(path: string): string | undefined {
+  return /^clusters\/([^/]+)\/./.exec(path)?.[1];
 }
 
-function sameTexts(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((text, index) => text === b[index]);
+/** A rule by which a document is assigned to a cluster. */
+export type Route =
+  | { readonly type: 'folder'; readonly cluster: string }
+  | { readonly type: 'placement'; readonly name: string };
+
+/** All rules by which the document at a path is assigned to a cluster; for explanations. */
+export function routesTo(cluster: string, path: string, placements: Index<PlacementValue>): readonly Route[] {
+  const byPlacement = placementsOf(path, placements)
+    .filter(({ value }) => value.clusters.includes(cluster))
+    .map(({ key: name }): Route => ({ type: 'placement', name }));
+  return [...(clusterFolder(path) === cluster ? [{ type: 'folder', cluster } as const] : []), ...byPlacement];
 }

@@ -3,55 +3,50 @@ import type { LabelSelector } from '../../model/label-selector.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Derived, Graph, Index } from '../collections/types.ts';
-import type { ClusterValue } from '../fleet/clusters.ts';
+import { type ClusterValue, chooseClusters } from '../fleet/clusters.ts';
 import { type Declarations, type Declared, declaredOf } from '../fleet/declared.ts';
 import { documentKey } from '../fleet/sources.ts';
-import { chooseClusters } from '../placement/selector.ts';
+import type { StatusPart } from '../status/declared-status.ts';
+import { documentSubject, type Progress } from '../status/progress.ts';
+import { countOutcomes, selectionCondition, summarise, tallyOf } from '../status/tally.ts';
 import { type LiveServices, selectServices } from './live-services.ts';
 
-/** A ServiceMirror with its clusters worked out. Partition empty, key its name. */
+/** A ServiceMirror with the clusters that it selects. Partition empty, key its name. */
 export interface MirrorValue {
   readonly declared: Declared<'ServiceMirror'>;
   /** Selected clusters that are registered, in canonical order. */
   readonly from: readonly ClusterName[];
   readonly to: readonly ClusterName[];
-  /** Names that it lists and that no KubernetesCluster has. */
+  /** Listed names that no KubernetesCluster has. */
   readonly unknownClusters: readonly string[];
 }
 
-/** What one ServiceMirror takes from one cluster. Partition: the source that declares it. From desired state alone. */
+/** One ServiceMirror and one cluster that it reads, from desired state alone. Partition: the source that declares the mirror. */
 interface Feed {
   readonly mirror: string;
   readonly origin: Origin;
   readonly identity: string;
   readonly from: ClusterName;
-  /** Without `from`: no cluster gets its own services. */
+  /** Without `from`. */
   readonly to: readonly ClusterName[];
   readonly selector: LabelSelector;
 }
 
-/** A live service that goes to other clusters. Partition: the source that declares the mirror. Scope: its cluster. */
+/** A live service that is mirrored. Partition: the source that declares the mirror. Scope: the service's cluster. */
 export interface ServiceExport extends Omit<Feed, 'selector'> {
   readonly service: ObjectKey;
 }
 
-/** The mirrors, and the live services that they take. */
-export interface Mirrors {
-  readonly mirrors: Derived<MirrorValue>;
-  readonly feeds: Derived<Feed>;
-  readonly exports: Derived<ServiceExport>;
-}
-
 /**
- * Derives what is mirrored where. Desired state alone decides which clusters are read, so a silent cluster changes no
- * scope; the services of each cluster are then read within that scope.
+ * Derives the mirrors, and the live services that they select. Which clusters are read depends on desired state alone, so a
+ * disconnected cluster changes no scope; the services of each cluster are read within that scope.
  */
 export function deriveMirrors(
   graph: Graph,
   declarations: Declarations,
   clusters: Index<ClusterValue>,
   live: LiveServices,
-): Mirrors {
+) {
   const mirrors = graph.derive<Declared<'ServiceMirror'>, MirrorValue>({
     name: 'mirrors',
     ...declaredOf(declarations, 'ServiceMirror'),
@@ -88,4 +83,33 @@ export function deriveMirrors(
     },
   });
   return { mirrors, feeds, exports };
+}
+
+/** Derives the status of ServiceMirrors: the rollout of the objects that each one generates. */
+export function deriveMirrorStatuses(
+  graph: Graph,
+  mirrors: Derived<MirrorValue>,
+  exportsByMirror: Index<ServiceExport>,
+  progressBySubject: Index<Progress>,
+): Derived<StatusPart> {
+  return graph.derive<MirrorValue, StatusPart>({
+    name: 'mirrorStatuses',
+    from: mirrors,
+    reads: [progressBySubject, exportsByMirror],
+    seesAll: true,
+    compute: ({ key: name, value: { declared, from, to, unknownClusters } }, read, emit) => {
+      const tally = tallyOf(read, progressBySubject, documentSubject(declared.origin));
+      const empty = from.length === 0 ? 'from' : to.length === 0 ? 'to' : undefined;
+      const selectsNone = empty === undefined ? undefined : `it selects no registered cluster to mirror ${empty}`;
+      emit('ServiceMirror', name, {
+        conditions: [...selectionCondition(unknownClusters, selectsNone), ...summarise(tally)],
+        fields: {
+          selectedClusters: to.length,
+          // Each live service counts once, in how many clusters it is mirrored.
+          mirroredServices: read.count(exportsByMirror, name),
+          counts: { ...countOutcomes(tally) },
+        },
+      });
+    },
+  });
 }

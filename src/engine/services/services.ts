@@ -1,15 +1,17 @@
 import { compareText } from '../../model/json.ts';
 import { displayKey } from '../../model/object-key.ts';
-import type { Domain } from '../domain.ts';
+import type { Contribution } from '../collections/types.ts';
+import type { Domain, Reason, ValueRef } from '../domain.ts';
+import { indexUnknownClusters, unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
-import type { ValueRef } from '../status/diagnostic.ts';
-import { explainMirrored } from './explain.ts';
+import { documentRefOf } from '../fleet/sources.ts';
+import type { Output } from '../output/outputs.ts';
+import type { Candidate } from '../placement/wants.ts';
 import { indexLiveServices, liveKinds } from './live-services.ts';
-import { deriveMirrors } from './mirrors.ts';
-import { deriveMirrorStatuses } from './status.ts';
-import { deriveServiceWants, SERVICES } from './wants.ts';
+import { deriveMirrorStatuses, deriveMirrors } from './mirrors.ts';
+import { deriveServiceWants, SERVICES } from './translate.ts';
 
-/** Mirroring: live services of some clusters are made known in others, as ServiceMirrors say. */
+/** Mirrors Services of some clusters into others, as ServiceMirrors declare. */
 export const services: Domain = {
   name: SERVICES,
   readsLive: {
@@ -21,6 +23,7 @@ export const services: Domain = {
     const { mirrors, feeds, exports } = deriveMirrors(graph, declarations, clusterIndex, liveServices);
     const wants = deriveServiceWants(graph, exports, inputs.live, liveServices);
     const exportsByMirror = graph.index('exportsByMirror', exports, ({ value }) => [value.mirror]);
+    const unknownClusters = indexUnknownClusters(graph, mirrors);
     return {
       collections: { bySource: [feeds, exports, wants], anywhere: [mirrors] },
       wants,
@@ -41,36 +44,53 @@ export const services: Domain = {
         },
         advice: 'so rename the other, or leave it out of the ServiceMirror',
       },
-      statuses: (after) => deriveMirrorStatuses(graph, mirrors, exportsByMirror, after),
+      statuses: ({ progressBySubject }) => deriveMirrorStatuses(graph, mirrors, exportsByMirror, progressBySubject),
       views: {
         'mirrored-services': () =>
           [...exports.partitions()]
             .flatMap((source) => [...exports.entries(source)])
             .map(({ value: { service, from, to, mirror } }) => ({
-              service: displayKey(service),
-              from,
-              to: to.join(', '),
-              mirror,
+              ...{ service: displayKey(service), from, to: to.join(', '), mirror },
             }))
             .sort((a, b) => compareText(`${a.service} ${a.from} ${a.mirror}`, `${b.service} ${b.from} ${b.mirror}`)),
       },
       diagnostics: () =>
-        [...mirrors.entries('')].flatMap(({ key, value: { declared, unknownClusters } }) =>
-          unknownClusters.map((name) => ({
-            severity: 'warning',
-            reason: 'UnknownCluster',
-            message: `ServiceMirror ${key} names clusters that no KubernetesCluster declares: ${name}`,
-            at: placesOf(declared, name),
-          })),
-        ),
+        unknownClustersOf(unknownClusters).map(({ name, entry: { key, value } }) => ({
+          severity: 'warning',
+          reason: 'UnknownCluster',
+          message: `ServiceMirror ${key} names clusters that no KubernetesCluster declares: ${name}`,
+          at: placesOf(value.declared, name),
+        })),
       explains: explainMirrored,
     };
   },
 };
 
-/** Where a ServiceMirror names a cluster: as one that it reads, as one that it writes to, or both. */
+/** The places where a ServiceMirror names a cluster. */
 function placesOf({ origin, identity, value }: Declared<'ServiceMirror'>, name: string): readonly ValueRef[] {
   return (['from', 'to'] as const)
     .filter((side) => value[side].names.some((each) => each === name))
     .map((side) => ({ ...origin, identity, field: ['spec', side, 'names', { item: name }] }));
+}
+
+/** The live objects that a mirrored one stands for, the winner first, and the ServiceMirrors that select them. */
+function explainMirrored(
+  candidates: readonly Contribution<Candidate>[],
+  output: Output | undefined,
+): readonly Reason[] {
+  const live = new Map<string, { readonly reason: Reason; readonly counts: boolean }>();
+  const rules = new Map<string, Reason>();
+  for (const { from, value } of candidates) {
+    if (value.derived === undefined) continue;
+    const { cluster, key } = value.derived.standsFor;
+    const counts = output?.type !== 'object' || (output.digest === value.digest && output.scope[0] === cluster);
+    const part = counts ? 'lives there, and is mirrored' : 'would have the same name, and does not count';
+    live.set(`${cluster}/${key}`, { reason: { type: 'live', cluster, key, part }, counts });
+    const at = documentRefOf(from);
+    const name = at.identity.slice(at.identity.lastIndexOf('/') + 1).replace(/#\d+$/, '');
+    const selects = 'selects the service and both clusters';
+    rules.set(name, { type: 'rule', kind: 'ServiceMirror', name, at, part: selects });
+  }
+  const sorted = [...live.values()].sort((a, b) => Number(b.counts) - Number(a.counts));
+  return [...sorted.map(({ reason }) => reason), ...rules.values()];
 }

@@ -1,105 +1,118 @@
 import type { LiveObject } from '../../model/agent.ts';
-import { objectDigest } from '../../model/digest.ts';
+import { objectDigest, sha256 } from '../../model/digest.ts';
 import { SERVICE_NAME_LABEL } from '../../model/endpoints.ts';
 import type { ClusterName, Digest } from '../../model/ids.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
-import { type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
-import { ownLabels } from './live-services.ts';
-import { labelValue, mirroredName } from './names.ts';
+import { metadataOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import type { Collection, Derived, Graph } from '../collections/types.ts';
+import type { Want } from '../placement/wants.ts';
+import { type LiveServices, ownLabels, slicesOf } from './live-services.ts';
+import type { ServiceExport } from './mirrors.ts';
 
-/** An object that stands in another cluster for one that lives in this one. */
-export interface MirroredObject {
-  readonly key: ObjectKey;
-  readonly value: JsonObject;
-  readonly digest: Digest;
-  /** The live object that it stands for. */
-  readonly of: ObjectKey;
-  /** Of a slice: the mirrored Service that its addresses belong to. */
-  readonly requires?: ObjectKey;
+/** The name of this domain. */
+export const SERVICES = 'services';
+
+/** Derives the wants of each exported service: a Service and its EndpointSlices. */
+export function deriveServiceWants(
+  graph: Graph,
+  exports: Collection<ServiceExport>,
+  live: Collection<LiveObject>,
+  { slices }: LiveServices,
+): Derived<Want> {
+  return graph.derive<ServiceExport, Want>({
+    name: 'serviceWants',
+    from: exports,
+    reads: [live, slices],
+    compute: ({ partition, key, value: { from, to, service, origin, identity } }, read, emit) => {
+      const object = read.get(live, from, service);
+      if (object === undefined) return;
+      const { namespace, name } = objectRefOf(service);
+      const own = read.members(slices, slicesOf(from, namespace, name)).map(({ value }) => value);
+      const declared = { clusters: to, origin, identity, scope: [from], scopeUnknown: false };
+      const mirrored = mirroredService(from, object);
+      const derived = { domain: SERVICES, standsFor: { cluster: from, key: service } };
+      emit(partition, `${key}\u0000${service}`, { ...mirrored, ...declared, derived });
+      const requires = { key: mirrored.key, standsFor: derived.standsFor };
+      for (const slice of own) {
+        const standsFor = { cluster: from, key: slice.key };
+        const want = { ...mirroredSlice(from, service, slice), ...declared };
+        emit(partition, `${key}\u0000${slice.key}`, { ...want, derived: { domain: SERVICES, standsFor, requires } });
+      }
+    },
+  });
 }
 
-/** Annotations and labels that belong to the object's own cluster or to its author. */
+type Translated = Pick<Want, 'key' | 'value' | 'digest'>;
+
+/** Annotations and labels of the object's own cluster or of its author. */
 const LEFT_BEHIND = /^(kubectl\.kubernetes\.io\/last-applied-configuration$|([^/]*\.)?fleetrelay\.dev\/)/;
 
-/** The Service and EndpointSlices that make a live Service known elsewhere: headless, with the addresses of its own. */
-export function mirrorOf(
-  cluster: ClusterName,
-  service: LiveObject,
-  slices: readonly LiveObject[],
-): readonly MirroredObject[] {
-  const { namespace, name } = objectRefOf(service.key);
-  const labels = { [ownLabels.backend]: labelValue(cluster), [ownLabels.service]: labelValue(name) };
-  const serviceName = mirroredName(cluster, name);
-  const metadata = objectOf(service.value.metadata);
+/** The headless Service that stands for a live Service in other clusters. */
+function mirroredService(cluster: ClusterName, { key, value }: LiveObject): Translated {
+  const { namespace, name } = objectRefOf(key);
+  const metadata = metadataOf(value);
   const annotations = portable(metadata.annotations);
-  const made: JsonObject = {
+  return translated(key, {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: {
-      name: serviceName,
+      name: mirroredName(cluster, name),
       namespace,
-      labels: { ...portable(metadata.labels), ...labels },
+      labels: { ...portable(metadata.labels), ...labelsFor(cluster, name) },
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
     spec: {
       type: 'ClusterIP',
       clusterIP: 'None',
-      ports: objectsOf(objectOf(service.value.spec).ports).map((port) =>
-        picked(port, ['name', 'port', 'protocol', 'appProtocol']),
-      ),
+      ports: objectsOf(objectOf(value.spec).ports).map((port) => picked(port, PORT)),
     },
-  };
-  const standIn = mirrored(made, service.key);
-  return [
-    standIn,
-    ...slices.map((slice) => ({
-      ...mirrored(sliceOf(cluster, slice, serviceName, labels), slice.key),
-      requires: standIn.key,
-    })),
-  ];
+  });
 }
 
-function sliceOf(
-  cluster: ClusterName,
-  { key, value }: LiveObject,
-  serviceName: string,
-  labels: Readonly<Record<string, string>>,
-): JsonObject {
+/** The EndpointSlice of a mirrored Service with the addresses of a live slice. */
+function mirroredSlice(cluster: ClusterName, service: ObjectKey, { key, value }: LiveObject): Translated {
   const { namespace, name } = objectRefOf(key);
-  return {
+  const { name: serviceName } = objectRefOf(service);
+  const addressType = textOf(value.addressType);
+  return translated(key, {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     metadata: {
       name: mirroredName(cluster, name),
       namespace,
-      // Without a manager of its own, the cluster's controllers would take the slice for one of theirs and delete it.
       labels: {
-        ...labels,
-        [SERVICE_NAME_LABEL]: serviceName,
+        ...labelsFor(cluster, serviceName),
+        [SERVICE_NAME_LABEL]: mirroredName(cluster, serviceName),
+        // Without this label the cluster's controller takes the slice for its own and deletes it.
         'endpointslice.kubernetes.io/managed-by': 'fleetrelay.dev',
       },
     },
-    addressType: textOf(value.addressType) === '' ? 'IPv4' : textOf(value.addressType),
-    // A node or a Pod of that name means something else over there.
-    endpoints: objectsOf(value.endpoints).map((endpoint) =>
-      picked(endpoint, ['addresses', 'conditions', 'hostname', 'zone']),
-    ),
-    ports: objectsOf(value.ports).map((port) => picked(port, ['name', 'port', 'protocol', 'appProtocol'])),
-  };
+    addressType: addressType === '' ? 'IPv4' : addressType,
+    // Nodes and Pods of the same name in another cluster are others.
+    endpoints: objectsOf(value.endpoints).map((one) => picked(one, ['addresses', 'conditions', 'hostname', 'zone'])),
+    ports: objectsOf(value.ports).map((port) => picked(port, PORT)),
+  });
 }
 
-function mirrored(value: JsonObject, of: ObjectKey): MirroredObject {
-  const { group, kind } = objectRefOf(of);
-  const { namespace, name } = objectOf(value.metadata);
+const PORT = ['name', 'port', 'protocol', 'appProtocol'];
+
+function labelsFor(cluster: ClusterName, service: string): Readonly<Record<string, string>> {
+  return { [ownLabels.backend]: labelValue(cluster), [ownLabels.service]: labelValue(service) };
+}
+
+function translated(live: ObjectKey, value: JsonObject): Translated {
+  const { group, kind } = objectRefOf(live);
+  const { namespace, name } = metadataOf(value);
   const key = objectKey({ group, kind, namespace: textOf(namespace), name: textOf(name) });
-  return { key, value, digest: objectDigest(value), of };
+  const digest: Digest = objectDigest(value);
+  return { key, value, digest };
 }
 
-/** Leaves out members that an API server would refuse: live state of a directory can have a number as a label. */
+/** Removes members that are not text, as in the files of a directory cluster: an API server would refuse them. */
 function portable(labels: JsonValue | undefined): JsonObject {
-  const isPortable = ([name, value]: readonly [string, JsonValue | undefined]): boolean =>
-    typeof value === 'string' && !LEFT_BEHIND.test(name);
-  return Object.fromEntries(Object.entries(objectOf(labels)).filter(isPortable));
+  return Object.fromEntries(
+    Object.entries(objectOf(labels)).filter(([name, value]) => typeof value === 'string' && !LEFT_BEHIND.test(name)),
+  );
 }
 
 function picked(from: JsonObject, names: readonly string[]): JsonObject {
@@ -109,4 +122,32 @@ function picked(from: JsonObject, names: readonly string[]): JsonObject {
       return value === undefined || value === null ? [] : [[name, value] as const];
     }),
   );
+}
+
+/** The limit of a DNS label; longer joined names are shortened. */
+const LONGEST = 63;
+const HASH = 6;
+
+/**
+ * The name of a mirrored object by Gimbal's rule, so that existing routes stay valid: cluster and name, joined by a hyphen.
+ * From 63 bytes on, parts beyond their share are cut, the last one first, and end with the beginning of their hash. Different
+ * services can get the same name: the caller must detect that.
+ */
+export function mirroredName(cluster: string, name: string): string {
+  return shortened([cluster, name]);
+}
+
+/** A name as the value of a label, shortened by the same rule. */
+export function labelValue(name: string): string {
+  return shortened([name]);
+}
+
+function shortened(parts: readonly string[]): string {
+  const cut = [...parts];
+  const share = Math.floor(LONGEST / parts.length);
+  for (let last = cut.length - 1; last >= 0 && cut.join('-').length >= LONGEST; last -= 1) {
+    const part = parts[last] ?? '';
+    if (part.length > share) cut[last] = part.slice(0, share - HASH) + sha256(part).slice(0, HASH);
+  }
+  return cut.join('-');
 }

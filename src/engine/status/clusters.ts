@@ -1,31 +1,33 @@
 import type { KindState } from '../../model/agent.ts';
 import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
+import { compareText } from '../../model/json.ts';
+import type { LedgerEntry } from '../../model/ledger.ts';
+import type { ObjectHealth } from '../../model/object-health.ts';
+import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import { rfc3339 } from '../../model/time.ts';
-import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
+import type { Collection, Derived, Entry, Graph, Index } from '../collections/types.ts';
+import type { DomainParts } from '../domain.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
+import type { SafeModeValue, UnseenValue } from '../fleet/safe-mode.ts';
 import type { AgentValue } from '../inputs.ts';
-import { countOutcomes, countsField, summarise } from './conditions.ts';
 import type { StatusPart } from './declared-status.ts';
-import { countHealth, healthyCondition } from './health.ts';
-import { tally, worstTrouble } from './lookups.ts';
-import { type Progress, progressGroup, progressStates } from './progress.ts';
-import { causeOf, type SafeModeReads } from './safe-mode-cause.ts';
-import { discoveredCondition } from './unknown-kinds.ts';
+import { clusterSubject, healthGroup, type Progress } from './progress.ts';
+import { countOutcomes, type HealthCounts, healthStates, type Lookups, moving, summarise, tallyOf } from './tally.ts';
 
 /** What the status of clusters is derived from. */
-export interface ClusterStatusInputs extends SafeModeReads {
+interface ClusterStatusInputs extends SafeModeReads {
   readonly clusters: Collection<ClusterValue>;
   readonly agents: Collection<AgentValue>;
   readonly kinds: Collection<KindState>;
-  /** Groups are {@link progressGroup}. */
-  readonly progressByState: Index<Progress>;
-  /** Groups are {@link healthGroup}. */
-  readonly health: Index<Progress>;
+  /** As of `indexProgress`. */
+  readonly progressBySubject: Index<Progress>;
+  readonly mode: Collection<SafeModeValue>;
+  readonly unseen: Collection<UnseenValue>;
 }
 
-/** The status of every registered cluster. */
+/** Derives the status of every registered cluster. */
 export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs): Derived<StatusPart> {
-  const { clusters, agents, kinds, progressByState, health, mode, unseen, ledgerByScope, readers } = inputs;
+  const { clusters, agents, kinds, progressBySubject, mode, unseen, ledgerByScope, readers } = inputs;
   const kindsByState = graph.index('kindsByState', kinds, ({ partition, value }) => [
     kindGroup(partition, value.state),
   ]);
@@ -33,36 +35,33 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
     name: 'clusterStatuses',
     from: clusters,
     reads: [
-      ...[agents, kindsByState, progressByState, health, mode, unseen, ledgerByScope],
+      ...[agents, kindsByState, progressBySubject, mode, unseen, ledgerByScope],
       ...readers.map((reader) => reader.clusters),
     ],
     seesAll: true,
     compute: ({ key: name, value: cluster }, read, emit) => {
-      const group = (state: (typeof progressStates)[number]): string => progressGroup(name, state);
-      const counts = countOutcomes(tally(progressStates, (state) => read.count(progressByState, group(state))));
+      const tally = tallyOf(read, progressBySubject, clusterSubject(name));
+      const counts = countOutcomes(tally);
       const { connected = false, warm = false, since = 0, trouble = '' } = read.get(agents, '', name) ?? {};
       const ofKinds = (state: KindState['state']): number => read.count(kindsByState, kindGroup(name, state));
-      // If no kind at all can be listed, the agent answers and its cluster does not.
-      const seen = ofKinds('complete') > 0 || ofKinds('unknown') + ofKinds('offered') === 0;
+      // If no kind can be listed, the agent is connected and the API server of its cluster does not answer.
+      const readable = ofKinds('complete') > 0 || ofKinds('unknown') + ofKinds('offered') === 0;
       const unknown = read.members(kindsByState, kindGroup(name, 'unknown')).map(({ value }) => value);
-      const byHealth = countHealth(read, health, name);
-      const safeMode = read.get(mode, '', '');
+      const modeNow = read.get(mode, '', '');
       const hidden = read.get(unseen, '', name);
-      const cause = safeMode && hidden && causeOf(read, inputs, safeMode, name, hidden);
+      const cause = modeNow && hidden && causeOf(read, inputs, modeNow, name, hidden);
       emit('KubernetesCluster', name, {
         conditions: [
           warmCondition(warm),
           connectedCondition(connected, since, trouble),
-          inSyncCondition({ connected, seen }, counts, trouble),
+          inSyncCondition({ connected, readable }, counts, trouble),
           ...discoveredCondition(unknown),
-          ...(cause === undefined
-            ? []
-            : [{ type: 'SafeMode', status: 'True', reason: cause.reason, message: cause.message } as const]),
-          ...healthyCondition(read, health, name, byHealth, connected && seen),
-          ...summarise(counts, worstTrouble(read, progressByState, group), byHealth),
+          ...(cause === undefined ? [] : [conditionOf('SafeMode', 'True', cause.reason, cause.message)]),
+          ...healthyCondition(read, progressBySubject, name, tally.health, connected && readable),
+          ...summarise(tally),
           ...lastKnownGood(cluster),
         ],
-        fields: { counts: countsField(counts) },
+        fields: { counts: { ...counts } },
       });
     },
   });
@@ -72,59 +71,179 @@ function kindGroup(cluster: string, state: KindState['state']): string {
   return `${cluster}/${state}`;
 }
 
+function conditionOf(
+  type: string,
+  status: 'True' | 'False' | 'Unknown',
+  reason: string,
+  message: string,
+): ConditionValue {
+  return { type, status, reason, message };
+}
+
 function lastKnownGood({ isLastKnownGood, origin, refusal }: ClusterValue): readonly ConditionValue[] {
   if (!isLastKnownGood) return [];
-  const message = `${origin.path} ${refusal === undefined ? 'cannot be read' : 'is not accepted'}: it holds as last known good`;
-  return [{ type: 'Declared', status: 'Unknown', reason: 'LastKnownGood', message }];
+  const why = refusal === undefined ? 'cannot be read' : 'is not accepted';
+  return [conditionOf('Declared', 'Unknown', 'LastKnownGood', `${origin.path} ${why}: it holds as last known good`)];
 }
+
 function warmCondition(warm: boolean): ConditionValue {
   return warm
-    ? {
-        type: 'ClusterWarm',
-        status: 'True',
-        reason: 'FirstSnapshotReceived',
-        message: 'the first complete input snapshot was received',
-      }
-    : {
-        type: 'ClusterWarm',
-        status: 'False',
-        reason: 'ClusterRegistered',
-        message: 'no input snapshot was received yet',
-      };
+    ? conditionOf('ClusterWarm', 'True', 'FirstSnapshotReceived', 'the first complete input snapshot was received')
+    : conditionOf('ClusterWarm', 'False', 'ClusterRegistered', 'no input snapshot was received yet');
 }
 
 function connectedCondition(connected: boolean, since: number, trouble: string): ConditionValue {
-  // Since when is the condition's own time: a message with a time in it would change at each restart of the server.
-  if (connected) return { type: 'Connected', status: 'True', reason: 'AgentConnected', message: '' };
+  // Without the time of the connection: the message would change at each restart of the server.
+  if (connected) return conditionOf('Connected', 'True', 'AgentConnected', '');
   const refused = trouble === '' ? '' : `; ${trouble}`;
   return since === 0
-    ? {
-        type: 'Connected',
-        status: 'False',
-        reason: 'NeverConnected',
-        message: `its agent has not connected yet${refused}`,
-      }
-    : { type: 'Connected', status: 'False', reason: 'AgentDisconnected', message: `since ${rfc3339(since)}${refused}` };
+    ? conditionOf('Connected', 'False', 'NeverConnected', `its agent has not connected yet${refused}`)
+    : conditionOf('Connected', 'False', 'AgentDisconnected', `since ${rfc3339(since)}${refused}`);
 }
 
 function inSyncCondition(
-  { connected, seen }: { readonly connected: boolean; readonly seen: boolean },
+  { connected, readable }: { readonly connected: boolean; readonly readable: boolean },
   { applied, held, targeted }: OutcomeCounts,
   trouble: string,
 ): ConditionValue {
+  const type = 'InSync';
   const message = `${applied} of ${targeted} applied`;
-  if (!connected) {
-    return { type: 'InSync', status: 'Unknown', reason: 'AgentDisconnected', message: `as last seen: ${message}` };
+  if (!connected) return conditionOf(type, 'Unknown', 'AgentDisconnected', `as last seen: ${message}`);
+  if (!readable) return conditionOf(type, 'Unknown', 'ClusterUnreadable', `as last seen: ${message}`);
+  if (applied + held === targeted) return conditionOf(type, 'True', 'InSync', message);
+  if (trouble === '') return conditionOf(type, 'False', 'OutOfSync', message);
+  return conditionOf(type, 'False', 'Blocked', `${message}; nothing more gets through: ${trouble}`);
+}
+
+/** A message names at most this many kinds with one reason: if the API server does not answer, all kinds are unknown. */
+const NAMED_KINDS = 4;
+
+/** The condition `Discovered`; none while all kinds can be listed. */
+function discoveredCondition(unknown: readonly KindState[]): readonly ConditionValue[] {
+  return unknown.length === 0 ? [] : [conditionOf('Discovered', 'False', 'KindsUnknown', unknownKindsText(unknown))];
+}
+
+/** A sentence for each reason, with the kinds that it is about. */
+export function unknownKindsText(unknown: readonly KindState[]): string {
+  return [...Map.groupBy(unknown, ({ message }) => message)]
+    .map(([reason, kinds]) => {
+      const names = kinds.map(({ kind }) => kind).sort(compareText);
+      const rest = names.length - NAMED_KINDS;
+      const listed = `${names.slice(0, NAMED_KINDS).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+      return `${listed} cannot be listed${reason === '' ? '' : `: ${reason}`}`;
+    })
+    .sort(compareText)
+    .join('; ');
+}
+
+/** The condition `Healthy` names at most this many objects. */
+const NAMED_OBJECTS = 3;
+
+/** The condition `Healthy`; none where no health is known. */
+function healthyCondition(
+  look: Lookups,
+  progress: Index<Progress>,
+  cluster: string,
+  counts: HealthCounts,
+  readable: boolean,
+): readonly ConditionValue[] {
+  const type = 'Healthy';
+  const all = healthStates.reduce((sum, state) => sum + counts[state], 0);
+  if (all === 0) return [];
+  const message = healthText(look, progress, cluster, counts, all);
+  if (!readable) return [conditionOf(type, 'Unknown', 'AgentDisconnected', `as last seen: ${message}`)];
+  if (counts.failed > 0) return [conditionOf(type, 'False', 'ObjectsFailed', message)];
+  if (moving(counts) > 0) return [conditionOf(type, 'False', 'ObjectsInProgress', message)];
+  if (counts.unknown > 0) return [conditionOf(type, 'Unknown', 'HealthUnknown', message)];
+  return [conditionOf(type, 'True', 'Healthy', message)];
+}
+
+function healthText(
+  look: Lookups,
+  progress: Index<Progress>,
+  cluster: string,
+  counts: HealthCounts,
+  all: number,
+): string {
+  const head = `${counts.current} of ${all} healthy`;
+  const others = all - counts.current;
+  if (others === 0) return head;
+  const named: string[] = [];
+  for (const state of healthStates) {
+    if (state === 'current' || named.length >= NAMED_OBJECTS || counts[state] === 0) continue;
+    const group = healthGroup(clusterSubject(cluster), state);
+    named.push(...look.first(progress, group, NAMED_OBJECTS - named.length).map(objectText));
   }
-  if (!seen)
-    return { type: 'InSync', status: 'Unknown', reason: 'ClusterUnreadable', message: `as last seen: ${message}` };
-  if (applied + held === targeted) return { type: 'InSync', status: 'True', reason: 'InSync', message };
-  return trouble === ''
-    ? { type: 'InSync', status: 'False', reason: 'OutOfSync', message }
-    : {
-        type: 'InSync',
-        status: 'False',
-        reason: 'Blocked',
-        message: `${message}; nothing more gets through: ${trouble}`,
-      };
+  const rest = others - named.length;
+  return `${head}; ${named.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`;
+}
+
+function objectText({ key, value: { health } }: Entry<Progress>): string {
+  const { state, message } = health ?? { state: 'unknown', message: '' };
+  return `${displayKey(key as ObjectKey)} is ${HEALTH_WORDS[state]}${message === '' ? '' : `: ${message}`}`;
+}
+
+const HEALTH_WORDS: Readonly<Record<ObjectHealth['state'], string>> = {
+  current: 'healthy',
+  failed: 'not well',
+  inProgress: 'in progress',
+  terminating: 'being deleted',
+  unknown: 'unknown',
+};
+
+/** A cluster that is not visible and that changes wait for. */
+export interface SafeModeCause {
+  readonly cluster: string;
+  /** Constant word. */
+  readonly reason: 'SnapshotMissing' | 'AssumedWarm' | 'KindsUnknown';
+  /** What waits, and how to end it. */
+  readonly message: string;
+}
+
+/** What {@link causeOf} reads. */
+export interface SafeModeReads {
+  readonly ledgerByScope: Index<LedgerEntry>;
+  /** The domains that read live state of clusters. */
+  readonly readers: readonly NonNullable<DomainParts['reading']>[];
+}
+
+/** Why changes wait for a cluster; undefined if none wait. */
+export function causeOf(
+  look: Pick<Lookups, 'count'>,
+  { ledgerByScope, readers }: SafeModeReads,
+  mode: SafeModeValue,
+  cluster: string,
+  { snapshot, unknownKinds }: UnseenValue,
+): SafeModeCause | undefined {
+  const isRead = look.count(ledgerByScope, cluster) > 0;
+  if (snapshot === 'missing' && mode.inForce !== 'none') {
+    const message = `no input snapshot of it is here: ${whatIsHeld(mode)}. ${waysOut(cluster)}`;
+    return { cluster, reason: 'SnapshotMissing', message };
+  }
+  if (snapshot === 'assumedWarm' && mode.inForce !== 'none' && (isRead || mode.inForce === 'strict')) {
+    const message = `it was known before the store was lost, and no input snapshot of it is here: what clusters hold already stays as it is. ${waysOut(cluster)}`;
+    return { cluster, reason: 'AssumedWarm', message };
+  }
+  const reading = readers.filter(({ clusters }) => look.count(clusters, cluster) > 0);
+  if (unknownKinds.length === 0 || !(isRead || reading.length > 0)) return undefined;
+  // If owned objects depend on the cluster and no domain reads it now, the advice of all domains applies.
+  const leaveOut = (reading.length > 0 ? reading : readers).map(({ wayOut }) => wayOut).join(', or ');
+  const message = `${unknownKinds.map(kindText).join('; ')}: what is computed from it stays as it is. Let its agent list the kind, or ${leaveOut}`;
+  return { cluster, reason: 'KindsUnknown', message };
+}
+
+function whatIsHeld({ declared, inForce }: SafeModeValue): string {
+  if (inForce === 'strict') return 'no object of any cluster is changed';
+  const held = 'what could have been computed from it stays as it is';
+  return declared === 'off' ? `${held} until the safe start window is over` : held;
+}
+
+function waysOut(cluster: string): string {
+  return `Ways out: bring its agent back; deregister it (fleetrelay cluster deregister ${cluster}); or set spec.skipWarming: true in its KubernetesCluster`;
+}
+
+function kindText({ kind, state, message }: KindState): string {
+  const name = kind.slice(kind.indexOf('/') + 1);
+  if (state === 'offered') return `${name} of it is left out of discovery`;
+  return `${name} of it cannot be listed${message === '' ? '' : ` (${message})`}`;
 }

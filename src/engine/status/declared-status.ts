@@ -6,37 +6,37 @@ import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { Declarations, Declared } from '../fleet/declared.ts';
 import type { FileValue } from '../inputs.ts';
 
-/** What is known of an object of an engine kind. Partition: the id of its kind. Key: as of its declaration. */
+/** The status of an object of an engine kind from one domain. Partition: the id of its kind. Key: as of its declaration. */
 export interface StatusPart {
   readonly conditions: readonly ConditionValue[];
-  /** Beside the conditions. */
+  /** Other fields of the status. */
   readonly fields: JsonObject;
-  /** Further lists of conditions beside `conditions`, by field, such as a Shoot's `constraints`. */
+  /** Further lists of conditions, by field, such as a Shoot's `constraints`. */
   readonly conditionLists?: Readonly<Record<string, readonly ConditionValue[]>>;
   /** Labels that the object should have. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Annotations that have been acted on, and are to be removed from the object. */
+  /** Annotations that have been handled: they are removed from the object. */
   readonly removeAnnotations?: readonly string[];
-  /** Of an object that no source declares. Absent: the declaration of its address says what it is. */
+  /** For an object that no source declares; absent: its declaration has both. */
   readonly subject?: { readonly namespace: string; readonly name: string };
 }
 
-/** The status of an object of an engine kind, for the status branch and for custom resources. Same addresses. */
+/** The complete status of an object of an engine kind, for the status branch and for custom resources. Same addresses. */
 export interface DeclaredStatus extends Omit<StatusPart, 'subject'> {
   readonly kind: EngineKind;
-  /** Empty: it has none. */
+  /** Empty: the object has none. */
   readonly namespace: string;
   readonly name: string;
   /** Its file on the status branch. */
   readonly path: string;
-  /** Where the declaration that is in force stands; absent: no source declares it. */
+  /** Of the declaration in force; absent: no source declares the object. */
   readonly origin?: Origin;
 }
 
-/** Stands for the namespace of what lies in none; no namespace can be called so. */
+/** Replaces the namespace of objects without one; no namespace can have this name. */
 const NO_NAMESPACE = '_cluster';
 
-/** Joins what is declared with what is known of it, and says whether the declaration is accepted. */
+/** Joins the declarations with their statuses, and adds the condition `Accepted`. */
 export function deriveStatuses(
   graph: Graph,
   declarations: Declarations,
@@ -75,15 +75,6 @@ export function deriveStatuses(
   });
 }
 
-/** The status of an object of an engine kind by the key of its declaration, as of the last commit. */
-export function statusOf(
-  { statuses }: { readonly statuses: Derived<DeclaredStatus> },
-  kind: EngineKind,
-  key: string,
-): DeclaredStatus | undefined {
-  return statuses.get(kind, key);
-}
-
 /** The file on the status branch of the object with this key among those of its kind. */
 export function statusPathOf(
   kind: EngineKind,
@@ -99,7 +90,7 @@ export function statusPathOf(
   );
 }
 
-/** Whether the declaration in a file is taken; undefined: the file is not there, as of a source that was not read yet. */
+/** The condition `Accepted` of a declaration in a file; undefined: the file is not known, for example before the first read. */
 export function acceptedCondition(file: FileValue | undefined, isLastKnownGood = false): ConditionValue {
   const type = 'Accepted';
   if (file === undefined && isLastKnownGood) {
@@ -109,6 +100,6 @@ export function acceptedCondition(file: FileValue | undefined, isLastKnownGood =
   if (file === undefined) return { type, status: 'Unknown', reason: 'NotEntered', message: 'it has not entered yet' };
   const message = file.findings.join('; ');
   if (!file.readable) return { type, status: 'False', reason: 'Invalid', message };
-  // What is only warned of takes effect all the same.
+  // A file with warnings takes effect.
   return { type, status: 'True', reason: message === '' ? 'Accepted' : 'AcceptedWithWarnings', message };
 }

@@ -3,13 +3,14 @@ import { boundPolicy } from '../../model/fleet-policy.ts';
 import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
-import type { Origin } from '../../model/output.ts';
+import type { EngineDiagnostic, ValueRef } from '../domain.ts';
+import { unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
+import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import type { EngineDiagnostic, ValueRef } from './diagnostic.ts';
 
-/** Everything that the engine has to say, in canonical order. Cost follows the number of problems. */
+/** All findings of the engine, in canonical order. Cost follows their number. */
 export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
   return [
     ...unplaced(engine),
@@ -43,50 +44,50 @@ function unplaced(engine: Engine): readonly EngineDiagnostic[] {
   });
 }
 
-/** Two documents that want the same object in one cluster; clusters with the same quarrel share a line. */
+/** Several wants with one key in a cluster; clusters with the same conflict share a finding. */
 function contested(engine: Engine): readonly EngineDiagnostic[] {
-  const quarrels = new Map<
-    string,
-    {
-      readonly key: string;
-      readonly at: readonly DocumentRef[];
-      readonly clusters: string[];
-      readonly meanings: readonly string[];
-      /** How many of those who want it derive it from live state. */
-      readonly derived: number;
-      /** What a person can do. */
-      readonly advice: string;
-    }
-  >();
+  const conflicts = new Map<string, Conflict & { readonly clusters: string[] }>();
   for (const { partition: cluster, key, value } of engine.indexes.contested.members('all')) {
-    const stays = engine.outputs.get(cluster, key)?.origins[0];
+    const winner = engine.outputs.get(cluster, key)?.origins[0];
     const at = value
       .map((contribution) => documentRefOf(contribution.from))
-      .sort((a, b) => Number(isAt(b, stays)) - Number(isAt(a, stays)));
+      .sort((a, b) => Number(isSameOrigin(b, winner)) - Number(isSameOrigin(a, winner)));
     const derived = value.flatMap((contribution) => contribution.value.derived ?? []);
-    const meanings = [
-      ...new Set(derived.map(({ standsFor }) => `${displayKey(standsFor.key)} of cluster ${standsFor.cluster}`)),
-    ];
-    // Two documents of one domain may want the same object, as several Placements may select one document.
+    const standsFor = derived.map((each) => `${displayKey(each.standsFor.key)} of cluster ${each.standsFor.cluster}`);
+    const meanings = [...new Set(standsFor)];
+    // Two documents of one domain can want the same object, as several Placements can select one document.
     if (meanings.length === 1 && derived.length === value.length) continue;
-    const id = JSON.stringify([key, at, meanings]);
     const advice = engine.collisions.get(derived[0]?.domain ?? '')?.advice ?? '';
-    const quarrel = quarrels.get(id) ?? { key, at, clusters: [], meanings, derived: derived.length, advice };
-    quarrel.clusters.push(cluster);
-    quarrels.set(id, quarrel);
+    const conflict = { key: key as ObjectKey, at, meanings, isDeclared: derived.length < at.length, advice };
+    const id = JSON.stringify([key, at, meanings]);
+    const known = conflicts.get(id) ?? { ...conflict, clusters: [] };
+    known.clusters.push(cluster);
+    conflicts.set(id, known);
   }
-  return [...quarrels.values()].map(({ key, at, clusters, meanings, derived, advice }) => {
-    const object = displayKey(key as ObjectKey);
-    const where = clusters.join(', ');
-    if (meanings.length === 0) {
-      const message = `${object} is declared ${at.length} times for ${where}: the first one named here counts`;
-      return { severity: 'error', reason: 'DeclaredTwice', message, at: at.map(atName) };
-    }
-    const declared = derived < at.length ? ', and is declared as well' : '';
-    const message = `${object} of ${where} would stand for ${meanings.join(' and for ')}${declared}: the first one stays, ${advice}`;
-    const places = new Map(at.map((ref) => [JSON.stringify(ref), ref]));
-    return { severity: 'error', reason: 'NameCollision', message, at: [...places.values()] };
-  });
+  return [...conflicts.values()].map(({ clusters, ...conflict }) => conflictText(conflict, clusters.join(', ')));
+}
+
+interface Conflict {
+  readonly key: ObjectKey;
+  /** The winner first. */
+  readonly at: readonly DocumentRef[];
+  /** The live objects that the wants stand for. */
+  readonly meanings: readonly string[];
+  /** A document declares the object itself. */
+  readonly isDeclared: boolean;
+  readonly advice: string;
+}
+
+function conflictText({ key, at, meanings, isDeclared, advice }: Conflict, clusters: string): EngineDiagnostic {
+  const object = displayKey(key);
+  if (meanings.length === 0) {
+    const message = `${object} is declared ${at.length} times for ${clusters}: the first one named here counts`;
+    return { severity: 'error', reason: 'DeclaredTwice', message, at: at.map(atName) };
+  }
+  const declared = isDeclared ? ', and is declared as well' : '';
+  const message = `${object} of ${clusters} would stand for ${meanings.join(' and for ')}${declared}: the first one stays, ${advice}`;
+  const places = new Map(at.map((ref) => [JSON.stringify(ref), ref]));
+  return { severity: 'error', reason: 'NameCollision', message, at: [...places.values()] };
 }
 
 function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
@@ -98,35 +99,33 @@ function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
   }));
 }
 
-function unknownClusters(engine: Engine): readonly EngineDiagnostic[] {
-  return [...engine.placements.entries('')].flatMap(({ key, value: { declared, unknownClusters } }) =>
-    unknownClusters.map((name) => ({
-      severity: 'warning',
-      reason: 'UnknownCluster',
-      message: `Placement ${key} names clusters that no KubernetesCluster declares: ${name}`,
-      at: [{ ...refOfDeclared(declared), field: ['spec', 'clusters', 'names', { item: name }] }],
-    })),
-  );
-}
-
-function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
-  return engine.indexes.troubledDeclarations.members('lastKnownGood').map(({ key, value }) => ({
+function unknownClusters({ indexes }: Engine): readonly EngineDiagnostic[] {
+  return unknownClustersOf(indexes.unknownClusters).map(({ name, entry: { key, value } }) => ({
     severity: 'warning',
-    reason: 'LastKnownGood',
-    message: `${titleOf(value.kind, key)} ${whyHeld(value)} and holds as last known good`,
-    at: [{ ...value.origin, identity: value.identity }],
+    reason: 'UnknownCluster',
+    message: `Placement ${key} names clusters that no KubernetesCluster declares: ${name}`,
+    at: [{ ...refOfDeclared(value.declared), field: ['spec', 'clusters', 'names', { item: name }] }],
   }));
 }
 
-function whyHeld({ refusal }: Declared): string {
-  return refusal === undefined ? 'cannot be read' : `cannot be changed so (${refusal.message})`;
+function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
+  return engine.indexes.troubledDeclarations.members('lastKnownGood').map(({ key, value }) => {
+    const { refusal } = value;
+    const why = refusal === undefined ? 'cannot be read' : `cannot be changed so (${refusal.message})`;
+    return {
+      severity: 'warning',
+      reason: 'LastKnownGood',
+      message: `${titleOf(value.kind, key)} ${why} and holds as last known good`,
+      at: [refOfDeclared(value)],
+    };
+  });
 }
 
 function titleOf(kind: EngineKind, key: string): string {
   return key === '' ? `the ${kind}` : `${kind} ${key}`;
 }
 
-/** A policy that asks for more than the server's own file allows. */
+/** Settings of the policy that exceed the bounds in the RelayConfig. */
 function cutPolicy(engine: Engine): readonly EngineDiagnostic[] {
   const declared = engine.policy.get('', '');
   const settings = engine.inputs.fleet.get('', '');
@@ -139,68 +138,61 @@ function cutPolicy(engine: Engine): readonly EngineDiagnostic[] {
   }));
 }
 
-/** RemovalApprovals that have been judged: none of them does anything any more. */
+/** RemovalApprovals without further effect. */
 function judgedApprovals(engine: Engine): readonly EngineDiagnostic[] {
   return [...engine.declarations.entries('RemovalApproval')].flatMap(({ key: name, value }) => {
-    const verdict = engine.inputs.approvalOutcomes.get('', name);
-    if (verdict === undefined) return [];
-    const { field, ...said } = SAID[verdict.outcome](name);
-    return [{ ...said, severity: 'warning', at: [{ ...refOfDeclared(value), field }, ...value.losers] }];
+    const judged = engine.inputs.approvalOutcomes.get('', name);
+    if (judged === undefined) return [];
+    const { reason, field, message } = OUTCOMES[judged.outcome];
+    const at = [{ ...refOfDeclared(value), field }, ...value.losers];
+    return [{ severity: 'warning', reason, message: `RemovalApproval ${name} ${message}`, at }];
   });
 }
 
-const SAID: Readonly<
-  Record<
-    ApprovalOutcome['outcome'],
-    (name: string) => Pick<EngineDiagnostic, 'reason' | 'message'> & Required<Pick<ValueRef, 'field'>>
-  >
+const OUTCOMES: Readonly<
+  Record<ApprovalOutcome['outcome'], Pick<EngineDiagnostic, 'reason' | 'message'> & Required<Pick<ValueRef, 'field'>>>
 > = {
-  used: (name) => ({
+  used: {
     reason: 'ApprovalUsed',
-    field: NAME,
-    message: `RemovalApproval ${name} was used and does nothing more: delete it`,
-  }),
-  stale: (name) => ({
+    field: ['metadata', 'name'],
+    message: 'was used and does nothing more: delete it',
+  },
+  stale: {
     reason: 'ApprovalStale',
     field: ['spec', 'digest'],
-    message: `RemovalApproval ${name} releases nothing: no removals of its digest were held before it came. If they are held now, approve them with another RemovalApproval in a later commit`,
-  }),
-  expired: (name) => ({
+    message:
+      'releases nothing: no removals of its digest were held before it came. If they are held now, approve them with another RemovalApproval in a later commit',
+  },
+  expired: {
     reason: 'ApprovalExpired',
     field: ['spec', 'expires'],
-    message: `RemovalApproval ${name} was void already when it was read: delete it`,
-  }),
+    message: 'was void already when it was read: delete it',
+  },
 };
 
-/** A function of the engine threw: a defect, reported with its key and without stopping anything else. */
+/** Failed computations of the engine: each is a defect that concerns one key. */
 function failures(engine: Engine): readonly EngineDiagnostic[] {
-  return engine.derived.flatMap((collection) =>
-    [...collection.failures.partitions()].flatMap((partition) =>
-      [...collection.failures.entries(partition)].map(
-        ({ key, value }): EngineDiagnostic => ({
+  return engine.derived.flatMap(({ name, failures: failed }) =>
+    [...failed.partitions()].flatMap((partition) =>
+      [...failed.entries(partition)].map(({ key, value }): EngineDiagnostic => {
+        const subject = [partition, key.replaceAll('\u0000', ' ')].filter((part) => part !== '').join(' ');
+        return {
           severity: 'error',
           reason: 'Failed',
-          message: `${collection.name} failed for ${[partition, key.replaceAll('\u0000', ' ')].filter((part) => part !== '').join(' ')}: ${value.message}`,
+          message: `${name} failed for ${subject}: ${value.message}`,
           at: [],
-        }),
-      ),
+        };
+      }),
     ),
   );
 }
 
-/** Two documents of one name are at fault by their names. */
-const NAME = ['metadata', 'name'];
-
 function atName(ref: DocumentRef): ValueRef {
-  return { ...ref, field: NAME };
+  return { ...ref, field: ['metadata', 'name'] };
 }
 
 function refOfDeclared({ origin, identity }: Declared): DocumentRef {
   return { ...origin, identity };
-}
-
-function isAt(ref: DocumentRef, origin: Origin | undefined): boolean {
-  return origin !== undefined && ref.source === origin.source && ref.path === origin.path;
 }
 
 function sortKey({ at, reason, message }: EngineDiagnostic): string {

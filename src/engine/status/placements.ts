@@ -1,13 +1,31 @@
-import type { Collection, Derived, Graph } from '../collections/types.ts';
-import type { PlacementValue } from '../placement/placements.ts';
-import { countOutcomes, countsField, summarise } from './conditions.ts';
+import { compareText } from '../../model/json.ts';
+import { structurallyEqual } from '../collections/equality.ts';
+import type { Change, Collection, Derived, Graph, Index, Input } from '../collections/types.ts';
+import { type PlacementValue, placementsOf } from '../placement/placements.ts';
 import type { StatusPart } from './declared-status.ts';
-import { selectionCondition } from './lookups.ts';
-import { noTally, type Tally } from './tallies.ts';
+import {
+  type Cause,
+  clusterSubject,
+  constantCause,
+  type Progress,
+  type ProgressState,
+  progressStates,
+  stateGroup,
+} from './progress.ts';
+import {
+  countOutcomes,
+  emptyTally,
+  healthStates,
+  selectionCondition,
+  summarise,
+  type Tally,
+  tally,
+  worstFirst,
+} from './tally.ts';
 
 /**
- * The status of every Placement: how far that has got which it sends to its clusters. Objects under its paths count once
- * for each cluster, also those that another Placement sends there as well.
+ * Derives the status of every Placement: the rollout of the objects under its paths in its clusters. An object counts once
+ * for each cluster, also if other Placements select it too.
  */
 export function derivePlacementStatuses(
   graph: Graph,
@@ -19,13 +37,205 @@ export function derivePlacementStatuses(
     from: placements,
     reads: [tallies],
     compute: ({ key: name, value: { clusters, unknownClusters } }, read, emit) => {
-      const { states, health, worst } = read.get(tallies, '', name) ?? noTally;
-      const counts = countOutcomes(states);
+      const counted = read.get(tallies, '', name) ?? emptyTally;
       const selectsNone = clusters.length > 0 ? undefined : 'it selects no registered cluster';
       emit('Placement', name, {
-        conditions: [...selectionCondition(unknownClusters, selectsNone), ...summarise(counts, worst, health)],
-        fields: { selectedClusters: clusters.length, counts: countsField(counts) },
+        conditions: [...selectionCondition(unknownClusters, selectsNone), ...summarise(counted)],
+        fields: { selectedClusters: clusters.length, counts: { ...countOutcomes(counted) } },
       });
     },
   });
+}
+
+interface TallyDeps {
+  readonly placements: Collection<PlacementValue>;
+  /** As of `indexPlacements`. */
+  readonly placementsByFolder: Index<PlacementValue>;
+  readonly progress: Collection<Progress>;
+  /** As of `indexProgress`. */
+  readonly progressBySubject: Index<Progress>;
+  /** Partition empty, key the name of the Placement. */
+  readonly tallies: Input<Tally>;
+}
+
+interface Counts {
+  readonly states: Record<ProgressState, number>;
+  readonly health: Record<(typeof healthStates)[number], number>;
+}
+
+/** The counts of one Placement. */
+interface Counted {
+  readonly clusters: Map<string, Counts>;
+  readonly total: Counts;
+  /** Of the objects whose cause is their own the first in order of state, cluster and key. */
+  example: Example | undefined;
+  /** The example was removed or changed: the next one must be searched. */
+  isExampleGone: boolean;
+}
+
+interface Example extends Cause {
+  readonly state: ProgressState;
+  readonly cluster: string;
+  readonly key: string;
+}
+
+/**
+ * Counts the objects of each Placement. Placements and objects are related by paths, many to many: an index by Placement
+ * would need an entry for each pair, so the changes of each commit are counted instead. The returned function counts the
+ * changes of the last commit and stages different tallies; true: another commit is needed.
+ */
+export function createTallies(graph: Graph, deps: TallyDeps): () => boolean {
+  const changedProgress = graph.watch(deps.progress);
+  const changedPlacements = graph.watch(deps.placements);
+  const known = new Map<string, Counted>();
+  return () => {
+    const changes = changedProgress.take();
+    const touched = new Set<string>();
+    const namesOf = placementNames(deps.placementsByFolder);
+    const recounts = applyPlacements(deps, known, changedPlacements.take(), touched);
+    for (const { partition: cluster, key, before, after } of changes) {
+      for (const [value, by] of [[before, -1] as const, [after, 1] as const]) {
+        if (value === undefined) continue;
+        for (const name of namesOf(value)) {
+          const counted = known.get(name);
+          if (counted?.clusters.has(cluster) !== true || recounts.get(cluster)?.has(name) === true) continue;
+          touched.add(name);
+          count(counted, cluster, key, value, by);
+        }
+      }
+    }
+    for (const [cluster, names] of recounts) {
+      for (const { key, value } of deps.progress.entries(cluster)) {
+        for (const name of namesOf(value)) {
+          const counted = known.get(name);
+          if (counted !== undefined && names.has(name)) count(counted, cluster, key, value, 1);
+        }
+      }
+    }
+    let hasStaged = false;
+    for (const name of touched) hasStaged = stageOne(deps, known.get(name), name, namesOf) || hasStaged;
+    return hasStaged;
+  };
+}
+
+/** Applies changed Placements; returns by cluster the Placements whose objects must be counted anew. */
+function applyPlacements(
+  { tallies }: TallyDeps,
+  known: Map<string, Counted>,
+  changes: readonly Change<PlacementValue>[],
+  touched: Set<string>,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const recounts = new Map<string, Set<string>>();
+  for (const { key: name, before, after } of changes) {
+    touched.add(name);
+    if (after === undefined) {
+      known.delete(name);
+      tallies.delete('', name);
+      continue;
+    }
+    const counted = known.get(name) ?? { clusters: new Map(), total: zero(), example: undefined, isExampleGone: false };
+    known.set(name, counted);
+    const selected = new Set(after.clusters);
+    const keepsPaths =
+      before !== undefined && structurallyEqual(before.declared.value.paths, after.declared.value.paths);
+    for (const cluster of [...counted.clusters.keys()]) {
+      if (!keepsPaths || !selected.has(cluster)) forget(counted, cluster);
+    }
+    for (const cluster of selected) {
+      if (counted.clusters.has(cluster)) continue;
+      counted.clusters.set(cluster, zero());
+      recounts.set(cluster, (recounts.get(cluster) ?? new Set()).add(name));
+    }
+  }
+  return recounts;
+}
+
+function count(counted: Counted, cluster: string, key: string, value: Progress, by: 1 | -1): void {
+  const { state, reason, message, health } = value;
+  for (const counts of [counted.clusters.get(cluster), counted.total]) {
+    if (counts === undefined) continue;
+    counts.states[state] += by;
+    if (health !== undefined) counts.health[health.state] += by;
+  }
+  if (by === -1) {
+    if (counted.example?.cluster === cluster && counted.example.key === key) loseExample(counted);
+    return;
+  }
+  if (state === 'applied' || constantCause[state] !== undefined || counted.isExampleGone) return;
+  const candidate = { state, cluster, key, reason, message };
+  if (counted.example === undefined || compareExamples(candidate, counted.example) < 0) counted.example = candidate;
+}
+
+function forget(counted: Counted, cluster: string): void {
+  const counts = counted.clusters.get(cluster);
+  counted.clusters.delete(cluster);
+  for (const state of progressStates) counted.total.states[state] -= counts?.states[state] ?? 0;
+  for (const state of healthStates) counted.total.health[state] -= counts?.health[state] ?? 0;
+  if (counted.example?.cluster === cluster) loseExample(counted);
+}
+
+function loseExample(counted: Counted): void {
+  counted.example = undefined;
+  counted.isExampleGone = true;
+}
+
+function stageOne(
+  deps: TallyDeps,
+  counted: Counted | undefined,
+  name: string,
+  namesOf: (value: Progress) => ReadonlySet<string>,
+): boolean {
+  const before = deps.tallies.get('', name);
+  if (counted === undefined) return before !== undefined;
+  if (counted.isExampleGone) {
+    counted.example = findExample(deps, counted, (value) => namesOf(value).has(name));
+    counted.isExampleGone = false;
+  }
+  const { total, example } = counted;
+  const now = tally({ ...total.states }, { ...total.health }, () => example);
+  if (before !== undefined && structurallyEqual(before, now)) return false;
+  deps.tallies.set('', name, now);
+  return true;
+}
+
+function findExample(
+  { progressBySubject }: TallyDeps,
+  { clusters, total }: Counted,
+  isOwn: (value: Progress) => boolean,
+): Example | undefined {
+  for (const state of worstFirst) {
+    if (total.states[state] === 0 || constantCause[state] !== undefined) continue;
+    for (const cluster of [...clusters.keys()].sort(compareText)) {
+      if (clusters.get(cluster)?.states[state] === 0) continue;
+      const members = progressBySubject.members(stateGroup(clusterSubject(cluster), state));
+      const found = members.find(({ value }) => isOwn(value));
+      if (found !== undefined) return { ...found.value, cluster, key: found.key };
+    }
+  }
+  return undefined;
+}
+
+function compareExamples(a: Example, b: Example): number {
+  const byState = worstFirst.indexOf(a.state) - worstFirst.indexOf(b.state);
+  return byState || compareText(a.cluster, b.cluster) || compareText(a.key, b.key);
+}
+
+/** Finds the names of the Placements of an object, as of the last commit. Matches each path once. */
+function placementNames(placementsByFolder: Index<PlacementValue>): (value: Progress) => ReadonlySet<string> {
+  const byPath = new Map<string, ReadonlySet<string>>();
+  const ofPath = (path: string): ReadonlySet<string> => {
+    const names = byPath.get(path) ?? new Set(placementsOf(path, placementsByFolder).map(({ key }) => key));
+    byPath.set(path, names);
+    return names;
+  };
+  return ({ origins }) => {
+    const [first, ...others] = origins;
+    return first !== undefined && others.length === 0
+      ? ofPath(first.path)
+      : new Set(origins.flatMap(({ path }) => [...ofPath(path)]));
+  };
+}
+
+function zero(): Counts {
+  return { states: { ...emptyTally.states }, health: { ...emptyTally.health } };
 }

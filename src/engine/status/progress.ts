@@ -4,11 +4,10 @@ import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectHealth } from '../../model/object-health.ts';
 import type { Origin } from '../../model/output.ts';
 import { unreachable } from '../../model/result.ts';
-import type { Collection, Derived, Graph } from '../collections/types.ts';
+import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import type { AgentValue } from '../inputs.ts';
 import type { Output } from '../output/outputs.ts';
 
-/** How far an output has got in its cluster. */
 export const progressStates = [
   'applied',
   'pending',
@@ -22,36 +21,21 @@ export const progressStates = [
 ] as const;
 export type ProgressState = (typeof progressStates)[number];
 
-/** One outcome for one object in one cluster. Partition: the cluster. Key: the object's. */
+/** The rollout state of one object in one cluster. Partition: the cluster. Key: the object's. */
 export interface Progress {
   readonly state: ProgressState;
-  /** Constant word; empty when there is nothing to add. */
+  /** Constant word; may be empty. */
   readonly reason: string;
   readonly message: string;
   readonly digest: Digest | null;
-  /** Of what is applied, as last seen; absent: not known. */
+  /** Of an applied object, as last reported; absent: not known. */
   readonly health?: ObjectHealth;
   readonly origins: readonly Origin[];
-  /** It was computed from live state, now or when it was accepted; absent: it was not. */
+  /** The object can depend on live state, now or when it was accepted. */
   readonly isDerived?: true;
 }
 
-/** Group of all progress of one state in one cluster; with a source, of what came from it. */
-export function progressGroup(cluster: string, state: ProgressState, source = ''): string {
-  return `${source}/${cluster}/${state}`;
-}
-
-/** Group of all objects of one health in one cluster; with a source, of what came from it. */
-export function healthGroup(cluster: string, state: ObjectHealth['state'], source = ''): string {
-  return `${source}/${cluster}/${state}`;
-}
-
-/** Group of the derived objects of one document in one state, over all clusters. */
-export function derivedGroup({ source, path }: Origin, state: ProgressState | ObjectHealth['state']): string {
-  return `${source}\u0000${path}\u0000${state}`;
-}
-
-/** Joins what should be with what the agents reported. */
+/** Joins the outputs with the reports of the agents. */
 export function deriveProgress(
   graph: Graph,
   outputs: Collection<Output>,
@@ -67,10 +51,10 @@ export function deriveProgress(
     compute: ({ partition: cluster, key, left: output, right: result }, read, emit) => {
       if (output === undefined || output.type === 'left') return;
       const connected = read.get(agents, '', cluster)?.connected === true;
-      // A result speaks of what the cluster has accepted, and of nothing that it has lost or not yet been sent.
-      const held = read.get(ledger, cluster, key);
-      const isHeld = output.type !== 'object' || (held?.digest === output.digest && held.phase === 'accepted');
-      const progress = progressOf(output, isHeld ? result : undefined, connected);
+      // A result is about content that the agent has accepted: not about content that is not sent yet, or lost in the cluster.
+      const entry = read.get(ledger, cluster, key);
+      const isAccepted = output.type !== 'object' || (entry?.digest === output.digest && entry.phase === 'accepted');
+      const progress = progressOf(output, isAccepted ? result : undefined, connected);
       const isDerived = output.type !== 'absent' && output.scope.length > 0;
       emit(cluster, key, isDerived ? { ...progress, isDerived } : progress);
     },
@@ -84,19 +68,18 @@ function progressOf(
 ): Progress {
   const { origins } = output;
   switch (output.type) {
-    case 'object':
-      // Who wants it as well, and is not whose it is, says nothing of how it is.
-      return {
-        ...objectProgress(output.digest, result, connected),
-        digest: output.digest,
-        origins: origins.slice(0, 1),
-      };
+    case 'object': {
+      const { digest } = output;
+      // Only the winning origin is reported.
+      return { ...objectProgress(digest, result, connected), digest, origins: origins.slice(0, 1) };
+    }
     case 'keep':
-      return { state: 'kept', reason: output.reason, message: output.message, digest: output.digest, origins };
     case 'held':
-      return { state: 'held', reason: output.reason, message: output.message, digest: output.digest, origins };
-    case 'absent':
-      return { state: 'held', reason: output.reason, message: output.message, digest: null, origins };
+    case 'absent': {
+      const { type, reason, message } = output;
+      const digest = type === 'absent' ? null : output.digest;
+      return { state: type === 'keep' ? 'kept' : 'held', reason, message, digest, origins };
+    }
     case 'remove':
     case 'removing':
       return { ...removalProgress(result, connected), digest: output.digest, origins };
@@ -105,31 +88,70 @@ function progressOf(
   }
 }
 
-type Judged = Pick<Progress, 'state' | 'reason' | 'message' | 'health'>;
+type Reported = Pick<Progress, 'state' | 'reason' | 'message' | 'health'>;
 
-function objectProgress(digest: Digest, result: ObjectResult | undefined, connected: boolean): Judged {
+function objectProgress(digest: Digest, result: ObjectResult | undefined, connected: boolean): Reported {
   if (result !== undefined && result.digest === digest) {
     const { state, reason, message, health } = result;
     if (state === 'applied') return { state, reason: '', message: '', ...(health === undefined ? {} : { health }) };
     if (state === 'failed' || state === 'conflict' || state === 'paused') return { state, reason, message };
   }
-  return connected ? underWay : outOfReach;
+  const state = connected ? 'pending' : 'unreachable';
+  return { state, ...constantCause[state] };
 }
 
-function removalProgress(result: ObjectResult | undefined, connected: boolean): Judged {
+function removalProgress(result: ObjectResult | undefined, connected: boolean): Reported {
   if (result?.state === 'failed' || result?.state === 'paused') {
     return { state: result.state, reason: result.reason, message: result.message };
   }
-  if (!connected) return outOfReach;
+  if (!connected) return { state: 'unreachable', ...constantCause.unreachable };
   const reported = result?.state === 'removing' ? result : undefined;
   return { state: 'removing', reason: reported?.reason ?? '', message: reported?.message ?? '' };
 }
 
-/** What every object says that is in one of these states. */
-export const constantTrouble = {
+/** Why an object is not applied. */
+export type Cause = Pick<Progress, 'reason' | 'message'>;
+
+/** The causes of the states in which all objects have the same one. */
+export const constantCause: { readonly [State in ProgressState]?: Cause } & Readonly<
+  Record<'pending' | 'unreachable', Cause>
+> = {
   pending: { reason: '', message: '' },
   unreachable: { reason: 'AgentDisconnected', message: 'the agent is not connected' },
-} as const satisfies { readonly [State in ProgressState]?: Pick<Progress, 'reason' | 'message'> };
+};
 
-const underWay: Judged = { state: 'pending', ...constantTrouble.pending };
-const outOfReach: Judged = { state: 'unreachable', ...constantTrouble.unreachable };
+/** The objects of a cluster; with a source, those that come from it. */
+export function clusterSubject(cluster: string, source = ''): string {
+  return `${source}/${cluster}`;
+}
+
+/** The derived objects of a document, in all clusters. */
+export function documentSubject({ source, path }: Origin): string {
+  return `${source}\u0000${path}`;
+}
+
+/** The group of a subject's objects in a state, in the index of {@link indexProgress}. */
+export function stateGroup(subject: string, state: ProgressState): string {
+  return `${subject}\u0000${state}`;
+}
+
+/** The group of a subject's objects of a health, in the same index. */
+export function healthGroup(subject: string, state: ObjectHealth['state']): string {
+  return `${subject}\u0000health\u0000${state}`;
+}
+
+/** Indexes progress by subject and state, and by subject and health. */
+export function indexProgress(graph: Graph, progress: Collection<Progress>): Index<Progress> {
+  return graph.index('progressBySubject', progress, ({ partition: cluster, value }) => {
+    const { state, health, origins, isDerived } = value;
+    const subjects = [
+      clusterSubject(cluster),
+      ...origins.map(({ source }) => clusterSubject(cluster, source)),
+      ...(isDerived === true ? origins.map(documentSubject) : []),
+    ];
+    return subjects.flatMap((subject) => [
+      stateGroup(subject, state),
+      ...(health === undefined ? [] : [healthGroup(subject, health.state)]),
+    ]);
+  });
+}

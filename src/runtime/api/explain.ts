@@ -1,12 +1,10 @@
-import { explainDeclaration, troubledObjects } from '../../engine/explain/explain-declaration.ts';
-import { explainObject } from '../../engine/explain/explain-object.ts';
+import type { EngineDiagnostic, Reason } from '../../engine/domain.ts';
+import { explainDeclaration, explainObject, troubledObjects } from '../../engine/explain/explain.ts';
 import { clustersWith, type DeclarationName, findDeclaration, findObject } from '../../engine/explain/object-name.ts';
-import type { Reason } from '../../engine/explain/reason.ts';
 import type { Declared } from '../../engine/fleet/declared.ts';
 import type { DocumentRef } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
-import type { EngineDiagnostic } from '../../engine/status/diagnostic.ts';
-import { progressConditions } from '../../engine/status/objects.ts';
+import { summarise, tallyOfList } from '../../engine/status/tally.ts';
 import type { ConditionValue } from '../../model/conditions.ts';
 import { findings as codes, displayLocation, type Location, sentenceOf } from '../../model/diagnostic.ts';
 import { displayObjectName, type ObjectName, parseObjectName } from '../../model/explain-query.ts';
@@ -114,7 +112,11 @@ async function explainKey(
   };
   if (part === undefined) return { ok: true, value };
   if (isCondition(part)) {
-    const condition = conditionAmong(value.object, progress === undefined ? [] : progressConditions([progress]), part);
+    const condition = conditionAmong(
+      value.object,
+      progress === undefined ? [] : summarise(tallyOfList([progress])),
+      part,
+    );
     return condition.ok ? { ok: true, value: { ...value, condition: condition.value } } : condition;
   }
   const winner = reasons.find((reason) => reason.type === 'declares');

@@ -1,6 +1,6 @@
+import type { ValueRef } from '../../engine/domain.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { FileProvenance } from '../../engine/inputs.ts';
-import type { ValueRef } from '../../engine/status/diagnostic.ts';
 import { engineDiagnostics } from '../../engine/status/diagnostics.ts';
 import { locate, type Place } from '../../manifest/locate.ts';
 import { type Diagnostic, diagnosticOf, displayLocation, type Location } from '../../model/diagnostic.ts';

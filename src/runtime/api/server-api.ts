@@ -1,5 +1,4 @@
-import { revisionStatus } from '../../engine/status/revision.ts';
-import { safeModeStatus } from '../../engine/status/safe-mode.ts';
+import { revisionStatus, safeModeStatus } from '../../engine/status/rollout.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
 import { rfc3339 } from '../../model/time.ts';

@@ -1,5 +1,6 @@
-import { countProgress, type Engine } from '../../engine/graph.ts';
-import { countOutcomes } from '../../engine/status/conditions.ts';
+import type { Engine } from '../../engine/graph.ts';
+import { clusterTally } from '../../engine/status/rollout.ts';
+import { countOutcomes } from '../../engine/status/tally.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
@@ -47,7 +48,7 @@ export function clusterView(
     warm,
     inSync: conditions.some(({ type, status: value }) => type === 'InSync' && value === 'True'),
     position: registration?.position ?? { epoch: 0, sequence: 0 },
-    counts: countOutcomes(countProgress(engine, name)),
+    counts: countOutcomes(clusterTally(engine, name)),
     message: messages.filter((text) => text !== '').join('; '),
     agentVersion: sessions.get(name)?.session.hello.version ?? null,
     trouble,

@@ -1,9 +1,8 @@
 import type { Input } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
-import type { Hold } from '../../engine/output/decision.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, parseJsonBytes } from '../../model/json.ts';
-import type { ApprovalOutcome, Contenders, LastKnownGood, Registration } from '../../model/ledger.ts';
+import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, Registration } from '../../model/ledger.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
 import type { RecordWriter } from '../stored/group.ts';

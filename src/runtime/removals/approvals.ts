@@ -214,5 +214,5 @@ export function createApprovalFiles({
 }
 
 function allAreComplete(engine: Engine): boolean {
-  return [...engine.sourceProofs.entries('')].every(({ value }) => value === 'whole');
+  return [...engine.sourceProofs.entries('')].every(({ value }) => value === 'complete');
 }

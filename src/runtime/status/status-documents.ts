@@ -1,7 +1,5 @@
-import { countsField } from '../../engine/status/conditions.ts';
 import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
-import type { ObjectStatus } from '../../engine/status/objects.ts';
-import type { RevisionStatus } from '../../engine/status/revision.ts';
+import type { ObjectStatus, RevisionStatus } from '../../engine/status/rollout.ts';
 import {
   type Condition,
   type ConditionForm,
@@ -129,7 +127,7 @@ export function objectDocument(key: string, status: ObjectStatus, before: Writte
     object: displayKey(key as ObjectKey),
     declaredIn: status.origins.map(({ source, path }) => `${source}:${path}`),
     status: {
-      counts: countsField(status.counts),
+      counts: { ...status.counts },
       conditions: conditionsOf(status.conditions, before.conditions, now),
       clusters: status.clusters.map(({ cluster, progress: { state, reason, message, health } }) => ({
         cluster,
@@ -165,7 +163,7 @@ export function revisionDocument(
     status: {
       state,
       clusters: { targeted: status.targeted, applied: status.applied },
-      objects: countsField(status.counts),
+      objects: { ...status.counts },
       conditions: conditionsOf(status.conditions, before.conditions, now),
       ...(status.waiting.length === 0
         ? {}

@@ -1,8 +1,7 @@
 import type { EntryAddress } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { DeclaredStatus } from '../../engine/status/declared-status.ts';
-import { objectStatus } from '../../engine/status/objects.ts';
-import { revisionStatus } from '../../engine/status/revision.ts';
+import { objectStatus, revisionStatus } from '../../engine/status/rollout.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { isEngineKind } from '../../model/engine-kinds.ts';

@@ -5,7 +5,7 @@ import type { Domain } from '../../../src/engine/domain.ts';
 import { type Declared, declaredOf } from '../../../src/engine/fleet/declared.ts';
 import { documentKey } from '../../../src/engine/fleet/sources.ts';
 import { createEngine, type Engine } from '../../../src/engine/graph.ts';
-import type { Want } from '../../../src/engine/placement/want.ts';
+import type { Want } from '../../../src/engine/placement/wants.ts';
 import type { StatusPart } from '../../../src/engine/status/declared-status.ts';
 import { objectDigest } from '../../../src/model/digest.ts';
 import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';

@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Engine } from '../../../src/engine/graph.ts';
-import { countOutcomes, summarise, worstFirst } from '../../../src/engine/status/conditions.ts';
-import { countHealthOf } from '../../../src/engine/status/health-counts.ts';
-import { tally } from '../../../src/engine/status/lookups.ts';
-import { type Progress, progressStates } from '../../../src/engine/status/progress.ts';
+import { summarise, tallyOfList } from '../../../src/engine/status/tally.ts';
 import type { ObjectResult } from '../../../src/model/agent.ts';
 import type { ConditionValue } from '../../../src/model/conditions.ts';
 import { compareText } from '../../../src/model/json.ts';
@@ -81,9 +78,7 @@ function countedAnew(engine: Engine, name: string): readonly ConditionValue[] {
       .sort((a, b) => compareText(a.key, b.key))
       .map(({ value }) => value),
   );
-  const counts = countOutcomes(tally(progressStates, (state) => all.filter((each) => each.state === state).length));
-  const worst = worstFirst.flatMap((state) => all.filter((each) => each.state === state))[0];
-  return summarise(counts, worst as Progress | undefined, countHealthOf(all));
+  return summarise(tallyOfList(all));
 }
 
 it('counts of a Placement are those of all objects under its paths, after every commit of any history', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { unknownKindsText } from '../../../src/engine/status/unknown-kinds.ts';
+import { unknownKindsText } from '../../../src/engine/status/clusters.ts';
 
 const unknown = (kind: string, message: string) => ({ kind, state: 'unknown' as const, message });
 

@@ -1,0 +1,163 @@
+import type { EngineKind } from '../../model/engine-kinds.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import type { Contribution } from '../collections/types.ts';
+import type { EngineDiagnostic, Reason } from '../domain.ts';
+import type { Declared } from '../fleet/declared.ts';
+import { isSameOrigin } from '../fleet/elect.ts';
+import { documentRefOf } from '../fleet/sources.ts';
+import type { Engine } from '../graph.ts';
+import type { Output } from '../output/outputs.ts';
+import { type PlacementValue, placementsOf, type Route, routesTo } from '../placement/placements.ts';
+import type { Candidate } from '../placement/wants.ts';
+import type { DeclaredStatus } from '../status/declared-status.ts';
+import { engineDiagnostics } from '../status/diagnostics.ts';
+import { clusterSubject, type Progress, stateGroup } from '../status/progress.ts';
+import { worstFirst } from '../status/tally.ts';
+
+/** Why an object of a cluster is as it is. */
+export interface ObjectExplanation {
+  readonly progress: Progress | undefined;
+  readonly reasons: readonly Reason[];
+}
+
+/** Explains an output by the documents, rules and live objects that it depends on. */
+export function explainObject(engine: Engine, cluster: string, key: ObjectKey): ObjectExplanation {
+  const output = engine.outputs.get(cluster, key);
+  const candidates = engine.candidates.get(cluster, key) ?? [];
+  const winner = output?.type === 'object' ? output.origins[0] : undefined;
+  const derived = domainReasons(engine, candidates, output);
+  const claims = candidates.filter(({ value }) => value.derived === undefined);
+  const declarations = claims.map(({ from }): Reason & { readonly type: 'declares' } => {
+    const at = documentRefOf(from);
+    return { type: 'declares', at, counts: winner === undefined || isSameOrigin(winner, at) };
+  });
+  const former = (output?.origins ?? [])
+    .filter((origin) => ![...declarations, ...derived].some((by) => 'at' in by && isSameOrigin(by.at, origin)))
+    .map((at): Reason => ({ type: 'declared', at }));
+  const paths = [...new Set(declarations.map(({ at }) => at.path))];
+  const routes = new Map(
+    paths
+      .flatMap((path) => routesTo(cluster, path, engine.placementsByFolder))
+      .map((route) => [JSON.stringify(route), route]),
+  );
+  return {
+    progress: engine.progress.get(cluster, key),
+    reasons: [
+      ...declarations.sort((a, b) => Number(b.counts) - Number(a.counts)),
+      ...derived,
+      ...former,
+      ...scopeReasons(derived, output),
+      ...[...routes.values()].flatMap((route) => routeReason(engine, route)),
+      ...clusterReason(engine, cluster),
+    ],
+  };
+}
+
+/** The explanations of the domains for their candidates. */
+function domainReasons(
+  { domains }: Engine,
+  candidates: readonly Contribution<Candidate>[],
+  output: Output | undefined,
+): readonly Reason[] {
+  const derived = candidates.filter(({ value }) => value.derived !== undefined);
+  if (derived.length === 0) return [];
+  return domains.flatMap(({ domain: { name }, parts: { explains } }) => {
+    const claims = derived.filter(({ value }) => value.derived?.domain === name);
+    return claims.length === 0 || explains === undefined ? [] : explains(claims, output);
+  });
+}
+
+function scopeReasons(seen: readonly Reason[], output: Output | undefined): readonly Reason[] {
+  if (output === undefined || output.type === 'absent') return [];
+  const known = new Set(seen.map((reason) => (reason.type === 'live' ? reason.cluster : '')));
+  return output.scope.filter((cluster) => !known.has(cluster)).map((cluster) => ({ type: 'scope', cluster }));
+}
+
+function routeReason(engine: Engine, route: Route): readonly Reason[] {
+  if (route.type === 'folder') return [route];
+  const placement = engine.placements.get('', route.name);
+  if (placement === undefined) return [];
+  const { origin, identity } = placement.declared;
+  const part = 'selects the file and the cluster';
+  return [{ type: 'rule', kind: 'Placement', name: route.name, at: { ...origin, identity }, part }];
+}
+
+function clusterReason(engine: Engine, name: string): readonly Reason[] {
+  const cluster = engine.clusters.get('', name);
+  if (cluster === undefined) return [];
+  const at = { ...cluster.origin, identity: cluster.identity };
+  return [{ type: 'rule', kind: 'KubernetesCluster', name, at, part: 'declares the cluster' }];
+}
+
+/** Why a declaration of a kind that the engine reads is as it is. */
+export interface DeclarationExplanation {
+  /** Undefined: no source declares it. */
+  readonly declared: Declared | undefined;
+  readonly status: DeclaredStatus | undefined;
+  /** Its documents, the one in force first. */
+  readonly declares: readonly Reason[];
+  /** The clusters that it selects. */
+  readonly selects: readonly Reason[];
+  readonly findings: readonly EngineDiagnostic[];
+}
+
+/** An explanation names at most this many objects; the condition has the counts. */
+const NAMED = 10;
+
+/** Explains a declaration: its documents, the clusters that it selects, and its findings. */
+export function explainDeclaration(engine: Engine, kind: EngineKind, key: string): DeclarationExplanation {
+  const declared = engine.declarations.get(kind, key);
+  const placement = kind === 'Placement' ? engine.placements.get('', key) : undefined;
+  return {
+    declared,
+    status: engine.statuses.get(kind, key),
+    declares: declared === undefined ? [] : declares(declared),
+    selects: placement === undefined ? [] : selects(engine, placement),
+    findings: declared === undefined ? [] : engineDiagnostics(engine).filter(({ at }) => isAbout(declared, at)),
+  };
+}
+
+function declares({ origin, identity, isLastKnownGood, losers }: Declared): readonly Reason[] {
+  const inForce: Reason = isLastKnownGood
+    ? { type: 'declared', at: origin }
+    : { type: 'declares', at: { ...origin, identity }, counts: true };
+  return [inForce, ...losers.map((at): Reason => ({ type: 'declares', at, counts: false }))];
+}
+
+function selects(engine: Engine, { declared, clusters }: PlacementValue): readonly Reason[] {
+  return clusters.flatMap((name): readonly Reason[] => {
+    const cluster = engine.clusters.get('', name);
+    if (cluster === undefined) return [];
+    const byName = declared.value.clusterNames.includes(cluster.value.name);
+    const part = byName ? 'is selected by its name' : 'is selected by its labels';
+    return [
+      { type: 'rule', kind: 'KubernetesCluster', name, at: { ...cluster.origin, identity: cluster.identity }, part },
+    ];
+  });
+}
+
+/** A last known good declaration has no document now, so the findings about its file are about it. */
+function isAbout({ origin, identity }: Declared, at: EngineDiagnostic['at']): boolean {
+  return at.some((ref) => ref.source === origin.source && ref.path === origin.path && ref.identity === identity);
+}
+
+/** The objects of a cluster or of a Placement that are not applied, the most urgent first; empty for other kinds. */
+export function troubledObjects(engine: Engine, kind: EngineKind, key: string): readonly Reason[] {
+  if (kind !== 'KubernetesCluster' && kind !== 'Placement') return [];
+  const isPlaced = (path: string): boolean =>
+    placementsOf(path, engine.placementsByFolder).some(({ key: name }) => name === key);
+  const clusters = kind === 'KubernetesCluster' ? [key] : (engine.placements.get('', key)?.clusters ?? []);
+  const found: Reason[] = [];
+  for (const state of worstFirst) {
+    for (const cluster of clusters) {
+      for (const { key: object, value } of engine.indexes.progressBySubject.members(
+        stateGroup(clusterSubject(cluster), state),
+      )) {
+        if (kind === 'Placement' && !value.origins.some(({ path }) => isPlaced(path))) continue;
+        found.push({ type: 'object', cluster, key: object as ObjectKey, progress: value });
+        if (found.length === NAMED) return found;
+      }
+    }
+  }
+  return found;
+}

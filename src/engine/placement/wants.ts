@@ -1,0 +1,226 @@
+import type { KindState } from '../../model/agent.ts';
+import { objectDigest } from '../../model/digest.ts';
+import type { ClusterName, Digest } from '../../model/ids.ts';
+import { type JsonObject, objectOf } from '../../model/json.ts';
+import { builtInKindScope, type KindScope } from '../../model/kinds.ts';
+import type { LedgerEntry } from '../../model/ledger.ts';
+import {
+  metadataOf,
+  nameOfKind,
+  type ObjectKey,
+  type ObjectRef,
+  objectKey,
+  objectRefOf,
+} from '../../model/object-key.ts';
+import type { Origin } from '../../model/output.ts';
+import { structurallyEqual } from '../collections/equality.ts';
+import type { Collection, Contribution, Derived, Graph, Reader } from '../collections/types.ts';
+import { type DocumentValue, originOf, type SourceProofs } from '../fleet/sources.ts';
+import type { AgentValue } from '../inputs.ts';
+import type { Assignment } from './placements.ts';
+
+/** A live object of a cluster. */
+export interface LiveRef {
+  readonly cluster: ClusterName;
+  readonly key: ObjectKey;
+}
+
+/** Whether both are the same live object. */
+export function sameLive(a: LiveRef | undefined, b: LiveRef | undefined): boolean {
+  return a?.key === b?.key && a?.cluster === b?.cluster;
+}
+
+/** The part of a want that a domain computed from live state. */
+export interface DerivedWant {
+  /** The name of the domain. */
+  readonly domain: string;
+  /** The live object that the wanted one stands for. */
+  readonly standsFor: LiveRef;
+  /**
+   * An object of the same cluster that this one belongs to (the Service of an EndpointSlice). It must stand for this live
+   * object; otherwise the wanted object would become a part of another owner's object.
+   */
+  readonly requires?: { readonly key: ObjectKey; readonly standsFor: LiveRef };
+}
+
+/**
+ * A finished object and its clusters. Partition: the source of the document that it comes from. Key: begins with the
+ * address of that document ({@link documentKey}).
+ */
+export interface Want {
+  readonly key: ObjectKey;
+  readonly value: JsonObject;
+  readonly digest: Digest;
+  /** In canonical order. */
+  readonly clusters: readonly string[];
+  readonly origin: Origin;
+  /** Of the document in its file. */
+  readonly identity: string;
+  /** The clusters whose live state it could have been computed from; empty: a document declares the object itself. */
+  readonly scope: readonly ClusterName[];
+  /** The manifest names no namespace, and it is unknown whether the kind is namespaced. */
+  readonly scopeUnknown: boolean;
+  /** Absent: a document declares the object itself. */
+  readonly derived?: DerivedWant;
+}
+
+/** A want in one of its clusters. Partition: the cluster. Key: the object's. */
+export type Candidate = Omit<Want, 'clusters'>;
+
+/** Derives the candidates of each cluster. Several wants can have one key. */
+export function deriveCandidates(
+  graph: Graph,
+  wants: readonly Collection<Want>[],
+): Derived<readonly Contribution<Candidate>[]> {
+  return graph.gather<Want, Candidate>({
+    name: 'candidates',
+    from: wants,
+    equals: sameCandidate,
+    compute: ({ value: want }, _read, emit) => {
+      for (const cluster of want.clusters) emit(cluster, want.key, want);
+    },
+  });
+}
+
+/** Ignores `clusters`: a candidate does not change when its want gets another cluster. */
+function sameCandidate(a: Candidate, b: Candidate): boolean {
+  return (
+    a === b ||
+    (structurallyEqual(a.value, b.value) &&
+      a.identity === b.identity &&
+      a.scopeUnknown === b.scopeUnknown &&
+      structurallyEqual(a.origin, b.origin) &&
+      structurallyEqual(a.scope, b.scope) &&
+      structurallyEqual(a.derived, b.derived))
+  );
+}
+
+interface DocumentWantInputs {
+  readonly assignments: Collection<Assignment>;
+  readonly documents: Collection<DocumentValue>;
+  readonly agents: Collection<AgentValue>;
+  readonly kinds: Collection<KindState>;
+  readonly ledger: Collection<LedgerEntry>;
+  /** Judged by the files alone. */
+  readonly fileProofs: SourceProofs;
+}
+
+/** Derives the wants of documents: each object with the key that it has in each of its clusters. */
+export function deriveDocumentWants(graph: Graph, inputs: DocumentWantInputs): Derived<Want> {
+  const { assignments, documents, agents, fileProofs } = inputs;
+  const known = { ...deriveKindScopes(graph, inputs), agents, fileProofs };
+  return graph.derive<Assignment, Want>({
+    name: 'documentWants',
+    from: assignments,
+    reads: [documents, known.declared, known.listed, known.owned, agents, ...fileProofs.reads],
+    compute: ({ partition, key, value: { clusters } }, read, emit) => {
+      const document = read.get(documents, partition, key);
+      if (document?.content.type !== 'object' || clusters.length === 0) return;
+      const { ref, value, digest } = document.content;
+      const declared = { origin: originOf({ partition, key }), identity: document.identity, scope: NO_CLUSTERS };
+      const everywhere = builtInKindScope(ref.group, ref.kind) ?? read.get(known.declared, '', nameOfKind(ref));
+      if (everywhere !== undefined) {
+        emit(partition, key, { ...declared, ...settle(ref, value, digest, everywhere), clusters, scopeUnknown: false });
+        return;
+      }
+      const scopes = clusters.map((cluster) => [cluster, scopeIn(cluster, ref, read, known)] as const);
+      for (const [scope, members] of Map.groupBy(scopes, ([, each]) => each)) {
+        for (const each of scope === 'Both' ? EITHER : [scope]) {
+          const settled =
+            each === undefined || each === 'AsWritten'
+              ? { key: objectKey(ref), value, digest }
+              : settle(ref, value, digest, each);
+          emit(partition, `${key}\u0000${scope ?? 'Unknown'}\u0000${settled.key}`, {
+            ...declared,
+            ...settled,
+            clusters: members.map(([cluster]) => cluster),
+            scopeUnknown: scope === undefined || scope === 'Both',
+          });
+        }
+      }
+    },
+  });
+}
+
+const NO_CLUSTERS: readonly ClusterName[] = [];
+const EITHER = ['Namespaced', 'Cluster'] as const;
+
+/** The scopes of kinds that are not built in. Each collection changes only when a scope does. */
+function deriveKindScopes(graph: Graph, { documents, kinds, ledger }: DocumentWantInputs) {
+  return {
+    /** By CustomResourceDefinitions in the desired state. Partition empty, key `group/Kind`. */
+    declared: graph.derive<DocumentValue, KindScope>({
+      name: 'kindScopes',
+      from: documents,
+      compute: ({ value: { content } }, _read, emit) => {
+        if (content.type !== 'object' || content.ref.kind !== 'CustomResourceDefinition') return;
+        if (content.ref.group !== 'apiextensions.k8s.io') return;
+        const { group, scope, names } = objectOf(content.value.spec);
+        const { kind } = objectOf(names);
+        if (typeof group === 'string' && typeof kind === 'string' && (scope === 'Namespaced' || scope === 'Cluster')) {
+          emit('', nameOfKind({ group, kind }), scope);
+        }
+      },
+    }),
+    /** By the clusters' own lists of kinds. Partition: the cluster. Key: `group/Kind`. */
+    listed: graph.derive<KindState, KindScope>({
+      name: 'listedKindScopes',
+      from: kinds,
+      compute: ({ partition, key, value: { scope } }, _read, emit) => {
+        if (scope !== undefined) emit(partition, key, scope);
+      },
+    }),
+    /** Keys of the ledger that are not being removed. */
+    owned: graph.derive<LedgerEntry, true>({
+      name: 'ownedCustomKeys',
+      from: ledger,
+      compute: ({ partition, key, value: { phase } }, _read, emit) => {
+        const { group, kind } = objectRefOf(key as ObjectKey);
+        if (phase !== 'removing' && builtInKindScope(group, kind) === undefined) emit(partition, key, true);
+      },
+    }),
+  };
+}
+
+/**
+ * The scope of a kind in a cluster. `AsWritten`: the object has the key of its manifest. `Both`: the cluster has the object
+ * under either key, and keeps both. Undefined: the key of the object is unknown.
+ */
+function scopeIn(
+  cluster: string,
+  ref: ObjectRef,
+  read: Reader,
+  {
+    listed,
+    owned,
+    agents,
+    fileProofs,
+  }: ReturnType<typeof deriveKindScopes> & Pick<DocumentWantInputs, 'agents' | 'fileProofs'>,
+): KindScope | 'Both' | 'AsWritten' | undefined {
+  const inCluster = read.get(listed, cluster, nameOfKind(ref));
+  if (inCluster !== undefined) return inCluster;
+  const takesAsWritten = read.get(agents, '', cluster)?.kindsAsWritten === true;
+  // A source that cannot be read completely may contain the definition of the kind.
+  if (takesAsWritten && (ref.namespace !== '' || !fileProofs.hasDoubt(read))) return 'AsWritten';
+  // Without other knowledge the object keeps the key that it has in the cluster.
+  const isOwned = (namespace: string): boolean => read.get(owned, cluster, objectKey({ ...ref, namespace })) === true;
+  const inside = isOwned(ref.namespace === '' ? 'default' : ref.namespace);
+  const outside = isOwned('');
+  if (inside && outside) return 'Both';
+  if (inside || outside) return inside ? 'Namespaced' : 'Cluster';
+  return ref.namespace === '' ? undefined : 'AsWritten';
+}
+
+/** Adds the namespace `default` to a namespaced object without one; removes the namespace of a cluster-scoped object. */
+function settle(
+  ref: ObjectRef,
+  value: JsonObject,
+  digest: Digest,
+  scope: KindScope,
+): Pick<Want, 'key' | 'value' | 'digest'> {
+  const namespace = scope === 'Cluster' ? '' : ref.namespace === '' ? 'default' : ref.namespace;
+  if (namespace === ref.namespace) return { key: objectKey(ref), value, digest };
+  const { namespace: _written, ...metadata } = metadataOf(value);
+  const settled = { ...value, metadata: namespace === '' ? metadata : { ...metadata, namespace } };
+  return { key: objectKey({ ...ref, namespace }), value: settled, digest: objectDigest(settled) };
+}
