@@ -47,15 +47,6 @@ export interface AgentHealth {
   readonly driftCorrections: DriftCounts;
 }
 
-/** The agent of one cluster: applies the output snapshot and reports the input snapshot and results. */
-export interface Agent {
-  /** Resolves when the inventory is loaded and connecting has begun. Rejects if the cluster cannot be read. */
-  start(): Promise<void>;
-  /** Ends all work and leaves the cluster's objects as they are. */
-  stop(): Promise<void>;
-  health(): AgentHealth;
-}
-
 /** Grace period after a connect in which the server may cancel pending removals. */
 const REMOVAL_GRACE_MS = 1_000;
 
@@ -64,8 +55,13 @@ interface Running {
   readonly observer: Observer;
 }
 
-/** Makes an agent; it does nothing before `start`. The caller closes the cluster and the disk. */
-export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent {
+export type Agent = ReturnType<typeof createAgent>;
+
+/**
+ * The agent of one cluster: applies the output snapshot and reports the input snapshot and results. It does nothing before
+ * `start`. The caller closes the cluster and the disk.
+ */
+export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   const { cluster, relay } = deps;
   const results = createResultBook((changed) => relay.report(changed));
   const settings = createSettings(cluster);
@@ -76,21 +72,20 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
   let isOver = false;
   let cancelGrace: (() => void) | undefined;
 
-  return { start, stop, health: () => ({ ...health(connection, running, results), diagnostics: diagnostics.count() }) };
+  const health = (): AgentHealth => healthOf(connection, running, results, diagnostics.count());
+  return { start, stop, health };
 
+  /** Resolves when the inventory is loaded and connecting has begun. Rejects if the cluster cannot be read. */
   async function start(): Promise<void> {
     const loaded = await cluster.loadInventory();
     if (loaded.type === 'found') settings.take(loaded.state.settings ?? NO_SETTINGS);
     const live = await cluster.list('complete');
     diagnostics.note(live.diagnostics);
     const recovered = await recover(deps, loaded, live);
-    const observeSoon = (): void => running?.observer.observeSoon();
-    const reconciler = createReconciler({ ...deps, results, takenOver, idle: observeSoon }, recovered);
-    const observer = createObserver(
-      deps,
-      { everyMs: options.observeEveryMs ?? 30_000 },
-      { observed: (next) => observed(reconciler, next), unreadable: discovery.unreadable },
-    );
+    const idle = (): void => running?.observer.observeSoon();
+    const reconciler = createReconciler({ ...deps, results, takenOver, idle }, recovered);
+    const listener = { observed: (next: LiveState) => observed(reconciler, next), unreadable: discovery.unreadable };
+    const observer = createObserver(deps, { everyMs: options.observeEveryMs ?? 30_000 }, listener);
     running = { reconciler, observer };
     discovery.take(live, reconciler.inventory().records);
     relay.start({
@@ -137,11 +132,12 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
     cancelGrace?.();
     if (state.type === 'connected') {
       reconciler.connected();
-      results.reportAll();
+      results.reportAgain();
       cancelGrace = deps.clock.schedule(REMOVAL_GRACE_MS, reconciler.continueRemovals);
     } else reconciler.disconnected();
   }
 
+  /** Ends all work and leaves the cluster's objects as they are. */
   async function stop(): Promise<void> {
     cancelGrace?.();
     running?.observer.stop();
@@ -151,14 +147,11 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}): Agent 
 }
 
 /** The settings in force; none at first. `take` puts new ones in force, and returns false if they equal the old ones. */
-function createSettings(cluster: ClusterApi): {
-  readonly current: () => AgentSettings;
-  readonly take: (next: AgentSettings) => boolean;
-} {
+function createSettings(cluster: ClusterApi) {
   let current = NO_SETTINGS;
   return {
     current: () => current,
-    take(next) {
+    take(next: AgentSettings): boolean {
       if (settingsText(next) === settingsText(current)) return false;
       current = next;
       cluster.configure(next);
@@ -167,11 +160,12 @@ function createSettings(cluster: ClusterApi): {
   };
 }
 
-function health(
+function healthOf(
   connection: ConnectionState,
   running: Running | undefined,
   results: ResultBook,
-): Omit<AgentHealth, 'diagnostics'> {
+  diagnostics: number,
+): AgentHealth {
   const { applied, failed, conflict, paused, removing } = results.counts();
   const inventory = running?.reconciler.inventory();
   const owned = [...(inventory?.records.values() ?? [])].filter(({ phase }) => phase === 'held').length;
@@ -182,6 +176,7 @@ function health(
     objects: { owned, applied, failed, conflict, paused, removing },
     clusterReadable: running?.observer.isReadable() ?? false,
     repairs: running?.reconciler.repairs() ?? false,
+    diagnostics,
     driftCorrections: running?.reconciler.driftCorrections() ?? { changed: 0, removed: 0 },
   };
 }

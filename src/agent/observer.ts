@@ -4,16 +4,6 @@ import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 
-/** Lists the cluster's live state: after hints what they point to, and periodically everything. */
-export interface Observer {
-  start(): void;
-  /** Lists where hints point, soon, and passes the state on even if it has not changed. */
-  observeSoon(): void;
-  /** Whether the last list succeeded. */
-  isReadable(): boolean;
-  stop(): void;
-}
-
 /** Receives the results of lists, one at a time. */
 export interface ObserverListener {
   /** A state: after each requested or periodic list, and after a hint that led to a new state. */
@@ -27,11 +17,14 @@ const GATHER_MS = 10;
 /** Pause between lists while they fail. */
 const UNREADABLE_MS = 2_000;
 
+export type Observer = ReturnType<typeof createObserver>;
+
+/** Lists the cluster's live state: after hints the hinted objects, and periodically everything. */
 export function createObserver(
   deps: { readonly cluster: ClusterApi; readonly clock: Clock; readonly random: Random; readonly log: Log },
   options: { readonly everyMs: number },
   listener: ObserverListener,
-): Observer {
+) {
   const { cluster, clock, log } = deps;
   let last: LiveState | undefined;
   let listing = false;
@@ -44,7 +37,14 @@ export function createObserver(
   /** The next state is passed on even if it is the last one. */
   let passOn = true;
 
-  return { start, observeSoon: () => observeIn(GATHER_MS), isReadable: () => readable, stop };
+  return {
+    start,
+    /** Lists hinted objects soon, and passes the state on even if it has not changed. */
+    observeSoon: (): void => observeIn(GATHER_MS),
+    /** Whether the last list succeeded. */
+    isReadable: (): boolean => readable,
+    stop,
+  };
 
   function start(): void {
     endWatch = cluster.watch(() => void observe('hinted'));
@@ -116,16 +116,11 @@ export function createObserver(
 const MOST_LINES = 20;
 
 /** Logs the diagnostics of a cluster when they appear, and counts them. */
-export interface DiagnosticsLog {
-  /** Replaces the diagnostics by those of the newest state; logs the new ones. */
-  note(found: readonly Diagnostic[]): void;
-  count(): number;
-}
-
-export function createDiagnosticsLog(log: Log): DiagnosticsLog {
+export function createDiagnosticsLog(log: Log) {
   let known: ReadonlySet<string> = new Set();
   return {
-    note(found) {
+    /** Replaces the diagnostics by those of the newest state; logs the new ones. */
+    note(found: readonly Diagnostic[]): void {
       const now = new Set(found.map(displayDiagnostic));
       const fresh = [...now].filter((text) => !known.has(text));
       for (const diagnostic of fresh.slice(0, MOST_LINES))
@@ -135,6 +130,6 @@ export function createDiagnosticsLog(log: Log): DiagnosticsLog {
       if (now.size === 0 && known.size > 0) log.info('the cluster holds no invalid objects any more');
       known = now;
     },
-    count: () => known.size,
+    count: (): number => known.size,
   };
 }

@@ -1,24 +1,14 @@
 import type { ObjectResult } from '../model/agent.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 
-/** The last result of each object; only changes are reported. */
-export interface ResultBook {
-  note(result: ObjectResult): void;
-  /** Makes the next result of each key be reported even if it has not changed: the server has dropped the last one. */
-  renew(keys: readonly ObjectKey[]): void;
-  get(key: ObjectKey): ObjectResult | undefined;
-  /** Reports the last results of these keys once more. */
-  reportAgain(keys: readonly ObjectKey[]): void;
-  /** Reports all results once more: a restarted server has none. */
-  reportAll(): void;
-  counts(): Readonly<Record<ObjectResult['state'], number>>;
-}
+export type ResultBook = ReturnType<typeof createResultBook>;
 
-export function createResultBook(report: (results: readonly ObjectResult[]) => void): ResultBook {
+/** The last result of each object; only changes are reported. */
+export function createResultBook(report: (results: readonly ObjectResult[]) => void) {
   const book = new Map<ObjectKey, ObjectResult>();
   const due = new Set<ObjectKey>();
   return {
-    note(result) {
+    note(result: ObjectResult): void {
       const before = book.get(result.key);
       const isDue = due.delete(result.key);
       if (before !== undefined && sameResult(before, result) && !isDue) return;
@@ -27,18 +17,17 @@ export function createResultBook(report: (results: readonly ObjectResult[]) => v
       else book.set(result.key, result);
       report([result]);
     },
-    renew(keys) {
+    /** Makes the next result of each key be reported even if it has not changed: the server has dropped the last one. */
+    renew(keys: readonly ObjectKey[]): void {
       for (const key of keys) due.add(key);
     },
-    get: (key) => book.get(key),
-    reportAgain(keys) {
-      const known = keys.flatMap((key) => book.get(key) ?? []);
+    get: (key: ObjectKey): ObjectResult | undefined => book.get(key),
+    /** Reports the last results once more: those of `keys`, by default all, since a restarted server has none. */
+    reportAgain(keys: Iterable<ObjectKey> = book.keys()): void {
+      const known = [...keys].flatMap((key) => book.get(key) ?? []);
       if (known.length > 0) report(known);
     },
-    reportAll() {
-      if (book.size > 0) report([...book.values()]);
-    },
-    counts() {
+    counts(): Record<ObjectResult['state'], number> {
       const counts = { applied: 0, failed: 0, conflict: 0, paused: 0, removing: 0, removed: 0 };
       for (const { state } of book.values()) counts[state] += 1;
       return counts;

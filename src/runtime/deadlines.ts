@@ -7,46 +7,35 @@ import type { Loop } from './loop.ts';
 import type { Replica } from './replica/replica.ts';
 import type { RecordWriter } from './stored/group.ts';
 
-/**
- * Tells the engine which of its deadlines have passed. The leader judges by its clock, and writes each moment that has
- * passed to the store; other replicas take over what it has written, and the next leader goes on from that. A moment that
- * has passed stays passed, whatever the clock says later, until its deadline is gone.
- */
-export interface Deadlines {
-  /** From now on moments are judged as this replica may. Adds what is to run after each commit to the loop. */
-  follow(replica: Pick<Replica, 'leads' | 'knowsAll'>): void;
-  /**
-   * The leader's record says that this moment has passed; undefined: the store has no record. Ignored while this replica
-   * leads.
-   */
-  replicate(owner: string, key: string, at: number | undefined): void;
-  /** A turn as leader begins: stages the records of the store, and writes the ones that the store lacks. */
-  load(records: LedgerRecords['elapsed']): void;
-  stop(): void;
-}
-
 export interface DeadlinesDeps {
   readonly graph: Pick<Graph, 'watch'>;
   readonly deadlines: Collection<Deadline>;
   readonly elapsed: Input<number>;
-  /** This process alone uses the owner's deadlines: it judges them as leader and as follower, and writes no records. */
+  /** This process alone uses the owner's deadlines: it judges them also as a follower, and writes no records. */
   readonly isOfProcess: (owner: string) => boolean;
-  /** The records that the store had when this process started. */
+  /** The records of the store when this process started. */
   readonly records: Pick<LedgerRecords, 'elapsed'>;
   readonly journal: RecordWriter;
   readonly loop: Pick<Loop, 'transact' | 'addBookkeeper' | 'addSink'>;
   readonly clock: Clock;
 }
 
-/** The wall clock may jump while a timer runs: the timer reads the clock at least this often. */
+/** Longest wait of the timer: the wall clock may jump while it runs. */
 const LOOK_MS = 60_000;
 /**
- * A moment that passes may set another deadline that has passed as well. So many such rounds share one settled commit; the
- * rest come in the next one, because the loop counts its rounds.
+ * A passed moment may set another deadline that has passed too. So many of these rounds are done in one settled commit, and the
+ * rest in the next one, because the loop limits its rounds.
  */
 const ROUNDS = 4;
 
-export function createDeadlines(deps: DeadlinesDeps): Deadlines {
+export type Deadlines = ReturnType<typeof createDeadlines>;
+
+/**
+ * Stages which deadlines of the engine have passed. The leader judges by its clock, and writes each passed moment to the store;
+ * other replicas take over its records, and the next leader continues from them. A passed moment stays passed, even if the clock
+ * is set back, until its deadline is gone.
+ */
+export function createDeadlines(deps: DeadlinesDeps) {
   const { deadlines, isOfProcess, journal, loop, clock } = deps;
   const changes = deps.graph.watch(deadlines);
   const passed = createPassed(deps);
@@ -58,7 +47,7 @@ export function createDeadlines(deps: DeadlinesDeps): Deadlines {
   let rounds = 0;
 
   const judges = (owner: string): boolean => isOfProcess(owner) || replica.leads();
-  const keep = (): boolean => {
+  const stagePassed = (): boolean => {
     for (const { partition: owner, key, after } of changes.take()) {
       if (after === undefined) gone.push({ owner, key });
       open.place(owner, key);
@@ -77,13 +66,14 @@ export function createDeadlines(deps: DeadlinesDeps): Deadlines {
     if (!hasForgottenOld && replica.leads() && replica.knowsAll()) {
       hasForgottenOld = true;
       // Their deadlines may have ended while no leader ran.
-      for (const address of passed.all()) gone.push(address);
+      gone.push(...passed.all());
     }
     const over = gone.splice(0).filter(({ owner, key }) => judges(owner) && deadlines.get(owner, key) === undefined);
     const known = over.filter(({ owner, key }) => passed.forget(owner, key));
     for (const { owner, key } of known) passed.write(owner, key);
     if (known.length > 0) loop.transact(() => undefined);
   };
+  /** A turn as leader begins: stages the records of the store, and writes those that the store lacks. */
   const load = (records: LedgerRecords['elapsed']): void => {
     hasForgottenOld = false;
     for (const [owner, keys] of records) {
@@ -101,16 +91,20 @@ export function createDeadlines(deps: DeadlinesDeps): Deadlines {
 
   return {
     load,
-    follow: (followed) => {
+    /** Begins to judge moments, as far as the role of this replica permits. Adds a bookkeeper and a sink to the loop. */
+    follow: (followed: Pick<Replica, 'leads' | 'knowsAll'>): void => {
       replica = followed;
-      loop.addBookkeeper(keep);
+      loop.addBookkeeper(stagePassed);
       loop.addSink(() => {
         rounds = 0;
         forgetGone();
         timer.set(open.next(judges));
       });
     },
-    replicate: (owner, key, at) => {
+    /**
+     * The leader's record of this deadline has changed; undefined: the store has no record. Ignored while this replica leads.
+     */
+    replicate: (owner: string, key: string, at: number | undefined): void => {
       if (judges(owner)) return;
       loop.transact(() => {
         if (at !== undefined) passed.note(owner, key, at);
@@ -128,29 +122,29 @@ interface Address {
   readonly key: string;
 }
 
-/** The latest moment of each deadline that has passed, and staged as such. */
+/** The latest passed moment of each deadline, as staged. */
 function createPassed({ elapsed, journal, isOfProcess }: DeadlinesDeps) {
-  const moments = new Map<string, Map<string, number>>();
+  const moments = new Map<string, Address & Deadline>();
+  const idOf = (owner: string, key: string): string => `${owner}\u0000${key}`;
   const has = (owner: string, key: string, at: number): boolean =>
-    (moments.get(owner)?.get(key) ?? Number.NEGATIVE_INFINITY) >= at;
+    (moments.get(idOf(owner, key))?.at ?? Number.NEGATIVE_INFINITY) >= at;
   return {
     has,
-    all: () => [...moments].flatMap(([owner, keys]) => [...keys].map(([key, at]) => ({ owner, key, at }))),
+    all: () => [...moments.values()],
     note: (owner: string, key: string, at: number): void => {
       if (has(owner, key, at)) return;
-      const keys = moments.get(owner) ?? new Map<string, number>();
-      moments.set(owner, keys.set(key, at));
+      moments.set(idOf(owner, key), { owner, key, at });
       elapsed.set(owner, key, at);
     },
-    /** False: there was nothing to forget. */
+    /** False: the moment was not known. */
     forget: (owner: string, key: string): boolean => {
-      if (moments.get(owner)?.delete(key) !== true) return false;
+      if (!moments.delete(idOf(owner, key))) return false;
       elapsed.delete(owner, key);
       return true;
     },
-    /** Writes what is known of it now, unless it concerns this process alone. */
+    /** Writes or deletes the record, unless the deadline concerns this process alone. */
     write: (owner: string, key: string): void => {
-      const at = moments.get(owner)?.get(key);
+      const at = moments.get(idOf(owner, key))?.at;
       if (!isOfProcess(owner)) journal.put(recordKey.elapsed(owner, key), at === undefined ? null : { at });
     },
   };
@@ -179,7 +173,7 @@ function createOpen(deadlines: Collection<Deadline>, passed: Pick<ReturnType<typ
       }
       return taken;
     },
-    /** The earliest moment, in seconds since 1970; Infinity: there is none. */
+    /** The earliest moment, in seconds since 1970; Infinity if there is none. */
     next: (judges: (owner: string) => boolean): number =>
       Math.min(...judged(judges).map(([, queue]) => queue.first()?.at ?? Number.POSITIVE_INFINITY)),
   };
@@ -198,7 +192,7 @@ function createTimer(clock: Clock, due: () => void) {
     });
   };
   return {
-    /** Infinity: there is nothing to wait for. */
+    /** Infinity: no wait. */
     set: (at: number): void => {
       if (at === moment) return;
       cancel();

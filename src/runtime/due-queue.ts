@@ -1,19 +1,13 @@
-/** Keys in the order of a number each. A binary heap that knows where each key is: all calls cost O(log n) at most. */
-export interface DueQueue {
-  /** Adds a key, or moves it. */
-  set(key: string, at: number): void;
-  delete(key: string): void;
-  /** A key with the lowest number; undefined: there is none. */
-  first(): { readonly key: string; readonly at: number } | undefined;
-}
-
 interface Item {
   readonly key: string;
   at: number;
   place: number;
 }
 
-export function createDueQueue(): DueQueue {
+export type DueQueue = ReturnType<typeof createDueQueue>;
+
+/** Keys ordered by a number each: a binary heap that knows the place of each key, so that every call costs at most O(log n). */
+export function createDueQueue() {
   const heap: Item[] = [];
   const items = new Map<string, Item>();
 
@@ -42,7 +36,8 @@ export function createDueQueue(): DueQueue {
     }
   };
   return {
-    set: (key, at) => {
+    /** Adds a key, or moves it. */
+    set: (key: string, at: number): void => {
       const item = items.get(key) ?? { key, at, place: heap.length };
       item.at = at;
       items.set(key, item);
@@ -50,7 +45,7 @@ export function createDueQueue(): DueQueue {
       rise(item);
       sink(item);
     },
-    delete: (key) => {
+    delete: (key: string): void => {
       const item = items.get(key);
       const last = heap.at(-1);
       if (item === undefined || last === undefined) return;
@@ -61,6 +56,7 @@ export function createDueQueue(): DueQueue {
       rise(last);
       sink(last);
     },
-    first: () => heap[0],
+    /** A key with the lowest number; undefined if there is none. */
+    first: (): { readonly key: string; readonly at: number } | undefined => heap[0],
   };
 }

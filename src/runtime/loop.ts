@@ -2,27 +2,16 @@ import { errorText } from '../model/messages.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 
-/**
- * The single writer. Everything that changes the engine's inputs does it through `transact`; changes that come in one
- * turn of the event loop share one commit.
- */
-export interface Loop {
-  /** Runs `stage` now (it stages input changes) and commits soon. */
-  transact(stage: () => void): void;
-  /** Commits at once what is staged; for whoever needs the result in the same breath. Nothing before {@link Loop.begin}. */
-  settle(): void;
-  /** All bookkeepers and sinks are there, and see the first commit: from now on what is staged is committed. */
-  begin(): void;
-  /** After each commit, before sinks hear of it: may stage more (the ledger's own notes). Returns true if it did. */
-  addBookkeeper(bookkeeper: () => boolean): void;
-  /** After each settled commit. */
-  addSink(sink: () => void): void;
-}
-
-/** How often bookkeeping may stage more before that is a programming error. */
+/** Commits in which bookkeepers may stage more changes; more of them are a defect. */
 const MAX_ROUNDS = 10;
 
-export function createLoop(deps: { readonly commit: () => unknown; readonly clock: Clock; readonly log: Log }): Loop {
+export type Loop = ReturnType<typeof createLoop>;
+
+/**
+ * The single writer. All changes of the engine's inputs are staged in `transact`; the changes of one turn of the event loop share
+ * one commit.
+ */
+export function createLoop(deps: { readonly commit: () => unknown; readonly clock: Clock; readonly log: Log }) {
   const bookkeepers: (() => boolean)[] = [];
   const sinks: (() => void)[] = [];
   let scheduled = false;
@@ -38,14 +27,14 @@ export function createLoop(deps: { readonly commit: () => unknown; readonly cloc
       do {
         dirty = false;
         deps.commit();
-        if (++rounds > MAX_ROUNDS) throw new Error('bookkeeping does not come to rest');
+        if (++rounds > MAX_ROUNDS) throw new Error('bookkeepers stage changes without end');
         for (const bookkeeper of bookkeepers) if (bookkeeper()) dirty = true;
       } while (dirty);
     } finally {
       settling = false;
     }
     for (const sink of sinks) runSink(sink, deps.log);
-    // A sink may have staged something (a delta is in flight now): that is the next commit's.
+    // Changes that a sink has staged (a delta is in flight now) are in the next commit.
     if (dirty) schedule();
   };
   const schedule = (): void => {
@@ -58,17 +47,22 @@ export function createLoop(deps: { readonly commit: () => unknown; readonly cloc
   };
 
   return {
-    transact: (stage) => {
+    /** Runs `stage` now, which stages changes of inputs, and commits soon. */
+    transact: (stage: () => void): void => {
       stage();
       dirty = true;
       if (!settling) schedule();
     },
+    /** Commits the staged changes at once, for a caller that reads the result next. Does nothing before `begin`. */
     settle,
-    begin: () => {
+    /** All bookkeepers and sinks are added, and receive the first commit: from now on staged changes are committed. */
+    begin: (): void => {
       hasBegun = true;
     },
-    addBookkeeper: (bookkeeper) => void bookkeepers.push(bookkeeper),
-    addSink: (sink) => void sinks.push(sink),
+    /** Runs after each commit, before the sinks; it may stage more, and returns true if it did. */
+    addBookkeeper: (bookkeeper: () => boolean): void => void bookkeepers.push(bookkeeper),
+    /** Runs after each settled commit. */
+    addSink: (sink: () => void): void => void sinks.push(sink),
   };
 }
 

@@ -5,18 +5,19 @@ import type { AgentSession } from '../relay/session.ts';
 /** The live pull session of one cluster. */
 export interface ClusterSession {
   readonly session: AgentSession;
-  /** Digest of what the agent holds: where the next delta starts. */
+  /** Digest of the agent's inventory: the next delta starts from it. */
   holds: Digest;
-  /** Of what it holds: the admission that it was computed from; absent: nobody said. */
+  /** The admission that the inventory was computed from; undefined: the agent does not report one. */
   admitted?: AdmissionPosition | undefined;
-  /** Why it is sent nothing just now. */
+  /** Why the cluster is sent nothing now. */
   obstacle?: string | undefined;
-  /** A delta is on its way and not answered. */
+  /** A delta was sent and is not answered. */
   inFlight: boolean;
-  /** Deltas rejected in a row; after one the cluster is left alone for a while. */
+  /** Number of deltas rejected in a row. */
   rejections: number;
-  heldBack: boolean;
+  /** Nothing is sent for a while after a rejection. */
+  isPaused: boolean;
 }
 
-/** Which agents are connected to this process, by cluster name. */
+/** The agents that are connected to this process, by cluster name. */
 export type Sessions = Map<string, ClusterSession>;

@@ -6,24 +6,18 @@ import { contentOf, fleetOf, type Inventory } from './inventory.ts';
 import { applyRequest } from './object-step.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** Finds live objects that differ from their declared content. Compares each live object once. */
-export interface Drift {
-  /** Whether the live object differs, and no work has started for this difference. */
-  needsWork(inventory: Inventory, live: LiveState, key: ObjectKey): boolean;
-  forget(key: ObjectKey): void;
-  /** Drift that was found in applied objects since the start. */
-  counts(): DriftCounts;
-}
-
 /** Applied objects that another actor has changed or removed. */
 export type DriftCounts = Readonly<Record<'changed' | 'removed', number>>;
 
+export type Drift = ReturnType<typeof createDrift>;
+
+/** Finds live objects that differ from their declared content. Compares each live object once. */
 export function createDrift(deps: {
   readonly cluster: ClusterApi;
   readonly results: ResultBook;
   readonly queue: Pick<WorkQueue, 'isWaiting'>;
   readonly log: Log;
-}): Drift {
+}) {
   const { cluster, results, queue, log } = deps;
   /** Per key, the live object that last differed: work on it starts once, then the back-off decides. */
   const differing = new Map<ObjectKey, ObservedObject | undefined>();
@@ -33,13 +27,15 @@ export function createDrift(deps: {
 
   return {
     needsWork,
-    forget(key) {
+    forget(key: ObjectKey): void {
       differing.delete(key);
       matching.delete(key);
     },
-    counts: () => ({ ...counts }),
+    /** Drift that was found in applied objects since the start. */
+    counts: (): DriftCounts => ({ ...counts }),
   };
 
+  /** Whether the live object differs, and no work has started for this difference. */
   function needsWork(inventory: Inventory, live: LiveState, key: ObjectKey): boolean {
     const record = inventory.records.get(key);
     const content = contentOf(inventory, key);

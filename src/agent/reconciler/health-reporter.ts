@@ -4,16 +4,6 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ObservedObject } from '../../ports/cluster-api.ts';
 import type { ResultBook } from '../result-book.ts';
 
-/** Reports changes of the health of applied objects, debounced, as new results. */
-export interface HealthReporter {
-  /** Takes an object of a new live state. */
-  observe(key: ObjectKey, observed: ObservedObject | undefined): void;
-  /** The agent has written the object: the health before the write is out of date. */
-  wrote(key: ObjectKey, before: ObservedObject | undefined): void;
-  forget(key: ObjectKey): void;
-  stop(): void;
-}
-
 /** Delay of a report after the state has changed. */
 const STATE_MS = 1_000;
 /** Delay of a report while only the message changes ("3 of 100 are updated"). */
@@ -21,7 +11,10 @@ const MESSAGE_MS = 30_000;
 /** Delay of a report after a write that leads to no new live object. */
 const WRITTEN_MS = 5_000;
 
-export function createHealthReporter(deps: { readonly clock: Clock; readonly results: ResultBook }): HealthReporter {
+export type HealthReporter = ReturnType<typeof createHealthReporter>;
+
+/** Reports changes of the health of applied objects, debounced, as new results. */
+export function createHealthReporter(deps: { readonly clock: Clock; readonly results: ResultBook }) {
   const { clock, results } = deps;
   /** Health to report, and when (monotonic milliseconds). */
   const due = new Map<ObjectKey, { readonly health: ObjectHealth | undefined; readonly at: number }>();
@@ -30,7 +23,8 @@ export function createHealthReporter(deps: { readonly clock: Clock; readonly res
 
   return {
     observe,
-    wrote(key, before) {
+    /** The agent has written the object: the health before the write is out of date. */
+    wrote(key: ObjectKey, before: ObservedObject | undefined): void {
       forget(key);
       if (before?.health === undefined) return;
       writtenOver.set(key, before);
@@ -40,6 +34,7 @@ export function createHealthReporter(deps: { readonly clock: Clock; readonly res
     stop: () => timer?.cancel(),
   };
 
+  /** Takes an object of a new live state. */
   function observe(key: ObjectKey, observed: ObservedObject | undefined): void {
     const last = results.get(key);
     if (last?.state !== 'applied' || observed === undefined || observed.stale === true) return;

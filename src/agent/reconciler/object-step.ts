@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { displayKey, kindOf, type ObjectKey, objectRefOf, refOfObject } from '../../model/object-key.ts';
 import { unreachable } from '../../model/result.ts';
 import type { StoredObject } from '../../ports/agent-disk.ts';
-import type { ApplyRequest, ClusterApi, InventoryRecord, RemoveOutcome } from '../../ports/cluster-api.ts';
+import type { ApplyRequest, ClusterApi, InventoryRecord } from '../../ports/cluster-api.ts';
 import { contentOf, fleetOf, type Inventory } from './inventory.ts';
 
 /** The result of one attempt to apply or remove an object. */
@@ -65,25 +65,24 @@ export async function stepObject(
 
 async function applyObject(cluster: ClusterApi, request: ApplyRequest): Promise<Step> {
   const invalid = invalidity(request);
-  if (invalid !== undefined) return failed('InvalidObject', invalid, false);
+  if (invalid !== undefined) return stepOf('failed', 'InvalidObject', invalid);
   const outcome = await cluster.apply(request);
   switch (outcome.type) {
     case 'applied':
     case 'unchanged':
       return {
-        result: { state: 'applied', reason: 'Applied', message: '' },
-        retry: false,
+        ...stepOf('applied', 'Applied', ''),
         ...(outcome.type === 'applied' ? { written: true } : {}),
         ...(outcome.identity === undefined ? {} : { identity: outcome.identity }),
       };
     case 'conflict':
-      return { result: { state: 'conflict', reason: 'Conflict', message: outcome.message }, retry: true };
+      return stepOf('conflict', 'Conflict', outcome.message, true);
     case 'paused':
       return PAUSED;
     case 'exempt':
-      return { result: { state: 'paused', reason: outcome.reason, message: outcome.message }, retry: false };
+      return stepOf('paused', outcome.reason, outcome.message);
     case 'failed':
-      return failed(outcome.reason, outcome.message, outcome.retryable);
+      return stepOf('failed', outcome.reason, outcome.message, outcome.retryable);
     default:
       return unreachable(outcome);
   }
@@ -108,24 +107,20 @@ async function removeObject(
 ): Promise<Step> {
   const { key } = record;
   const occupant = occupantOf(record, inventory.contents.get(key)?.value, inventory.records.values());
-  if (occupant !== undefined) return removing('Occupied', `${displayKey(occupant)} is still in it`, false);
+  if (occupant !== undefined) return stepOf('removing', 'Occupied', `${displayKey(occupant)} is still in it`);
   const outcome = await cluster.remove({ key, fleet, ...(identity === undefined ? {} : { identity }) });
-  return removalStep(outcome);
-}
-
-function removalStep(outcome: RemoveOutcome): Step {
   switch (outcome.type) {
     case 'gone':
-      return { result: { state: 'removed', reason: 'Removed', message: '' }, retry: false };
+      return stepOf('removed', 'Removed', '');
     case 'notOwned':
     case 'exempt':
-      return { result: { state: 'removed', reason: 'Released', message: outcome.message }, retry: false };
+      return stepOf('removed', 'Released', outcome.message);
     case 'waiting':
-      return removing('Waiting', outcome.message, true);
+      return stepOf('removing', 'Waiting', outcome.message, true);
     case 'paused':
       return PAUSED;
     case 'failed':
-      return removing(outcome.reason, outcome.message, outcome.retryable);
+      return stepOf('removing', outcome.reason, outcome.message, outcome.retryable);
     default:
       return unreachable(outcome);
   }
@@ -167,28 +162,21 @@ function definedKind(name: string, value: JsonObject | undefined): { readonly gr
 /** Reason of a result while the stop button is on. */
 export const PAUSED_REASON = 'Paused';
 
-const PAUSED: Step = {
-  result: { state: 'paused', reason: PAUSED_REASON, message: 'the stop button in the cluster is on' },
-  // Releasing the button starts the work at once; the retry is for a release without a hint.
-  retry: true,
-};
+/** Releasing the button starts the work at once; the retry is for a release without a hint. */
+const PAUSED = stepOf('paused', PAUSED_REASON, 'the stop button in the cluster is on', true);
 
-const SERVER_AWAY: Step = removing(
+const SERVER_AWAY = stepOf(
+  'removing',
   'ServerAway',
   'its removal waits for the server; without one nothing is removed',
-  false,
 );
 
-const CONTENT_UNKNOWN: Step = failed(
+const CONTENT_UNKNOWN = stepOf(
+  'failed',
   'ContentUnknown',
   'the agent has lost what it should be; the server sends it again',
-  false,
 );
 
-function failed(reason: string, message: string, retry: boolean): Step {
-  return { result: { state: 'failed', reason, message }, retry };
-}
-
-function removing(reason: string, message: string, retry: boolean): Step {
-  return { result: { state: 'removing', reason, message }, retry };
+function stepOf(state: ObjectResult['state'], reason: string, message: string, retry = false): Step {
+  return { result: { state, reason, message }, retry };
 }

@@ -2,31 +2,27 @@ import { kindOf, type ObjectKey, objectKey, objectRefOf } from '../../model/obje
 import { type LiveState, NAMESPACE_NOT_FOUND, NO_SUCH_KIND } from '../../ports/cluster-api.ts';
 import { PAUSED_REASON } from './object-step.ts';
 
+const REASONS: readonly string[] = [NO_SUCH_KIND, NAMESPACE_NOT_FOUND, PAUSED_REASON];
+
+export type Prerequisites = ReturnType<typeof createPrerequisites>;
+
 /**
  * Objects that wait for a prerequisite in the cluster: their kind, their Namespace, the release of the stop button. Work on
  * them starts when a live state shows the prerequisite, before their back-off ends.
  */
-export interface Prerequisites {
-  /** Notes the reason of the last result of an object. */
-  note(key: ObjectKey, reason: string): void;
-  forget(key: ObjectKey): void;
-  /** The objects whose prerequisite is new in this state. */
-  metBy(live: LiveState): readonly ObjectKey[];
-}
-
-const REASONS: readonly string[] = [NO_SUCH_KIND, NAMESPACE_NOT_FOUND, PAUSED_REASON];
-
-export function createPrerequisites(): Prerequisites {
+export function createPrerequisites() {
   const reasons = new Map<ObjectKey, string>();
   /** Kinds and Namespaces that existed in the last state already: something else is missing then. */
   let before: ReadonlySet<string> = new Set();
-  return { note, forget: (key) => void reasons.delete(key), metBy };
+  return { note, forget: (key: ObjectKey) => void reasons.delete(key), metBy };
 
+  /** Notes the reason of the last result of an object. */
   function note(key: ObjectKey, reason: string): void {
     if (REASONS.includes(reason)) reasons.set(key, reason);
     else reasons.delete(key);
   }
 
+  /** The objects whose prerequisite is new in this state. */
   function metBy(live: LiveState): readonly ObjectKey[] {
     const kinds = new Set(
       reasons.size === 0 ? [] : live.kinds.filter(({ state }) => state !== 'unknown').map(({ kind }) => kind),

@@ -6,20 +6,6 @@ import type { Random } from '../../ports/random.ts';
 /** `done`: the key rests until it is added again. `retry`: it runs again after its back-off. */
 export type WorkOutcome = 'done' | 'retry';
 
-/** Runs keys in rank order, each key at most once at a time, with retries and back-off. */
-export interface WorkQueue {
-  /** Queues the key; cancels the wait for its retry. */
-  add(key: ObjectKey): void;
-  /** As `add`, and resets the back-off: the key has new content. */
-  renew(key: ObjectKey): void;
-  /** Whether the key is queued or running; a key that waits for its retry is neither. */
-  isActive(key: ObjectKey): boolean;
-  /** Whether the key waits for its retry. */
-  isWaiting(key: ObjectKey): boolean;
-  /** Takes no more keys; resolves when the running keys have ended. */
-  stop(): Promise<void>;
-}
-
 export interface WorkQueueOptions {
   /** From 0; lower ranks run first, and no key starts while one of a lower rank runs. Undefined: no work for this key. */
   readonly rank: (key: ObjectKey) => number | undefined;
@@ -32,11 +18,13 @@ const MOST_AT_ONCE = 16;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 300_000;
 
-/** Makes a queue; the first added key starts it. `run` must not reject. */
-export function createWorkQueue(
-  deps: { readonly clock: Clock; readonly random: Random },
-  options: WorkQueueOptions,
-): WorkQueue {
+export type WorkQueue = ReturnType<typeof createWorkQueue>;
+
+/**
+ * Runs keys in rank order, each key at most once at a time, with retries and back-off. The first added key starts it; `run` must
+ * not reject.
+ */
+export function createWorkQueue(deps: { readonly clock: Clock; readonly random: Random }, options: WorkQueueOptions) {
   const ready = createRankedSet();
   const running = new Map<ObjectKey, { readonly rank: number; readonly promise: Promise<void> }>();
   const waiting = new Map<ObjectKey, () => void>();
@@ -46,15 +34,19 @@ export function createWorkQueue(
 
   return {
     add,
-    renew: (key) => {
+    /** As `add`, and resets the back-off: the key has new content. */
+    renew: (key: ObjectKey): void => {
       failures.delete(key);
       add(key);
     },
-    isActive: (key) => ready.has(key) || running.has(key),
-    isWaiting: (key) => waiting.has(key),
+    /** Whether the key is queued or running; a key that waits for its retry is neither. */
+    isActive: (key: ObjectKey): boolean => ready.has(key) || running.has(key),
+    /** Whether the key waits for its retry. */
+    isWaiting: (key: ObjectKey): boolean => waiting.has(key),
     stop,
   };
 
+  /** Queues the key; cancels the wait for its retry. */
   function add(key: ObjectKey): void {
     if (stopped) return;
     waiting.get(key)?.();
@@ -111,6 +103,7 @@ export function createWorkQueue(
     waiting.set(key, cancel);
   }
 
+  /** Takes no more keys; resolves when the running keys have ended. */
   async function stop(): Promise<void> {
     stopped = true;
     ready.clear();
@@ -126,38 +119,30 @@ function retryMs(failures: number, random: Random): number {
   return full / 2 + (random.next() * full) / 2;
 }
 
-interface RankedSet {
-  put(key: ObjectKey, rank: number): void;
-  delete(key: ObjectKey): void;
-  has(key: ObjectKey): boolean;
-  isEmpty(): boolean;
-  clear(): void;
-  /** The first key of the lowest rank, without the keys that `skip` names. */
-  first(skip: (key: ObjectKey) => boolean): { readonly key: ObjectKey; readonly rank: number } | undefined;
-}
-
-function createRankedSet(): RankedSet {
+/** Keys by rank. */
+function createRankedSet() {
   const ranks = new Map<ObjectKey, number>();
   const buckets: Set<ObjectKey>[] = [];
+  const remove = (key: ObjectKey): void => {
+    buckets[ranks.get(key) ?? -1]?.delete(key);
+    ranks.delete(key);
+  };
   return {
-    put(key, rank) {
-      this.delete(key);
+    put(key: ObjectKey, rank: number): void {
+      remove(key);
       while (buckets.length <= rank) buckets.push(new Set());
       buckets[rank]?.add(key);
       ranks.set(key, rank);
     },
-    delete(key) {
-      const rank = ranks.get(key);
-      if (rank !== undefined) buckets[rank]?.delete(key);
-      ranks.delete(key);
-    },
-    has: (key) => ranks.has(key),
-    isEmpty: () => ranks.size === 0,
-    clear() {
+    delete: remove,
+    has: (key: ObjectKey): boolean => ranks.has(key),
+    isEmpty: (): boolean => ranks.size === 0,
+    clear(): void {
       ranks.clear();
       for (const bucket of buckets) bucket.clear();
     },
-    first(skip) {
+    /** The first key of the lowest rank, without the keys that `skip` names. */
+    first(skip: (key: ObjectKey) => boolean): { readonly key: ObjectKey; readonly rank: number } | undefined {
       for (const [rank, bucket] of buckets.entries()) {
         for (const key of bucket) if (!skip(key)) return { key, rank };
       }

@@ -170,7 +170,7 @@ interface Parts extends Foundation {
 }
 
 function wireAgents(parts: Parts, fleet: FleetName) {
-  const { engine, loop, fleet: records, sources, sessions, replica, suspensions, approvals } = parts;
+  const { engine, loop, fleet: records, sessions, replica, suspensions, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
   const { mayStart, knowsAll } = replica;
   loop.addBookkeeper(createSafeStart({ ...parts, mayStart }));
@@ -185,7 +185,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   const recovery = createAssumedWarmRecovery({ ...parts, knowsAll });
   loop.addBookkeeper(createRegistrationRecorder({ ...parts, recovery, approvals, knowsAll }));
   loop.addBookkeeper(() => recovery.extend());
-  const sender = createSender({ ...parts, windows, revisions: () => sources.revisions() });
+  const sender = createSender({ ...parts, windows });
   loop.addSink(() => parts.windows.recount());
   loop.addSink(createSafeModeLog({ ...parts, mayStart }));
   const settings = createSettingsSender({

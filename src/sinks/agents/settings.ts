@@ -6,33 +6,26 @@ import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.t
 import { compareText } from '../../model/json.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 
-/** Sends agents their settings: at each connect, and whenever the settings of their cluster change. */
-export interface SettingsSender {
-  connected(cluster: string): void;
-  /** Runs after each commit. */
-  run(): void;
-}
-
 /**
- * `knowsAll`: every source has been read and is whole. Before that a policy that is not there may only not be readable,
- * and agents go on with the settings that they have.
+ * Sends agents their settings: at each connect, and whenever the settings of their cluster change. `knowsAll`: every source has
+ * been read completely. Before that a missing policy may be an unreadable one, and agents keep the settings that they have.
  */
 export function createSettingsSender(deps: {
   readonly engine: Engine;
   readonly sessions: Sessions;
   readonly knowsAll: () => boolean;
-  /** A person wants the cluster to be sent nothing for now. */
+  /** A suspended cluster is sent nothing. */
   readonly isSuspended: (cluster: string) => boolean;
-}): SettingsSender {
+}) {
   const { engine, sessions, knowsAll, isSuspended } = deps;
   const changes = discoversOf(engine).map((discovers) => engine.graph.watch(discovers));
-  /** Clusters whose settings are to be sent once they are not suspended any more. */
+  /** Suspended clusters with unsent settings. */
   const unsent = new Set<string>();
   let policy: FleetPolicy | undefined;
-  /** What every cluster is told; `undefined`: no policy is known yet. */
+  /** The settings that all clusters share; undefined: no policy is known yet. */
   let common: string | undefined;
 
-  /** Takes the policy in force; answers whether what it says to agents has changed. */
+  /** Takes the policy in force; true if its settings for all agents have changed. */
   const refresh = (): boolean => {
     const inForce = engine.policy.get('', '')?.value ?? (knowsAll() ? defaultFleetPolicy : undefined);
     if (inForce === undefined || inForce === policy) return false;
@@ -41,25 +34,23 @@ export function createSettingsSender(deps: {
     common = settingsText(settingsOfPolicy(inForce));
     return before !== common;
   };
-  const tell = (cluster: string): void => {
+  const send = (cluster: string): void => {
     if (policy === undefined) return;
-    if (isSuspended(cluster)) {
-      unsent.add(cluster);
-      return;
-    }
     unsent.delete(cluster);
-    sessions.get(cluster)?.session.settings(agentSettings(engine, cluster, policy));
+    if (isSuspended(cluster)) unsent.add(cluster);
+    else sessions.get(cluster)?.session.settings(agentSettings(engine, cluster, policy));
   };
 
   return {
-    connected: (cluster) => {
+    connected: (cluster: string): void => {
       refresh();
-      tell(cluster);
+      send(cluster);
     },
-    run: () => {
-      const moved = changes.flatMap((watch) => watch.take().map(({ key }) => key));
-      const due = refresh() ? sessions.keys() : new Set([...unsent, ...moved]);
-      for (const cluster of due) tell(cluster);
+    /** Runs after each commit. */
+    run: (): void => {
+      const changed = changes.flatMap((watch) => watch.take().map(({ key }) => key));
+      const due = refresh() ? [...sessions.keys()] : new Set([...unsent, ...changed]);
+      for (const cluster of due) send(cluster);
     },
   };
 }

@@ -39,7 +39,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       const { cluster, capabilities, version } = session.hello;
       loop.settle();
       recovery.consider(cluster, holding);
-      sessions.set(cluster, { session, holds: holding.digest, inFlight: false, rejections: 0, heldBack: false });
+      sessions.set(cluster, { session, holds: holding.digest, inFlight: false, rejections: 0, isPaused: false });
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length });
       deps.connected(cluster, holding);
       loop.transact(() => {

@@ -5,7 +5,7 @@ const DEFECTS = [
   'a sink failed',
   'sending failed',
   'a delta could not be made',
-  'bookkeeping does not come to rest',
+  'bookkeepers stage changes without end',
   'status cannot be rendered',
   'diagnostics cannot be worked out',
 ];
