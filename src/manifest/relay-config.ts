@@ -87,8 +87,9 @@ export function readRelayConfig(value: JsonObject, absolute: Absolute = (path) =
   return problems.length === 0 && config !== undefined ? { document, config, problems } : { document, problems };
 }
 
-/** Fields that name a file or folder, and those that name a repository, which may be a folder; their paths in the document. */
+/** Paths of the fields that name a file or folder. */
 const FILES = /\.(dataDirectory|kubeconfig|\w+File|(files|store)\.path|audit\.file)$/;
+/** Paths of the fields that name a repository, which may be a local folder. */
 const REPOSITORIES = /\.git\.url$/;
 
 function withAbsolutePaths(value: JsonValue, absolute: Absolute, at = ''): JsonValue {
@@ -99,9 +100,13 @@ function withAbsolutePaths(value: JsonValue, absolute: Absolute, at = ''): JsonV
       members.map(([key, member]) => [key, withAbsolutePaths(member, absolute, `${at}.${key}`)]),
     );
   }
-  const isFolder =
-    REPOSITORIES.test(at) && repositoryProblem(String(value)) === undefined && !/:\/\//.test(String(value));
-  return FILES.test(at) || isFolder ? absolute(String(value)) : value;
+  if (FILES.test(at) || (REPOSITORIES.test(at) && isFolder(String(value)))) return absolute(String(value));
+  return value;
+}
+
+/** False also for an address that is refused later. */
+function isFolder(repository: string): boolean {
+  return repositoryProblem(repository) === undefined && !repository.includes('://');
 }
 
 /** Reports an error at a field, which is named as in `relay.secrets[0]`. */

@@ -1,36 +1,36 @@
 import type { JsonObject } from '../model/json.ts';
 import type { Role } from '../model/relay-config.ts';
 
-/** One line of the log of what people did, or were refused. */
+/** One entry of the audit log. */
 export interface AuditEntry {
-  /** Of the request: what was asked and what became of it have the same. */
+  /** Id of the request: its entries have the same. */
   readonly id: string;
   /** RFC 3339, in milliseconds. */
   readonly at: string;
-  /** `asked`: it is about to be done. `done`, `refused`, `failed`: what became of it. */
+  /** `asked`: before the act is carried out. `done`, `refused`, `failed`: its outcome. */
   readonly stage: 'asked' | 'done' | 'refused' | 'failed';
-  /** Empty: nobody that is known. */
+  /** Name of the caller; empty: unknown. */
   readonly who: string;
   readonly role: Role | null;
-  /** How `who` was proven; `none`: only said, by somebody on this machine. */
+  /** Proof of `who`; `none`: a caller on this machine has only stated it. */
   readonly proof: 'token' | 'certificate' | 'none';
   /** Address of the caller. */
   readonly from: string;
-  /** What was asked: `approvals`, `clusters/east/replace`. */
+  /** `approvals`, `clusters/east/replace`. */
   readonly act: string;
-  /** With which words. Never a secret: no request holds one. */
+  /** Fields of the request. No request has a secret. */
   readonly details: JsonObject;
-  /** Why not; empty if it was done. */
+  /** Why it was not done; empty: it was. */
   readonly message: string;
 }
 
-/** Keeps what people did. Nothing in it is ever changed or removed by this program. */
+/** The log of acts of people. Entries are never changed or removed. */
 export interface AuditLog {
-  /** Durable when it resolves. Rejects if it is not: what is not noted must not be done. */
+  /** Resolves when the entry is durable. Rejects if it cannot be written: then the act must not be carried out. */
   append(entry: AuditEntry): Promise<void>;
-  /** The newest `limit` entries, oldest first; those that cannot be read are left out. Rejects if the log cannot be read. */
+  /** Returns the newest `limit` entries, oldest first, without damaged ones. Rejects if the log cannot be read. */
   tail(limit: number): Promise<readonly AuditEntry[]>;
-  /** Why nothing could be noted just now; undefined if it could. */
-  trouble(): Promise<string | undefined>;
+  /** Returns why no entry could be written now; undefined: it could. */
+  problem(): Promise<string | undefined>;
   close(): Promise<void>;
 }

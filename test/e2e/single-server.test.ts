@@ -71,7 +71,7 @@ describe.skipIf(noRedis)('servers that share a Redis', () => {
     return { child, ended, kill, readiness, said: () => said };
   }
 
-  test('of two that say they are the only one the second refuses, and says who is the first', async () => {
+  test('of two single servers the second one ends, and names the first', async () => {
     const first = await serve('a');
     await first.readiness(200);
     const second = await serve('b');
@@ -88,7 +88,7 @@ describe.skipIf(noRedis)('servers that share a Redis', () => {
     expect(fourth.said()).not.toMatch(/has the store/);
   });
 
-  test('one that was stopped for so long that another has taken the store ends', async () => {
+  test('a server that was stopped until another one got the store lock ends', async () => {
     const first = await serve('a');
     await first.readiness(200);
     first.child.kill('SIGSTOP');

@@ -43,7 +43,7 @@ function runFile(...args: string[]): Promise<{ readonly code: number | null; rea
   });
 }
 
-test('an agent whose health address is taken says so and ends', async () => {
+test('an agent whose health address is in use names it and ends', async () => {
   writeFileSync(join(folder, 'east.token'), 'frt1_none\n');
   const link = ['--server', '127.0.0.1:9', '--insecure', '--token-file', 'east.token'];
   const { code, said } = await run(
@@ -64,7 +64,7 @@ test.each([
   ['--listen', 'agents'],
   ['--http', 'HTTP'],
   ['--metrics', 'health and metrics'],
-])('a server whose %s address is taken says so and ends', async (flag, whom) => {
+])('a server whose %s address is in use names it and ends', async (flag, whom) => {
   const watched = join(folder, 'watched');
   mkdirSync(watched, { recursive: true });
   const free = ['--listen', '--http', '--metrics'].filter((each) => each !== flag);
@@ -101,7 +101,7 @@ describe.skipIf(noRedis)('a server whose Redis is down', () => {
     return { redis, child, ended, asked, readiness };
   }
 
-  test('waits for it, says so where readiness is asked, and serves when it comes', async () => {
+  test('waits for it, reports that at /readyz, and serves once Redis runs', async () => {
     const { redis, child, ended, asked, readiness } = await waitingServer('late');
     try {
       expect((await readiness(503)).text).toMatch(/the store cannot be reached yet, and is waited for: .*ECONNREFUSED/);
@@ -115,7 +115,7 @@ describe.skipIf(noRedis)('a server whose Redis is down', () => {
     }
   });
 
-  test('ends at once when it is told to', async () => {
+  test('ends at once on SIGTERM', async () => {
     const { redis, child, ended, readiness } = await waitingServer('never');
     await readiness(503);
     child.kill('SIGTERM');
@@ -124,14 +124,14 @@ describe.skipIf(noRedis)('a server whose Redis is down', () => {
   });
 });
 
-test('a data directory that is a file is named', async () => {
+test('the error names a data directory that is a file', async () => {
   writeFileSync(join(folder, 'file'), '');
   const { code, said } = await run('serve', '--watch', '.', '--data-dir', 'file');
   expect(said).toContain(`the data directory ${join(folder, 'file')} cannot be made`);
   expect(code).toBe(1);
 });
 
-test('a configuration file that is not there is named', async () => {
+test('the error names a missing configuration file', async () => {
   const { code, said } = await run('serve', '--config', 'absent.yaml');
   expect(said).toBe(
     `fleetrelay: the configuration ${join(folder, 'absent.yaml')} cannot be read: there is no such file\n`,
@@ -139,7 +139,7 @@ test('a configuration file that is not there is named', async () => {
   expect(code).toBe(1);
 });
 
-test('no token is made for a data directory that is not there', async () => {
+test('no token is made for a missing data directory', async () => {
   const { code, said } = await run('cluster', 'token', 'east', '--data-dir', 'mistyped');
   expect(said).toContain(`there is no data directory ${join(folder, 'mistyped')}`);
   expect([code, existsSync(join(folder, 'mistyped'))]).toEqual([1, false]);

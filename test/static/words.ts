@@ -14,6 +14,7 @@ export const retiredWords: readonly RetiredWord[] = [
   { word: /clearances?\b/i, instead: 'removal permit' },
   { word: /presumption|presumed/i, instead: 'assumed warm' },
   { word: /as last read|lastRead/i, instead: 'last known good' },
+  { word: /\bDoors\b/, instead: 'ApiAccess' },
   { word: /\bSight\b/, instead: 'Visibility' },
   { word: /sole.?claims?\b/i, instead: 'store lock' },
   { word: /\bchores?\b|[a-z]Chore\b/i, instead: 'single-flight task' },

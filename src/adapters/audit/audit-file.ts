@@ -41,7 +41,7 @@ export function createAuditFile(path: string): AuditLog {
         }
       }),
     tail: (limit) => inTurn(() => readTail(path, limit)),
-    trouble: () => inTurn(() => opened()).then(() => undefined, errorText),
+    problem: () => inTurn(() => opened()).then(() => undefined, errorText),
     close: () => inTurn(close),
   };
 }

@@ -28,7 +28,7 @@ export async function openListeners(
   const people = await readPeople(http, deps.env);
   const tls = http.tls && (await readTls(http.tls));
   const audit = createAuditFile(config.audit.file ?? join(dataDirectory, 'audit.log'));
-  warnOfDangers(http, await audit.trouble(), deps.log);
+  warnOfDangers(http, await audit.problem(), deps.log);
   const options = { listen: hostOf(http.listen), people, ...(tls && { tls }) };
   const httpServer = must(createHttpServer({ ...deps, api, audit, hooks }, options));
   const metricsServer = must(createHttpServer({ ...deps, ...forPrograms }, { listen: hostOf(metrics.listen) }));

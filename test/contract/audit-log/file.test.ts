@@ -95,11 +95,11 @@ it('reads the end of a long file only, and no half entry', async () => {
 });
 
 it('says that it cannot be written, and can again', async () => {
-  expect(await log.trouble()).toBeUndefined();
+  expect(await log.problem()).toBeUndefined();
   await log.close();
   rmSync(path());
   mkdirSync(path());
-  expect(await log.trouble()).toContain('EISDIR');
+  expect(await log.problem()).toContain('EISDIR');
   await expect(log.append(entry('a'))).rejects.toThrow('EISDIR');
   rmSync(path(), { recursive: true });
   await log.append(entry('b'));

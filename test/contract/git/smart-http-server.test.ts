@@ -49,7 +49,7 @@ const git = async (directory: string, ...args: string[]): Promise<string> =>
   (await run('git', args, { cwd: directory, env: hermeticGit })).stdout.trim();
 
 describe('git over smart HTTP', () => {
-  test('clones, fetches and pushes, large and small', async () => {
+  test('clone, fetch and push, large and small', async () => {
     const work = join(box.path, 'work');
     await git(box.path, 'clone', '--quiet', `${url}/team/fleet.git`, work);
     const noise = Array.from({ length: 80_000 }, (_, index) => `${Math.sin(index)}`).join('');
@@ -63,7 +63,7 @@ describe('git over smart HTTP', () => {
     expect(asked.map(({ service }) => service)).toContain('push');
   });
 
-  test('knows who asks, and says what is missing', async () => {
+  test('checks credentials, and asks for missing ones', async () => {
     allow = ({ username, password, service }) => service === 'fetch' || (username === 'ada' && password === 'p:w');
     const work = join(box.path, 'work');
     await git(box.path, 'clone', '--quiet', `${url}/team/fleet.git`, work);
@@ -74,7 +74,7 @@ describe('git over smart HTTP', () => {
     expect(pushed).toEqual(['team/fleet']);
   });
 
-  test('takes a body in gzip', async () => {
+  test('accepts a body in gzip', async () => {
     const body = gzipSync(Buffer.from('0014command=ls-refs\n00010009peel\n0000'.replace('0009peel\n', '')));
     const response = await fetch(`${url}/team/fleet.git/git-upload-pack`, {
       method: 'POST',
@@ -90,7 +90,7 @@ describe('git over smart HTTP', () => {
   });
 });
 
-describe('what is no git request', () => {
+describe('a request that is not of git', () => {
   test.each([
     ['/team/fleet.git/info/refs', 403],
     ['/team/fleet.git/info/refs?service=git-evil', 403],
@@ -106,7 +106,7 @@ describe('what is no git request', () => {
     expect((await fetch(`${url}${path}`)).status).toBe(status);
   });
 
-  test('a path with dots never leaves the root', async () => {
+  test('a path with dots cannot leave the root', async () => {
     const { port } = new URL(url);
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(port), '127.0.0.1', () => {
@@ -142,7 +142,7 @@ describe('what is no git request', () => {
   });
 });
 
-test('stops while requests are under way', async () => {
+test('can be stopped during requests', async () => {
   const { port } = new URL(url);
   const socket = connect(Number(port), '127.0.0.1');
   const ended = new Promise<void>((resolve) => socket.on('close', () => resolve()).on('error', () => undefined));

@@ -15,13 +15,13 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const token = () => clusterToken({ cluster: must(parseClusterName('east')), dataDir: folder, cwd: '/' });
 
-test('of a server that was given its secret there is none beside its authority: no other one is made up', async () => {
+test('no secret is made in the data directory of a server whose secret is given', async () => {
   await writeFile(join(folder, 'trust', 'ca.key'), '');
   await expect(token()).rejects.toThrow('--relay-secret-file');
   expect(await readdir(join(folder, 'trust'))).toEqual(['ca.key']);
 });
 
-test('before the server has run, the secret that it will take is made', async () => {
+test('before the first start of the server, its secret is made', async () => {
   const first = await token();
   await writeFile(join(folder, 'trust', 'ca.key'), '');
   expect(await token()).toBe(first);

@@ -3,43 +3,43 @@ import { describe, expect, it } from 'vitest';
 import { saveMemoryAtRest } from '../../../src/compose/serve/memory-at-rest.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
-/** What V8 is told while the event loop is busy for these shares of the time, look by look. */
-async function told(shares: readonly number[]): Promise<readonly string[]> {
+/** Returns the switches of the memory saver for these busy shares, one a look. */
+async function switchesOf(shares: readonly number[]): Promise<readonly string[]> {
   const clock = createVirtualClock();
-  const heard: string[] = [];
+  const switches: string[] = [];
   let looks = 0;
   const end = saveMemoryAtRest(clock, {
     busyShare: () => shares[looks++] ?? 0,
-    saveMemory: (saves) => heard.push(`${looks} ${saves ? 'save' : 'spend'}`),
+    saveMemory: (saves) => switches.push(`${looks} ${saves ? 'save' : 'spend'}`),
   });
   await clock.advance(shares.length * 2_000);
   end();
   const before = looks;
   await clock.advance(60_000);
   expect(looks).toBe(before);
-  return heard;
+  return switches;
 }
 
 describe('memory at rest', () => {
   const rest = (looks: number): readonly number[] => Array.from({ length: looks }, () => 0.1);
 
   it('is saved after ten quiet seconds, for half a minute', async () => {
-    expect(await told([0.9, ...rest(30)])).toEqual(['6 save', '21 spend']);
+    expect(await switchesOf([0.9, ...rest(30)])).toEqual(['6 save', '21 spend']);
   });
 
   it('is saved again every ten minutes while nothing happens', async () => {
-    expect(await told(rest(330))).toEqual(['5 save', '20 spend', '305 save', '320 spend']);
+    expect(await switchesOf(rest(330))).toEqual(['5 save', '20 spend', '305 save', '320 spend']);
   });
 
-  it('is not saved while there is something to do again and again', async () => {
-    expect(await told([0, 0, 0, 0, 0.3, 0, 0, 0, 0, 0.3])).toEqual([]);
+  it('is not saved while the process is busy now and then', async () => {
+    expect(await switchesOf([0, 0, 0, 0, 0.3, 0, 0, 0, 0, 0.3])).toEqual([]);
   });
 
-  it('is spent at the first sign of a burst, and saved again after it', async () => {
-    expect(await told([...rest(5), 0.4, 0.5, 1, ...rest(6)])).toEqual(['5 save', '7 spend', '13 save']);
+  it('is not saved from the first look of a burst on, and again after it', async () => {
+    expect(await switchesOf([...rest(5), 0.4, 0.5, 1, ...rest(6)])).toEqual(['5 save', '7 spend', '13 save']);
   });
 
-  it('is told with flags that this Node knows, also after it has started', () => {
+  it('is saved by flags that this Node.js knows, also after its start', () => {
     const flags = ['--memory-saver-mode', '--no-memory-saver-mode'];
     const script = flags.map((flag) => `require('node:v8').setFlagsFromString('${flag}')`).join(';');
     const { stderr, status } = spawnSync(process.execPath, ['-e', `setTimeout(() => { ${script} }, 1)`], {

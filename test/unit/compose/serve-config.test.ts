@@ -15,14 +15,14 @@ async function sourcesOf(options: Partial<ServeOptions>, cwd = '/work'): Promise
 }
 
 describe('custom resources by flags', () => {
-  it('come beside a repository or folder, and last', async () => {
+  it('are the last source, beside a repository or folder', async () => {
     expect(await sourcesOf({ watch: 'fleet', customResources: true })).toEqual([
       { type: 'files', name: 'main', path: '/work/fleet' },
       { type: 'kubernetes', name: 'custom-resources' },
     ]);
   });
 
-  it('are enough', async () => {
+  it('can be the only source', async () => {
     const kubeconfig = 'admin.conf';
     expect(await sourcesOf({ customResources: true, kubeconfig, context: 'here', namespace: 'fleet' })).toEqual([
       {
@@ -36,7 +36,7 @@ describe('custom resources by flags', () => {
     await expect(sourcesOf({})).rejects.toThrow('--custom-resources');
   });
 
-  it('take the place of those in the file, whose paths are relative to it', async () => {
+  it('replace those of the file if the flags name a cluster', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'config-'));
     try {
       const file = join(folder, 'relay.yaml');

@@ -24,13 +24,13 @@ const put = (folder: string, names: readonly string[], mode = 0o755): string => 
   return folder;
 };
 
-test('none anywhere', () => {
+test('no programs are found, and the message says how to get them', () => {
   const env = { HOME: home, PATH: join(home, 'bin') };
   expect(findKubernetesPrograms(env)).toBeUndefined();
   expect(howToGetKubernetesPrograms(env)).toContain('setup-envtest use -p path');
 });
 
-test('what was built counts when it is whole', () => {
+test('built programs are found if all needed ones are there', () => {
   const env = { HOME: home };
   put(builtFolder(env), ['etcd', 'kubectl']);
   expect(findKubernetesPrograms(env)).toBeUndefined();
@@ -40,7 +40,7 @@ test('what was built counts when it is whole', () => {
   expect(findKubernetesPrograms(env)?.controllerManager).toBe(join(builtFolder(env), 'kube-controller-manager'));
 });
 
-test('KUBEBUILDER_ASSETS wins, and nothing else counts beside it', () => {
+test('if KUBEBUILDER_ASSETS is set, only that folder is searched', () => {
   const assets = put(join(home, 'assets'), NEEDED);
   put(builtFolder({ HOME: home }), NEEDED);
   expect(findKubernetesPrograms({ HOME: home, KUBEBUILDER_ASSETS: assets })?.etcd).toBe(join(assets, 'etcd'));
@@ -49,7 +49,7 @@ test('KUBEBUILDER_ASSETS wins, and nothing else counts beside it', () => {
   expect(howToGetKubernetesPrograms(lacking)).toContain('lacking');
 });
 
-test('on the PATH they may lie in several folders; what cannot be run is none', () => {
+test('they may be in several folders of the PATH; a file that is not executable does not count', () => {
   const one = put(join(home, 'one'), ['etcd']);
   const two = put(join(home, 'two'), ['kube-apiserver', 'kubectl']);
   expect(findKubernetesPrograms({ HOME: home, PATH: `${one}:${two}` })?.kubectl).toBe(join(two, 'kubectl'));

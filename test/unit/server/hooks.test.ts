@@ -5,10 +5,10 @@ import { type RunningServer, runServer } from '../../support/running-server.ts';
 const SECRET = 'hook-secret-of-main';
 const BODY = '{"ref":"refs/heads/main"}';
 const running: RunningServer[] = [];
-const woken: string[] = [];
+const triggered: string[] = [];
 
 function target(source: string, secret: string | undefined) {
-  return { source, secret, trigger: () => void woken.push(source) };
+  return { source, secret, trigger: () => void triggered.push(source) };
 }
 
 async function serve(
@@ -21,7 +21,7 @@ async function serve(
 }
 
 afterEach(async () => {
-  woken.length = 0;
+  triggered.length = 0;
   for (const server of running.splice(0)) await server.stop();
 });
 
@@ -36,11 +36,11 @@ describe('a hook with a secret', () => {
     ['GitHub', { 'X-Hub-Signature-256': `sha256=${sign(BODY)}` }],
     ['Gitea', { 'X-Gitea-Signature': sign(BODY) }],
     ['GitLab', { 'X-Gitlab-Token': SECRET }],
-  ])('is believed when %s proves it', async (_, headers) => {
+  ])('is accepted with the proof of %s', async (_, headers) => {
     const { url } = await serve([target('main', SECRET)]);
     const response = await call(`${url}/hooks/git`, headers);
     expect([response.status, await response.json()]).toEqual([202, { accepted: true, sources: ['main'] }]);
-    expect(woken).toEqual(['main']);
+    expect(triggered).toEqual(['main']);
   });
 
   test.each([
@@ -57,22 +57,22 @@ describe('a hook with a secret', () => {
     expect(response.status).toBe(401);
     expect(await response.text()).not.toContain(SECRET);
     expect(log.lines.join()).not.toContain(SECRET);
-    expect(woken).toEqual([]);
+    expect(triggered).toEqual([]);
   });
 
-  test('wakes only the sources whose secret it proves, or the one it names', async () => {
+  test('triggers only the sources whose secret it proves, or of these the one that it names', async () => {
     const { url } = await serve([target('main', SECRET), target('other', 'its-own-secret'), target('twin', SECRET)]);
     const headers = { 'X-Hub-Signature-256': `sha256=${sign(BODY)}` };
     await call(`${url}/hooks/git`, headers);
-    expect(woken.splice(0)).toEqual(['main', 'twin']);
+    expect(triggered.splice(0)).toEqual(['main', 'twin']);
     await call(`${url}/hooks/git/twin`, headers);
-    expect(woken.splice(0)).toEqual(['twin']);
+    expect(triggered.splice(0)).toEqual(['twin']);
     expect((await call(`${url}/hooks/git/other`, headers)).status).toBe(401);
     expect((await call(`${url}/hooks/git/nowhere`, headers)).status).toBe(404);
-    expect(woken).toEqual([]);
+    expect(triggered).toEqual([]);
   });
 
-  test('works through a proxy and on every address', async () => {
+  test('is accepted through a proxy and on every address', async () => {
     const { url } = await serve([target('main', SECRET)], { listen: { host: '0.0.0.0', port: 0 } });
     const headers = { 'X-Gitea-Signature': sign(BODY), 'X-Forwarded-For': '203.0.113.7' };
     expect((await call(`${url}/hooks/git`, headers)).status).toBe(202);
@@ -80,10 +80,10 @@ describe('a hook with a secret', () => {
 });
 
 describe('a hook without a secret', () => {
-  test('is believed from this machine', async () => {
+  test('is accepted from this machine', async () => {
     const { url } = await serve([target('main', undefined)]);
     expect((await call(`${url}/hooks/git`, {})).status).toBe(202);
-    expect(woken).toEqual(['main']);
+    expect(triggered).toEqual(['main']);
   });
 
   test.each([
@@ -92,34 +92,34 @@ describe('a hook without a secret', () => {
   ])('is refused from %s', async (_, headers: Record<string, string>) => {
     const { url } = await serve([target('main', undefined)]);
     expect((await call(`${url}/hooks/git`, headers)).status).toBe(403);
-    expect(woken).toEqual([]);
+    expect(triggered).toEqual([]);
   });
 
-  test('is refused on an address that others can reach', async () => {
+  test('is refused on an address that other machines can reach', async () => {
     const { url } = await serve([target('main', undefined)], { listen: { host: '0.0.0.0', port: 0 } });
     const response = await call(`${url}/hooks/git`, {});
     expect([response.status, await response.json()]).toMatchObject([403, { error: { reason: 'Forbidden' } }]);
-    expect(woken).toEqual([]);
+    expect(triggered).toEqual([]);
   });
 });
 
-test('an empty secret is proven by nobody', async () => {
+test('no proof of an empty secret is accepted', async () => {
   const { url } = await serve([target('main', '')]);
   for (const headers of [{ 'X-Gitlab-Token': '' }, { 'X-Gitea-Signature': sign(BODY, '') }, {}]) {
     expect((await call(`${url}/hooks/git`, headers)).status).toBe(401);
   }
-  expect(woken).toEqual([]);
+  expect(triggered).toEqual([]);
 });
 
-test('a body without bounds is refused', async () => {
+test('a body that is too large is refused', async () => {
   const { url } = await serve([target('main', SECRET)]);
   const body = 'x'.repeat((5 << 20) + 1);
   expect((await call(`${url}/hooks/git`, { 'X-Gitea-Signature': sign(body) }, body)).status).toBe(413);
-  expect(woken).toEqual([]);
+  expect(triggered).toEqual([]);
 });
 
-test('looking at a hook does not trigger it', async () => {
+test('a GET does not trigger a hook', async () => {
   const { url } = await serve([target('main', undefined)]);
   expect((await fetch(`${url}/hooks/git`)).status).toBe(405);
-  expect(woken).toEqual([]);
+  expect(triggered).toEqual([]);
 });

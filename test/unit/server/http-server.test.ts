@@ -43,20 +43,20 @@ const ann: Person = { name: 'ann', role: 'operate', token: TOKEN };
 const bob: Person = { name: 'bob', role: 'read', token: 'another-token-of-length' };
 
 describe('health', () => {
-  test('answers', async () => {
+  test('is answered', async () => {
     const { url } = await serve({ health: healthy });
     expect(await (await fetch(`${url}/healthz`)).text()).toBe('ok\n');
     expect(await (await fetch(`${url}/readyz`)).text()).toBe('ready\n');
   });
 
-  test('says why it is not ready', async () => {
+  test('has the reasons why the server is not ready', async () => {
     const { url } = await serve({ health: { ready: () => ({ ok: false, reasons: ['source main: pending'] }) } });
     const response = await fetch(`${url}/readyz`);
     expect(response.status).toBe(503);
     expect(await response.text()).toBe('not ready\n- source main: pending\n');
   });
 
-  test('nothing else is there without an API', async () => {
+  test('is all that a server without an API has', async () => {
     const { url } = await serve({ health: healthy });
     for (const path of ['/api/v1/status', '/metrics', '/hooks/git', '/']) {
       const response = await fetch(url + path);
@@ -66,13 +66,13 @@ describe('health', () => {
   });
 });
 
-test('health and metrics are not where the API is', async () => {
+test('the listener of the API has no health and metrics', async () => {
   const { url } = await serve({ api: fakeApi() });
   for (const path of ['/healthz', '/readyz', '/metrics']) expect((await fetch(url + path)).status).toBe(404);
 });
 
 describe('the API', () => {
-  test('has one route a question', async () => {
+  test('has a route for each question', async () => {
     const { url } = await serve({ api: fakeApi() });
     const get = async (path: string): Promise<unknown> => (await fetch(`${url}/api/v1/${path}`)).json();
     const fleet = fleetView();
@@ -88,7 +88,7 @@ describe('the API', () => {
     expect(await get('explain?cluster=east')).toMatchObject({ error: { reason: 'Invalid' } });
   });
 
-  test('does what it is told and says what it cannot', async () => {
+  test('carries out acts, and returns the error of those that fail', async () => {
     const api = fakeApi();
     const { url } = await serve({ api });
     const approved = await post(`${url}/api/v1/approvals`, { digest: HELD_DIGEST, by: 'ann' });
@@ -125,7 +125,7 @@ describe('the API', () => {
     expect((await fetch(`${url}/api/v1/outputs?cluster=nowhere`)).status).toBe(404);
   });
 
-  test('a thrown error tells the caller nothing and the log everything', async () => {
+  test('the details of a thrown error are in the log and not in the answer', async () => {
     const api = fakeApi();
     const { url, log } = await serve({
       api: {
@@ -153,7 +153,7 @@ describe('without a token', () => {
     }
   });
 
-  test('a foreign name that leads to this machine is refused', async () => {
+  test('a request under a foreign name that resolves to this machine is refused', async () => {
     const { url } = await serve({ api: fakeApi() });
     const { port } = new URL(url);
     expect(await withHost(`${url}/api/v1/status`, `localhost:${port}`)).toBe(200);
@@ -163,7 +163,7 @@ describe('without a token', () => {
     expect(await withHost(`${url}/api/v1/status`, `127.0.0.1.evil.example.com`)).toBe(403);
   });
 
-  test('a foreign web page is refused', async () => {
+  test('a request of a foreign web page is refused', async () => {
     const api = fakeApi();
     const { url } = await serve({ api });
     const body = { digest: HELD_DIGEST, by: 'page' };
@@ -194,7 +194,7 @@ describe('with a token', () => {
     expect((await fetch(`${url}/api/v1/status`)).status).toBe(401);
   });
 
-  test('a short one is refused, and one that two people have', () => {
+  test('a short token is refused, and one that two people have', () => {
     const made = (people: readonly Person[]) =>
       createHttpServer(
         { clock: stoppedClock, log: recordingLog() },
@@ -211,7 +211,7 @@ describe('with a token', () => {
   });
 });
 
-test('a port that is taken is an error of start', async () => {
+test('start() rejects if the port is in use', async () => {
   const { url } = await serve({});
   await expect(runServer({}, { listen: { host: '127.0.0.1', port: Number(new URL(url).port) } })).rejects.toThrow(
     'EADDRINUSE',

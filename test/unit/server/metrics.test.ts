@@ -8,7 +8,7 @@ import {
 import { runServer } from '../../support/running-server.ts';
 import { clusterView, fleetView } from '../../support/server-api.ts';
 
-test('shows what is at the moment of the scrape, and nothing of what is gone', async () => {
+test('a scrape has samples of that moment and no earlier ones', async () => {
   let clusters = [clusterView('east'), clusterView('west', { inSync: false })];
   const cause = { cluster: 'west', reason: 'SnapshotMissing', message: '' };
   const safeMode = { mode: 'scoped', causes: [cause] } as const;
@@ -41,7 +41,7 @@ test('shows what is at the moment of the scrape, and nothing of what is gone', a
   expect(await metrics.text()).not.toContain('"west"');
 });
 
-test('counts what happens, each set of metrics for itself', async () => {
+test('counters count, each set of metrics for itself', async () => {
   let accepted = 1;
   const deps = {
     fleet: () => fleetView(),
@@ -65,7 +65,7 @@ test('counts what happens, each set of metrics for itself', async () => {
   expect(await untouched.text()).toContain('fleetrelay_engine_computed_total 0');
 });
 
-test('who should be here and is not has samples too, and a snapshot alone makes no client warm', async () => {
+test('a cluster without a connected agent has samples too, and is not warm by its snapshot alone', async () => {
   const certificate = { issuedAt: 1_700_000_000_000, expiresAt: 1_700_086_400_000 };
   const metrics = createServerMetrics(
     {
@@ -119,7 +119,7 @@ test('leader, admission, store and guards', async () => {
     expect(text.split('\n')).toContain(line);
 });
 
-test('is served as Prometheus expects it', async () => {
+test('the server sends the content type of Prometheus', async () => {
   const health = { ready: () => ({ ok: true, reasons: [] }) };
   const server = await runServer({ health, metrics: async () => 'up 1\n' });
   const response = await fetch(`${server.url}/metrics`);

@@ -27,7 +27,7 @@ function ask(url: string, token: string | undefined, body?: unknown, type = 'app
 }
 
 describe('roles', () => {
-  test('read asks, operate also acts; the name is the proven one', async () => {
+  test('read may ask, operate may also act; the proven name counts', async () => {
     const api = fakeApi();
     const { url } = await serve({ api }, { people: [bob, ann] });
     const approvals = `${url}/api/v1/approvals`;
@@ -59,7 +59,7 @@ describe('roles', () => {
     expect(await post('clusters/nowhere/suspend', {})).toEqual([404, undefined]);
   });
 
-  test('what only the leader may do says where that is', async () => {
+  test('an act that only the leader can carry out is answered with its address', async () => {
     const message = 'this replica does not lead';
     const leads = async () => ({ ok: false, kind: 'notLeader', message, leader: 'b:9980' }) as const;
     const { url } = await serve({ api: { ...fakeApi(), approve: leads } });
@@ -112,7 +112,7 @@ describe('client certificates', () => {
     ]);
   });
 
-  test('without a role, without a name or with two are refused in words', async () => {
+  test('without a role, without a name or with two names are refused with the reason', async () => {
     const { call } = await serveSecurely();
     expect(await call('CN=carol')).toMatchObject({ status: 403, text: expect.stringContaining('fleetrelay:operate') });
     expect(await call('CN=carol,O=operate')).toMatchObject({ status: 403 });
@@ -120,7 +120,7 @@ describe('client certificates', () => {
     expect(await call('CN=a,CN=b,O=fleetrelay:operate')).toMatchObject({ status: 403 });
   });
 
-  test('of strangers, and those that have run out, are refused whatever else is shown', async () => {
+  test('of another CA, and expired ones, are refused also beside a valid token', async () => {
     const { url } = await serveSecurely([ann]);
     const shown = [
       await strangers.person('CN=ann,O=fleetrelay:operate'),
@@ -134,7 +134,7 @@ describe('client certificates', () => {
     }
   });
 
-  test('are looked at anew when somebody asks: a connection may last longer than they do', async () => {
+  test('are checked at each request, because a connection may last longer than its certificate', async () => {
     const clock = createVirtualClock();
     const tls = { ...(await authority.server()), clientCa: authority.ca };
     const { url } = await serve({ api: fakeApi(), clock }, { tls });
@@ -147,7 +147,7 @@ describe('client certificates', () => {
     });
   });
 
-  test('are those of the handshake: nobody shows another one later, which nothing would check', async () => {
+  test('are those of the handshake: renegotiation, which Node would not verify, is refused', async () => {
     const { url } = await serveSecurely();
     const { certificate: cert, key } = await authority.person('CN=carol,O=fleetrelay:read');
     const { port } = new URL(url);
@@ -170,7 +170,7 @@ describe('client certificates', () => {
     expect(outcome).toBe('refused');
   });
 
-  test('a token is as good, and nothing is not', async () => {
+  test('a token is accepted instead; a request with neither is refused', async () => {
     const { call } = await serveSecurely([ann]);
     expect((await call(undefined, undefined, ann.token)).status).toBe(200);
     const nothing = await call(undefined);
@@ -180,7 +180,7 @@ describe('client certificates', () => {
 });
 
 describe('the audit log', () => {
-  test('has who, what, when, from where and what became of it', async () => {
+  test('has the caller, act, time, address and outcome', async () => {
     const clock = createVirtualClock();
     const { url, acts } = await serve({ api: fakeApi(), clock }, { people: [bob, ann] });
     await ask(`${url}/api/v1/status`, ann.token);
@@ -199,7 +199,7 @@ describe('the audit log', () => {
     expect(more).toEqual([]);
   });
 
-  test('has what was refused at the door', async () => {
+  test('has the requests that were refused before they reached the API', async () => {
     const { url, acts } = await serve({ api: fakeApi() }, { people: [bob, ann] });
     const approvals = `${url}/api/v1/approvals`;
     await ask(approvals, bob.token, { digest: 'x' });
@@ -214,7 +214,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  test('has the name that is said where nobody proves one', async () => {
+  test('has the stated name where no name is proven', async () => {
     const { url, acts } = await serve({ api: fakeApi() });
     await ask(`${url}/api/v1/clusters/west/replace`, undefined, { by: 'eve' });
     await ask(`${url}/api/v1/clusters/west/replace`, undefined, {});
@@ -226,7 +226,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  test('strangers cannot fill the disk: what is left out is counted', async () => {
+  test('refusals of unknown callers are limited, and those left out are counted', async () => {
     const clock = createVirtualClock();
     const { url, acts } = await serve({ api: fakeApi(), clock }, { people: [ann] });
     for (let count = 0; count < 40; count++) await ask(`${url}/api/v1/approvals`, undefined, {});
@@ -236,12 +236,12 @@ describe('the audit log', () => {
     expect((await acts()).at(-1)?.details).toEqual({ refusedWithoutNote: '10' });
   });
 
-  test('that cannot be written stops every act, and no question', async () => {
+  test('that cannot be written stops every act and no question', async () => {
     const api = fakeApi();
     const audit: AuditLog = {
       append: () => Promise.reject(new Error('the disk is full')),
       tail: () => Promise.resolve([]),
-      trouble: () => Promise.resolve(undefined),
+      problem: () => Promise.resolve(undefined),
       close: () => Promise.resolve(),
     };
     const { url, log } = await serve({ api, audit }, { people: [ann] });
