@@ -78,14 +78,14 @@ export interface CommonAgentOptions {
   readonly cluster: ClusterName;
   readonly server: ListenAddress;
   /** Absent: the token is in `RELAY_TOKEN`, if it is set. */
-  readonly tokenFile?: string;
-  readonly caFile?: string;
+  readonly tokenFile?: string | undefined;
+  readonly caFile?: string | undefined;
   /** A client certificate that another program renews; absent: the server issues one. */
-  readonly certificate?: { readonly certFile: string; readonly keyFile: string };
+  readonly certificate?: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** Folder of the last output snapshot. */
-  readonly dataDir?: string;
+  readonly dataDir?: string | undefined;
   /** Listener for health and metrics; absent: none. */
-  readonly health?: ListenAddress;
+  readonly health?: ListenAddress | undefined;
   readonly insecure: boolean;
   readonly logLevel: LogLevel;
 }
@@ -98,10 +98,10 @@ export interface DirectoryAgentOptions extends CommonAgentOptions {
 export interface KubernetesAgentOptions extends CommonAgentOptions {
   readonly kubernetes: {
     /** File; absent, and no `context`: the cluster of the pod that this runs in, else kubectl's rules. */
-    readonly kubeconfig?: string;
-    readonly context?: string;
+    readonly kubeconfig?: string | undefined;
+    readonly context?: string | undefined;
     /** The agent's namespace; default: that of the context or ServiceAccount, else `fleetrelay`. */
-    readonly namespace?: string;
+    readonly namespace?: string | undefined;
     /** Several replicas elect a leader; without it there must be only one. */
     readonly leaderElect: boolean;
   };

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AgentOptions, CommonAgentOptions, LogLevel } from '../../compose/options.ts';
+import type { AgentOptions, LogLevel } from '../../compose/options.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
 import { clusterName, listenAddress, logLevelOption, serverAddress } from '../arguments.ts';
@@ -102,22 +102,11 @@ function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
       `print the token where the server runs: fleetrelay cluster token ${cluster} --data-dir DIR; or bring a certificate with --cert-file and --key-file`,
     );
   }
-  const common: CommonAgentOptions = {
-    ...{ cluster, server, logLevel, insecure: flags.insecure === true },
-    ...(tokenFile === undefined ? {} : { tokenFile }),
-    ...(caFile === undefined ? {} : { caFile }),
-    ...(certFile === undefined || keyFile === undefined ? {} : { certificate: { certFile, keyFile } }),
-    ...(dataDir === undefined ? {} : { dataDir }),
-    ...(healthPort === undefined ? {} : { health: healthPort }),
-  };
+  const certificate = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
+  const insecure = flags.insecure === true;
+  const common = { cluster, server, tokenFile, caFile, certificate, dataDir, health: healthPort, insecure, logLevel };
   if (directory !== undefined) return { ...common, directory };
-  const kubernetes = {
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-    ...(namespace === undefined ? {} : { namespace }),
-    leaderElect: flags.leaderElect !== false,
-  };
-  return { ...common, kubernetes };
+  return { ...common, kubernetes: { kubeconfig, context, namespace, leaderElect: flags.leaderElect !== false } };
 }
 
 function refuseContradictions(flags: Flags): void {

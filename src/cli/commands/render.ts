@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Finding, Rendering } from '../../compose/render/rendering.ts';
+import type { Finding, Rendering } from '../../compose/render/render.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';

@@ -2,19 +2,18 @@ import { createKubernetesCluster } from '../../adapters/kubernetes/cluster/clust
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
 import { workRank } from '../../agent/reconciler/object-step.ts';
+import { createElector, type Elector, type Term } from '../../election/elector.ts';
 import { snapshotDigest } from '../../model/digest.ts';
 import { compareText } from '../../model/json.ts';
 import { displayKey, kindOf } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ClusterApi, InventoryRecord, RemoveOutcome, RemoveRequest } from '../../ports/cluster-api.ts';
-import type { Lease } from '../../ports/lease.ts';
 import { AGENT_LEASE } from '../agent/agent-lease.ts';
 import { type Kube, systemDeps } from '../kube.ts';
 import type { Step } from '../step.ts';
 
 /** By then an agent that has just been uninstalled has given its lease back, or its lease has run out. */
 const LEASE_DEADLINE_MS = 60_000;
-const RENEW_MS = 2_000;
 const REMOVAL_DEADLINE_MS = 120_000;
 const LOOK_EVERY_MS = 1_000;
 /** Kinds that may contain objects of others. */
@@ -42,52 +41,37 @@ export async function removeObjects(kube: Kube, removing: Removing): Promise<rea
   }
   const identity = `fleetrelay-cli_${deps.random.id().slice(0, 8)}`;
   const lease = createKubernetesLease(deps, { namespace, name: AGENT_LEASE, identity });
-  const term = await takeTerm(lease, deps.clock);
-  const mayWrite = (): boolean => deps.clock.monotonic() < term.deadline();
+  const elector = createElector({ ...deps, lease });
   try {
-    const cluster = await createKubernetesCluster(deps, { namespace, mayWrite, holder: identity });
+    const term = await firstTerm(elector, deps.clock);
+    const options = { namespace, mayWrite: () => term.mayWrite(), holder: identity };
+    const cluster = await createKubernetesCluster(deps, options);
     try {
       return await removeAll(kube, cluster, deps.clock, removing);
     } finally {
       await cluster.close();
     }
   } finally {
-    await term.end();
-    await lease.release();
+    await elector.stop();
   }
 }
 
-/** Takes the lease and renews it until `end`. Rejects if an agent goes on holding it. */
-async function takeTerm(lease: Lease, clock: Clock) {
+/** The first term of the elector. Rejects if an agent goes on holding the lease. */
+async function firstTerm(elector: Elector, clock: Clock): Promise<Term> {
   const until = clock.monotonic() + LEASE_DEADLINE_MS;
-  let answer = await lease.acquire();
-  while (answer.type !== 'held') {
-    if (clock.monotonic() > until) {
-      throw new Error(
-        answer.type === 'taken'
-          ? `the agent ${answer.holder} is at work: nothing is removed beside it; stop it with --uninstall-agent`
-          : `the lease of the agent cannot be had: ${answer.message}`,
-      );
-    }
+  elector.start();
+  for (;;) {
+    const term = elector.term();
+    if (term !== undefined) return term;
+    if (clock.monotonic() > until) break;
     await clock.sleep(LOOK_EVERY_MS);
-    answer = await lease.acquire();
   }
-  let { deadline } = answer;
-  const ended = new AbortController();
-  const renew = async (): Promise<void> => {
-    for (;;) {
-      await clock.sleep(RENEW_MS, ended.signal);
-      if (ended.signal.aborted) return;
-      const renewed = await lease.acquire();
-      if (renewed.type === 'held') deadline = renewed.deadline;
-    }
-  };
-  const renewing = renew();
-  const end = async (): Promise<void> => {
-    ended.abort();
-    await renewing;
-  };
-  return { deadline: () => deadline, end };
+  const status = elector.status();
+  throw new Error(
+    status.type === 'following'
+      ? `the agent ${status.leader} is at work: nothing is removed beside it; stop it with --uninstall-agent`
+      : `the lease of the agent cannot be had: ${status.type === 'unknown' ? status.message : ''}`,
+  );
 }
 
 async function removeAll(

@@ -1,25 +1,34 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { createLiveFiles } from '../../adapters/directory/live-files.ts';
 import { withoutStamp } from '../../adapters/directory/stamp.ts';
+import { createDiscovery } from '../../agent/discovery/discovery.ts';
 import type { Engine } from '../../engine/graph.ts';
 import type { ObjectDecision } from '../../engine/output/decisions.ts';
+import type { KindState, LiveObject } from '../../model/agent.ts';
+import type { AgentSettings } from '../../model/agent-settings.ts';
 import { readObserved } from '../../model/conditions.ts';
 import { objectDigest } from '../../model/digest.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Digest } from '../../model/ids.ts';
-import { isJsonObject } from '../../model/json.ts';
+import { compareText, isJsonObject, type JsonValue } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { LiveState } from '../../ports/cluster-api.ts';
 import { trustedStatus } from '../../runtime/status/status-documents.ts';
 import { agentSettings } from '../../sinks/agents/settings.ts';
 import { openEvaluation } from '../evaluate.ts';
 import type { Checkout } from '../read-checkout.ts';
-import { discover, type RecordedCluster } from './recorded-clusters.ts';
-import type { StatusFolder } from './status-folder.ts';
 
 /**
  * Computes what the engine makes of a checkout and of recorded clusters. Every recorded cluster counts as connected, and
- * an object counts as applied that lies in its cluster as it is declared.
+ * an object counts as applied if its cluster holds it as it is declared.
  *
  * @param at whole seconds since 1970: deadlines up to then have passed
- * @param written the status that was written last
+ * @param written reads the status that was written last
  */
 export function evaluate(
   checkout: Checkout,
@@ -28,18 +37,18 @@ export function evaluate(
   written: StatusFolder = () => undefined,
 ): Engine {
   const engine = openEvaluation(checkout);
-  const lying = new Map(clusters.map((cluster) => [cluster.name, digestsOf(cluster)]));
+  const digests = new Map(clusters.map((cluster) => [cluster.name, digestsOf(cluster)]));
   if (clusters.length > 0) {
-    // The repository says what agents report.
+    // The settings of agents come from the repository.
     engine.commit();
     for (const cluster of clusters) stageCluster(engine, cluster, at);
   }
-  // It ends: each round but the last one counts another object as applied, a later moment as passed, or reads a status.
+  // The loop ends: each round but the last one stages another applied object, passed deadline or status.
   for (let hasMore = true; hasMore; ) {
     engine.commit();
-    // What was written last comes first, as in a server that has a store.
+    // The status written last is staged first, as in a server with a store.
     if (stageObserved(engine, written, at * 1000)) continue;
-    const applied = [...lying].map(([cluster, digests]) => stageApplied(engine, cluster, digests));
+    const applied = [...digests].map(([cluster, found]) => stageApplied(engine, cluster, found));
     hasMore = [...applied, stagePassed(engine, at)].includes(true);
   }
   return engine;
@@ -62,24 +71,24 @@ function digestsOf({ live: { objects } }: RecordedCluster): ReadonlyMap<ObjectKe
   return new Map([...objects].map(([key, { value }]) => [key, objectDigest(value)]));
 }
 
-/** Stages that the cluster holds what lies in it as it is declared. True if there is more of it than before. */
-function stageApplied({ inputs, outputs }: Engine, cluster: string, lying: ReadonlyMap<ObjectKey, Digest>): boolean {
+/** Stages the live objects that are as they are declared as applied. Returns whether there are more than before. */
+function stageApplied({ inputs, outputs }: Engine, cluster: string, live: ReadonlyMap<ObjectKey, Digest>): boolean {
   let hasMore = false;
-  for (const [key, found] of lying) {
+  for (const [key, found] of live) {
     const output = outputs.get(cluster, key);
     if (output?.type !== 'object' || !isDeclared(found, output)) continue;
     if (inputs.ledger.get(cluster, key) !== undefined) continue;
     const { digest, origins, scope } = output;
     inputs.ledger.set(cluster, key, { digest, origins, scope, phase: 'accepted' });
     inputs.results.set(cluster, key, { key, digest, state: 'applied', reason: '', message: '' });
-    // What is derived from live state is no live state.
+    // An object that is derived from live state is not a part of it.
     if (scope.length > 0) inputs.live.delete(cluster, key);
     hasMore = true;
   }
   return hasMore;
 }
 
-/** Stages which deadlines have passed. True if there are more of them than before. */
+/** Stages the deadlines that have passed. Returns whether there are more than before. */
 function stagePassed({ inputs: { elapsed }, deadlines }: Engine, at: number): boolean {
   let hasMore = false;
   for (const owner of deadlines.partitions()) {
@@ -92,7 +101,7 @@ function stagePassed({ inputs: { elapsed }, deadlines }: Engine, at: number): bo
   return hasMore;
 }
 
-/** Stages what the statuses said when they were written last. True if there are more of them than before. */
+/** Stages the statuses that were written last. Returns whether there are more than before. */
 function stageObserved({ inputs: { observed }, statuses }: Engine, written: StatusFolder, now: number): boolean {
   let hasMore = false;
   for (const kind of statuses.partitions()) {
@@ -108,7 +117,74 @@ function stageObserved({ inputs: { observed }, statuses }: Engine, written: Stat
   return hasMore;
 }
 
-/** What lies in a cluster was read without its stamp, and so without annotations that are empty. */
+/** Whether a live object, which was read without its stamp, is as it is declared. */
 function isDeclared(found: Digest, { digest, value }: ObjectDecision): boolean {
   return found === digest || found === objectDigest(withoutStamp(value));
+}
+
+/** The live state of a cluster, read from a folder. */
+export interface RecordedCluster {
+  readonly name: string;
+  /** Paths in it are relative to the folder. */
+  readonly live: LiveState;
+}
+
+/**
+ * Reads the directory cluster in each folder of `folder`; hidden folders are left out. Writes nothing. Rejects with
+ * a text for a person if the folder cannot be listed.
+ */
+export async function readRecordedClusters(
+  folder: string,
+  clock: Pick<Clock, 'now' | 'monotonic'>,
+): Promise<readonly RecordedCluster[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    throw new Error(`the clusters in ${folder} cannot be read: ${errorText(error)}`);
+  });
+  const names = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name);
+  return Promise.all(
+    names.sort(compareText).map(async (name) => {
+      const files = createLiveFiles(join(folder, name), clock);
+      await files.walk();
+      return { name, live: files.state(false) };
+    }),
+  );
+}
+
+/** The objects and kinds that an agent with these settings reports of the cluster. */
+function discover({ live }: RecordedCluster, settings: AgentSettings) {
+  const published: { readonly objects: readonly LiveObject[]; readonly kinds: readonly KindState[] }[] = [];
+  const discovery = createDiscovery(
+    { publishInput: ({ objects, kinds }) => void published.push({ objects: [...objects.values()], kinds }) },
+    () => settings,
+  );
+  discovery.take(live, new Map());
+  const [snapshot] = published;
+  if (snapshot === undefined) throw new Error('the first state of a cluster was not published');
+  // Each reading of a value computes it again.
+  return { ...snapshot, objects: snapshot.objects.map(({ key, value, digest }) => ({ key, value, digest })) };
+}
+
+/** Reads a status document by its path on the status branch; undefined if there is none, or it is not YAML. */
+export type StatusFolder = (path: string) => JsonValue | undefined;
+
+/** Opens a checkout of the status branch. Throws a text for a person if it cannot be listed. */
+export function openStatusFolder(folder: string): StatusFolder {
+  try {
+    readdirSync(folder);
+  } catch (error) {
+    throw new Error(`the status in ${folder} cannot be read: ${errorText(error)}`);
+  }
+  const known = new Map<string, JsonValue | undefined>();
+  return (path) => {
+    if (!known.has(path)) known.set(path, readDocument(join(folder, path)));
+    return known.get(path);
+  };
+}
+
+function readDocument(file: string): JsonValue | undefined {
+  try {
+    return load(readFileSync(file, 'utf8')) as JsonValue;
+  } catch {
+    return undefined;
+  }
 }

@@ -4,12 +4,18 @@ import { pathOfObject, printLiveObject } from '../../adapters/directory/object-f
 import { withoutStamp } from '../../adapters/directory/stamp.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
-import type { Rendering } from './rendering.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+
+/** An object that a cluster should hold. */
+export interface RenderedObject {
+  readonly key: ObjectKey;
+  readonly value: JsonObject;
+}
 
 /** How many files of a cluster are written at once. */
 const AT_ONCE = 64;
 
-/** Makes sure that the folder is there and empty. Rejects with a text for a person if it is not. */
+/** Makes the folder unless it exists. Rejects with a text for a person if it is not empty. */
 export async function prepareFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true });
@@ -23,7 +29,8 @@ export async function prepareFolder(folder: string): Promise<void> {
 /** Writes a directory cluster for each registered cluster, without stamps. Rejects with a text for a person. */
 export async function writeObjects(
   folder: string,
-  { clusters, objectsOf }: Pick<Rendering, 'clusters' | 'objectsOf'>,
+  clusters: readonly string[],
+  objectsOf: (cluster: string) => readonly RenderedObject[],
 ): Promise<void> {
   const texts = new Map<JsonObject, string>();
   const textOf = (value: JsonObject): string => {
@@ -31,20 +38,15 @@ export async function writeObjects(
     texts.set(value, text);
     return text;
   };
-  const folders = new Set<string>();
-  const ensure = async (path: string): Promise<void> => {
-    if (!folders.has(path)) await mkdir(path, { recursive: true });
-    folders.add(path);
-  };
   for (const cluster of clusters) {
-    await ensure(join(folder, cluster));
+    await mkdir(join(folder, cluster), { recursive: true });
     const objects = objectsOf(cluster);
     for (let start = 0; start < objects.length; start += AT_ONCE) {
       const portion = objects.slice(start, start + AT_ONCE);
       const writes = portion.map(async ({ key, value }) => {
         const path = join(folder, cluster, pathOfObject(key));
-        await ensure(dirname(path));
-        // No object takes the file of another one: kinds that differ in upper case only have one path.
+        await mkdir(dirname(path), { recursive: true });
+        // Kinds that differ in upper case only have one path: the second object must not replace the first one.
         await writeFile(path, textOf(value), { flag: 'wx' }).catch(cannotWrite(path));
       });
       await Promise.all(writes);

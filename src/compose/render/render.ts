@@ -1,55 +1,129 @@
 import { resolve } from 'node:path';
-import { writtenBefore } from '../../runtime/status/status-documents.ts';
+import type { Engine } from '../../engine/graph.ts';
+import { compareDiagnostics, type Diagnostic } from '../../model/diagnostic.ts';
+import { compareText, type JsonObject } from '../../model/json.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import { locatedDiagnostics } from '../../runtime/api/locator.ts';
+import { declaredDocument, writtenBefore } from '../../runtime/status/status-documents.ts';
 import { systemDeps } from '../kube.ts';
-import { readCheckout } from '../read-checkout.ts';
-import { evaluate } from './evaluate.ts';
-import { prepareFolder, writeObjects } from './object-files.ts';
-import { readRecordedClusters } from './recorded-clusters.ts';
-import { clustersOf, findingsOf, objectsOf, type Rendering, statusesOf, viewsOf } from './rendering.ts';
-import { openStatusFolder } from './status-folder.ts';
+import { type Checkout, readCheckout } from '../read-checkout.ts';
+import {
+  evaluate,
+  openStatusFolder,
+  type RecordedCluster,
+  readRecordedClusters,
+  type StatusFolder,
+} from './evaluate.ts';
+import { prepareFolder, type RenderedObject, writeObjects } from './object-files.ts';
 
-/** What `fleetrelay render` is told. Folders are relative to `cwd`. */
+/** The options of `fleetrelay render`. Folders are relative to `cwd`. */
 export interface RenderRequest {
-  /** Of the repository. */
+  /** The folder of the repository. */
   readonly folder: string;
-  /** A folder with a directory cluster in each folder of it; absent: nothing is known of any cluster. */
+  /** A folder with a directory cluster in each folder of it; absent: no cluster has reported. */
   readonly clusters?: string;
   /** Milliseconds since 1970; absent: now. */
   readonly at?: number;
-  /** A checkout of the status branch: what is in it was written last; absent: nothing was. */
+  /** A checkout of the status branch with the status written last; absent: no status was written. */
   readonly status?: string;
-  /** The objects are written there; the folder must be empty or not be there. */
+  /** The objects are written there; the folder must be empty or not exist. */
   readonly outputDir?: string;
   readonly cwd: string;
 }
 
+/** The result of an evaluation. Everything is in canonical order. */
+export interface Rendering {
+  /** The names of the registered clusters. */
+  readonly clusters: readonly string[];
+  /** The objects that a cluster should hold. Clusters share objects: equal ones are mostly the same value. */
+  readonly objectsOf: (cluster: string) => readonly RenderedObject[];
+  /** Status documents by their path on the status branch. */
+  readonly statuses: Readonly<Record<string, JsonObject>>;
+  readonly findings: readonly Finding[];
+  /** Rows by the name of the view. */
+  readonly views: Readonly<Record<string, readonly JsonObject[]>>;
+  /** A file of the repository or of a cluster has an error. */
+  readonly isInvalid: boolean;
+}
+
+/** A diagnostic with a path relative to a folder of the request. */
+export interface Finding {
+  readonly folder: 'repository' | 'clusters';
+  readonly diagnostic: Diagnostic;
+}
+
 /**
- * Computes once what a server would send and write as status. Rejects with a text for a person if a folder cannot be
- * read or written.
+ * Computes once the objects that a server would send and the status that it would write. Rejects with a text for a person
+ * if a folder cannot be read or written.
  */
 export async function renderRepository(request: RenderRequest): Promise<Rendering> {
+  const { folder, clusters, status, outputDir, cwd } = request;
   const deps = systemDeps();
-  const absolute = (folder: string): string => resolve(request.cwd, folder);
-  const outputDir = request.outputDir === undefined ? undefined : absolute(request.outputDir);
-  if (outputDir !== undefined) await prepareFolder(outputDir);
+  if (outputDir !== undefined) await prepareFolder(resolve(cwd, outputDir));
   const at = Math.floor((request.at ?? deps.clock.now()) / 1000);
-  const now = at * 1000;
-  const checkout = await readCheckout(deps, absolute(request.folder));
-  const recorded =
-    request.clusters === undefined ? [] : await readRecordedClusters(absolute(request.clusters), deps.clock);
-  const written = request.status === undefined ? undefined : openStatusFolder(absolute(request.status));
+  const checkout = await readCheckout(deps, resolve(cwd, folder));
+  const recorded = clusters === undefined ? [] : await readRecordedClusters(resolve(cwd, clusters), deps.clock);
+  const written = status === undefined ? undefined : openStatusFolder(resolve(cwd, status));
   const engine = evaluate(checkout, recorded, at, written);
-  const findings = await findingsOf(engine, checkout, recorded);
-  const rendering: Rendering = {
-    clusters: clustersOf(engine),
-    objectsOf: (cluster) => objectsOf(engine, cluster),
-    statuses: statusesOf(engine, (path) => writtenBefore(written?.(path) ?? null, now), now),
-    findings,
-    views: viewsOf(engine),
-    isInvalid: [...checkout.diagnostics, ...recorded.flatMap(({ live }) => live.diagnostics)].some(
-      ({ severity }) => severity === 'error',
-    ),
-  };
-  if (outputDir !== undefined) await writeObjects(outputDir, rendering);
+  const rendering = await renderingOf(engine, checkout, recorded, at, written);
+  if (outputDir !== undefined) await writeObjects(resolve(cwd, outputDir), rendering.clusters, rendering.objectsOf);
   return rendering;
+}
+
+/** The result of an engine that has evaluated a checkout and recorded clusters. `at` in seconds since 1970. */
+export async function renderingOf(
+  engine: Engine,
+  checkout: Checkout,
+  recorded: readonly RecordedCluster[],
+  at: number,
+  written: StatusFolder = () => undefined,
+): Promise<Rendering> {
+  const now = at * 1000;
+  const statuses = [...engine.statuses.partitions()]
+    .flatMap((kind) => [...engine.statuses.entries(kind)])
+    .map(({ value }) => {
+      const before = writtenBefore(written(value.path) ?? null, now);
+      return [value.path, declaredDocument(value, before, now)] as const;
+    });
+  const views = engine.domains
+    .flatMap(({ parts }) => Object.entries(parts.views ?? {}))
+    .map(([name, rows]) => [name, rows()] as const);
+  const diagnostics = [...checkout.diagnostics, ...recorded.flatMap(({ live }) => live.diagnostics)];
+  return {
+    clusters: [...engine.clusters.entries('')].map(({ key }) => key).sort(compareText),
+    objectsOf: (cluster) => objectsOf(engine, cluster),
+    statuses: Object.fromEntries(statuses.sort(([a], [b]) => compareText(a, b))),
+    findings: await findingsOf(engine, checkout, recorded),
+    views: Object.fromEntries(views.sort(([a], [b]) => compareText(a, b))),
+    isInvalid: diagnostics.some(({ severity }) => severity === 'error'),
+  };
+}
+
+function objectsOf({ outputs }: Engine, cluster: string): readonly RenderedObject[] {
+  const objects: RenderedObject[] = [];
+  for (const { key, value } of outputs.entries(cluster)) {
+    if (value.type === 'object') objects.push({ key: key as ObjectKey, value: value.value });
+  }
+  return objects.sort((a, b) => compareText(a.key, b.key));
+}
+
+/** The findings in files of the repository, in files of the clusters, and in declarations, in this order. */
+async function findingsOf(
+  engine: Engine,
+  checkout: Checkout,
+  recorded: readonly RecordedCluster[],
+): Promise<readonly Finding[]> {
+  const inClusters = recorded.flatMap(({ name, live: { diagnostics } }) =>
+    diagnostics
+      .map(({ at, ...rest }) => ({ ...rest, at: { ...at, path: at === undefined ? name : `${name}/${at.path}` } }))
+      .sort(compareDiagnostics),
+  );
+  const declared = await locatedDiagnostics(engine, {
+    find: async ({ path, identity, field }) => (identity === '' ? { path } : checkout.locate(path, identity, field)),
+  });
+  return [
+    ...checkout.diagnostics.map((diagnostic) => ({ folder: 'repository', diagnostic }) as const),
+    ...inClusters.map((diagnostic) => ({ folder: 'clusters', diagnostic }) as const),
+    ...declared.map((diagnostic) => ({ folder: 'repository', diagnostic }) as const),
+  ];
 }

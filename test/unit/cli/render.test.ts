@@ -8,12 +8,9 @@ import { writeRendering } from '../../../src/cli/commands/render.ts';
 import { compositionRoots } from '../../../src/cli/roots.ts';
 import { systemDeps } from '../../../src/compose/kube.ts';
 import { readCheckout } from '../../../src/compose/read-checkout.ts';
-import { evaluate } from '../../../src/compose/render/evaluate.ts';
-import { readRecordedClusters } from '../../../src/compose/render/recorded-clusters.ts';
-import { clustersOf, findingsOf, objectsOf, statusesOf, viewsOf } from '../../../src/compose/render/rendering.ts';
-import { openStatusFolder } from '../../../src/compose/render/status-folder.ts';
+import { evaluate, openStatusFolder, readRecordedClusters } from '../../../src/compose/render/evaluate.ts';
+import { renderingOf } from '../../../src/compose/render/render.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
-import { nothingWritten } from '../../../src/runtime/status/status-documents.ts';
 import { type CliRun, runCli } from '../../support/cli.ts';
 
 const AT = '2026-01-01T00:00:00Z';
@@ -103,14 +100,8 @@ describe('what render prints', () => {
       const printed = async (files: typeof checkout.files, among: typeof clusters): Promise<string> => {
         const engine = evaluate({ ...checkout, files }, among, 0);
         const parts: string[] = [];
-        writeRendering({ write: (part) => void parts.push(part), colour: false, columns: 80 }, 'json', {
-          clusters: clustersOf(engine),
-          objectsOf: (cluster) => objectsOf(engine, cluster),
-          statuses: statusesOf(engine, () => nothingWritten, 0),
-          findings: await findingsOf(engine, checkout, clusters),
-          views: viewsOf(engine),
-          isInvalid: false,
-        });
+        const rendering = await renderingOf(engine, checkout, clusters, 0);
+        writeRendering({ write: (part) => void parts.push(part), colour: false, columns: 80 }, 'json', rendering);
         return parts.join('');
       };
       const straight = await printed(checkout.files, clusters);
