@@ -5,7 +5,7 @@ import { request as secureRequest } from 'node:https';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Diagnostic } from '../model/diagnostic.ts';
-import type { JsonObject } from '../model/json.ts';
+import { type JsonObject, parseJson } from '../model/json.ts';
 import { errorText } from '../model/messages.ts';
 import type { AuditEntry } from '../ports/audit-log.ts';
 import type {
@@ -84,7 +84,7 @@ const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
 };
 
 /** Adds the options that say which server to ask, and who asks. */
-export function withApiOptions(command: Command): Command {
+export function withApiOptions<Some extends Command>(command: Some): Some {
   return command
     .option('--api <url>', `address of the server (environment: FLEETRELAY_API; default: ${DEFAULT_API})`)
     .option(
@@ -190,11 +190,12 @@ interface Server {
   readonly key: string | undefined;
 }
 
-/** One answer; redirects are not followed. */
+/** One response; redirects are not followed. */
 interface Response {
   readonly status: number;
   readonly statusText: string;
-  readonly text: string;
+  /** Undefined if it is no JSON. */
+  readonly body: unknown;
 }
 
 /** Asks the server; a command that only the leader carries out is sent to the leader, once. A body makes it a POST. */
@@ -228,8 +229,8 @@ async function ask({ base, token, ca, cert, key }: Server, path: string, body: T
       size += chunk.length;
       if (size > MAX_ANSWER_BYTES) throw new Error('the answer is too large');
     }
-    const text = Buffer.concat(chunks).toString('utf8');
-    return { status: response.statusCode ?? 0, statusText: response.statusMessage ?? '', text };
+    const { statusCode: status = 0, statusMessage: statusText = '' } = response;
+    return { status, statusText, body: parseJson(Buffer.concat(chunks).toString('utf8')) };
   } catch (error) {
     throw signal.aborted
       ? new CliError(EXIT.unreachable, `the server at ${base.origin} did not answer within ${DEADLINE_SECONDS} s`)
@@ -245,10 +246,9 @@ function unreachable({ origin }: URL, reason: string): CliError {
 }
 
 /** The leader that a follower names; undefined if it names none, or if the token could be overheard on the way there. */
-function leaderIn({ base, token }: Server, { status, text }: Response): URL | undefined {
-  if (status !== 409) return undefined;
-  const { reason, leader } = errorIn(text);
-  if (reason !== 'NotLeader' || typeof leader !== 'string') return undefined;
+function leaderIn({ base, token }: Server, response: Response): URL | undefined {
+  const { reason, leader } = errorIn(response);
+  if (response.status !== 409 || reason !== 'NotLeader' || typeof leader !== 'string') return undefined;
   const address = /^https?:\/\//.test(leader) ? leader : `${base.protocol}//${leader}`;
   const url = URL.canParse(address) ? apiUrl(address) : undefined;
   if (url === undefined || url.protocol === 'https:') return url;
@@ -260,27 +260,21 @@ function isLocal({ hostname }: URL): boolean {
   return isLoopback(hostname.replaceAll(/[[\]]/g, ''));
 }
 
-function errorIn(text: string): Partial<ErrorBody['error']> {
-  try {
-    return (JSON.parse(text) as Partial<ErrorBody> | null)?.error ?? {};
-  } catch {
-    return {};
-  }
+function errorIn({ body }: Response): Partial<ErrorBody['error']> {
+  return (body as Partial<ErrorBody> | null | undefined)?.error ?? {};
 }
 
-function answerOf<Value>(base: URL, { status, statusText, text }: Response): Value {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch {
+function answerOf<Value>(base: URL, response: Response): Value {
+  const { status, statusText, body } = response;
+  if (body === undefined) {
     throw new CliError(EXIT.unreachable, `what answers at ${base.origin} is no fleetrelay server (not JSON)`);
   }
-  if (status >= 200 && status < 300) return answer as Value;
-  const message = printable(String(errorIn(text).message ?? statusText));
+  if (status >= 200 && status < 300) return body as Value;
   const hint =
     status === 401
       ? 'give your token with --api-token-file or in FLEETRELAY_API_TOKEN, or a certificate with --api-cert-file'
       : undefined;
+  const message = printable(String(errorIn(response).message ?? statusText));
   throw new CliError(EXIT_OF_STATUS[status] ?? EXIT.unreachable, message, hint);
 }
 

@@ -21,9 +21,24 @@ export interface CliContext {
   readonly exit: (code: ExitCode) => void;
 }
 
+/** Examples of a command, each with its meaning. */
+export type Examples = readonly (readonly [command: string, meaning: string])[];
+
+/** A command whose help ends with examples. */
+export class CliCommand extends Command {
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(name);
+  }
+
+  examples(lines: Examples): this {
+    const shown = lines.flatMap(([command, meaning]) => [`  # ${meaning}`, `  $ ${command}`]);
+    return this.addHelpText('after', ['', 'Examples:', ...shown].join('\n'));
+  }
+}
+
 /** Creates a command that writes to the context, throws instead of exiting, and suggests similar names after an error. */
-export function newCommand(name: string, context: CliContext): Command {
-  return new Command(name)
+export function newCommand(name: string, context: CliContext): CliCommand {
+  return new CliCommand(name)
     .exitOverride()
     .helpCommand(false)
     .allowExcessArguments(false)
@@ -41,17 +56,12 @@ export function newCommand(name: string, context: CliContext): Command {
     });
 }
 
-/** Text at the end of a command's help that shows how it is used. */
-export function examples(lines: readonly (readonly [command: string, meaning: string])[]): string {
-  return ['', 'Examples:', ...lines.flatMap(([command, meaning]) => [`  # ${meaning}`, `  $ ${command}`])].join('\n');
-}
-
 /** Adds `-o table|json|yaml`, and the action: prints what `run` answers, and exits with its code. */
 export function answering<Flags, Words extends readonly unknown[]>(
   context: CliContext,
-  command: Command,
+  command: CliCommand,
   run: (flags: Flags, ...words: Words) => Promise<Answer>,
-): Command {
+): CliCommand {
   const output = new Option('-o, --output <format>', 'how to print it').choices(['table', 'json', 'yaml']);
   return command.addOption(output.default('table')).action(async () => {
     const flags = command.opts() as Flags & { readonly output: OutputFormat };
@@ -64,9 +74,9 @@ export function answering<Flags, Words extends readonly unknown[]>(
 /** As {@link answering}, for a command that asks the server: adds the options that say which server, and who asks. */
 export function asking<Flags, Words extends readonly unknown[]>(
   context: CliContext,
-  command: Command,
+  command: CliCommand,
   run: (api: Api, flags: Flags & ApiOptions, ...words: Words) => Promise<Answer>,
-): Command {
+): CliCommand {
   return answering(context, withApiOptions(command), async (flags: Flags & ApiOptions, ...words: Words) =>
     run(await connect(context, flags), flags, ...words),
   );
@@ -101,9 +111,9 @@ export function kubeTarget({ kubeconfig, context, namespace }: KubeFlags): KubeT
  * the latter there is no such option.
  */
 export function withKubeOptions(
-  command: Command,
+  command: CliCommand,
   { cluster, namespace }: { readonly cluster: string; readonly namespace?: string },
-): Command {
+): CliCommand {
   command
     .option(
       '--kubeconfig <file>',

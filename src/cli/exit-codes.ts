@@ -39,3 +39,9 @@ export class CliError extends Error {
     this.hint = hint;
   }
 }
+
+/** Throws a usage error for the first row that holds. */
+export function refuseUsage(rows: readonly (readonly [when: boolean, problem: string, hint?: string])[]): void {
+  const [, problem = '', hint] = rows.find(([when]) => when) ?? [];
+  if (problem !== '') throw new CliError(EXIT.usage, problem, hint);
+}

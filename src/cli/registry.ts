@@ -1,7 +1,6 @@
-import type { Command } from 'commander';
-import type { CliContext } from './command.ts';
+import type { CliCommand, CliContext } from './command.ts';
 
-type Load = () => Promise<(context: CliContext) => Command>;
+type Load = () => Promise<(context: CliContext) => CliCommand>;
 
 /** Every command by its name, in the order of the overview. A module is loaded when its command runs, or for the overview. */
 export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
@@ -23,6 +22,6 @@ export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
 ]);
 
 /** All commands, with their options and summaries. */
-export function allCommands(context: CliContext): Promise<readonly Command[]> {
+export function allCommands(context: CliContext): Promise<readonly CliCommand[]> {
   return Promise.all([...COMMANDS.values()].map(async (load) => (await load())(context)));
 }

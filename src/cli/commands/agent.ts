@@ -1,10 +1,17 @@
-import type { Command } from 'commander';
 import type { AgentOptions, LogLevel } from '../../compose/options.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
 import { clusterName, listenAddress, logLevelOption, serverAddress } from '../arguments.ts';
-import { type CliContext, examples, type KubeFlags, newCommand, runRoot, withKubeOptions } from '../command.ts';
-import { CliError, EXIT } from '../exit-codes.ts';
+import {
+  type CliCommand,
+  type CliContext,
+  type Examples,
+  type KubeFlags,
+  newCommand,
+  runRoot,
+  withKubeOptions,
+} from '../command.ts';
+import { refuseUsage } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
 
 interface Flags extends KubeFlags {
@@ -22,7 +29,7 @@ interface Flags extends KubeFlags {
   readonly logLevel: LogLevel;
 }
 
-const EXAMPLES = examples([
+const EXAMPLES: Examples = [
   [
     'fleetrelay agent --cluster east --server relay.example.com:9900 --token-file east.token --ca-file ca.crt',
     'keep the cluster that kubectl speaks to; inside a pod: the cluster that the pod is in',
@@ -35,7 +42,7 @@ const EXAMPLES = examples([
     'fleetrelay agent --cluster east --server relay.example.com:9900 --token-file east.token --directory ./east',
     'keep the folder ./east as the cluster "east"',
   ],
-]);
+];
 
 const NOTES = `
 The cluster is a Kubernetes cluster, or a folder with --directory. Several
@@ -52,7 +59,7 @@ The namespace must exist. An agent is installed in a cluster with
 \`fleetrelay cluster register NAME --install\`.`;
 
 /** `fleetrelay agent`: the agent of one cluster. */
-export function agentCommand(context: CliContext): Command {
+export function agentCommand(context: CliContext): CliCommand {
   const command = newCommand('agent', context)
     .summary('run the agent of one cluster')
     .description(
@@ -83,7 +90,7 @@ export function agentCommand(context: CliContext): Command {
     .option('--insecure', 'no TLS and no token; only to a server on this machine')
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
-    .addHelpText('after', EXAMPLES)
+    .examples(EXAMPLES)
     .action(async (flags: Flags) => {
       refuseWithoutVerification(context.env);
       await runRoot(context, context.roots.agent, toOptions(flags, context.env));
@@ -93,15 +100,7 @@ export function agentCommand(context: CliContext): Command {
 function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
   const { cluster, server, tokenFile, caFile, certFile, keyFile, dataDir, healthPort, logLevel } = flags;
   const { directory, kubeconfig, context, namespace } = flags;
-  refuseContradictions(flags);
-  const hasToken = tokenFile !== undefined || (env.RELAY_TOKEN ?? '').trim() !== '';
-  if (!hasToken && certFile === undefined && flags.insecure === undefined) {
-    throw new CliError(
-      EXIT.usage,
-      'agent needs --token-file, or the token in RELAY_TOKEN',
-      `print the token where the server runs: fleetrelay cluster token ${cluster} --data-dir DIR; or bring a certificate with --cert-file and --key-file`,
-    );
-  }
+  refuseContradictions(flags, env);
   const certificate = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
   const insecure = flags.insecure === true;
   const common = { cluster, server, tokenFile, caFile, certificate, dataDir, health: healthPort, insecure, logLevel };
@@ -109,22 +108,32 @@ function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
   return { ...common, kubernetes: { kubeconfig, context, namespace, leaderElect: flags.leaderElect !== false } };
 }
 
-function refuseContradictions(flags: Flags): void {
-  const { certFile, keyFile, insecure, directory, kubeconfig, context, namespace, leaderElect } = flags;
-  if ((certFile === undefined) !== (keyFile === undefined)) {
-    throw new CliError(EXIT.usage, '--cert-file and --key-file go together', 'give both, or neither');
-  }
-  if (certFile !== undefined && insecure === true) {
-    throw new CliError(EXIT.usage, '--cert-file and --insecure do not go together', 'without TLS nothing is shown');
-  }
-  if (directory === undefined) return;
-  const election = leaderElect === false ? 'no-leader-elect' : 'leader-elect';
-  const others = { kubeconfig, context, namespace, [election]: leaderElect };
-  const [flag] = Object.entries(others).find(([, value]) => value !== undefined) ?? [];
-  if (flag === undefined) return;
-  throw new CliError(
-    EXIT.usage,
-    `--directory and --${flag} do not go together`,
-    'a folder is kept by one agent and has no namespaces of its own; leave one of them out',
-  );
+function refuseContradictions(flags: Flags, env: CliContext['env']): void {
+  const { cluster, tokenFile, certFile, keyFile, insecure, directory, kubeconfig, context, namespace } = flags;
+  const hasToken = tokenFile !== undefined || (env.RELAY_TOKEN ?? '').trim() !== '';
+  const election = flags.leaderElect === false ? 'no-leader-elect' : 'leader-elect';
+  const others = { kubeconfig, context, namespace, [election]: flags.leaderElect };
+  const [other] = Object.entries(others).find(([, value]) => value !== undefined) ?? [];
+  refuseUsage([
+    [
+      (certFile === undefined) !== (keyFile === undefined),
+      '--cert-file and --key-file go together',
+      'give both, or neither',
+    ],
+    [
+      certFile !== undefined && insecure === true,
+      '--cert-file and --insecure do not go together',
+      'without TLS nothing is shown',
+    ],
+    [
+      directory !== undefined && other !== undefined,
+      `--directory and --${other} do not go together`,
+      'one agent keeps a folder, and a folder has no namespaces of its own; leave one of them out',
+    ],
+    [
+      !hasToken && certFile === undefined && insecure === undefined,
+      'agent needs --token-file, or the token in RELAY_TOKEN',
+      `print the token where the server runs: fleetrelay cluster token ${cluster} --data-dir DIR; or bring a certificate with --cert-file and --key-file`,
+    ],
+  ]);
 }

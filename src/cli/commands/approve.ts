@@ -1,9 +1,8 @@
-import type { Command } from 'commander';
 import { counted } from '../../model/messages.ts';
 import type { ApprovalView, HeldRemovalsView } from '../../server/api.ts';
 import { matching } from '../arguments.ts';
-import { asking, type CliContext, examples, newCommand } from '../command.ts';
-import { CliError, EXIT } from '../exit-codes.ts';
+import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
+import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { tableOf } from '../output.ts';
 import { REMOVAL_COLUMNS, removalRows } from '../views.ts';
 
@@ -14,7 +13,7 @@ const digestPrefix = matching(
 );
 
 /** `fleetrelay approve DIGEST`: releases held removals; `--list` shows them. */
-export function approveCommand(context: CliContext): Command {
+export function approveCommand(context: CliContext): CliCommand {
   const command = newCommand('approve', context)
     .summary('release removals that a guard holds')
     .description(
@@ -23,17 +22,12 @@ export function approveCommand(context: CliContext): Command {
     .argument('[digest]', 'digest of the removals, or its first eight or more digits', digestPrefix)
     .option('--list', 'show what is held instead')
     .option('--as <name>', 'who approves, for a server without configured people (default: your user name)')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay approve --list', 'what is held, and under which digest'],
-        ['fleetrelay approve 3f9ac1d27b04', 'release exactly that set, once'],
-      ]),
-    );
+    .examples([
+      ['fleetrelay approve --list', 'what is held, and under which digest'],
+      ['fleetrelay approve 3f9ac1d27b04', 'release exactly that set, once'],
+    ]);
   return asking(context, command, async (api, { list }: { readonly list?: true }, digest?: string) => {
-    if ((digest === undefined) === (list === undefined)) {
-      throw new CliError(EXIT.usage, 'approve needs either a digest or --list');
-    }
+    refuseUsage([[(digest === undefined) === (list === undefined), 'approve needs either a digest or --list']]);
     const held = await api.list('removals');
     if (digest === undefined) {
       return { value: held, table: tableOf(REMOVAL_COLUMNS, removalRows(held), 'no removals are held') };

@@ -1,24 +1,20 @@
-import type { Command } from 'commander';
 import { wholeNumber } from '../arguments.ts';
-import { asking, type CliContext, examples, newCommand } from '../command.ts';
+import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { tableOf } from '../output.ts';
 import { AUDIT_COLUMNS } from '../views.ts';
 
 /** `fleetrelay audit`: the audit log of one server. */
-export function auditCommand(context: CliContext): Command {
+export function auditCommand(context: CliContext): CliCommand {
   const command = newCommand('audit', context)
     .summary('what people asked to be done, and what became of it')
     .description(
       'Shows the end of the audit log of the server that is asked, newest last: every request to change something, with who made it and whether it was done or refused. Each of several servers keeps its own log of the requests that it received; the column SERVER names it. Ask each of them (--api). Needs the role operate. Rotated files lie beside the log.',
     )
     .option('--limit <entries>', 'as many of the newest entries', wholeNumber(1, 10_000), 100)
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay audit', 'what people did last'],
-        ['fleetrelay audit --limit 1000 -o json', 'more of it, for programs'],
-      ]),
-    );
+    .examples([
+      ['fleetrelay audit', 'what people did last'],
+      ['fleetrelay audit --limit 1000 -o json', 'more of it, for programs'],
+    ]);
   return asking(context, command, async (api, { limit }: { readonly limit: number }) => {
     const [noted, { replica }] = await Promise.all([api.list('audit', { limit: String(limit) }), api.status()]);
     const server = replica?.id ?? api.address;

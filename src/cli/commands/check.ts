@@ -1,18 +1,17 @@
-import type { Command } from 'commander';
 import type { Finding } from '../../compose/check/finding.ts';
 import { counted } from '../../model/messages.ts';
 import { type ApiOptions, addressOf, connect, withApiOptions } from '../api.ts';
 import {
   answering,
+  type CliCommand,
   type CliContext,
-  examples,
   type KubeFlags,
   kubeTarget,
   newCommand,
   runIo,
   withKubeOptions,
 } from '../command.ts';
-import { CliError, EXIT } from '../exit-codes.ts';
+import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { printable, styled, type TextOutput, type Tone } from '../output.ts';
 
 interface Flags extends ApiOptions, KubeFlags {
@@ -30,7 +29,7 @@ const MARKS: Readonly<Record<Finding['severity'], { readonly mark: string; reado
 };
 
 /** `fleetrelay check`: what is wrong, and what to do; exit code 1 if there is an error. */
-export function checkCommand(context: CliContext): Command {
+export function checkCommand(context: CliContext): CliCommand {
   const command = newCommand('check', context)
     .summary('find what is wrong, and say what to do')
     .description(
@@ -38,14 +37,11 @@ export function checkCommand(context: CliContext): Command {
     )
     .option('--no-server', 'do not ask the server')
     .option('--directory <dir>', 'look at this checkout as well')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay check', 'the server, its sources and its clusters'],
-        ['fleetrelay check --context east -n fleetrelay', 'and the agent in the cluster of that context'],
-        ['fleetrelay check --no-server --directory ./fleet', 'only a checkout; no server is asked'],
-      ]),
-    );
+    .examples([
+      ['fleetrelay check', 'the server, its sources and its clusters'],
+      ['fleetrelay check --context east -n fleetrelay', 'and the agent in the cluster of that context'],
+      ['fleetrelay check --no-server --directory ./fleet', 'only a checkout; no server is asked'],
+    ]);
   withKubeOptions(command, {
     cluster: 'the cluster whose agent is looked at',
     namespace: 'namespace of the agent (default: the one of the context, else fleetrelay)',
@@ -66,10 +62,9 @@ export function checkCommand(context: CliContext): Command {
 async function check(context: CliContext, flags: Flags): Promise<readonly Finding[]> {
   const { directory } = flags;
   const kube = kubeTarget(flags);
-  if (!flags.server && directory === undefined && kube === undefined) {
-    const hint = 'name a checkout or a cluster, or leave out --no-server';
-    throw new CliError(EXIT.usage, 'there is nothing to look at', hint);
-  }
+  const hint = 'name a checkout or a cluster, or leave out --no-server';
+  const isNothing = !flags.server && directory === undefined && kube === undefined;
+  refuseUsage([[isNothing, 'there is nothing to look at', hint]]);
   const found = await Promise.all([
     flags.server ? serverFindings(context, flags) : [],
     directory === undefined ? [] : context.roots.checkRepository(directory, runIo(context)),

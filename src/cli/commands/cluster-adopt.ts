@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { AdoptedObject, AdoptReport, AdoptRequest, AdoptVerdict } from '../../compose/cluster/adopt.ts';
 import { type ClusterName, type FleetName, parseFleetName } from '../../model/ids.ts';
 import { must } from '../../model/result.ts';
@@ -6,8 +5,8 @@ import { type ApiOptions, connect, withApiOptions } from '../api.ts';
 import { clusterName, fleetName } from '../arguments.ts';
 import {
   answering,
+  type CliCommand,
   type CliContext,
-  examples,
   type KubeFlags,
   kubeTarget,
   runIo,
@@ -26,7 +25,7 @@ interface Flags extends ApiOptions, KubeFlags {
 const NEEDS_PERSON: readonly AdoptVerdict[] = ['refused', 'conflict', 'failed'];
 
 /** `fleetrelay cluster adopt NAME --dry-run`. */
-export function adoptCommand(command: Command, context: CliContext): void {
+export function adoptCommand(command: CliCommand, context: CliContext): void {
   command
     .summary('what a first sync would change in a cluster')
     .description(
@@ -36,16 +35,13 @@ export function adoptCommand(command: Command, context: CliContext): void {
     .option('--dry-run', 'only show what would change (without it, also what is to be written into the repository)')
     .option('--directory <dir>', 'take the desired state from this checkout instead of the server')
     .option('--fleet <name>', 'name of the fleet, with --directory', fleetName)
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay cluster adopt east --dry-run --context east', 'what the first sync of "east" would change'],
-        [
-          'fleetrelay cluster adopt east --dry-run --context east --directory ./fleet --fleet shop',
-          'the same for a checkout, before it is pushed; no server is asked',
-        ],
-      ]),
-    );
+    .examples([
+      ['fleetrelay cluster adopt east --dry-run --context east', 'what the first sync of "east" would change'],
+      [
+        'fleetrelay cluster adopt east --dry-run --context east --directory ./fleet --fleet shop',
+        'the same for a checkout, before it is pushed; no server is asked',
+      ],
+    ]);
   withKubeOptions(command, { cluster: 'the cluster', namespace: 'namespace of the agent' });
   answering(context, withApiOptions(command), async (flags: Flags, name: ClusterName) => {
     const report = await context.roots.clusterAdopt(await requestOf(context, name, flags), runIo(context));

@@ -1,9 +1,9 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { DeregisterRequest } from '../../compose/cluster/deregister.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { clusterName } from '../arguments.ts';
-import { answering, type CliContext, examples, kubeTarget, runIo, withKubeOptions } from '../command.ts';
-import { CliError, EXIT } from '../exit-codes.ts';
+import { answering, type CliCommand, type CliContext, kubeTarget, runIo, withKubeOptions } from '../command.ts';
+import { EXIT, refuseUsage } from '../exit-codes.ts';
 import { writeSteps } from '../output.ts';
 
 interface Flags extends Omit<DeregisterRequest, 'name'> {
@@ -11,7 +11,7 @@ interface Flags extends Omit<DeregisterRequest, 'name'> {
 }
 
 /** `fleetrelay cluster deregister NAME`. */
-export function deregisterCommand(command: Command, context: CliContext): void {
+export function deregisterCommand(command: CliCommand, context: CliContext): void {
   command
     .summary('take a cluster out of the fleet')
     .description(
@@ -38,20 +38,17 @@ export function deregisterCommand(command: Command, context: CliContext): void {
     .option('--agent-context <name>', 'context of the cluster')
     .option('--agent-namespace <name>', 'namespace of the agent', 'fleetrelay')
     .option('--dry-run', 'only say what would be done')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay cluster deregister east --directory ./fleet', 'take it out of a checkout; what it holds stays'],
-        [
-          'fleetrelay cluster deregister east --directory ./fleet --uninstall-agent --agent-context east',
-          'and remove its agent; what the fleet has made there stays',
-        ],
-        [
-          'fleetrelay cluster deregister east --uninstall-agent --remove-objects --agent-context east --confirm east',
-          'and remove what the fleet has made there; needs no server',
-        ],
-      ]),
-    );
+    .examples([
+      ['fleetrelay cluster deregister east --directory ./fleet', 'take it out of a checkout; what it holds stays'],
+      [
+        'fleetrelay cluster deregister east --directory ./fleet --uninstall-agent --agent-context east',
+        'and remove its agent; what the fleet has made there stays',
+      ],
+      [
+        'fleetrelay cluster deregister east --uninstall-agent --remove-objects --agent-context east --confirm east',
+        'and remove what the fleet has made there; needs no server',
+      ],
+    ]);
   answering(context, command, async (flags: Flags, name: ClusterName) => {
     refuseContradictions(name, flags);
     const report = await context.roots.clusterDeregister({ ...flags, name }, runIo(context));
@@ -68,25 +65,21 @@ export function deregisterCommand(command: Command, context: CliContext): void {
 
 function refuseContradictions(name: ClusterName, flags: Flags): void {
   const { file, directory, uninstallAgent, removeObjects, confirm, dryRun } = flags;
-  if (flags.delete === undefined && kubeTarget(flags) !== undefined) {
-    throw new CliError(
-      EXIT.usage,
+  refuseUsage([
+    [
+      flags.delete === undefined && kubeTarget(flags) !== undefined,
       '--kubeconfig, --context and --namespace say where --delete finds the custom resource',
       'the cluster itself is named by --agent-kubeconfig and --agent-context',
-    );
-  }
-  if ((file ?? directory ?? flags.delete ?? uninstallAgent ?? removeObjects) === undefined) {
-    throw new CliError(
-      EXIT.usage,
+    ],
+    [
+      (file ?? directory ?? flags.delete ?? uninstallAgent ?? removeObjects) === undefined,
       'deregister needs to know where the cluster is declared',
       'give --directory CHECKOUT, --file FILE or --delete; --uninstall-agent and --remove-objects work without',
-    );
-  }
-  if (removeObjects === true && dryRun !== true && confirm !== name) {
-    throw new CliError(
-      EXIT.usage,
+    ],
+    [
+      removeObjects === true && dryRun !== true && confirm !== name,
       `--remove-objects removes what the fleet has made in ${name}`,
       `look first with --dry-run, then add --confirm ${name}`,
-    );
-  }
+    ],
+  ]);
 }

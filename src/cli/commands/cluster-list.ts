@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
 import { errorText } from '../../model/messages.ts';
 import type { ClusterView } from '../../server/api.ts';
 import type { Api } from '../api.ts';
-import { asking, type CliContext, examples } from '../command.ts';
-import { CliError, EXIT } from '../exit-codes.ts';
+import { asking, type CliCommand, type CliContext } from '../command.ts';
+import { refuseUsage } from '../exit-codes.ts';
 import { type Answer, type Column, type OutputFormat, tableOf, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS, pairs } from '../views.ts';
 
@@ -23,22 +22,18 @@ const COLUMNS: readonly Column<ClusterView>[] = [
 ];
 
 /** `fleetrelay cluster list`. */
-export function listCommand(command: Command, context: CliContext): void {
+export function listCommand(command: CliCommand, context: CliContext): void {
   command
     .summary('all clusters as the server knows them')
     .description('Lists the clusters: connected, warm, in sync, how much is applied, and what is in the way.')
     .option('-w, --watch', 'go on, and print each cluster again when it changes')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay cluster list', 'every cluster, its agent and how far it is'],
-        ['fleetrelay cluster list --watch', 'and each change, until you stop it'],
-      ]),
-    );
+    .examples([
+      ['fleetrelay cluster list', 'every cluster, its agent and how far it is'],
+      ['fleetrelay cluster list --watch', 'and each change, until you stop it'],
+    ]);
   asking(context, command, async (api, { output, watch }: Flags): Promise<Answer> => {
-    if (watch !== undefined && output !== 'table') {
-      throw new CliError(EXIT.usage, '--watch prints a table; ask again and again for -o json');
-    }
+    const problem = '--watch prints a table; ask again and again for -o json';
+    refuseUsage([[watch !== undefined && output !== 'table', problem]]);
     const clusters = await api.list('clusters');
     if (watch === undefined) return { value: clusters, table: tableOf(COLUMNS, clusters, 'no clusters are declared') };
     await follow(context, api, clusters);

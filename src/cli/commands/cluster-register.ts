@@ -1,16 +1,16 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { RegisterRequest } from '../../compose/cluster/register.ts';
 import { AGENT_ACCESS } from '../../compose/manifests/agent-rights.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { clusterName, serverAddress } from '../arguments.ts';
-import { answering, type CliContext, examples, kubeTarget, runIo, withKubeOptions } from '../command.ts';
-import { CliError, EXIT } from '../exit-codes.ts';
+import { answering, type CliCommand, type CliContext, kubeTarget, runIo, withKubeOptions } from '../command.ts';
+import { refuseUsage } from '../exit-codes.ts';
 import { writeSteps } from '../output.ts';
 
 type Flags = Omit<RegisterRequest, 'name'>;
 
 /** `fleetrelay cluster register NAME`. */
-export function registerCommand(command: Command, context: CliContext): void {
+export function registerCommand(command: CliCommand, context: CliContext): void {
   command
     .summary('declare a cluster, prepare or install its agent')
     .description(
@@ -22,25 +22,22 @@ export function registerCommand(command: Command, context: CliContext): void {
   command
     .option('--force', 'replace a file that says something else, take fields over from other managers')
     .option('--dry-run', 'only say what would be done')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay cluster register east --label env=prod', 'print its KubernetesCluster, for git'],
-        ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'write it into a checkout'],
-        [
-          'fleetrelay cluster register east --directory ./fleet --install --agent-context east --server relay.example.com:9900 --data-dir /var/lib/fleetrelay',
-          'and install its agent, where the data of the server is at hand',
-        ],
-        [
-          'fleetrelay cluster register east --apply --context management -n fleetrelay',
-          'as a custom resource in the management cluster',
-        ],
-        [
-          'fleetrelay cluster register east --agent-manifests --server relay.example.com:9900 --token-file east.token --ca-file ca.crt | kubectl --context east apply -f -',
-          'print the manifests of its agent, with its token among them',
-        ],
-      ]),
-    );
+    .examples([
+      ['fleetrelay cluster register east --label env=prod', 'print its KubernetesCluster, for git'],
+      ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'write it into a checkout'],
+      [
+        'fleetrelay cluster register east --directory ./fleet --install --agent-context east --server relay.example.com:9900 --data-dir /var/lib/fleetrelay',
+        'and install its agent, where the data of the server is at hand',
+      ],
+      [
+        'fleetrelay cluster register east --apply --context management -n fleetrelay',
+        'as a custom resource in the management cluster',
+      ],
+      [
+        'fleetrelay cluster register east --agent-manifests --server relay.example.com:9900 --token-file east.token --ca-file ca.crt | kubectl --context east apply -f -',
+        'print the manifests of its agent, with its token among them',
+      ],
+    ]);
   answering(context, command, async (flags: Flags, name: ClusterName) => {
     refuseContradictions(flags);
     const report = await context.roots.clusterRegister({ ...flags, name }, runIo(context));
@@ -56,7 +53,7 @@ export function registerCommand(command: Command, context: CliContext): void {
   });
 }
 
-function declarationOptions(command: Command): void {
+function declarationOptions(command: CliCommand): void {
   command
     .addOption(
       new Option('--label <key=value>', 'label that Placements select by; may be repeated')
@@ -81,7 +78,7 @@ function declarationOptions(command: Command): void {
   });
 }
 
-function agentOptions(command: Command): void {
+function agentOptions(command: CliCommand): void {
   command
     .option('--server <address>', 'HOST:PORT at which the cluster reaches the server', serverAddress)
     .addOption(
@@ -115,18 +112,14 @@ function label(text: string, before: Readonly<Record<string, string>>): Readonly
 function refuseContradictions(flags: Flags): void {
   const { apply, install, agentManifests, agentKubeconfig, agentContext, server } = flags;
   const hasAgent = install !== undefined || agentManifests !== undefined;
-  if (hasAgent && server === undefined) {
-    throw new CliError(EXIT.usage, 'the agent needs --server HOST:PORT', 'at which the cluster reaches the server');
-  }
-  if (!hasAgent && (agentKubeconfig ?? agentContext ?? server) !== undefined) {
-    const hint = 'add --install or --agent-manifests';
-    throw new CliError(EXIT.usage, 'register does not know what to do with the agent', hint);
-  }
-  if (apply === undefined && kubeTarget(flags) !== undefined) {
-    throw new CliError(
-      EXIT.usage,
+  const isMeant = (agentKubeconfig ?? agentContext ?? server) !== undefined;
+  refuseUsage([
+    [hasAgent && server === undefined, 'the agent needs --server HOST:PORT', 'at which the cluster reaches the server'],
+    [!hasAgent && isMeant, 'register does not know what to do with the agent', 'add --install or --agent-manifests'],
+    [
+      apply === undefined && kubeTarget(flags) !== undefined,
       '--kubeconfig, --context and --namespace say where --apply writes the KubernetesCluster',
       'the cluster that is registered is named by --agent-kubeconfig and --agent-context',
-    );
-  }
+    ],
+  ]);
 }

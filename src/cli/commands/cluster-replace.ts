@@ -1,10 +1,9 @@
-import type { Command } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
 import { counted } from '../../model/messages.ts';
 import type { ClusterView } from '../../server/api.ts';
 import { clusterName } from '../arguments.ts';
-import { asking, type CliContext, examples } from '../command.ts';
-import { CliError, EXIT } from '../exit-codes.ts';
+import { asking, type CliCommand, type CliContext } from '../command.ts';
+import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { printable, type TextOutput, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS } from '../views.ts';
 
@@ -14,7 +13,7 @@ interface Flags {
 }
 
 /** `fleetrelay cluster replace NAME`. A connected cluster is shut out only if the caller names it twice. */
-export function replaceCommand(command: Command, context: CliContext): void {
+export function replaceCommand(command: CliCommand, context: CliContext): void {
   command
     .summary('let another cluster take a name')
     .description(
@@ -24,14 +23,11 @@ export function replaceCommand(command: Command, context: CliContext): void {
     .option('--confirm <name>', 'the name of the cluster once more, where its agent is connected')
     .option('--dry-run', 'only say what would be done')
     .option('--as <name>', 'who replaces it, for a server without configured people (default: your user name)')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay cluster replace east --dry-run', 'what it would leave, here and elsewhere'],
-        ['fleetrelay cluster replace east', 'the cluster is gone, and another one has been made under its name'],
-        ['fleetrelay cluster replace east --confirm east', 'it is still there and connected: its agent is shut out'],
-      ]),
-    );
+    .examples([
+      ['fleetrelay cluster replace east --dry-run', 'what it would leave, here and elsewhere'],
+      ['fleetrelay cluster replace east', 'the cluster is gone, and another one has been made under its name'],
+      ['fleetrelay cluster replace east --confirm east', 'it is still there and connected: its agent is shut out'],
+    ]);
   asking(context, command, async (api, { confirm, dryRun }: Flags, name: ClusterName) => {
     const before = (await api.list('clusters')).find((cluster) => cluster.name === name);
     if (dryRun === true) {
@@ -44,10 +40,9 @@ export function replaceCommand(command: Command, context: CliContext): void {
         },
       };
     }
-    if (before?.connected === true && confirm !== name) {
-      const what = `the agent of ${name} is connected, and would be shut out`;
-      throw new CliError(EXIT.usage, what, `look first with --dry-run, then add --confirm ${name}`);
-    }
+    const problem = `the agent of ${name} is connected, and would be shut out`;
+    const hint = `look first with --dry-run, then add --confirm ${name}`;
+    refuseUsage([[before?.connected === true && confirm !== name, problem, hint]]);
     const cluster = await api.act<ClusterView>(['clusters', name, 'replace']);
     return {
       value: cluster,

@@ -1,9 +1,9 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
 import type { TokenView } from '../../server/api.ts';
 import { type ApiOptions, connect, withApiOptions } from '../api.ts';
 import { clusterName, wholeNumber } from '../arguments.ts';
-import { answering, type CliContext, examples } from '../command.ts';
+import { answering, type CliCommand, type CliContext } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import type { Answer } from '../output.ts';
 
@@ -15,7 +15,7 @@ interface Flags extends ApiOptions {
 }
 
 /** `fleetrelay cluster token NAME`. */
-export function tokenCommand(command: Command, context: CliContext): void {
+export function tokenCommand(command: CliCommand, context: CliContext): void {
   command
     .summary('print or renew the token of a cluster')
     .description(
@@ -31,17 +31,14 @@ export function tokenCommand(command: Command, context: CliContext): void {
     )
     .addOption(new Option('--renew', 'make every earlier token of the cluster worthless').conflicts('generation'))
     .option('--as <name>', 'who renews it, for a server without configured people (default: your user name)')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay cluster token east --data-dir /var/lib/fleetrelay > east.token', 'for the agent of "east"'],
-        [
-          'fleetrelay cluster token east --renew --data-dir /var/lib/fleetrelay > east.token',
-          'another one: that was lost',
-        ],
-        ['fleetrelay cluster token east --renew', 'where the secret is not: print the new one elsewhere'],
-      ]),
-    );
+    .examples([
+      ['fleetrelay cluster token east --data-dir /var/lib/fleetrelay > east.token', 'for the agent of "east"'],
+      [
+        'fleetrelay cluster token east --renew --data-dir /var/lib/fleetrelay > east.token',
+        'another one: that was lost',
+      ],
+      ['fleetrelay cluster token east --renew', 'where the secret is not: print the new one elsewhere'],
+    ]);
   answering(context, withApiOptions(command), async (flags: Flags, cluster: ClusterName): Promise<Answer> => {
     const { dataDir, relaySecretFile, generation } = flags;
     const hasSecret = dataDir !== undefined || relaySecretFile !== undefined;

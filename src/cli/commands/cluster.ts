@@ -1,5 +1,4 @@
-import type { Command } from 'commander';
-import { type CliContext, examples, newCommand } from '../command.ts';
+import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CLUSTER_COLUMNS } from '../views.ts';
 import { adoptCommand } from './cluster-adopt.ts';
 import { deregisterCommand } from './cluster-deregister.ts';
@@ -10,24 +9,18 @@ import { tokenCommand } from './cluster-token.ts';
 import { suspendCommands } from './suspend.ts';
 
 /** `fleetrelay cluster register|deregister|list|adopt|token|replace|suspend|resume`. */
-export function clusterCommand(context: CliContext): Command {
+export function clusterCommand(context: CliContext): CliCommand {
   const command = newCommand('cluster', context)
     .summary('register, list, deregister, replace or suspend clusters; token of a cluster')
     .description('Joining and replacing clusters.')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'declare a cluster in a checkout'],
-        ['fleetrelay cluster list', 'all clusters as the server knows them'],
-        ['fleetrelay cluster token east --data-dir /var/lib/fleetrelay > east.token', 'for the agent of "east"'],
-        [
-          'fleetrelay cluster token east --renew --data-dir /var/lib/fleetrelay',
-          'a new one; earlier ones are worthless',
-        ],
-        ['fleetrelay cluster replace east', 'let another cluster take the name "east"'],
-        ['fleetrelay cluster suspend east --reason "being moved"', 'send it nothing for now'],
-      ]),
-    );
+    .examples([
+      ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'declare a cluster in a checkout'],
+      ['fleetrelay cluster list', 'all clusters as the server knows them'],
+      ['fleetrelay cluster token east --data-dir /var/lib/fleetrelay > east.token', 'for the agent of "east"'],
+      ['fleetrelay cluster token east --renew --data-dir /var/lib/fleetrelay', 'a new one; earlier ones are worthless'],
+      ['fleetrelay cluster replace east', 'let another cluster take the name "east"'],
+      ['fleetrelay cluster suspend east --reason "being moved"', 'send it nothing for now'],
+    ]);
   registerCommand(command.command('register'), context);
   deregisterCommand(command.command('deregister'), context);
   listCommand(command.command('list'), context);

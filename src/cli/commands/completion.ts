@@ -1,5 +1,5 @@
-import { Argument, type Command } from 'commander';
-import { type CliContext, examples, newCommand } from '../command.ts';
+import { Argument } from 'commander';
+import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish';
 
@@ -54,20 +54,17 @@ complete -c fleetrelay -f -a '(__fleetrelay_complete)'
 };
 
 /** `fleetrelay completion SHELL`. */
-export function completionCommand(context: CliContext): Command {
+export function completionCommand(context: CliContext): CliCommand {
   return newCommand('completion', context)
     .summary('completion script for bash, zsh or fish')
     .description(
       'Prints a script that completes commands, options and their values. It asks fleetrelay for the candidates.',
     )
     .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(SCRIPTS)))
-    .addHelpText(
-      'after',
-      examples([
-        ['source <(fleetrelay completion bash)', 'this bash; put the line into ~/.bashrc for all'],
-        ['fleetrelay completion zsh > ~/.zfunc/_fleetrelay', 'zsh, with ~/.zfunc in fpath'],
-        ['fleetrelay completion fish > ~/.config/fish/completions/fleetrelay.fish', 'fish'],
-      ]),
-    )
+    .examples([
+      ['source <(fleetrelay completion bash)', 'this bash; put the line into ~/.bashrc for all'],
+      ['fleetrelay completion zsh > ~/.zfunc/_fleetrelay', 'zsh, with ~/.zfunc in fpath'],
+      ['fleetrelay completion fish > ~/.config/fish/completions/fleetrelay.fish', 'fish'],
+    ])
     .action((shell: Shell) => context.stdout.write(SCRIPTS[shell]));
 }

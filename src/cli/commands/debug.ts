@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { DebugPiece } from '../../compose/debug/snapshot.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import { isLoopback } from '../../server/listen-address.ts';
@@ -6,8 +5,9 @@ import { type ApiOptions, addressOf, connect, withApiOptions } from '../api.ts';
 import { repeated, wholeNumber } from '../arguments.ts';
 import {
   answering,
+  type CliCommand,
   type CliContext,
-  examples,
+  type Examples,
   type KubeFlags,
   kubeTarget,
   newCommand,
@@ -26,18 +26,18 @@ interface Flags extends ApiOptions, KubeFlags {
   readonly tail: number;
 }
 
-const EXAMPLES = examples([
+const EXAMPLES: Examples = [
   ['fleetrelay debug snapshot', 'what the server knows, into fleetrelay-debug-TIME.tar.gz'],
   ['fleetrelay debug snapshot --context east -n fleetrelay', 'and what is in the cluster of that context'],
   ['fleetrelay debug snapshot --file ./look', 'into a folder, to look at it before you send it'],
-]);
+];
 
 /** `fleetrelay debug snapshot`. */
-export function debugCommand(context: CliContext): Command {
+export function debugCommand(context: CliContext): CliCommand {
   const command = newCommand('debug', context)
     .summary('collect what a maintainer needs, without secrets')
     .description('Collects information for a maintainer who helps you.')
-    .addHelpText('after', EXAMPLES);
+    .examples(EXAMPLES);
   const snapshot = command
     .command('snapshot')
     .summary('one file for a report of a fault, without secrets')
@@ -53,7 +53,7 @@ export function debugCommand(context: CliContext): Command {
     .addOption(repeated('--agent-health <url>', 'health address of an agent; may be repeated', 'none'))
     .option('--tail <lines>', 'lines of each log', wholeNumber(1, 100_000), 2_000)
     .option('--no-server', 'do not ask the server')
-    .addHelpText('after', EXAMPLES);
+    .examples(EXAMPLES);
   withKubeOptions(snapshot, { cluster: 'the cluster whose agent is looked at', namespace: 'namespace of the agent' });
   answering(context, withApiOptions(snapshot), (flags: Flags) => takeSnapshot(context, flags));
   return command;

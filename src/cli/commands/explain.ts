@@ -1,8 +1,7 @@
-import type { Command } from 'commander';
 import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
 import { parseClusterName } from '../../model/ids.ts';
 import type { ConditionView, ExplainRequest, Explanation, FieldView, OutputView } from '../../server/api.ts';
-import { asking, type CliContext, examples, newCommand } from '../command.ts';
+import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { type Column, printable, styled, type TextOutput, writeTable } from '../output.ts';
 
@@ -20,7 +19,7 @@ const CONDITION_COLUMNS: readonly Column<ConditionView>[] = [
 ];
 
 /** `fleetrelay explain [CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]`: where it comes from, down to file and line. */
-export function explainCommand(context: CliContext): Command {
+export function explainCommand(context: CliContext): CliCommand {
   const command = newCommand('explain', context)
     .summary('where an object or a declaration comes from, or why it is missing')
     .description(
@@ -31,15 +30,12 @@ export function explainCommand(context: CliContext): Command {
       '<question...>',
       'name of a cluster, unless the server reads the kind; the object; a field such as spec.replicas, or a condition such as Ready',
     )
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay explain east deploy/web/frontend', 'an object of the cluster "east", in the namespace "web"'],
-        ['fleetrelay explain east deploy/frontend spec.replicas', 'the line of one of its fields'],
-        ['fleetrelay explain Placement/shop', 'a declaration, which lies in no cluster'],
-        ['fleetrelay explain KubernetesCluster/east InSync', 'why one of its conditions is as it is'],
-      ]),
-    );
+    .examples([
+      ['fleetrelay explain east deploy/web/frontend', 'an object of the cluster "east", in the namespace "web"'],
+      ['fleetrelay explain east deploy/frontend spec.replicas', 'the line of one of its fields'],
+      ['fleetrelay explain Placement/shop', 'a declaration, which lies in no cluster'],
+      ['fleetrelay explain KubernetesCluster/east InSync', 'why one of its conditions is as it is'],
+    ]);
   return asking(context, command, async (api, _flags, words: readonly string[]) => {
     const explanation = await api.explain(questionOf(words));
     return { value: explanation, table: (out) => writeExplanation(out, explanation) };

@@ -1,10 +1,10 @@
-import { Argument, type Command } from 'commander';
+import { Argument } from 'commander';
 import type { ClusterName } from '../../model/ids.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import type { Api } from '../api.ts';
 import { clusterName } from '../arguments.ts';
-import { asking, type CliContext, examples, newCommand } from '../command.ts';
-import { CliError, EXIT } from '../exit-codes.ts';
+import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
+import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { type Answer, type Column, tableOf } from '../output.ts';
 import {
   CLUSTER_COLUMNS,
@@ -47,7 +47,7 @@ const LISTS: Readonly<Record<string, List>> = {
 const OF_CLUSTERS = ['clusters', 'outputs', 'removals'];
 
 /** `fleetrelay get WHAT`: lists one kind of thing that the server knows. */
-export function getCommand(context: CliContext): Command {
+export function getCommand(context: CliContext): CliCommand {
   const known = Object.keys(LISTS);
   const command = newCommand('get', context)
     .summary('list clusters, outputs, sources, held removals, diagnostics or mirrored services')
@@ -57,22 +57,14 @@ export function getCommand(context: CliContext): Command {
     // The choices are for completion only: the server knows which views there are.
     .addArgument(new Argument('<what>', 'what to list').choices(known).argParser((what) => what))
     .option('--cluster <name>', 'only what belongs to this cluster (clusters, outputs, removals)', clusterName)
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay get clusters', 'every cluster, whether it is connected and in sync'],
-        ['fleetrelay get outputs --cluster east', 'every object that "east" should hold, and what became of it'],
-        ['fleetrelay get removals -o yaml', 'what a guard holds back'],
-        [
-          'fleetrelay get mirrored-services',
-          'every Service that is made known in other clusters: a view of the server',
-        ],
-      ]),
-    );
+    .examples([
+      ['fleetrelay get clusters', 'every cluster, whether it is connected and in sync'],
+      ['fleetrelay get outputs --cluster east', 'every object that "east" should hold, and what became of it'],
+      ['fleetrelay get removals -o yaml', 'what a guard holds back'],
+      ['fleetrelay get mirrored-services', 'every Service that is made known in other clusters: a view of the server'],
+    ]);
   return asking(context, command, async (api, { cluster }: { readonly cluster?: ClusterName }, what: string) => {
-    if (cluster !== undefined && !OF_CLUSTERS.includes(what)) {
-      throw new CliError(EXIT.usage, `--cluster says nothing about ${what}`);
-    }
+    refuseUsage([[cluster !== undefined && !OF_CLUSTERS.includes(what), `--cluster says nothing about ${what}`]]);
     const list = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
     if (list !== undefined) return list(api, cluster);
     const rows = await api.view(what);

@@ -1,10 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Finding, Rendering } from '../../compose/render/render.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { parseRfc3339 } from '../../model/time.ts';
-import { type CliContext, examples, newCommand } from '../command.ts';
+import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type TextOutput, writeDiagnostics } from '../output.ts';
 
@@ -17,7 +17,7 @@ interface Flags {
 }
 
 /** `fleetrelay render [PATH]`: what the engine makes of a folder, once. Exit code 1 if a file is invalid. */
-export function renderCommand(context: CliContext): Command {
+export function renderCommand(context: CliContext): CliCommand {
   return newCommand('render', context)
     .summary('what clusters should hold and what status would say, from a folder, without a server')
     .description(
@@ -29,15 +29,12 @@ export function renderCommand(context: CliContext): Command {
     .option('--status <dir>', 'a checkout of the status branch: the status that was written last')
     .addOption(new Option('-o, --output <format>', 'how to print it (default: "json")').choices(['json', 'yaml']))
     .option('--output-dir <dir>', 'write the objects into a folder for each cluster; print only with -o')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay render', 'what the repository in this folder comes to, as JSON'],
-        ['fleetrelay render fleet --clusters recorded -o yaml', 'with what lies in recorded/east, recorded/west, ...'],
-        ['fleetrelay render --output-dir new && diff -r old new', 'what a change does to the objects of each cluster'],
-        ['fleetrelay render --status ../status --at 2026-01-31T10:42:07Z', 'the status documents as of a moment'],
-      ]),
-    )
+    .examples([
+      ['fleetrelay render', 'what the repository in this folder comes to, as JSON'],
+      ['fleetrelay render fleet --clusters recorded -o yaml', 'with what lies in recorded/east, recorded/west, ...'],
+      ['fleetrelay render --output-dir new && diff -r old new', 'what a change does to the objects of each cluster'],
+      ['fleetrelay render --status ../status --at 2026-01-31T10:42:07Z', 'the status documents as of a moment'],
+    ])
     .action(async (folder: string, { output, ...flags }: Flags) => {
       const rendering = await context.roots.render({ folder, cwd: context.cwd, ...flags });
       const shown = rendering.findings.map((finding) => asWritten(finding, folder, flags.clusters));

@@ -1,14 +1,14 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { ServeOptions } from '../../compose/options.ts';
 import { fleetName, listenAddress, logLevelOption, repeated, replicaAddress, wholeNumber } from '../arguments.ts';
-import { type CliContext, examples, newCommand, runRoot, withKubeOptions } from '../command.ts';
+import { type CliCommand, type CliContext, type Examples, newCommand, runRoot, withKubeOptions } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
 import { parseStoreAddress } from '../store-address.ts';
 
 type Flags = Omit<ServeOptions, 'store'> & { readonly store?: string };
 
-const EXAMPLES = examples([
+const EXAMPLES: Examples = [
   ['fleetrelay serve --repo https://git.example.com/fleet.git --data-dir /var/lib/fleetrelay', 'follow a repository'],
   ['fleetrelay serve --watch ./fleet --data-dir ./data', 'follow a folder on this machine'],
   [
@@ -16,7 +16,7 @@ const EXAMPLES = examples([
     'and the custom resources in a namespace of the cluster that kubectl speaks to',
   ],
   ['fleetrelay serve --config relay.yaml', 'everything from a RelayConfig file'],
-]);
+];
 
 const ENVIRONMENT = `
 Environment, by the names of Gloo's setups:
@@ -27,7 +27,7 @@ Environment, by the names of Gloo's setups:
 `;
 
 /** `fleetrelay serve`: the management server. */
-export function serveCommand(context: CliContext): Command {
+export function serveCommand(context: CliContext): CliCommand {
   const command = newCommand('serve', context)
     .summary('run the management server')
     .description(
@@ -43,7 +43,7 @@ export function serveCommand(context: CliContext): Command {
   storeOptions(command);
   return command
     .addOption(logLevelOption())
-    .addHelpText('after', EXAMPLES)
+    .examples(EXAMPLES)
     .addHelpText('after', ENVIRONMENT)
     .action(async (flags: Flags) => {
       refuseWithoutVerification(context.env);
@@ -51,7 +51,7 @@ export function serveCommand(context: CliContext): Command {
     });
 }
 
-function sourceOptions(command: Command): void {
+function sourceOptions(command: CliCommand): void {
   command
     .option('--config <file>', 'RelayConfig file; options on the command line win over it')
     .option('--repo <url>', 'git repository to follow, without credentials')
@@ -65,7 +65,7 @@ function sourceOptions(command: Command): void {
     .option('--fleet <name>', 'name of the fleet; stamped on everything that is applied', fleetName);
 }
 
-function listeningOptions(command: Command): void {
+function listeningOptions(command: CliCommand): void {
   command
     .option(
       '--data-dir <dir>',
@@ -91,7 +91,7 @@ function listeningOptions(command: Command): void {
     .option('--insecure-listen-anywhere', 'with --insecure: on other addresses than loopback, too');
 }
 
-function storeOptions(command: Command): void {
+function storeOptions(command: CliCommand): void {
   command
     .option(
       '--store <address>',

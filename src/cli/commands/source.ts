@@ -1,6 +1,5 @@
-import type { Command } from 'commander';
 import type { SourceView } from '../../server/api.ts';
-import { asking, type CliContext, examples, newCommand } from '../command.ts';
+import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { tableOf } from '../output.ts';
 import { SOURCE_COLUMNS } from '../views.ts';
 import { suspendCommands } from './suspend.ts';
@@ -9,26 +8,20 @@ import { suspendCommands } from './suspend.ts';
 const SHORTEST = 6;
 
 /** `fleetrelay source list|accept|suspend|resume`. */
-export function sourceCommand(context: CliContext): Command {
+export function sourceCommand(context: CliContext): CliCommand {
   const command = newCommand('source', context)
     .summary('list sources, accept a refused revision, suspend and resume')
     .description('The places that desired state comes from.')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay source list', 'where desired state comes from, and how each place is'],
-        ['fleetrelay source accept main 4be7c1', 'let a rewritten history or an empty tree in after all'],
-        ['fleetrelay source suspend main --reason "a bad merge"', 'admit nothing new of it for now'],
-      ]),
-    );
+    .examples([
+      ['fleetrelay source list', 'where desired state comes from, and how each place is'],
+      ['fleetrelay source accept main 4be7c1', 'let a rewritten history or an empty tree in after all'],
+      ['fleetrelay source suspend main --reason "a bad merge"', 'admit nothing new of it for now'],
+    ]);
   const list = command
     .command('list')
     .summary('all sources and how they are')
     .description('Lists the sources and how they are.')
-    .addHelpText(
-      'after',
-      examples([['fleetrelay source list', 'where desired state comes from, and how each place is']]),
-    );
+    .examples([['fleetrelay source list', 'where desired state comes from, and how each place is']]);
   asking(context, list, async (api) => {
     const sources = await api.list('sources');
     return { value: sources, table: tableOf(SOURCE_COLUMNS, sources) };
@@ -40,7 +33,7 @@ export function sourceCommand(context: CliContext): Command {
     .argument('<name>', 'name of the source')
     .argument('<revision>', `the revision that waits, or at least ${SHORTEST} of its first digits`)
     .option('--as <name>', 'who accepts, for a server without configured people (default: your user name)')
-    .addHelpText('after', examples([['fleetrelay source accept main 4be7c1', 'let in what "source list" says waits']]));
+    .examples([['fleetrelay source accept main 4be7c1', 'let in what "source list" says waits']]);
   asking(context, accept, async (api, _flags, name: string, text: string) => {
     // The server is sent the complete revision.
     const waiting = (await api.list('sources')).find((source) => source.name === name)?.refusedRevision;

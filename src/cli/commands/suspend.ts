@@ -1,22 +1,21 @@
-import type { Command } from 'commander';
-import { asking, type CliContext, examples } from '../command.ts';
+import { asking, type CliCommand, type CliContext } from '../command.ts';
 import { type Column, writeTable } from '../output.ts';
 
 /** Adds `suspend` and `resume` to a command about clusters or sources. `effect` says what a suspension does. */
 export function suspendCommands<View>(
-  command: Command,
+  command: CliCommand,
   context: CliContext,
   what: 'cluster' | 'source',
   columns: readonly Column<View>[],
   effect: string,
 ): void {
   const example = what === 'cluster' ? 'east' : 'main';
-  const add = (verb: 'suspend' | 'resume', meaning: string, message: (name: string) => string): Command => {
+  const add = (verb: 'suspend' | 'resume', meaning: string, message: (name: string) => string): CliCommand => {
     const added = command
       .command(verb)
       .argument('<name>', `name of the ${what}`)
       .option('--as <name>', `who ${verb}s it, for a server without configured people (default: your user name)`)
-      .addHelpText('after', examples([[`fleetrelay ${what} ${verb} ${example}`, meaning]]));
+      .examples([[`fleetrelay ${what} ${verb} ${example}`, meaning]]);
     return asking(context, added, async (api, { reason = '' }: { readonly reason?: string }, name: string) => {
       const view = await api.act<View>([`${what}s`, name, verb], verb === 'suspend' ? { reason } : {});
       return {

@@ -1,25 +1,21 @@
-import type { Command } from 'commander';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import { counted } from '../../model/messages.ts';
-import { answering, type CliContext, examples, newCommand } from '../command.ts';
+import { answering, type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { styled, writeDiagnostics } from '../output.ts';
 
 /** `fleetrelay validate [PATH...]`: every error with its place, and exit code 1 if there is one. */
-export function validateCommand(context: CliContext): Command {
+export function validateCommand(context: CliContext): CliCommand {
   const command = newCommand('validate', context)
     .summary('check manifests, with file:line:column for every error')
     .description('Reads manifests as the server would and says everything that is wrong with them. Needs no server.')
     .argument('[path...]', 'files and folders; - is standard input', ['.'])
     .option('--strict', 'warnings are errors')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay validate', 'every manifest under the current folder'],
-        ['fleetrelay validate --strict clusters/ policy.yaml', 'some of them; warnings are errors'],
-        ['git show HEAD:policy.yaml | fleetrelay validate -', 'standard input'],
-      ]),
-    );
+    .examples([
+      ['fleetrelay validate', 'every manifest under the current folder'],
+      ['fleetrelay validate --strict clusters/ policy.yaml', 'some of them; warnings are errors'],
+      ['git show HEAD:policy.yaml | fleetrelay validate -', 'standard input'],
+    ]);
   return answering(context, command, async ({ strict }: { readonly strict?: true }, paths: readonly string[]) => {
     const { cwd, readStdin } = context;
     const found = await context.roots.validate({ paths, cwd, readStdin });

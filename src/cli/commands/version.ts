@@ -1,18 +1,14 @@
-import type { Command } from 'commander';
-import { answering, type CliContext, examples, newCommand } from '../command.ts';
+import { answering, type CliCommand, type CliContext, newCommand } from '../command.ts';
 
 /** `fleetrelay version`. */
-export function versionCommand(context: CliContext): Command {
+export function versionCommand(context: CliContext): CliCommand {
   const command = newCommand('version', context)
     .summary('version of fleetrelay and of what it runs on')
     .description('Prints the version of fleetrelay and of what it runs on.')
-    .addHelpText(
-      'after',
-      examples([
-        ['fleetrelay version', 'what runs here'],
-        ['fleetrelay version -o json', 'the same for a program'],
-      ]),
-    );
+    .examples([
+      ['fleetrelay version', 'what runs here'],
+      ['fleetrelay version -o json', 'the same for a program'],
+    ]);
   return answering(context, command, async () => {
     const { versions, platform, arch } = process;
     const value = { fleetrelay: context.version, node: versions.node, platform: `${platform}-${arch}` };

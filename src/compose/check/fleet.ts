@@ -27,15 +27,11 @@ export function fleetFindings(
       const own = outputs.filter((output) => output.cluster === cluster.name);
       return clusterFindings(cluster, own, version);
     }),
-    ...findingsOf({ area: 'cluster', where: 'fleet' }, [
-      [
-        clusters.length === 0,
-        'warning',
-        'NoClusters',
-        'no KubernetesCluster is declared',
-        'fleetrelay cluster register NAME --help',
-      ],
-    ]),
+    ...findingsOf(
+      { area: 'cluster', where: 'fleet' },
+      [[clusters.length === 0, 'warning', 'NoClusters', 'no KubernetesCluster is declared']],
+      { NoClusters: 'fleetrelay cluster register NAME --help' },
+    ),
   ];
 }
 
@@ -46,18 +42,13 @@ function serverFindings(
   const why = notReady?.join('; ') ?? 'a source has not been read yet, or the store cannot be written';
   const isSkewed = !sameMinor(version, command.version);
   const skew = `the server is ${version}, this command ${command.version}`;
-  return findingsOf(
-    { area: 'server', where: command.api },
-    [
-      [true, 'ok', 'ServerReachable', `the server of the fleet ${fleet} answers (${version})`],
-      [ready, 'ok', 'ServerReady', 'it is ready'],
-      [!ready, 'error', 'ServerNotReady', `it is not ready: ${why}`],
-      [isSkewed, 'warning', 'VersionSkew', skew, 'use a command of the same minor version'],
-    ],
-    {
-      ServerNotReady: `see the sources here, and the log of the server; ${metricsAddress}/readyz names the reasons`,
-    },
-  );
+  const readyz = `see the sources here, and the log of the server; ${metricsAddress}/readyz names the reasons`;
+  return findingsOf({ area: 'server', where: command.api }, [
+    [true, 'ok', 'ServerReachable', `the server of the fleet ${fleet} answers (${version})`],
+    [ready, 'ok', 'ServerReady', 'it is ready'],
+    [!ready, 'error', 'ServerNotReady', `it is not ready: ${why}`, readyz],
+    [isSkewed, 'warning', 'VersionSkew', skew, 'use a command of the same minor version'],
+  ]);
 }
 
 function sameMinor(a: string, b: string): boolean {
@@ -66,6 +57,7 @@ function sameMinor(a: string, b: string): boolean {
 }
 
 function sourceFindings({ name, address, state, revision, refusedRevision, partial, message }: SourceView) {
+  const unread = 'a file of the admitted revision cannot be read: the source removes nothing until all can be read';
   return findingsOf(
     { area: 'source', where: name },
     [
@@ -73,12 +65,7 @@ function sourceFindings({ name, address, state, revision, refusedRevision, parti
       [state === 'pending', 'warning', 'SourcePending', `${address} is not read yet`],
       [state === 'failing', 'error', 'SourceFailing', `${address} cannot be read: ${message}`],
       [state === 'refused', 'error', 'SourceRefused', `a revision waits for a person: ${message}`],
-      [
-        partial,
-        'warning',
-        'SourcePartial',
-        'a file of the admitted revision cannot be read: the source removes nothing until every file can be read',
-      ],
+      [partial, 'warning', 'SourcePartial', unread],
     ],
     {
       SourceFailing: `what was admitted before still holds; mend the access to ${address}`,
@@ -110,11 +97,10 @@ function heldFindings({ heldRemovals }: FleetView): readonly Finding[] {
 
 function safeModeFindings({ safeMode }: FleetView): readonly Finding[] {
   const fix = 'see what its agent says: fleetrelay get clusters, and its log';
-  return (safeMode?.causes ?? []).flatMap(({ cluster, reason, message }) =>
-    findingsOf({ area: 'cluster', where: cluster }, [
-      [true, 'warning', reason, `safe mode waits for it: ${message}`, fix],
-    ]),
-  );
+  return (safeMode?.causes ?? []).map(({ cluster, reason, message }) => {
+    const what = `safe mode waits for it: ${message}`;
+    return { severity: 'warning', area: 'cluster', where: cluster, reason, what, fix };
+  });
 }
 
 function clusterFindings(
@@ -123,10 +109,13 @@ function clusterFindings(
   serverVersion: string,
 ): readonly Finding[] {
   const { name, conditions, agentVersion, counts } = cluster;
-  const condition = (wanted: string) => conditions.find(({ type }) => type === wanted);
-  const discovered = condition('Discovered');
-  const declared = condition('Declared');
+  const conditionRow = (wanted: string, meaning: string, fix: string): readonly Row[] =>
+    conditions
+      .filter(({ type }) => type === wanted)
+      .map(({ reason, message }) => [true, 'warning', reason, meaning + message, fix]);
+  const exclude = `let the agent of ${name} list them, or exclude them in the FleetPolicy (spec.discovery.excludedKinds)`;
   const paused = outputs.filter(({ state }) => state === 'paused').length;
+  const stopped = `the stop button in the cluster is on: ${counted(paused, 'object')} waiting`;
   const isSkewed = agentVersion !== null && !sameMinor(agentVersion, serverVersion);
   const at = { area: 'cluster', where: name } as const;
   const wrong = [
@@ -134,20 +123,9 @@ function clusterFindings(
       at,
       [
         ...firstOf(connectionRows(cluster)),
-        [
-          paused > 0,
-          'warning',
-          'ClusterPaused',
-          `the stop button in the cluster is on: ${counted(paused, 'object')} waiting`,
-        ],
-        [
-          discovered !== undefined,
-          'warning',
-          discovered?.reason ?? '',
-          `some kinds cannot be listed, and count as unknown: ${discovered?.message}`,
-          `let the agent of ${name} list them, or exclude them in the FleetPolicy (spec.discovery.excludedKinds)`,
-        ],
-        [declared !== undefined, 'warning', declared?.reason ?? '', declared?.message ?? '', 'mend that file'],
+        [paused > 0, 'warning', 'ClusterPaused', stopped],
+        ...conditionRow('Discovered', 'some kinds cannot be listed, and count as unknown: ', exclude),
+        ...conditionRow('Declared', '', 'mend that file'),
         [isSkewed, 'warning', 'VersionSkew', `its agent is ${agentVersion}, the server ${serverVersion}`],
       ],
       {
@@ -187,13 +165,12 @@ function objectFindings(cluster: string, outputs: readonly OutputView[]): readon
   const wrong = outputs.filter(needsPerson);
   const more = wrong.length - NAMED;
   return [
-    ...wrong.slice(0, NAMED).flatMap((output) => {
-      const { state, reason, object, message } = output;
+    ...wrong.slice(0, NAMED).map((output): Finding => {
+      const { state, object, message } = output;
+      const reason = output.reason || (state === 'conflict' ? 'ObjectConflict' : 'ObjectFailed');
       const severity = state === 'held' ? 'warning' : 'error';
-      const known = reason === '' ? (state === 'conflict' ? 'ObjectConflict' : 'ObjectFailed') : reason;
       const fix = wayOutIn(message) ?? objectFix(cluster, output);
-      const where = `${cluster} ${object}`;
-      return findingsOf({ area: 'cluster', where }, [[true, severity, known, `${state}: ${message}`, fix]]);
+      return { severity, area: 'cluster', where: `${cluster} ${object}`, reason, what: `${state}: ${message}`, fix };
     }),
     ...findingsOf(
       { area: 'cluster', where: cluster },

@@ -112,17 +112,13 @@ async function namespaceFindings(kube: Kube, now: number): Promise<readonly Find
     path: resourcePath({ resource: RESOURCES.namespaces, name: namespace }),
   });
   if (answer.type !== 'ok') {
-    return findingsAt(
-      where,
-      firstOf([
-        [isMissing(answer), 'error', 'NamespaceMissing', `there is no namespace ${namespace} in ${client.server}`],
-        [true, 'unknown', 'NamespaceUnreadable', refusalOf(answer) ?? '', 'look with a user who may read it'],
-      ]),
-      {
-        NamespaceMissing:
-          'name the namespace of the agent with -n, or install it: fleetrelay cluster register NAME --install',
-      },
-    );
+    const what = `there is no namespace ${namespace} in ${client.server}`;
+    const fix = 'name the namespace of the agent with -n, or install it: fleetrelay cluster register NAME --install';
+    const rows = firstOf([
+      [isMissing(answer), 'error', 'NamespaceMissing', what, fix],
+      [true, 'unknown', 'NamespaceUnreadable', refusalOf(answer) ?? '', 'look with a user who may read it'],
+    ]);
+    return findingsAt(where, rows);
   }
   const agent = await installedAgent(kube);
   const fixes = fixesFor(namespace, agent);
@@ -137,7 +133,7 @@ async function namespaceFindings(kube: Kube, now: number): Promise<readonly Find
       ],
       fixes,
     ),
-    ...(await Promise.all(objectQuestions(agent, now).map((question) => ask(kube, question, fixes)))).flat(),
+    ...(await Promise.all(questionsAbout(agent, now).map((question) => ask(kube, question, fixes)))).flat(),
     ...(await podFindings(kube)),
     ...findingsAt(`system:serviceaccount:${namespace}:${agent.serviceAccount}`, await rightsRows(kube, agent), fixes),
     ...findingsAt(`ConfigMap/${namespace}/fleetrelay-inventory`, await inventoryRows(kube), fixes),
@@ -165,60 +161,38 @@ function fixesFor(namespace: string, { deployment, tokenSecret }: InstalledAgent
   };
 }
 
-/** An object of the namespace that is asked for, and the rows for each answer. */
-interface ObjectQuestion {
-  readonly resource: KubeResource;
-  readonly kind: string;
-  readonly name: string;
-  readonly accept?: string;
-  /** Reason and text of the error if the object does not exist. */
-  readonly missing: readonly [reason: string, what: string];
-  /** Reason if it cannot be read. */
-  readonly unknown: string;
-  readonly judge: (object: JsonObject) => readonly Row[];
-}
+/** An object of the namespace: the error if it does not exist, and the rows that it gives otherwise. */
+type Question = readonly [
+  resource: KubeResource,
+  kind: string,
+  name: string,
+  missing: readonly [reason: string, what: string],
+  judge: (object: JsonObject) => readonly Row[],
+];
 
-async function ask(kube: Kube, question: ObjectQuestion, fixes: Fixes): Promise<readonly Finding[]> {
-  const { resource, kind, name, accept, missing, unknown, judge } = question;
-  const answer = await read(kube, resource, { name, accept });
-  const rows: readonly Row[] =
-    answer.type === 'ok'
-      ? judge(answer.body)
-      : isMissing(answer)
-        ? [[true, 'error', ...missing]]
-        : [[true, 'unknown', unknown, refusalOf(answer) ?? '']];
-  return findingsAt(`${kind}/${kube.namespace}/${name}`, rows, fixes);
-}
-
-function objectQuestions({ deployment, tokenSecret }: InstalledAgent, now: number): readonly ObjectQuestion[] {
+function questionsAbout({ deployment, tokenSecret }: InstalledAgent, now: number): readonly Question[] {
+  const { deployments, secrets } = RESOURCES;
+  const there: readonly Row[] = [[true, 'ok', 'TokenThere', 'the token of the agent is there']];
+  const noToken = ['TokenMissing', 'the token of the agent is not there'] as const;
+  const noAgent = ['AgentMissing', 'the agent is not installed here'] as const;
+  const noLease = ['NeverLed', 'no agent has ever led here'] as const;
   return [
-    {
-      resource: RESOURCES.deployments,
-      kind: 'Deployment.apps',
-      name: deployment,
-      missing: ['AgentMissing', 'the agent is not installed here'],
-      unknown: 'AgentUnreadable',
-      judge: deploymentRows,
-    },
-    {
-      // Only whether it exists: its content is not asked for.
-      resource: RESOURCES.secrets,
-      kind: 'Secret',
-      name: tokenSecret,
-      accept: METADATA_ONLY,
-      missing: ['TokenMissing', 'the token of the agent is not there'],
-      unknown: 'TokenUnknown',
-      judge: () => [[true, 'ok', 'TokenThere', 'the token of the agent is there']],
-    },
-    {
-      resource: LEASES,
-      kind: 'Lease.coordination.k8s.io',
-      name: AGENT_LEASE,
-      missing: ['NeverLed', 'no agent has ever led here'],
-      unknown: 'LeaseUnknown',
-      judge: (lease) => leaseRows(lease, now),
-    },
+    [deployments, 'Deployment.apps', deployment, noAgent, deploymentRows],
+    [secrets, 'Secret', tokenSecret, noToken, () => there],
+    [LEASES, 'Lease.coordination.k8s.io', AGENT_LEASE, noLease, (lease) => leaseRows(lease, now)],
   ];
+}
+
+async function ask(kube: Kube, question: Question, fixes: Fixes): Promise<readonly Finding[]> {
+  const [resource, kind, name, missing, judge] = question;
+  // Of a Secret only whether it exists: its content is not asked for.
+  const accept = kind === 'Secret' ? METADATA_ONLY : undefined;
+  const answer = await read(kube, resource, { name, accept });
+  const other = firstOf([
+    [isMissing(answer), 'error', ...missing],
+    [true, 'unknown', 'ObjectUnreadable', refusalOf(answer) ?? ''],
+  ]);
+  return findingsAt(`${kind}/${kube.namespace}/${name}`, answer.type === 'ok' ? judge(answer.body) : other, fixes);
 }
 
 function deploymentRows({ spec, status }: JsonObject): readonly Row[] {
