@@ -81,7 +81,8 @@ function inSync(text: string): Promise<true> {
 }
 
 function stored(): { readonly key: string; readonly certificate: string; readonly roots: string } {
-  const line = readFileSync(join(own(), 'credentials'), 'utf8');
+  // The first line names the format.
+  const [, line = ''] = readFileSync(join(own(), 'credentials'), 'utf8').split('\n');
   return JSON.parse(line.slice(line.indexOf(' ')));
 }
 
