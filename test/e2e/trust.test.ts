@@ -398,7 +398,7 @@ describe('what the server is', () => {
     expect(links(), 'nobody has to come again for that').toBe(1);
     write(await after.serverPair(now - DAY_MS, now + DAY_MS), after.root);
     const refusal =
-      'relay: the server has named roots that do not lead to the certificate that it has shown: they are not taken';
+      'relay: the server has sent roots that do not lead to the certificate that it has shown: they are ignored';
     // On the link that is up the server has shown its old certificate.
     await until('the new certificate is there', () => lines(east().logs, refusal)[0], 60_000);
     await fleet.server.kill('SIGKILL');
