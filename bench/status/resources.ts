@@ -24,7 +24,9 @@ export function resourceTarget({ engine, loop, objects: count }: TargetDeps): Ta
     written.set(key, resource);
     entered.set(resourcePath(key), resource);
   }
-  let looked: () => void = () => undefined;
+  /** Written since the last look. */
+  const back = new Set<ObjectKey>();
+  let looked: (keys: Iterable<ObjectKey>) => void = () => undefined;
   const source = {
     name,
     address: 'bench',
@@ -34,7 +36,7 @@ export function resourceTarget({ engine, loop, objects: count }: TargetDeps): Ta
     read: async () => undefined,
     stop: async () => undefined,
     entered: () => entered,
-    watch: (look: () => void) => {
+    watch: (look: (keys: Iterable<ObjectKey>) => void) => {
       looked = look;
     },
   } satisfies KubernetesSource;
@@ -54,10 +56,12 @@ export function resourceTarget({ engine, loop, objects: count }: TargetDeps): Ta
     write: async ({ key }: { readonly key: ObjectKey }, said: JsonObject) => {
       writes += 1;
       const resource = written.get(key);
-      if (resource !== undefined) written.set(key, { ...resource, resourceVersion: `${writes}`, status: said });
-      return { type: 'written' } as const;
+      const resourceVersion = `${writes + 1}`;
+      if (resource !== undefined) written.set(key, { ...resource, resourceVersion, status: said });
+      back.add(key);
+      return { type: 'written', resourceVersion } as const;
     },
-    mark: async () => ({ type: 'written' }) as const,
+    mark: async () => ({ type: 'written', resourceVersion: '1' }) as const,
     event: async () => undefined,
   };
   const resources = { start: ignore, state: () => ({ kinds: [], objects }), stop: async () => undefined };
@@ -84,7 +88,8 @@ export function resourceTarget({ engine, loop, objects: count }: TargetDeps): Ta
     write: settle,
     comesBack: () => {
       objects = new Map(written);
-      looked();
+      looked(back);
+      back.clear();
       return settle();
     },
   };

@@ -1,11 +1,14 @@
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 
-/** The custom resources of some kinds in one cluster, followed. Trouble is a state and a back-off, never an exit. */
+/** Follows the custom resources of some kinds in one cluster. A failure is a state and a back-off, never an exit. */
 export interface CustomResources {
-  /** Begins; `changed` is called after anything of {@link state} may have changed, and must not throw. */
-  start(changed: () => void): void;
-  /** What is known now; never changed after it is handed out. */
+  /**
+   * Begins to follow them. `changed` is called with the key of each object that has changed, and without a key after a
+   * change of a kind's state. It must not throw.
+   */
+  start(changed: (key?: ObjectKey) => void): void;
+  /** The present state. */
   state(): CustomResourceState;
   stop(): Promise<void>;
 }
@@ -13,7 +16,7 @@ export interface CustomResources {
 export interface CustomResourceState {
   /** Each kind that was asked for. */
   readonly kinds: readonly CustomResourceKindState[];
-  /** As they were seen last, also those of unknown kinds. */
+  /** As they were read last, also those of unknown kinds. One map, which changes. */
   readonly objects: ReadonlyMap<ObjectKey, CustomResource>;
 }
 

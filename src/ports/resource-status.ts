@@ -1,11 +1,11 @@
 import type { JsonObject } from '../model/json.ts';
 import type { ObjectKey } from '../model/object-key.ts';
 
-/** A custom resource that something is said about: this one, and not another of the same key. */
+/** The custom resource whose status is written: the object with this UID, not another one of the same key. */
 export interface StatusTarget {
   readonly key: ObjectKey;
   readonly uid: string;
-  /** As it was seen last. */
+  /** Of the state from which the write was computed. */
   readonly resourceVersion: string;
   readonly apiVersion: string;
 }
@@ -18,24 +18,29 @@ export interface ResourceEvent {
   readonly message: string;
 }
 
-/** What of an object's metadata is changed; all else stays. */
+/** A change of an object's metadata; all other metadata stays. */
 export interface MetadataChange {
   /** Labels that get these values. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Annotations that go. */
-  readonly removeAnnotations: readonly string[];
+  /** Annotations to remove, each as long as it has this value. */
+  readonly removeAnnotations: Readonly<Record<string, string>>;
 }
 
-/** `gone`: there is no such object, or another one of the same key. `retry`: it may work later. `refused`: it will not. */
+/**
+ * `written`: the object has this resourceVersion since then. `gone`: the object does not exist, or another one has its key.
+ * `retry`: a later write can succeed. `refused`: it cannot.
+ */
 export type StatusWriting =
-  | { readonly type: 'written' | 'gone' }
-  | { readonly type: 'retry' | 'refused'; readonly reason: string; readonly message: string };
+  | { readonly type: 'written'; readonly resourceVersion: string }
+  | { readonly type: 'gone' }
+  | { readonly type: 'retry'; readonly reason: string; readonly message: string }
+  | { readonly type: 'refused'; readonly reason: string; readonly message: string };
 
-/** Writes what is said about custom resources, in their cluster. */
+/** Writes the status of custom resources in their cluster. */
 export interface ResourceStatus {
-  /** Makes these fields of the status be so, and takes back those that it said before and says no more; others' stay. */
+  /** Sets these fields of the status and removes those that an earlier write set and this one does not; others' stay. */
   write(target: StatusTarget, status: JsonObject): Promise<StatusWriting>;
-  /** Changes labels and annotations of this very object, and nothing else of it. */
+  /** Changes labels and annotations of the object with this UID, and nothing else of it. */
   mark(target: StatusTarget, change: MetadataChange): Promise<StatusWriting>;
   /** Lost without harm. Never rejects. */
   event(target: StatusTarget, event: ResourceEvent): Promise<void>;

@@ -43,11 +43,11 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
   const said = new Map<ObjectKey, ReadonlySet<string>>();
   const answers: FakeCustomResources['answers'] = new Map();
   let version = 0;
-  let changed = (): void => undefined;
+  let changed: (key?: ObjectKey) => void = () => undefined;
 
   const put = (resource: CustomResource): CustomResource => {
     objects.set(resource.key, resource);
-    changed();
+    changed(resource.key);
     return resource;
   };
   const fake: FakeCustomResources = {
@@ -56,7 +56,7 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
         changed = listener;
         changed();
       },
-      state: () => ({ kinds: [...states.values()], objects: new Map(objects) }),
+      state: () => ({ kinds: [...states.values()], objects }),
       stop: async () => {
         fake.stopped = true;
       },
@@ -70,15 +70,16 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
         writes.push({ key, status });
         const after = merged(resource.status ?? {}, status, said.get(key) ?? new Set());
         said.set(key, new Set(Object.keys(conditionsIn(status))));
-        put({ ...resource, resourceVersion: String(++version), status: after });
-        return { type: 'written' };
+        const resourceVersion = String(++version);
+        put({ ...resource, resourceVersion, status: after });
+        return { type: 'written', resourceVersion };
       },
       mark: async ({ key, uid }, { labels, removeAnnotations }) => {
         const resource = objects.get(key);
         if (resource?.uid !== uid) return { type: 'gone' };
         const metadata = objectOf(resource.value.metadata);
         const annotations = Object.entries(objectOf(metadata.annotations)).filter(
-          ([name]) => !removeAnnotations.includes(name),
+          ([name, value]) => removeAnnotations[name] !== value,
         );
         const value = {
           ...resource.value,
@@ -89,8 +90,9 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
           },
         };
         marks.push(key);
-        put({ ...resource, resourceVersion: String(++version), value });
-        return { type: 'written' };
+        const resourceVersion = String(++version);
+        put({ ...resource, resourceVersion, value });
+        return { type: 'written', resourceVersion };
       },
       event: async ({ key }, event) => void events.push({ key, ...event }),
     },
@@ -105,7 +107,7 @@ export function createFakeCustomResources(kinds: readonly string[] = engineKinds
     },
     remove: (key) => {
       objects.delete(key as ObjectKey);
-      changed();
+      changed(key as ObjectKey);
     },
     kind: (kind, state, message = '') => {
       states.set(kind, { kind, state, message });

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
-import { claimOf } from '../../adapters/kubernetes/cluster/ownership.ts';
+import { ownershipOf } from '../../adapters/kubernetes/cluster/ownership.ts';
 import {
   type FieldChange,
   openLooking,
   type Preview,
   previewApply,
 } from '../../adapters/kubernetes/cluster/preview.ts';
-import { findResource, type Looking, pathOf } from '../../adapters/kubernetes/cluster/writing.ts';
+import { findResource, type Looking, pathOf } from '../../adapters/kubernetes/cluster/write.ts';
 import { NO_SETTINGS } from '../../model/agent-settings.ts';
 import type { ClusterName, FleetName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -179,14 +179,14 @@ async function judgeHidden({ looking, request, wanted }: Judging, key: ObjectKey
     return { verdict: 'create', message: later };
   }
   if (answer.type !== 'ok') return { verdict: 'failed', message: refusalOf(answer) ?? '' };
-  const claim = claimOf(answer.body, request.fleet, key);
+  const ownership = ownershipOf(answer.body, request.fleet, key);
   const note = 'the server does not tell what a Secret holds; compare with --directory CHECKOUT';
-  if (claim.type === 'ours') return { verdict: 'hidden', message: note };
-  return claim.adoptable
+  if (ownership.type === 'ours') return { verdict: 'hidden', message: note };
+  return ownership.adoptable
     ? {
         verdict: 'refused',
-        owner: claim.owner,
-        message: `${claim.owner} has it, unless its manifest says adopt; ${note}`,
+        owner: ownership.owner,
+        message: `${ownership.owner} has it, unless its manifest says adopt; ${note}`,
       }
-    : { verdict: 'conflict', owner: claim.owner, message: claim.message };
+    : { verdict: 'conflict', owner: ownership.owner, message: ownership.message };
 }

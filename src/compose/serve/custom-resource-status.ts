@@ -3,7 +3,7 @@ import { declarationKey, type EngineKind, engineKindOf } from '../../model/engin
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CustomResource, CustomResources } from '../../ports/custom-resources.ts';
+import type { CustomResources } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { ResourceStatus } from '../../ports/resource-status.ts';
@@ -131,9 +131,8 @@ function wireOne(
       if (address !== undefined) observed.written(...address, said);
     },
   });
-  const looked = watchResources(source, resources);
   let wasRefused = false;
-  source.watch(() => sink.changed(looked()));
+  source.watch(sink.changed);
   const allChanged = (): void => sink.changed(resources.state().objects.keys());
   const keysOf = (files: readonly Origin[]): readonly ObjectKey[] =>
     files.flatMap((file) => (file.source === source.name ? (resourceOfPath(file.path) ?? []) : []));
@@ -177,26 +176,4 @@ function watchDeclared({ graph, statuses, declarations, inputs }: Engine): () =>
     ...elected.take().flatMap(({ before, after }) => [...(before?.losers ?? []), ...(after?.losers ?? [])]),
     ...files.take().map(({ partition, key }) => ({ source: partition as Origin['source'], path: key })),
   ];
-}
-
-/** Returns what lists, at each call, the custom resources that have changed since the last call, in the cluster or as admitted. */
-function watchResources(source: KubernetesSource, resources: CustomResources): () => readonly ObjectKey[] {
-  let objects: ReadonlyMap<ObjectKey, CustomResource> = new Map();
-  let entered: ReadonlyMap<string, CustomResource> = new Map();
-  return () => {
-    const [objectsBefore, enteredBefore] = [objects, entered];
-    objects = resources.state().objects;
-    entered = source.entered();
-    const changed = [...differing(objects, objectsBefore), ...differing(entered, enteredBefore)];
-    return changed.map(({ key }) => key);
-  };
-}
-
-/** The resources that differ or are in only one of the two. */
-function differing<Key>(now: ReadonlyMap<Key, CustomResource>, before: ReadonlyMap<Key, CustomResource>) {
-  if (now === before) return [];
-  const found: CustomResource[] = [];
-  for (const [key, resource] of now) if (before.get(key) !== resource) found.push(resource);
-  for (const [key, resource] of before) if (!now.has(key)) found.push(resource);
-  return found;
 }

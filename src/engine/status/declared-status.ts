@@ -15,8 +15,8 @@ export interface StatusPart {
   readonly conditionLists?: Readonly<Record<string, readonly ConditionValue[]>>;
   /** Labels that the object should have. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Annotations that have been handled: they are removed from the object. */
-  readonly removeAnnotations?: readonly string[];
+  /** Annotations to remove from the object, each with the value that was handled. An annotation with another value stays. */
+  readonly removeAnnotations?: Readonly<Record<string, string>>;
   /** For an object that no source declares; absent: its declaration has both. */
   readonly subject?: { readonly namespace: string; readonly name: string };
 }

@@ -1,70 +1,73 @@
 import { backOffMs } from '../../model/back-off.ts';
 import { canonicalJson, type JsonObject } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
-import { unreachable } from '../../model/result.ts';
+import { isOlderVersion } from '../../model/resource-version.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CustomResource } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import type { MetadataChange, ResourceStatus, StatusTarget } from '../../ports/resource-status.ts';
+import type { MetadataChange, ResourceStatus, StatusTarget, StatusWriting } from '../../ports/resource-status.ts';
 import { createReversals, type Reversals } from './reversals.ts';
-import { metadataChange, type StatusContent, saysAlready, statusOf } from './status-content.ts';
+import { isWritten, metadataChange, type StatusContent, statusOf } from './status-content.ts';
 import { eventsBetween } from './status-events.ts';
 
-/** A custom resource of which something is to be said. */
+/** A custom resource and the status that it should have. */
 export interface StatusSubject {
   /** As it is in its cluster. */
   readonly resource: CustomResource;
-  /** Of the version of it that the status speaks of. */
+  /** The generation that the status describes. */
   readonly generation: number;
   readonly content: StatusContent;
 }
 
-/** Keeps the status of custom resources as it should be. */
+/** Writes the status of custom resources where it differs. */
 export interface ResourceStatusSink {
-  /** These custom resources, or what is to be said of them, may have changed: soon what differs is written. */
+  /** These custom resources, or the status that they should have, may have changed. */
   changed(keys: Iterable<ObjectKey>): void;
   stop(): Promise<void>;
 }
 
 interface SinkDeps {
   readonly status: ResourceStatus;
-  /** The custom resource with this key and what is to be said of it now; undefined: nothing. */
+  /** Undefined: the object has no status of ours. */
   readonly subject: (key: ObjectKey) => StatusSubject | undefined;
-  /** False: nothing is written, and what has changed is forgotten; then {@link ResourceStatusSink.changed} names all anew. */
+  /** False: nothing is written and the changed keys are dropped; {@link ResourceStatusSink.changed} names all keys later. */
   readonly mayWrite: () => boolean;
-  /** An object has this status now. */
+  /** Called with the status that an object has now. */
   readonly written?: (key: ObjectKey, status: JsonObject) => void;
-  /** Types of the conditions that are ours in the status of an object. */
+  /** The types of our conditions in the status of an object. */
   readonly ownConditions: (key: ObjectKey) => readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-/** What is known of the last try to write one status. */
-interface Tried {
+/** The last attempt to write a status. */
+interface Attempt {
   readonly uid: string;
-  /** Of the object when it was tried: while it is the same, the object's status is not news. */
-  readonly resourceVersion: string;
+  /** resourceVersion from which the write was computed. */
+  readonly from: string;
+  /** resourceVersion since the write; without a write the same as `from`. */
+  readonly to: string;
   readonly status: JsonObject;
   readonly outcome: 'written' | 'refused' | 'retry';
+  /** In a row. */
   readonly failures: number;
 }
 
 interface State {
   readonly deps: SinkDeps;
-  readonly tried: Map<ObjectKey, Tried>;
+  readonly attempts: Map<ObjectKey, Attempt>;
   readonly reversals: Reversals;
-  cancel: (() => void) | undefined;
-  /** Monotonic milliseconds of what is scheduled. */
-  due: number;
-  running: Promise<void> | undefined;
-  /** What is to be looked at in the next run. */
+  /** Keys for the next run. */
   readonly dirty: Set<ObjectKey>;
-  /** What is tried again, and when; monotonic milliseconds. */
+  /** Keys that are tried again, and when; monotonic milliseconds. */
   readonly retries: Map<ObjectKey, number>;
-  stopped: boolean;
+  /** When the next run begins; monotonic milliseconds. */
+  due: number;
+  cancel: () => void;
+  running: Promise<void> | undefined;
+  isStopped: boolean;
 }
 
 const GATHER_MS = 500;
@@ -72,54 +75,49 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 5 * 60_000;
 const AT_ONCE = 8;
 
-/** Creates the sink. One object that cannot be written stops only itself. */
+/** Creates the sink. An object that cannot be written delays no other. */
 export function createResourceStatusSink(deps: SinkDeps): ResourceStatusSink {
   const state: State = {
     deps,
-    tried: new Map(),
+    attempts: new Map(),
     reversals: createReversals(() => deps.clock.monotonic()),
-    cancel: undefined,
-    due: Number.POSITIVE_INFINITY,
-    running: undefined,
     dirty: new Set(),
     retries: new Map(),
-    stopped: false,
+    due: Number.POSITIVE_INFINITY,
+    cancel: () => undefined,
+    running: undefined,
+    isStopped: false,
   };
   return {
-    changed: (keys) => {
+    changed(keys) {
       for (const key of keys) state.dirty.add(key);
       if (state.running === undefined && state.dirty.size > 0) schedule(state, GATHER_MS);
     },
-    stop: async () => {
-      state.stopped = true;
-      state.cancel?.();
+    async stop() {
+      state.isStopped = true;
+      state.cancel();
       await state.running;
     },
   };
 }
 
 function schedule(state: State, milliseconds: number): void {
-  const { clock } = state.deps;
+  const { clock, log } = state.deps;
   const due = clock.monotonic() + milliseconds;
-  if (state.stopped || due >= state.due) return;
-  state.cancel?.();
+  if (state.isStopped || due >= state.due) return;
+  state.cancel();
   state.due = due;
   state.cancel = clock.schedule(milliseconds, () => {
     state.due = Number.POSITIVE_INFINITY;
-    state.cancel = undefined;
     state.running = run(state)
-      .catch((error: unknown) => state.deps.log.error('status cannot be worked out', { error: String(error) }))
+      .catch((error: unknown) => log.error('status cannot be worked out', { error: String(error) }))
       .finally(() => {
         state.running = undefined;
-        scheduleNext(state);
+        if (state.dirty.size > 0) schedule(state, GATHER_MS);
+        const now = clock.monotonic();
+        for (const notBefore of state.retries.values()) schedule(state, Math.max(GATHER_MS, notBefore - now));
       });
   });
-}
-
-function scheduleNext(state: State): void {
-  if (state.dirty.size > 0) schedule(state, GATHER_MS);
-  const now = state.deps.clock.monotonic();
-  for (const notBefore of state.retries.values()) schedule(state, Math.max(GATHER_MS, notBefore - now));
 }
 
 async function run(state: State): Promise<void> {
@@ -132,97 +130,107 @@ async function run(state: State): Promise<void> {
     retries.clear();
     return;
   }
-  const due = keys.flatMap((key) => {
+  const writes = keys.flatMap((key) => {
     const subject = deps.subject(key);
-    if (subject !== undefined) return writeOf(state, subject) ?? [];
+    if (subject !== undefined) return planWrite(state, subject) ?? [];
     retries.delete(key);
-    state.tried.delete(key);
+    state.attempts.delete(key);
     state.reversals.forget(key);
     return [];
   });
-  const workers = Array.from({ length: Math.min(AT_ONCE, due.length) }, async () => {
-    for (let write = due.shift(); write !== undefined && !state.stopped; write = due.shift()) await write();
+  const workers = Array.from({ length: AT_ONCE }, async () => {
+    for (let write = writes.shift(); write !== undefined && !state.isStopped; write = writes.shift()) await write();
   });
   await Promise.all(workers);
 }
 
-/** The write that a subject needs; undefined if it says already what it should, or may not be tried again yet. */
-function writeOf(state: State, { resource, generation, content }: StatusSubject): (() => Promise<void>) | undefined {
-  const { deps, tried, retries } = state;
+/** The write that an object needs; undefined: none, or not yet. */
+function planWrite(state: State, { resource, generation, content }: StatusSubject): (() => Promise<void>) | undefined {
+  const { deps, attempts, retries } = state;
   const { key, uid, resourceVersion } = resource;
-  const last = tried.get(key);
-  const isSame = last?.uid === uid;
-  // Our own write may not have come back yet.
-  const isAhead = isSame && last.outcome === 'written' && last.resourceVersion === resourceVersion;
+  const known = attempts.get(key);
+  const last = known?.uid === uid ? known : undefined;
+  const isAhead = last?.outcome === 'written' && isBetween(resourceVersion, last);
   const before = isAhead ? { ...resource.status, ...last.status } : resource.status;
-  // A status that was not taken has begun when it was first offered.
-  const since = isSame && last.outcome !== 'written' ? last.status : before;
-  const status = statusOf(content, since, generation, deps.clock.now());
+  // A status that was not written keeps the times of the first attempt.
+  const times = last === undefined || last.outcome === 'written' ? before : last.status;
+  const status = statusOf(content, times, generation, deps.clock.now());
   const metadata = isAhead ? undefined : metadataChange(resource.value, content);
-  if (metadata === undefined && saysAlready(before, status, deps.ownConditions(key))) {
+  const isCurrent = isWritten(before, status, deps.ownConditions(key));
+  if (metadata === undefined && isCurrent) {
     retries.delete(key);
-    if (!isAhead) tried.delete(key);
+    if (!isAhead) attempts.delete(key);
     return undefined;
   }
-  if (isSame && last.outcome === 'refused' && canonicalJson(last.status) === canonicalJson(status)) return undefined;
-  const notBefore = isSame ? retries.get(key) : undefined;
-  if (notBefore !== undefined && deps.clock.monotonic() < notBefore) return undefined;
+  if (last?.outcome === 'refused' && canonicalJson(last.status) === canonicalJson(status)) return undefined;
+  const now = deps.clock.monotonic();
+  if (last !== undefined && (retries.get(key) ?? now) > now) return undefined;
   retries.delete(key);
-  const wait = isSame && last.outcome === 'retry' ? 0 : state.reversals.waitFor(key, uid, status);
+  const wait = isCurrent || last?.outcome === 'retry' ? 0 : state.reversals.waitFor(key, uid, status);
   if (wait > 0) {
     deps.log.warn('a status is undone again and again; it waits', { object: key, seconds: wait / 1000 });
-    tried.set(key, { uid, resourceVersion, status, outcome: 'retry', failures: 0 });
-    retries.set(key, deps.clock.monotonic() + wait);
+    attempts.set(key, { uid, from: resourceVersion, to: resourceVersion, status, outcome: 'retry', failures: 0 });
+    retries.set(key, now + wait);
     return undefined;
   }
-  const { apiVersion } = resource.value;
-  const target = { key, uid, resourceVersion, apiVersion: String(apiVersion) };
-  return () => writeOne(state, target, { before, status, metadata }, isSame ? last.failures : 0);
+  const target = { key, uid, resourceVersion, apiVersion: String(resource.value.apiVersion) };
+  return () => write(state, target, { before, status, metadata, isCurrent }, last?.failures ?? 0);
 }
 
-/** What is to be written of one object. */
-interface Writing {
+/** Whether the object was read before our write took effect, though perhaps after a write of others. */
+function isBetween(resourceVersion: string, { from, to }: Attempt): boolean {
+  return resourceVersion === from || (isOlderVersion(resourceVersion, to) && !isOlderVersion(resourceVersion, from));
+}
+
+interface PlannedWrite {
   readonly before: JsonObject | undefined;
   readonly status: JsonObject;
   readonly metadata: MetadataChange | undefined;
+  /** The object has this status already: only its metadata is written, and nobody has reversed the status. */
+  readonly isCurrent: boolean;
 }
 
-async function writeOne(
-  { deps, tried, retries, reversals }: State,
-  target: StatusTarget,
-  { before, status, metadata }: Writing,
-  failures: number,
-): Promise<void> {
-  const { key, uid, resourceVersion } = target;
+async function write(state: State, target: StatusTarget, planned: PlannedWrite, failures: number): Promise<void> {
+  const { deps, attempts, retries, reversals } = state;
   const { clock, random, log } = deps;
-  const marking = metadata && (await deps.status.mark(target, metadata));
-  const isMarked = marking === undefined || marking.type === 'written';
-  const writing = isMarked ? await deps.status.write(target, status) : marking;
-  const same = { uid, resourceVersion, status };
-  switch (writing.type) {
+  const { key, uid, resourceVersion } = target;
+  const { before, status, isCurrent } = planned;
+  const result = await writeBoth(deps.status, target, planned);
+  const attempt = { uid, from: resourceVersion, to: resourceVersion, status };
+  switch (result.type) {
     case 'written':
-      tried.set(key, { ...same, outcome: 'written', failures: 0 });
-      reversals.written(key, uid, status);
+      attempts.set(key, { ...attempt, to: result.resourceVersion, outcome: 'written', failures: 0 });
+      if (!isCurrent) reversals.written(key, uid, status);
       deps.written?.(key, status);
       for (const event of eventsBetween(before, status)) await deps.status.event(target, event);
       return;
-    case 'gone':
-      // The source will say so itself.
-      tried.set(key, { ...same, outcome: 'refused', failures: 0 });
-      return;
     case 'refused':
-      log.warn('a status is not taken', { object: key, reason: writing.reason, detail: writing.message });
-      tried.set(key, { ...same, outcome: 'refused', failures: 0 });
+      log.warn('a status is not taken', { object: key, reason: result.reason, detail: result.message });
+      attempts.set(key, { ...attempt, outcome: 'refused', failures: 0 });
+      return;
+    case 'gone':
+      // The source reports that as well.
+      attempts.set(key, { ...attempt, outcome: 'refused', failures: 0 });
       return;
     case 'retry': {
       const wait = backOffMs(failures, FIRST_RETRY_MS, LONGEST_RETRY_MS) * (0.5 + 0.5 * random.next());
-      const data = { object: key, reason: writing.reason, detail: writing.message };
+      const data = { object: key, reason: result.reason, detail: result.message };
       if (failures === 0) log.warn('a status cannot be written just now', data);
-      tried.set(key, { ...same, outcome: 'retry', failures: failures + 1 });
+      attempts.set(key, { ...attempt, outcome: 'retry', failures: failures + 1 });
       retries.set(key, clock.monotonic() + wait);
-      return;
     }
-    default:
-      unreachable(writing);
   }
+}
+
+/** Writes metadata and status, each only if it differs. */
+async function writeBoth(
+  port: ResourceStatus,
+  target: StatusTarget,
+  { status, metadata, isCurrent }: PlannedWrite,
+): Promise<StatusWriting> {
+  const { resourceVersion } = target;
+  const marked: StatusWriting =
+    metadata === undefined ? { type: 'written', resourceVersion } : await port.mark(target, metadata);
+  if (marked.type !== 'written' || isCurrent) return marked;
+  return port.write({ ...target, resourceVersion: marked.resourceVersion }, status);
 }

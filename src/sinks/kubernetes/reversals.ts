@@ -2,52 +2,52 @@ import { backOffMs } from '../../model/back-off.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 
-/** Notices that somebody goes on undoing what is written. */
+/** Notices another writer that keeps reversing our status. */
 export interface Reversals {
+  /** Takes a status that was written because the object had another one. */
   written(key: ObjectKey, uid: string, status: JsonObject): void;
-  /** Milliseconds to wait before this status is written; 0 unless the same was written and undone several times of late. */
+  /** Milliseconds to wait before this status is written; 0 unless it was written and reversed several times lately. */
   waitFor(key: ObjectKey, uid: string, status: JsonObject): number;
   forget(key: ObjectKey): void;
 }
 
 interface Written {
   readonly uid: string;
-  readonly said: string;
-  /** When the same was written again; monotonic milliseconds. */
+  readonly text: string;
+  /** When the same status was written again; monotonic milliseconds. */
   again: readonly number[];
 }
 
-/** A person, or a controller that catches up, may undo so many in this time. */
+/** Reversals by a person or by a controller with outdated data, which end by themselves. */
 const ALLOWED = 3;
 const WITHIN_MS = 10 * 60_000;
 const FIRST_WAIT_MS = 15_000;
 const LONGEST_WAIT_MS = 5 * 60_000;
 
-/** Creates the watch; `now` in monotonic milliseconds. */
+/** @param now monotonic milliseconds */
 export function createReversals(now: () => number): Reversals {
   const written = new Map<ObjectKey, Written>();
-  const same = (key: ObjectKey, uid: string, status: JsonObject): Written | undefined => {
+  /** The times at which this status was written again lately; undefined: it is not the status written last. */
+  function againOf(key: ObjectKey, uid: string, text: string): readonly number[] | undefined {
     const last = written.get(key);
-    return last?.uid === uid && last.said === saidIn(status) ? last : undefined;
-  };
-  const lately = ({ again }: Written): readonly number[] => again.filter((time) => now() - time < WITHIN_MS);
+    return last?.uid === uid && last.text === text ? last.again.filter((at) => now() - at < WITHIN_MS) : undefined;
+  }
   return {
-    written: (key, uid, status) => {
-      const before = same(key, uid, status);
-      const again = before === undefined ? [] : [...lately(before), now()];
-      written.set(key, { uid, said: saidIn(status), again });
+    written(key, uid, status) {
+      const text = textWithoutTimes(status);
+      const before = againOf(key, uid, text);
+      written.set(key, { uid, text, again: before === undefined ? [] : [...before, now()] });
     },
-    waitFor: (key, uid, status) => {
-      const before = same(key, uid, status);
-      const excess = before === undefined ? 0 : lately(before).length - ALLOWED;
-      return excess < 0 || before === undefined ? 0 : backOffMs(excess, FIRST_WAIT_MS, LONGEST_WAIT_MS);
+    waitFor(key, uid, status) {
+      const excess = (againOf(key, uid, textWithoutTimes(status))?.length ?? 0) - ALLOWED;
+      return excess < 0 ? 0 : backOffMs(excess, FIRST_WAIT_MS, LONGEST_WAIT_MS);
     },
     forget: (key) => void written.delete(key),
   };
 }
 
-/** The status without the times of its conditions, in every list of conditions: each write gives them anew. */
-function saidIn(status: JsonObject): string {
+/** Each write gives conditions new times, in every list of conditions. */
+function textWithoutTimes(status: JsonObject): string {
   return canonicalJson(
     Object.fromEntries(Object.entries(status).map(([field, value]) => [field, withoutTimes(value)])),
   );
@@ -57,7 +57,7 @@ function withoutTimes(value: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(value)) return value;
   return value.map((item) => {
     if (!isJsonObject(item)) return item;
-    const { lastTransitionTime: _since, lastUpdateTime: _updated, ...said } = item;
-    return said;
+    const { lastTransitionTime: _since, lastUpdateTime: _updated, ...condition } = item;
+    return condition;
   });
 }

@@ -1,34 +1,21 @@
-import {
-  type Condition,
-  type ConditionForm,
-  type ConditionValue,
-  readConditions,
-  withTimes,
-} from '../../model/conditions.ts';
+import type { StatusPart } from '../../engine/status/declared-status.ts';
+import { type ConditionForm, type ConditionValue, readConditions, withTimes } from '../../model/conditions.ts';
 import { type JsonObject, type JsonValue, jsonEquals, objectOf, objectsOf } from '../../model/json.ts';
 import type { MetadataChange } from '../../ports/resource-status.ts';
 
-/** What is to be said, without the times that only the writer knows. */
-export interface StatusContent {
-  readonly conditions: readonly ConditionValue[];
-  readonly fields: JsonObject;
-  /** Further lists of conditions, by field. */
-  readonly conditionLists?: Readonly<Record<string, readonly ConditionValue[]>>;
-  /** By which rules conditions are written; `metav1` if left out. */
+/** The status of a custom resource without the times, which only the writer knows. */
+export interface StatusContent extends Omit<StatusPart, 'subject'> {
+  /** The form of its conditions; default `metav1`. */
   readonly form?: ConditionForm;
-  /** Labels that the object should have. */
-  readonly labels?: Readonly<Record<string, string>>;
-  /** Annotations that the object should not have any more. */
-  readonly removeAnnotations?: readonly string[];
 }
 
-/** Messages of conditions are for people; an API server takes no more than this. */
+/** An API server accepts no longer message of a condition. */
 const MAX_MESSAGE = 32_768;
 
 /**
- * The status to write: times are those of the conditions as they are, as long as what they are of has not changed.
+ * The status to write. A condition keeps the times that it has in `before` until it changes.
  *
- * @param generation the generation of the object that it speaks of
+ * @param generation the generation of the object that the status describes
  */
 export function statusOf(
   { conditions, conditionLists = {}, fields, form = 'metav1' }: StatusContent,
@@ -41,30 +28,29 @@ export function statusOf(
       ...condition,
       ...(form === 'metav1' ? { observedGeneration: generation } : {}),
     }));
-  return {
-    ...fields,
-    conditions: written(conditions, before?.conditions),
-    ...Object.fromEntries(
-      Object.entries(conditionLists).map(([field, list]) => [field, written(list, before?.[field])]),
-    ),
-  };
+  const lists = Object.entries({ conditions, ...conditionLists });
+  return { ...fields, ...Object.fromEntries(lists.map(([field, list]) => [field, written(list, before?.[field])])) };
 }
 
-/** What of an object's metadata is not as it should be; undefined: all of it is. */
+/** The change that an object's metadata needs; undefined: none. */
 export function metadataChange(
   value: JsonObject,
-  { labels = {}, removeAnnotations = [] }: StatusContent,
+  { labels = {}, removeAnnotations = {} }: StatusContent,
 ): MetadataChange | undefined {
   const metadata = objectOf(value.metadata);
-  const [has, annotations] = [objectOf(metadata.labels), objectOf(metadata.annotations)];
-  const missing = Object.entries(labels).filter(([name, text]) => has[name] !== text);
-  const unwanted = removeAnnotations.filter((name) => annotations[name] !== undefined);
+  const missing = differing(labels, objectOf(metadata.labels), false);
+  const unwanted = differing(removeAnnotations, objectOf(metadata.annotations), true);
   if (missing.length + unwanted.length === 0) return undefined;
-  return { labels: Object.fromEntries(missing), removeAnnotations: unwanted };
+  return { labels: Object.fromEntries(missing), removeAnnotations: Object.fromEntries(unwanted) };
 }
 
-/** Does the status of the object have all of this already, and no condition of our own types beside it? */
-export function saysAlready(
+/** The entries of `wanted` that `present` has, or has not. */
+function differing(wanted: Readonly<Record<string, string>>, present: JsonObject, has: boolean) {
+  return Object.entries(wanted).filter(([name, value]) => (present[name] === value) === has);
+}
+
+/** Whether a status has all of `status` already, and no other condition of our own types. */
+export function isWritten(
   before: JsonObject | undefined,
   status: JsonObject,
   ownConditions: readonly string[],
@@ -72,14 +58,9 @@ export function saysAlready(
   const { conditions, ...fields } = status;
   if (!Object.entries(fields).every(([name, value]) => jsonEquals(before?.[name], value))) return false;
   const wanted = byType(conditions);
-  const there = byType(before?.conditions);
-  for (const [type, condition] of wanted) if (!jsonEquals(there.get(type), condition)) return false;
-  return [...there.keys()].every((type) => wanted.has(type) || !ownConditions.includes(type));
-}
-
-/** The conditions in a status as an object has it; what is none is passed over. */
-export function conditionsOf(status: JsonObject | undefined): readonly Condition[] {
-  return readConditions(status?.conditions);
+  const present = byType(before?.conditions);
+  for (const [type, condition] of wanted) if (!jsonEquals(present.get(type), condition)) return false;
+  return [...present.keys()].every((type) => wanted.has(type) || !ownConditions.includes(type));
 }
 
 function byType(conditions: JsonValue | undefined): ReadonlyMap<string, JsonObject> {
@@ -88,7 +69,6 @@ function byType(conditions: JsonValue | undefined): ReadonlyMap<string, JsonObje
 
 function bounded(condition: ConditionValue): ConditionValue {
   const { message } = condition;
-  return message.length <= MAX_MESSAGE
-    ? condition
-    : { ...condition, message: `${message.slice(0, MAX_MESSAGE - 3)}...` };
+  if (message.length <= MAX_MESSAGE) return condition;
+  return { ...condition, message: `${message.slice(0, MAX_MESSAGE - 3)}...` };
 }

@@ -1,17 +1,13 @@
 import type { Clock } from '../../ports/clock.ts';
 
-/** Gathers changes that come close together into one look. */
-export interface Gatherer {
-  /** Something has changed: a look comes when it has been quiet for a moment, or has gone on for long. */
-  readonly changed: () => void;
-  stop(): void;
-}
-
 const QUIET_MS = 250;
 const LONGEST_MS = 2_000;
 
-/** Creates the gatherer; looks come one at a time. `look` must not reject. */
-export function createGatherer(clock: Clock, look: () => Promise<void>): Gatherer {
+/**
+ * Gathers changes into looks, one at a time: a look begins after a quarter of a second without a change, or two seconds after
+ * the first change. `look` must not reject.
+ */
+export function createGatherer(clock: Clock, look: () => Promise<void>) {
   let cancel: (() => void) | undefined;
   let since: number | undefined;
   let looking = false;
@@ -33,7 +29,7 @@ export function createGatherer(clock: Clock, look: () => Promise<void>): Gathere
   };
   return {
     changed: schedule,
-    stop: () => {
+    stop: (): void => {
       stopped = true;
       cancel?.();
     },

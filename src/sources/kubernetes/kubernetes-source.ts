@@ -1,24 +1,25 @@
-import { sha256, snapshotDigest } from '../../model/digest.ts';
+import { BUCKETS, bucketDigest, bucketOf, digestOfBuckets, sha256 } from '../../model/digest.ts';
 import type { Digest, SourceName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CustomResource, CustomResourceState, CustomResources } from '../../ports/custom-resources.ts';
+import type { CustomResource, CustomResourceKindState, CustomResources } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Source } from '../../ports/source.ts';
 import { createRevisionCheck, type Refusal, type RevisionCheck } from '../tree/revision-check.ts';
-import { changesTo, type DecodeFile, type ReadTreeFile, readTree, type TreeEntry } from '../tree/tree-reader.ts';
-import { createGatherer, type Gatherer } from './gatherer.ts';
+import { type DecodeFile, type ReadTreeFile, readTree, type TreeChange } from '../tree/tree-reader.ts';
+import { createGatherer } from './gatherer.ts';
 import { createMassDeletionWatch, type MassDeletionWatch } from './mass-deletion.ts';
 import { displayKind, kindPath, resourceOfPath, resourcePath } from './resource-path.ts';
 import { resourceText } from './resource-text.ts';
 
 /** A source whose files are custom resources. */
 export interface KubernetesSource extends Source {
-  /** The custom resources as they have entered, by path. */
+  /** The custom resources as they have entered, by path. One map, which changes. */
   entered(): ReadonlyMap<string, CustomResource>;
-  /** `looked` is called after each look at the custom resources: more may have changed of them than what is declared. */
-  watch(looked: () => void): void;
+  /** `looked` is called after each look with the custom resources that have changed or have entered, also by status alone. */
+  watch(looked: (keys: Iterable<ObjectKey>) => void): void;
 }
 
 export interface KubernetesSourceOptions {
@@ -34,195 +35,233 @@ interface SourceDeps {
   readonly log: Log;
 }
 
-interface Text {
-  readonly blob: Digest;
-  readonly bytes: Uint8Array;
-}
-
-/** What the API server holds just now, as a tree of files. */
-interface Tree {
-  readonly state: CustomResourceState;
-  readonly revision: string;
-  readonly resources: ReadonlyMap<string, CustomResource>;
-  readonly texts: ReadonlyMap<string, Text>;
-  /** Files that stand for kinds which cannot be listed, with their blobs. */
-  readonly unknown: ReadonlyMap<string, Digest>;
-}
-
-interface Following {
+interface State {
   readonly deps: SourceDeps;
   readonly check: RevisionCheck;
   readonly watch: MassDeletionWatch;
-  readonly gatherer: Gatherer;
-  /** As they have entered. */
-  entered: Tree | undefined;
-  /** As the last look found them; waits if it did not enter. */
-  latest: Tree | undefined;
-  looked: () => void;
+  /** Custom resources that have changed since the last look. */
+  readonly dirty: Set<ObjectKey>;
+  /** By path. */
+  readonly entered: Map<string, CustomResource>;
+  /** Custom resources that differ from `entered` since they were last looked at; null: gone. They wait if they are refused. */
+  readonly ahead: Map<ObjectKey, CustomResource | null>;
+  /** Of `entered` and `ahead` together. */
+  readonly content: ReturnType<typeof createContent>;
+  /** The kinds of the last look. */
+  kinds: readonly CustomResourceKindState[];
+  hasEntered: boolean;
+  looked: (keys: Iterable<ObjectKey>) => void;
 }
 
 const MAX_RESOURCE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Follows the custom resources of a cluster. Each is one file, and so is each kind that cannot be listed: one that
- * cannot be read, so that the source is partial and removes nothing. A resource that is being deleted counts until it is
- * gone: whoever put a finalizer there has work to do with it still. Resources that vanish as a whole kind wait for a
- * person.
+ * Follows the custom resources of a cluster. Each is one file, and so is each kind that cannot be listed: an unreadable
+ * file, so that the source is partial and removes nothing. A resource that is being deleted counts until it is gone, because
+ * the controllers of its finalizers still work with it. Removals of a complete kind wait for a person. A look costs what has
+ * changed, except while removals are judged.
  */
 export function createKubernetesSource(deps: SourceDeps, options: KubernetesSourceOptions): KubernetesSource {
   const { name, address } = options;
   const log = deps.log.child({ source: name });
   const describe = (revision: string): string => `custom resources of ${address} with content ${revision.slice(0, 12)}`;
-  const following: Following = {
+  const check = createRevisionCheck({ name, describe });
+  const state: State = {
     deps: { ...deps, log },
-    check: createRevisionCheck({ name, describe }),
+    check,
     watch: createMassDeletionWatch(),
-    gatherer: createGatherer(deps.clock, async () => {
-      await lookOnce(following);
-      following.looked();
-    }),
+    dirty: new Set(),
+    entered: new Map(),
+    ahead: new Map(),
+    content: createContent(),
+    kinds: [],
+    hasEntered: false,
     looked: () => undefined,
-    entered: undefined,
-    latest: undefined,
   };
-  const { check, gatherer } = following;
+  const gatherer = createGatherer(deps.clock, () => look(state));
   return {
     name,
     address,
-    start: (listener, admitted, remembered) => {
+    start(listener, admitted, remembered) {
       check.start(listener, admitted);
-      following.watch.recall(remembered.flatMap((path) => resourceOfPath(path) ?? []));
-      deps.resources.start(gatherer.changed);
+      state.watch.recall(remembered.flatMap((path) => resourceOfPath(path) ?? []));
+      deps.resources.start((key) => {
+        if (key !== undefined) state.dirty.add(key);
+        gatherer.changed();
+      });
+      for (const key of deps.resources.state().objects.keys()) state.dirty.add(key);
     },
     trigger: gatherer.changed,
-    accept: (revision) => {
-      const { latest } = following;
-      if (latest?.revision !== revision || !check.accept(revision)) return false;
-      haveEntered(following, latest);
+    accept(revision) {
+      if (state.content.revision() !== revision || !check.accept(revision)) return false;
+      state.looked(enter(state));
       return true;
     },
-    read: async (path, blob) =>
-      [following.entered, following.latest].map((tree) => tree?.texts.get(path)).find((text) => text?.blob === blob)
-        ?.bytes,
-    entered: () => following.entered?.resources ?? new Map(),
-    watch: (looked) => {
-      following.looked = looked;
+    read: async (path, blob) => {
+      const key = resourceOfPath(path);
+      const found = [state.entered.get(path), key && state.ahead.get(key)].flatMap((one) => (one ? [textOf(one)] : []));
+      return found.find((text) => text.blob === blob)?.bytes;
     },
-    stop: async () => {
+    entered: () => state.entered,
+    watch(looked) {
+      state.looked = looked;
+    },
+    async stop() {
       gatherer.stop();
       await deps.resources.stop();
     },
   };
 }
 
-async function lookOnce(following: Following): Promise<void> {
-  const { check, watch, deps } = following;
-  const state = deps.resources.state();
-  watch.note(state);
-  if (state.kinds.some((kind) => kind.state === 'pending')) return;
-  const unknown = state.kinds.filter((kind) => kind.state === 'unknown');
-  const trouble = troubleOf(unknown);
-  if (unknown.length === state.kinds.length) {
-    // As if the repository could not be reached: what has entered holds, and stays as whole as it was.
-    check.failing('CustomResourcesUnknown', trouble);
-    return;
-  }
+async function look(state: State): Promise<void> {
+  const { dirty, ahead, content, watch, check } = state;
+  const { objects, kinds } = state.deps.resources.state();
+  const changed = new Set<ObjectKey>();
   try {
-    const outcome = await takeIn(following, treeOf(state));
-    if (outcome === 'refused' || unknown.length === 0) return;
-    const message = `${trouble}. What was read takes effect; this source removes nothing until all its kinds are read`;
-    check.failing('KindsUnknown', message);
+    for (const key of dirty) {
+      const resource = objects.get(key);
+      content.set(resourcePath(key), resource && textOf(resource).blob);
+      ahead.set(key, resource ?? null);
+      dirty.delete(key);
+      changed.add(key);
+    }
+    state.kinds = kinds;
+    watch.note(kinds);
+    if (kinds.every((kind) => kind.state !== 'pending')) for (const key of await takeIn(state)) changed.add(key);
   } catch (error) {
     const message = errorText(error);
-    deps.log.error('custom resources could not be taken in', { detail: message });
+    state.deps.log.error('custom resources could not be taken in', { detail: message });
     check.failing('ReadFailed', message);
   }
+  state.looked(changed);
 }
 
-/** Kinds with the same trouble share one sentence. */
-function troubleOf(unknown: CustomResourceState['kinds']): string {
-  const kindsOf = new Map<string, string[]>();
-  for (const { kind, message } of unknown) {
-    kindsOf.set(message, [...(kindsOf.get(message) ?? []), displayKind(kind)]);
+/** Lets the resources enter, or reports why they do not. Returns those that have entered. */
+async function takeIn(state: State): Promise<readonly ObjectKey[]> {
+  const { check, kinds } = state;
+  const unknown = kinds.filter((kind) => kind.state === 'unknown');
+  const problem = problemOf(unknown);
+  if (unknown.length === kinds.length) {
+    // As if a repository could not be reached: the resources that have entered stay, complete or partial as they were.
+    check.failing('CustomResourcesUnknown', problem);
+    return [];
   }
-  return [...kindsOf].map(([message, kinds]) => `${kinds.join(', ')}: ${message}`).join('; ');
+  const paths = unknown.map(({ kind }) => kindPath(kind));
+  const entered = await tryToEnter(state, paths);
+  if (entered === undefined) return [];
+  check.found(state.content.revision());
+  if (unknown.length === 0) return entered;
+  const message = `${problem}. What was read takes effect; this source removes nothing until all its kinds are read`;
+  check.failing('KindsUnknown', message);
+  return entered;
 }
 
-async function takeIn(following: Following, tree: Tree): Promise<'entered' | 'refused'> {
-  const { check, watch, entered, deps } = following;
-  following.latest = tree;
+/** Kinds with the same message share one sentence. */
+function problemOf(unknown: readonly CustomResourceKindState[]): string {
+  const byMessage = Map.groupBy(unknown, ({ message }) => message);
+  return [...byMessage]
+    .map(([message, kinds]) => `${kinds.map(({ kind }) => displayKind(kind)).join(', ')}: ${message}`)
+    .join('; ');
+}
+
+/** Undefined: the revision is refused, and waits for a person. */
+async function tryToEnter(state: State, unknown: readonly string[]): Promise<readonly ObjectKey[] | undefined> {
+  const { check, content, ahead, deps } = state;
   const { tree: before, waiting } = check.state;
-  const changes = changesTo(before, entriesOf(tree));
-  if (changes.length === 0 && entered !== undefined) {
-    following.entered = tree;
-    watch.entered(tree.state);
-    check.found(tree.revision);
-    return 'entered';
-  }
-  const { decode } = deps;
-  const reading = { decode, read: readerOf(tree), maxFileBytes: MAX_RESOURCE_BYTES, spare: waiting?.read.tree };
-  const read = { revision: tree.revision, ...(await readTree(reading, before, changes)) };
-  // A person may have accepted another revision meanwhile.
-  if (check.state.tree !== before) return takeIn(following, tree);
-  const refusal = refusalOf(following, tree);
-  if (refusal !== undefined) {
-    // Also if this revision waits already: kinds may have come back since.
-    check.refuse(read, refusal);
-    return 'refused';
-  }
-  check.admit(read);
-  haveEntered(following, tree);
-  check.found(tree.revision);
-  return 'entered';
+  const changes = changesTo(state, unknown);
+  if (changes.length === 0 && state.hasEntered) return enter(state);
+  const byPath = new Map([...ahead].map(([key, resource]) => [resourcePath(key), resource && textOf(resource)]));
+  const read: ReadTreeFile = async (path) =>
+    byPath.get(path) ?? { reason: 'stands for a kind that cannot be listed just now' };
+  const reading = { decode: deps.decode, read, maxFileBytes: MAX_RESOURCE_BYTES, spare: waiting?.read.tree };
+  const revision = { revision: content.revision(), ...(await readTree(reading, before, changes)) };
+  const refusal = refusalOf(state, unknown);
+  const isTaken = refusal === undefined ? check.admit(revision) : check.refuse(revision, refusal);
+  // A person has accepted another revision meanwhile.
+  if (!isTaken) return tryToEnter(state, unknown);
+  return refusal === undefined ? enter(state) : undefined;
 }
 
-function haveEntered(following: Following, tree: Tree): void {
-  following.entered = tree;
-  following.watch.entered(tree.state);
+function enter(state: State): readonly ObjectKey[] {
+  const { ahead, entered, watch, kinds } = state;
+  for (const [key, resource] of ahead) {
+    if (resource === null) entered.delete(resourcePath(key));
+    else entered.set(resourcePath(key), resource);
+  }
+  const keys = [...ahead.keys()];
+  ahead.clear();
+  state.hasEntered = true;
+  watch.entered(kinds);
+  return keys;
 }
 
-function refusalOf({ entered, check, watch }: Following, { state, revision, unknown }: Tree): Refusal | undefined {
-  const judged = watch.judge(new Set(entered?.state.objects.keys()), state);
-  if (judged !== undefined || entered !== undefined) return judged;
+function refusalOf({ entered, ahead, hasEntered, check, watch, kinds, content }: State, unknown: readonly string[]) {
+  const before = (): readonly ObjectKey[] => [...entered.values()].map(({ key }) => key);
+  const after = (): readonly ObjectKey[] => [
+    ...before().filter((key) => ahead.get(key) === undefined),
+    ...[...ahead.values()].flatMap((resource) => (resource === null ? [] : [resource.key])),
+  ];
+  const isRemoving = [...ahead.values()].includes(null);
+  const judged = watch.judge({ before, after, isRemoving, kinds });
+  if (judged !== undefined || hasEntered) return judged;
   const { admitted } = check.state;
-  // An earlier process has seen something, unless what it admitted was this very nothing.
-  const hadAny = admitted !== undefined && admitted !== revision;
-  return hadAny && state.objects.size === 0 && unknown.size === 0
-    ? { reason: 'AllDeleted', message: 'all custom resources are gone' }
-    : undefined;
+  // An earlier process has admitted resources, unless what it admitted was this same empty content.
+  const hadAny = admitted !== undefined && admitted !== content.revision();
+  const refusal: Refusal = { reason: 'AllDeleted', message: 'all custom resources are gone' };
+  return hadAny && unknown.length === 0 && after().length === 0 ? refusal : undefined;
 }
 
-function treeOf(state: CustomResourceState): Tree {
-  const resources = new Map([...state.objects.values()].map((resource) => [resourcePath(resource.key), resource]));
-  const texts = new Map([...resources].map(([path, { value }]) => [path, textOf(value)]));
-  const kinds = state.kinds.filter((kind) => kind.state === 'unknown').map(({ kind }) => kindPath(kind));
-  const unknown = new Map(kinds.map((path) => [path, sha256(path)]));
-  const revision = snapshotDigest([...texts].map(([path, { blob }]) => [path, blob] as const));
-  return { state, revision, resources, texts, unknown };
+function changesTo({ check, ahead, kinds }: State, unknown: readonly string[]): readonly TreeChange[] {
+  const { nodes } = check.state.tree;
+  const files = new Map<string, { readonly blob: Digest; readonly size: number } | null>();
+  for (const [key, resource] of ahead) {
+    const text = resource && textOf(resource);
+    files.set(resourcePath(key), text && { blob: text.blob, size: text.bytes.length });
+  }
+  for (const path of kinds.map(({ kind }) => kindPath(kind))) {
+    files.set(path, unknown.includes(path) ? { blob: sha256(path), size: 0 } : null);
+  }
+  return [...files]
+    .filter(([path, file]) => nodes.get(path)?.entry.blob !== file?.blob)
+    .map(([path, file]) => ({ path, entry: file && { kind: 'file', ...file } }));
 }
 
-function entriesOf({ texts, unknown }: Tree): ReadonlyMap<string, TreeEntry> {
-  const entries = new Map<string, TreeEntry>();
-  for (const [path, { blob, bytes }] of texts) entries.set(path, { kind: 'file', blob, size: bytes.length });
-  for (const [path, blob] of unknown) entries.set(path, { kind: 'file', blob, size: 0 });
-  return entries;
-}
-
-function readerOf({ texts }: Tree): ReadTreeFile {
-  return async (path) => {
-    const text = texts.get(path);
-    return text === undefined ? { reason: 'stands for a kind that cannot be listed just now' } : { bytes: text.bytes };
+/** The digest of all texts, kept up to date change by change. */
+function createContent() {
+  const buckets = new Map<number, Map<string, Digest>>();
+  const digests = new Array<string>(BUCKETS).fill('');
+  const outdated = new Set<number>();
+  return {
+    /** `blob` undefined: the file is gone. */
+    set(path: string, blob: Digest | undefined): void {
+      const index = bucketOf(path);
+      const bucket = buckets.get(index) ?? new Map<string, Digest>();
+      buckets.set(index, bucket);
+      if (blob === undefined) bucket.delete(path);
+      else bucket.set(path, blob);
+      outdated.add(index);
+    },
+    revision(): Digest {
+      for (const index of outdated) digests[index] = bucketDigest([...(buckets.get(index) ?? [])]);
+      outdated.clear();
+      return digestOfBuckets(digests);
+    },
   };
 }
 
-const known = new WeakMap<JsonObject, Text>();
+interface Text {
+  readonly blob: Digest;
+  readonly bytes: Uint8Array;
+}
 
-/** Of a value that is still the same one, as it was printed. */
-function textOf(value: JsonObject): Text {
-  const before = known.get(value);
-  if (before !== undefined) return before;
+const texts = new WeakMap<JsonObject, Text>();
+
+/** The file of a resource. A value that is the same object as before is not printed again. */
+function textOf({ value }: CustomResource): Text {
+  const known = texts.get(value);
+  if (known !== undefined) return known;
   const bytes = resourceText(value);
   const text = { bytes, blob: sha256(bytes) };
-  known.set(value, text);
+  texts.set(value, text);
   return text;
 }

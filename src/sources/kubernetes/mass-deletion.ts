@@ -1,49 +1,61 @@
 import { kindOf, type ObjectKey } from '../../model/object-key.ts';
-import type { CustomResourceState } from '../../ports/custom-resources.ts';
+import type { CustomResourceKindState } from '../../ports/custom-resources.ts';
 import type { Refusal } from '../tree/revision-check.ts';
 import { displayKind } from './resource-path.ts';
 
-/** Tells deletions that a person means from those that befall a kind as a whole. */
+type Kinds = readonly CustomResourceKindState[];
+
+/** The step from one set of custom resources to another. */
+interface Step {
+  readonly before: () => readonly ObjectKey[];
+  readonly after: () => readonly ObjectKey[];
+  /** `after` lacks a resource of `before`. */
+  readonly isRemoving: boolean;
+  readonly kinds: Kinds;
+}
+
+/** Distinguishes deletions of resources by a person from the loss of a complete kind. */
 export interface MassDeletionWatch {
-  /** Resources that an earlier process has seen, before anything is looked at. */
+  /** Takes the resources that an earlier process has read. Called before the first look. */
   recall(resources: readonly ObjectKey[]): void;
-  /** Notes which kinds are unknown: what they come back with is looked at twice. */
-  note(state: CustomResourceState): void;
-  /** Why the step from one set of resources to another must not happen by itself. */
-  judge(before: ReadonlySet<ObjectKey>, state: CustomResourceState): Refusal | undefined;
-  /** A set of resources has entered: what was lost of kinds that are known is lost. */
-  entered(state: CustomResourceState): void;
+  /** Notes which kinds are unknown. */
+  note(kinds: Kinds): void;
+  /** Why a person has to accept the step; undefined: nobody has to. */
+  judge(step: Step): Refusal | undefined;
+  /** A set of resources has entered: what it lacks of complete kinds is gone. */
+  entered(kinds: Kinds): void;
 }
 
 /**
- * A kind whose definition was deleted and installed again comes back empty, or half restored: it may have lost no more
- * than half of its resources. So may one that nobody has watched for a while, unless others have come in their place. A kind
- * that was there all the time may not lose all of several at once. What was refused once
- * stays so until all is back, or a person accepts it: what is played back one by one must not let the rest go on the way.
+ * A kind whose definition was deleted and installed again returns empty or half restored: it may have lost at most half of
+ * its resources. So may a kind that no process has watched for a while, unless others have replaced them. A kind that was
+ * watched all the time may not lose all of several resources at once. A refused kind stays refused until all its resources
+ * are back or a person accepts: a restore that goes on one by one must not let the others be removed on the way.
  */
 export function createMassDeletionWatch(): MassDeletionWatch {
   const wereUnknown = new Set<string>();
   const refused = new Set<string>();
-  /** Of kinds that have not been listed since. */
+  /** Resources of an earlier process whose kinds were not listed since. */
   const recalled = new Set<ObjectKey>();
   return {
-    recall: (resources) => {
+    recall(resources) {
       for (const key of resources) recalled.add(key);
     },
-    note: ({ kinds }) => {
+    note(kinds) {
       for (const { kind, state } of kinds) if (state === 'unknown') wereUnknown.add(kind);
     },
-    judge: (entered, state) => {
-      const complete = completeKinds(state);
+    judge({ before, after, isRemoving, kinds }) {
+      if (!isRemoving && recalled.size === 0) return undefined;
+      const complete = completeKinds(kinds);
       const stillUnknown = [...recalled].filter((key) => !complete.has(kindOf(key)));
-      return judge(new Set([...entered, ...recalled]), new Set([...state.objects.keys(), ...stillUnknown]), {
+      return judge(new Set([...before(), ...recalled]), new Set([...after(), ...stillUnknown]), {
         wereUnknown,
         unwatched: new Set([...recalled].map(kindOf)),
         refused,
       });
     },
-    entered: (state) => {
-      const complete = completeKinds(state);
+    entered(kinds) {
+      const complete = completeKinds(kinds);
       for (const kind of complete) {
         wereUnknown.delete(kind);
         refused.delete(kind);
@@ -53,15 +65,15 @@ export function createMassDeletionWatch(): MassDeletionWatch {
   };
 }
 
-/** Kinds, each as `group/Kind`, that are looked at twice. */
+/** Kinds, each as `group/Kind`, whose losses are judged more strictly. */
 interface Suspects {
   readonly wereUnknown: ReadonlySet<string>;
-  /** An earlier process has seen something of them, and this one has not yet. */
+  /** An earlier process has read resources of them, and this one has not yet. */
   readonly unwatched: ReadonlySet<string>;
+  /** Kinds that are refused now are added. */
   readonly refused: Set<string>;
 }
 
-/** Adds to `refused` what it refuses. */
 function judge(
   before: ReadonlySet<ObjectKey>,
   after: ReadonlySet<ObjectKey>,
@@ -70,7 +82,7 @@ function judge(
   const now = countByKind([...after]);
   const left = countByKind([...before].filter((key) => after.has(key)));
   const allGone = before.size > 0 && after.size === 0;
-  const said: string[] = [];
+  const losses: string[] = [];
   for (const [kind, count] of countByKind([...before])) {
     const lost = count - (left.get(kind) ?? 0);
     const allOfSeveral = lost === count && count > 1;
@@ -79,13 +91,13 @@ function judge(
     const notAllBack = refused.has(kind) && lost > 0;
     if (!allGone && !allOfSeveral && !cameBackSmaller && !shrunk && !notAllBack) continue;
     refused.add(kind);
-    said.push(`${lost} of ${count} custom resources of ${displayKind(kind)} are gone at once`);
+    losses.push(`${lost} of ${count} custom resources of ${displayKind(kind)} are gone at once`);
   }
   if (allGone) return { reason: 'AllDeleted', message: 'all custom resources are gone' };
-  return said.length === 0 ? undefined : { reason: 'KindDeleted', message: said.join(', ') };
+  return losses.length === 0 ? undefined : { reason: 'KindDeleted', message: losses.join(', ') };
 }
 
-function completeKinds({ kinds }: CustomResourceState): ReadonlySet<string> {
+function completeKinds(kinds: Kinds): ReadonlySet<string> {
   return new Set(kinds.filter(({ state }) => state === 'complete').map(({ kind }) => kind));
 }
 

@@ -1,15 +1,15 @@
 import { type ObjectKey, objectKey, objectRefOf, parseObjectRef } from '../../model/object-key.ts';
 
-/** Stands for the namespace of what lies in none; no namespace can be called so. */
+/** Stands for the namespace of cluster-scoped resources; no namespace can have this name. */
 const NO_NAMESPACE = '_cluster';
 
-/** The file that stands for a custom resource: `KIND.GROUP/NAMESPACE/NAME.yaml`. */
+/** The path of the file of a custom resource: `KIND.GROUP/NAMESPACE/NAME.yaml`. */
 export function resourcePath(key: ObjectKey): string {
   const { group, kind, namespace, name } = objectRefOf(key);
   return `${kind}.${group}/${namespace === '' ? NO_NAMESPACE : namespace}/${name}.yaml`;
 }
 
-/** The custom resource that a file stands for; undefined if it stands for none. */
+/** The custom resource of a file; undefined if the path is not one of {@link resourcePath}. */
 export function resourceOfPath(path: string): ObjectKey | undefined {
   const match = /^([^./]+)\.([^/]+)\/([^/]+)\/(.+)\.yaml$/.exec(path);
   if (match === null) return undefined;
@@ -18,7 +18,7 @@ export function resourceOfPath(path: string): ObjectKey | undefined {
   return ref.ok ? objectKey(ref.value) : undefined;
 }
 
-/** The file that stands for a kind that cannot be listed: it cannot be read. `kind` is `group/Kind`. */
+/** The path of the unreadable file that stands for a kind that cannot be listed. `kind` is `group/Kind`. */
 export function kindPath(kind: string): string {
   return `${displayKind(kind)}.yaml`;
 }

@@ -2,8 +2,8 @@ import { printYaml } from '../../manifest/print-yaml.ts';
 import { compareText, isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../model/json.ts';
 
 /**
- * What a custom resource declares, as the text of a manifest: what an API server fills in is left out, so that the text
- * changes exactly when somebody has changed what is meant. Equal values give equal bytes.
+ * The declared part of a custom resource, as the text of a manifest. Fields that an API server fills in are left out: the
+ * text changes exactly when the declaration does. Equal values give equal bytes.
  */
 export function resourceText(value: JsonObject): Uint8Array {
   const { apiVersion, kind, metadata, status: _status, ...rest } = value;

@@ -159,7 +159,7 @@ describe.skipIf(noKubernetes)('on an API server', () => {
       const status = { selectedClusters: 2, conditions: [ready] };
       await world.status.write(target, status);
       await patchStatus(apps, { selectedClusters: 7, conditions: [{ ...ready, status: 'False' }] });
-      expect(await world.status.write(target, status)).toEqual({ type: 'written' });
+      expect(await world.status.write(target, status)).toMatchObject({ type: 'written' });
       expect(await plane.get('placement', '-n', 'fleet', 'apps')).toMatchObject({ status });
       const bad = { selectedClusters: -1 };
       expect(await world.status.write(target, bad)).toMatchObject({ type: 'refused', reason: 'Invalid' });

@@ -42,26 +42,24 @@ export function describeCustomResources(name: string, open: () => Promise<Custom
     const target = (resource: CustomResource) => ({ ...resource, apiVersion: 'fleetrelay.dev/v1alpha1' });
 
     it('are seen when they come, change and go', async () => {
-      let changes = 0;
-      world.resources.start(() => {
-        changes += 1;
+      const changes: (ObjectKey | undefined)[] = [];
+      world.resources.start((key) => {
+        changes.push(key);
       });
       await until('all kinds are listed', async () =>
         world.resources.state().kinds.every(({ state }) => state === 'complete') ? true : undefined,
       );
-      const before = world.resources.state();
       await world.apply(placementResource('apps', ['apps/**']));
       const first = await appears('it comes', (found) => found !== undefined);
       expect(first).toMatchObject({ generation: 1, status: undefined, value: placementResource('apps', ['apps/**']) });
       expect(first.value).not.toHaveProperty('metadata.managedFields');
-      expect(before.objects.size).toBe(0);
       await world.apply(placementResource('apps', ['web/**']));
       const second = await appears('it changes', (found) => found?.generation === 2);
       expect(second).toMatchObject({ uid: first.uid, value: { spec: { paths: ['web/**'] } } });
       expect(second.resourceVersion).not.toBe(first.resourceVersion);
       await world.remove(apps);
       await until('it goes', async () => (get() === undefined ? true : undefined));
-      expect(changes).toBeGreaterThanOrEqual(3);
+      expect(changes.filter((key) => key === apps).length).toBeGreaterThanOrEqual(3);
     });
 
     it('take a status beside what others say, and nothing of it is desired state', async () => {
@@ -71,7 +69,7 @@ export function describeCustomResources(name: string, open: () => Promise<Custom
       await world.otherStatus(apps, { conditions: [{ ...ready('True'), type: 'TheirOwn' }] });
       await appears('theirs', (found) => conditionsIn(found?.status).TheirOwn !== undefined);
       const status = { selectedClusters: 2, conditions: [ready('False'), { ...ready('True'), type: 'Stalled' }] };
-      expect(await world.status.write(target(resource), status)).toEqual({ type: 'written' });
+      expect(await world.status.write(target(resource), status)).toMatchObject({ type: 'written' });
       const written = await appears('ours', (found) => found?.status?.selectedClusters === 2);
       expect(Object.keys(conditionsIn(written.status)).sort()).toEqual(['Ready', 'Stalled', 'TheirOwn']);
       expect(written).toMatchObject({ generation: 1, value: resource.value });
@@ -92,7 +90,7 @@ export function describeCustomResources(name: string, open: () => Promise<Custom
       await world.apply(placementResource('apps', ['apps/**']));
       const another = await appears('another comes', (found) => found !== undefined && found.uid !== resource.uid);
       expect(await world.status.write(target(resource), { selectedClusters: 1 })).toEqual({ type: 'gone' });
-      expect(await world.status.write(target(another), { selectedClusters: 1 })).toEqual({ type: 'written' });
+      expect(await world.status.write(target(another), { selectedClusters: 1 })).toMatchObject({ type: 'written' });
     });
 
     it('take labels and lose annotations, and another one of their name does not', async () => {
@@ -106,9 +104,9 @@ export function describeCustomResources(name: string, open: () => Promise<Custom
       const declared: JsonObject = { ...placementResource('apps', ['apps/**']), metadata };
       await world.apply(declared);
       const resource = await appears('it comes', (found) => found !== undefined);
-      const change = { labels: { state: 'healthy' }, removeAnnotations: ['retry'] };
+      const change = { labels: { state: 'healthy' }, removeAnnotations: { retry: 'y' } };
       expect(await world.status.mark({ ...target(resource), uid: 'another' }, change)).toEqual({ type: 'gone' });
-      expect(await world.status.mark(target(resource), change)).toEqual({ type: 'written' });
+      expect(await world.status.mark(target(resource), change)).toMatchObject({ type: 'written' });
       const marked = await appears('it is labelled', (found) => found?.resourceVersion !== resource.resourceVersion);
       const { labels, annotations } = objectOf(marked.value.metadata);
       expect({ labels, annotations, spec: marked.value.spec }).toEqual({
@@ -116,6 +114,27 @@ export function describeCustomResources(name: string, open: () => Promise<Custom
         annotations: { keep: 'z' },
         spec: declared.spec,
       });
+    });
+
+    it('keep an annotation that got another value after the removal of it was computed', async () => {
+      world.resources.start(() => undefined);
+      const annotated = (retry: string): JsonObject => {
+        const metadata = { name: 'apps', namespace: 'fleet', annotations: { retry } };
+        return { ...placementResource('apps', ['apps/**']), metadata };
+      };
+      await world.apply(annotated('first'));
+      const resource = await appears('it comes', (found) => found !== undefined);
+      await world.apply(annotated('second'));
+      const change = { labels: { state: 'healthy' }, removeAnnotations: { retry: 'first' } };
+      expect(await world.status.mark(target(resource), change)).toMatchObject({ type: 'written' });
+      const marked = await appears('it is labelled', (found) => objectOf(found?.value.metadata).labels !== undefined);
+      expect(marked.value.metadata).toMatchObject({ labels: { state: 'healthy' }, annotations: { retry: 'second' } });
+      const again = { labels: {}, removeAnnotations: { retry: 'second' } };
+      expect(await world.status.mark(target(marked), again)).toMatchObject({ type: 'written' });
+      await appears(
+        'the second value is removed',
+        (found) => objectOf(found?.value.metadata).annotations === undefined,
+      );
     });
 
     it('have events', async () => {

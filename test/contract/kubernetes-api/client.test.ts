@@ -375,35 +375,15 @@ describe('the catalog of a hostile server', () => {
     expect(after.find('apps', 'Deployment')).toBeUndefined();
   });
 
-  it('reads servers that only know the old way', async () => {
-    serve({
-      '/api': json({ kind: 'APIVersions', versions: ['v1'] }),
-      '/api/v1': json({
-        kind: 'APIResourceList',
-        resources: [
-          { name: 'pods', kind: 'Pod', namespaced: true },
-          { name: 'pods/status', kind: 'Pod' },
-        ],
-      }),
-      '/apis': json({
-        kind: 'APIGroupList',
-        groups: [
-          { name: 'apps', preferredVersion: { version: 'v2' }, versions: [{ version: 'v1' }, { version: 'v2' }] },
-          { name: 'down', versions: [{ version: 'v1' }] },
-        ],
-      }),
-      '/apis/apps/v1': json({
-        resources: [{ name: 'deployments', kind: 'Deployment', namespaced: true, verbs: ['list'] }],
-      }),
-      '/apis/apps/v2': json({
-        resources: [{ name: 'deployments', kind: 'Deployment', namespaced: true, verbs: ['list'] }],
-      }),
-      '/apis/down/v1': refuse(503, 'ServiceUnavailable'),
+  it.each([
+    ['/api', { kind: 'APIVersions', versions: ['v1'] }],
+    ['/apis', { kind: 'APIGroupList', groups: [] }],
+  ])('names the version that is needed if %s has no aggregated discovery', async (path, body) => {
+    serve({ '/api': core, '/apis': discovery(GROUP), [path]: json(body) });
+    expect(await loadCatalog(client)).toEqual({
+      ok: false,
+      problem: `${api.url} has no aggregated discovery: Kubernetes 1.27 or newer is needed`,
     });
-    const catalog = must(await loadCatalog(client));
-    expect(catalog.find('', 'Pod')).toMatchObject({ resource: 'pods', namespaced: true, subresources: ['status'] });
-    expect(catalog.find('apps', 'Deployment')?.version).toBe('v2');
-    expect([...catalog.unreadableGroups]).toEqual(['down']);
   });
 
   it.each<[string, hostile.Answer]>([

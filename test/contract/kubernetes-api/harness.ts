@@ -2,13 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectKube } from '../../../src/adapters/kubernetes/api/connect.ts';
-import { createReflector } from '../../../src/adapters/kubernetes/api/reflector.ts';
-import type {
-  ApiResource,
-  KubeClient,
-  Reflector,
-  ReflectorOptions,
-} from '../../../src/adapters/kubernetes/api/types.ts';
+import { createKindFollower, type KindFollower } from '../../../src/adapters/kubernetes/api/kind-follower.ts';
+import type { ApiResource, FollowOptions, KubeClient } from '../../../src/adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createSystemRandom } from '../../../src/adapters/system/random.ts';
 import { must } from '../../../src/model/result.ts';
@@ -37,10 +32,10 @@ export function createHurriedClock(factor: number): Clock {
   };
 }
 
-/** Clients and reflectors of one test; all of them end with it. */
+/** Clients and followers of one test; all of them end with it. */
 export interface Harness {
   connect(kubeconfig: string, clock?: Clock): Promise<KubeClient>;
-  follow(client: KubeClient, options?: Partial<ReflectorOptions>, clock?: Clock): Recorder;
+  follow(client: KubeClient, options?: Partial<FollowOptions>, clock?: Clock): Recorder;
   /** A kubeconfig for a server on loopback, of a user with this token. */
   kubeconfigOf(url: string, token?: string): string;
   end(): Promise<void>;
@@ -48,7 +43,7 @@ export interface Harness {
 
 export function createHarness(): Harness {
   const folder = mkdtempSync(join(tmpdir(), 'fleetrelay-kube-api-'));
-  const reflectors: Reflector[] = [];
+  const followers: KindFollower[] = [];
   const clients: KubeClient[] = [];
   const random = createSystemRandom();
   let files = 0;
@@ -66,9 +61,9 @@ export function createHarness(): Harness {
     follow(client, options = {}, clock = createHurriedClock(50)) {
       const recorder = createRecorder();
       const deps = { client, clock, random, log: silentLog };
-      const reflector = createReflector(deps, { resource: CONFIG_MAPS, ...options }, recorder);
-      reflectors.push(reflector);
-      reflector.start();
+      const follower = createKindFollower(deps, { resource: CONFIG_MAPS, ...options }, recorder);
+      followers.push(follower);
+      follower.start();
       return recorder;
     },
     kubeconfigOf(url, token = 'secret') {
@@ -81,7 +76,7 @@ export function createHarness(): Harness {
       return path;
     },
     async end() {
-      await Promise.all(reflectors.map((reflector) => reflector.stop()));
+      await Promise.all(followers.map((follower) => follower.stop()));
       await Promise.all(clients.map((client) => client.close()));
       rmSync(folder, { recursive: true, force: true });
     },

@@ -49,7 +49,7 @@ describe.skipIf(noKubernetes)('a real API server', () => {
   }
   const names = (recorder: Recorder) => [...recorder.objects.keys()].map((key) => key.split('/')[1]).sort();
   const complete = (recorder: Recorder) => until('complete', () => recorder.states.at(-1) === 'complete');
-  /** What the reflector tells of a client whose requests pass through here. */
+  /** What the follower reports of a client whose requests pass through here. */
   function refusingStreams(inner: KubeClient): KubeClient {
     return {
       ...inner,

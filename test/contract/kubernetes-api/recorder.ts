@@ -1,8 +1,9 @@
-import type { ReflectorListener } from '../../../src/adapters/kubernetes/api/types.ts';
+import type { KindListener } from '../../../src/adapters/kubernetes/api/types.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
+import { type ObjectKey, objectRefOf } from '../../../src/model/object-key.ts';
 
 /** What a listener knows when it does as the interface says. */
-export interface Recorder extends ReflectorListener {
+export interface Recorder extends KindListener {
   /** Objects by `namespace/name`. */
   readonly objects: ReadonlyMap<string, JsonObject>;
   /** Each call in a word: `listing`, `+name`, `-name` (a watch said so), `gone name` (a list did not name it) ... */
@@ -14,44 +15,37 @@ export interface Recorder extends ReflectorListener {
 
 export function createRecorder(): Recorder {
   const objects = new Map<string, JsonObject>();
+  const keys = new Map<string, ObjectKey>();
   const calls: string[] = [];
   const states: string[] = [];
-  let named: Set<string> | undefined;
+  let listing = false;
   return {
     objects,
     calls,
     states,
-    lists: () => calls.filter((call) => call.startsWith('listed')).length,
+    lists: () => calls.filter((call) => call === 'listed').length,
+    keys: () => keys.values(),
     listing() {
-      if (named !== undefined) throw new Error('a list begins within a list');
-      named = new Set();
+      if (listing) throw new Error('a list begins within a list');
+      listing = true;
       calls.push('listing');
     },
-    upsert(object) {
-      const key = keyOf(object);
-      named?.add(key);
-      objects.set(key, object);
-      calls.push(`+${key}`);
+    upsert(key, object) {
+      const name = nameOf(key);
+      keys.set(name, key);
+      objects.set(name, object);
+      calls.push(`+${name}`);
     },
-    removed(object) {
-      const key = keyOf(object);
-      named?.delete(key);
-      objects.delete(key);
-      calls.push(`-${key}`);
+    gone(key, object) {
+      const name = nameOf(key);
+      keys.delete(name);
+      objects.delete(name);
+      calls.push(object === undefined ? `gone ${name}` : `-${name}`);
     },
-    listed(resourceVersion) {
-      for (const key of [...objects.keys()]) {
-        if (named?.has(key) === true) continue;
-        objects.delete(key);
-        calls.push(`gone ${key}`);
-      }
-      named = undefined;
-      calls.push(`listed ${resourceVersion}`);
-    },
-    listFailed() {
-      if (named === undefined) throw new Error('a list fails that has not begun');
-      named = undefined;
-      calls.push('listFailed');
+    listEnded(complete) {
+      if (!listing) throw new Error('a list ends that has not begun');
+      listing = false;
+      calls.push(complete ? 'listed' : 'listFailed');
     },
     state(state, message) {
       states.push(message === '' ? state : `${state}: ${message}`);
@@ -59,7 +53,7 @@ export function createRecorder(): Recorder {
   };
 }
 
-function keyOf(object: JsonObject): string {
-  const { name, namespace } = object.metadata as { name: string; namespace?: string };
-  return namespace === undefined ? name : `${namespace}/${name}`;
+function nameOf(key: ObjectKey): string {
+  const { namespace, name } = objectRefOf(key);
+  return namespace === '' ? name : `${namespace}/${name}`;
 }

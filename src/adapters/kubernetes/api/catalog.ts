@@ -1,67 +1,63 @@
 import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../model/json.ts';
 import { parseObjectRef } from '../../../model/object-key.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
-import { type ApiGroup, loadLegacyGroups } from './legacy-discovery.ts';
 import type { ApiCatalog, ApiResource, KubeClient } from './types.ts';
 
+/** Aggregated discovery: all kinds in one answer. Kubernetes has it since 1.27, as v2 since 1.30. */
 const AGGREGATED = ['v2', 'v2beta1']
   .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
   .concat('application/json')
   .join(',');
 
+/** Kinds of the answers of an API server without aggregated discovery. */
+const UNAGGREGATED: readonly unknown[] = ['APIVersions', 'APIGroupList'];
+
+/** What one API group offers, in the server's order of preference. */
+interface ApiGroup {
+  readonly name: string;
+  readonly resources: readonly ApiResource[];
+  /** A version of the group could not be read: its aggregated API is down. */
+  readonly isUnreadable: boolean;
+}
+
 /**
- * Asks an API server for all kinds that it offers. What a group offered according to `before` still counts while the group
- * cannot be read. The problem is a sentence for people: nothing is known then.
+ * Asks an API server for all kinds that it offers. While a group cannot be read, the kinds that it offered in `before` still
+ * count. The problem is a sentence for people: then no kind is known.
  */
 export async function loadCatalog(client: KubeClient, before?: ApiCatalog): Promise<Result<ApiCatalog>> {
   const [core, named] = await Promise.all([loadGroups(client, '/api'), loadGroups(client, '/apis')]);
   if (!core.ok) return core;
   if (!named.ok) return named;
-  const unreadable = new Set<string>();
-  const resources: ApiResource[] = [];
-  for (const group of [...core.value, ...named.value]) {
-    resources.push(...group.resources);
-    if (!group.unreadable) continue;
-    unreadable.add(group.name);
-    resources.push(...missingFrom(group, before));
-  }
-  return ok(createCatalog(resources, unreadable));
+  const groups = [...core.value, ...named.value];
+  const unreadable = new Set(groups.filter(({ isUnreadable }) => isUnreadable).map(({ name }) => name));
+  // createCatalog keeps the first one of each kind and version, which is the one that was read now.
+  const remembered = (before?.resources ?? []).filter(({ group }) => unreadable.has(group));
+  return ok(createCatalog([...groups.flatMap(({ resources }) => resources), ...remembered], unreadable));
 }
 
-/** A catalog of these kinds, as far as keys can name them; of several versions, the one that comes first is preferred. */
+/** Makes a catalog of the kinds that an object key can name. Of several versions of a kind the first is the preferred one. */
 export function createCatalog(
   offered: readonly ApiResource[],
   unreadableGroups: ReadonlySet<string> = new Set(),
 ): ApiCatalog {
   const byVersion = new Map<string, ApiResource>();
   const byKind = new Map<string, ApiResource>();
-  const resources: ApiResource[] = [];
   for (const resource of offered) {
     const { group, kind, version } = resource;
     const key = `${group}/${version}/${kind}`;
-    if (byVersion.has(key) || !canBeNamed(group, kind)) continue;
+    // API servers accept kinds like `Odd-Kind`, which no object key can hold.
+    const isNameable = parseObjectRef({ group, kind, namespace: '', name: 'any' }).ok;
+    if (byVersion.has(key) || !isNameable) continue;
     byVersion.set(key, resource);
-    resources.push(resource);
     if (!byKind.has(`${group}/${kind}`)) byKind.set(`${group}/${kind}`, resource);
   }
   return {
     find: (group, kind, version) =>
       version === undefined ? byKind.get(`${group}/${kind}`) : byVersion.get(`${group}/${version}/${kind}`),
-    resources,
+    resources: [...byVersion.values()],
     preferred: [...byKind.values()],
     unreadableGroups,
   };
-}
-
-/** An API server takes kinds like `Odd-Kind` too; whoever reads keys refuses them, together with everything beside them. */
-function canBeNamed(group: string, kind: string): boolean {
-  return parseObjectRef({ group, kind, namespace: '', name: 'any' }).ok;
-}
-
-function missingFrom(group: ApiGroup, before: ApiCatalog | undefined): readonly ApiResource[] {
-  const known = (before?.resources ?? []).filter((resource) => resource.group === group.name);
-  const read = new Set(group.resources.map(({ version, kind }) => `${version}/${kind}`));
-  return known.filter(({ version, kind }) => !read.has(`${version}/${kind}`));
 }
 
 async function loadGroups(client: KubeClient, path: '/api' | '/apis'): Promise<Result<readonly ApiGroup[]>> {
@@ -74,37 +70,32 @@ async function loadGroups(client: KubeClient, path: '/api' | '/apis'): Promise<R
     case 'ok':
       break;
   }
-  if (answer.body.kind !== 'APIGroupDiscoveryList') return loadLegacyGroups(client, path, answer.body);
-  if (!Array.isArray(answer.body.items)) return problem(`${client.server}${path} answers with a list without items`);
-  return ok(objectsOf(answer.body.items).map(readGroup));
+  const { kind, items } = answer.body;
+  if (UNAGGREGATED.includes(kind)) {
+    return problem(`${client.server} has no aggregated discovery: Kubernetes 1.27 or newer is needed`);
+  }
+  if (kind !== 'APIGroupDiscoveryList') return problem(`${client.server}${path} does not answer as an API server does`);
+  if (!Array.isArray(items)) return problem(`${client.server}${path} answers with a list without items`);
+  return ok(objectsOf(items).map(readGroup));
 }
 
-function readGroup(group: JsonObject): ApiGroup {
-  const name = textOf(objectOf(group.metadata).name);
-  const versions = objectsOf(group.versions);
+function readGroup({ metadata, versions }: JsonObject): ApiGroup {
+  const name = textOf(objectOf(metadata).name);
+  const all = objectsOf(versions);
   return {
     name,
-    resources: versions.flatMap((version) => {
-      return objectsOf(version.resources).flatMap((resource) => readResource(name, textOf(version.version), resource));
-    }),
-    unreadable: versions.some(({ freshness }) => freshness === 'Stale'),
+    resources: all.flatMap(({ version, resources }) =>
+      objectsOf(resources).flatMap((resource) => readResource(name, textOf(version), resource)),
+    ),
+    isUnreadable: all.some(({ freshness }) => freshness === 'Stale'),
   };
 }
 
-function readResource(group: string, version: string, resource: JsonObject): readonly ApiResource[] {
-  const { responseKind, scope } = resource;
-  const kind = textOf(objectOf(responseKind).kind);
-  const plural = textOf(resource.resource);
-  if (version === '' || plural === '' || kind === '') return [];
-  return [
-    {
-      group,
-      version,
-      kind,
-      resource: plural,
-      namespaced: scope === 'Namespaced',
-      verbs: textsOf(resource.verbs),
-      subresources: objectsOf(resource.subresources).map(({ subresource }) => textOf(subresource)),
-    },
-  ];
+function readResource(group: string, version: string, offered: JsonObject): readonly ApiResource[] {
+  const kind = textOf(objectOf(offered.responseKind).kind);
+  const resource = textOf(offered.resource);
+  if (version === '' || resource === '' || kind === '') return [];
+  const namespaced = offered.scope === 'Namespaced';
+  const subresources = objectsOf(offered.subresources).map(({ subresource }) => textOf(subresource));
+  return [{ group, version, kind, resource, namespaced, verbs: textsOf(offered.verbs), subresources }];
 }

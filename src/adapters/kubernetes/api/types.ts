@@ -1,4 +1,8 @@
 import type { JsonObject } from '../../../model/json.ts';
+import type { ObjectKey } from '../../../model/object-key.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Log } from '../../../ports/log.ts';
+import type { Random } from '../../../ports/random.ts';
 
 /** One API server, as one user. */
 export interface KubeClient {
@@ -36,7 +40,7 @@ export interface KubeRequest {
 
 /** `refused` is the server's own word (a Status); `unreachable` means that nobody knows what became of the request. */
 export type KubeAnswer =
-  | { readonly type: 'ok'; readonly status: number; readonly body: JsonObject; readonly etag?: string }
+  | { readonly type: 'ok'; readonly status: number; readonly body: JsonObject }
   | { readonly type: 'refused'; readonly status: number; readonly refusal: KubeRefusal }
   | { readonly type: 'unreachable'; readonly message: string; readonly tooLarge?: true };
 
@@ -53,7 +57,6 @@ export interface KubeRefusal {
 export interface KubeWatchRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  readonly accept?: string;
   readonly silentMs: number;
   readonly signal: AbortSignal;
   /** The server has agreed: events may come from now on. Must not throw. */
@@ -102,44 +105,46 @@ export interface ResourcePath {
   readonly subresource?: string;
 }
 
-/** Follows all objects of one kind. */
-export interface Reflector {
-  start(): void;
-  stop(): Promise<void>;
+/** What following and writing objects of one API server needs. */
+export interface FollowerDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
 }
 
-export interface ReflectorOptions {
+/** The objects that are followed. */
+export interface FollowOptions {
   readonly resource: ApiResource;
+  /** Default: all namespaces. */
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Objects a page of a list; default 500. */
+  /** Objects per page of a list; default 500. */
   readonly pageSize?: number;
   /** Shortest and longest time in seconds after which the server is asked to end a watch; default 240 to 480. */
   readonly watchSeconds?: readonly [number, number];
 }
 
 /**
- * What a reflector tells, one call after the other. A call that throws is logged and spoils nothing else.
- * Raw objects are handed over, each with a name, the namespace that it must have, apiVersion and kind: the listener trims
- * and keeps what it wants, and the rest is garbage. An object may be told twice, and a watch that is resumed may repeat
- * itself: what came last counts.
+ * Receives the objects of a kind, one call after the other. Each object has its name, its namespace, apiVersion and kind.
+ * An object can be handed over twice, and a resumed watch can repeat events: the last call counts. A call that throws is
+ * logged and affects nothing else.
  */
-export interface ReflectorListener {
-  /** A whole list begins: what it does not name is gone when `listed` comes. */
-  listing(): void;
-  /** Of a list or of a watch. */
-  upsert(object: JsonObject): void;
-  /** The list is complete, as of this resourceVersion. */
-  listed(resourceVersion: string): void;
-  /** Of a watch; also between `listing` and `listed`, where a list comes as a stream. */
-  removed(object: JsonObject): void;
-  /** The last list did not come to its end: forget that it began. */
-  listFailed(): void;
+export interface KindListener {
+  /** The objects that the listener has; keys of other kinds and namespaces are ignored. A complete list names all others. */
+  keys(): Iterable<ObjectKey>;
+  /** A list begins. */
+  listing?(): void;
+  upsert(key: ObjectKey, object: JsonObject): void;
+  /** The object does not exist any more: a watch reported its deletion (`object`), or a complete list did not name it. */
+  gone(key: ObjectKey, object?: JsonObject): void;
+  /** The list has ended. False: it broke off, and nothing follows from what it did not name. */
+  listEnded?(complete: boolean): void;
   /**
-   * `complete`: told from the first whole list on. `unknown`: the kind cannot be listed or watched, with the reason (told
-   * again when the reason changes): at once when the server refuses it (403, 404), after a minute when it does not answer.
-   * What was told before may be stale then, it is not gone. `complete` again: after another whole list.
+   * `complete`: from the first complete list on. `unknown`: the kind cannot be listed or watched (reported again when the
+   * message changes); at once if the server refuses it (403, 404), after a minute if the server does not answer. The
+   * listener's objects can be outdated then, they are not gone. `complete` again: after another complete list.
    */
-  state(state: 'complete' | 'unknown', message: string): void;
+  state?(state: 'complete' | 'unknown', message: string): void;
 }

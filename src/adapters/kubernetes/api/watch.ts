@@ -1,34 +1,31 @@
+import type { IncomingMessage } from 'node:http';
+import { isJsonObject, parseJson } from '../../../model/json.ts';
+import { ok, problem, type Result } from '../../../model/result.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { Credentials } from './credentials.ts';
-import { raceAbort } from './deadline.ts';
+import { checkEncoding, readAnswer, readStatus, refusalOfText } from './answer.ts';
 import { MAX_EVENT_BYTES, WATCH_OPEN_MS } from './limits.ts';
 import { networkErrorText } from './network-error.ts';
-import { checkEncoding, discard, type Response, readAnswer, type ServerAddress, send } from './transport.ts';
 import type { KubeWatchRequest, WatchEnd, WatchEvent } from './types.ts';
-import { createLineReader, readWatchEvent } from './watch-events.ts';
 
-/** Opens a watch and hands out its events until it ends. Never rejects. */
-export async function openWatch(
-  { clock, credentials }: { readonly clock: Clock; readonly credentials: Credentials },
-  server: ServerAddress,
-  userAgent: string,
+/** Opens a watch and calls `event` for each of its events until it ends. `open` sends the request. Never rejects. */
+export async function readWatch(
+  clock: Clock,
+  open: (signal: AbortSignal) => Promise<Result<IncomingMessage>>,
   request: KubeWatchRequest,
   event: (event: WatchEvent) => void,
 ): Promise<WatchEnd> {
   if (request.signal.aborted) return { type: 'closed' };
-  const silence = startSilence(clock, request.signal);
+  const silence = createSilenceTimer(clock);
   try {
-    silence.expectWithin(WATCH_OPEN_MS);
-    const access = await raceAbort(credentials.access(), silence.signal);
-    if (!access.ok) return broken(access.problem);
-    const asked = { ...request, method: 'GET' as const };
-    const response = await send(server, access.value, asked, userAgent, silence.signal);
-    if (response.statusCode !== 200) return endOf(await readAnswer(response));
+    silence.allow(WATCH_OPEN_MS);
+    const opened = await open(AbortSignal.any([request.signal, silence.signal]));
+    if (!opened.ok) return broken(opened.problem);
+    if (opened.value.statusCode !== 200) return endOf(await readAnswer(opened.value));
     request.opened?.();
-    return await follow(response, () => silence.expectWithin(request.silentMs), request.signal, event);
+    return await readEvents(opened.value, () => silence.allow(request.silentMs), request.signal, event);
   } catch (error) {
     if (request.signal.aborted) return { type: 'closed' };
-    return broken(silence.silentFor() ?? networkErrorText(error));
+    return broken(silence.problem() ?? networkErrorText(error));
   } finally {
     silence.end();
   }
@@ -45,71 +42,111 @@ function endOf(answer: Awaited<ReturnType<typeof readAnswer>>): WatchEnd {
   }
 }
 
-async function follow(
-  response: Response,
-  heard: () => void,
+async function readEvents(
+  response: IncomingMessage,
+  received: () => void,
   signal: AbortSignal,
   event: (event: WatchEvent) => void,
 ): Promise<WatchEnd> {
   const encoding = checkEncoding(response);
-  if (!encoding.ok) {
-    discard(response);
-    return broken(encoding.problem);
-  }
+  if (!encoding.ok) return broken(encoding.problem);
   const lines = createLineReader(MAX_EVENT_BYTES);
   let wrong: string | undefined;
-  heard();
-  for await (const chunk of response.body as AsyncIterable<Buffer>) {
-    heard();
-    const taken = lines.push(chunk, (line) => {
+  received();
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    received();
+    const fits = lines.push(chunk, (line) => {
       if (wrong !== undefined || signal.aborted) return;
       const read = readWatchEvent(line);
       if (read.ok) event(read.value);
       else wrong = read.problem;
     });
     if (signal.aborted) return { type: 'closed' };
-    if (!taken) return broken(`an event is larger than ${MAX_EVENT_BYTES / 1024 / 1024} MiB`);
+    if (!fits) return broken(`an event is larger than ${MAX_EVENT_BYTES / 1024 / 1024} MiB`);
     if (wrong !== undefined) return broken(wrong);
   }
   return lines.pending() > 0 ? broken('it ended within an event') : { type: 'closed' };
 }
 
-/** Aborts when nothing has been heard for as long as was said last. */
-function startSilence(clock: Clock, outer: AbortSignal) {
+/** Aborts its signal when nothing was received for as long as was allowed last. */
+function createSilenceTimer(clock: Clock) {
   const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  outer.addEventListener('abort', abort, { once: true });
   let until = 0;
   let allowed = 0;
-  let silent = false;
   let cancel: (() => void) | undefined;
-  function look(): void {
+  function check(): void {
     const left = until - clock.monotonic();
-    if (left > 0) {
-      cancel = clock.schedule(left, look);
-      return;
-    }
-    silent = true;
-    abort();
+    if (left > 0) cancel = clock.schedule(left, check);
+    else controller.abort();
   }
   return {
     signal: controller.signal,
-    /** The timer is moved only when the limit changes: a busy watch must not pay for it with each event. */
-    expectWithin(milliseconds: number): void {
+    /** Allows this much silence from now on. The timer is set anew only if the limit differs: events are frequent. */
+    allow(milliseconds: number): void {
       until = clock.monotonic() + milliseconds;
       if (milliseconds === allowed) return;
       allowed = milliseconds;
       cancel?.();
-      cancel = clock.schedule(milliseconds, look);
+      cancel = clock.schedule(milliseconds, check);
     },
-    silentFor: () => (silent ? `nothing heard for ${Math.round(allowed / 1_000)} s` : undefined),
-    end(): void {
-      cancel?.();
-      outer.removeEventListener('abort', abort);
-    },
+    problem: () => (controller.signal.aborted ? `nothing heard for ${Math.round(allowed / 1_000)} s` : undefined),
+    end: () => cancel?.(),
   };
 }
 
 function broken(message: string): WatchEnd {
   return { type: 'broken', message };
+}
+
+/** Cuts a stream into lines. */
+export interface LineReader {
+  /** Calls `line` for each line that ends in `chunk`. Returns false if a line is too long; nothing more is taken then. */
+  push(chunk: Buffer, line: (text: string) => void): boolean;
+  /** Bytes of the line that has not ended. */
+  pending(): number;
+}
+
+/** Creates a reader that holds at most `longest` bytes and one chunk. */
+export function createLineReader(longest: number): LineReader {
+  let parts: Buffer[] = [];
+  let held = 0;
+  return {
+    push(chunk, line) {
+      let rest = chunk;
+      for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
+        if (held + end > longest) return false;
+        const text = Buffer.concat([...parts, rest.subarray(0, end)]).toString('utf8');
+        parts = [];
+        held = 0;
+        rest = rest.subarray(end + 1);
+        if (text.trim() !== '') line(text);
+      }
+      if (held + rest.length > longest) return false;
+      if (rest.length > 0) parts.push(rest);
+      held += rest.length;
+      return true;
+    },
+    pending: () => held,
+  };
+}
+
+/** Reads one line of a watch. The problem never quotes the line, which can hold secrets. */
+export function readWatchEvent(line: string): Result<WatchEvent> {
+  const event = parseJson(line);
+  if (event === undefined) return problem('an event is not JSON');
+  if (!isJsonObject(event) || !isJsonObject(event.object)) return problem('an event has no object');
+  const { type, object } = event;
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+    case 'BOOKMARK':
+      return ok({ type, object });
+    case 'ERROR': {
+      const status = typeof object.code === 'number' ? object.code : 500;
+      return ok({ type, status, refusal: readStatus(object) ?? refusalOfText(status, 'an error without a Status') });
+    }
+    default:
+      return problem(`an event has the type ${JSON.stringify(type)?.slice(0, 40)}`);
+  }
 }

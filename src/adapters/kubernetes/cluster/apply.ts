@@ -1,25 +1,47 @@
 import { type JsonObject, textOf } from '../../../model/json.ts';
 import { annotationOf, displayKey, metadataOf, nameOfKind, objectRefOf } from '../../../model/object-key.ts';
 import type { ApplyOutcome, ApplyRequest, ObservedObject } from '../../../ports/cluster-api.ts';
-import type { ApiResource } from '../api/types.ts';
+import type { ApiResource, KubeAnswer } from '../api/types.ts';
 import { ADOPT, FORCE_CONFLICTS, RECONCILE, REPLACE } from './annotations.ts';
-import { applyBody, asNew, asOf, LARGEST_BODY_BYTES, uidOf } from './apply-body.ts';
-import { conflictsOf, type FieldConflict, listConflicts, listFields } from './conflicts.ts';
-import { isBeingDeleted, whatHolds } from './deletion.ts';
-import { awaitServed, isDefinition, isServed } from './established.ts';
-import { fieldHolders, isOurs, judgeFields } from './field-ownership.ts';
+import { awaitServed, isDefinition, isServed } from './definitions.ts';
 import { handOver, ignoredFields, withoutFields } from './ignored-fields.ts';
 import { digestOfStamp, type LiveEntry, readEntry } from './live/entry.ts';
-import { claimOf } from './ownership.ts';
-import { failed, failureOf, isFieldConflict, isImmutable, isStaleWrite } from './refusals.ts';
+import { byTimeDescending, compareFields, fieldManagers, isOurs, ownershipOf } from './ownership.ts';
+import {
+  conflictsOf,
+  type FieldConflict,
+  failed,
+  failureOf,
+  type Hindered,
+  isFieldConflict,
+  isImmutable,
+  isStaleWrite,
+  listConflicts,
+  listFields,
+} from './refusals.ts';
 import { deleteJudged } from './remove.ts';
 import { stampTextOf } from './stamp.ts';
-import { applyRequestOf, findResource, hindrance, isSecret, readLive, send, type Writing } from './writing.ts';
+import {
+  applyBody,
+  applyRequestOf,
+  asNew,
+  asOf,
+  findResource,
+  hindrance,
+  isBeingDeleted,
+  isSecret,
+  LARGEST_BODY_BYTES,
+  readLive,
+  send,
+  uidOf,
+  type Writing,
+  whatHolds,
+} from './write.ts';
 
-/** An object that somebody else keeps changing is left to the next try. */
+/** An object that others change this often during one apply is left to the next try. */
 const ATTEMPTS = 5;
 
-/** Is a live object as declared? Others may own what we ignore, and what we never declared. */
+/** Whether a live object is as declared. Fields that are ignored or were never declared do not count. */
 export function matches(writing: Writing, request: ApplyRequest, observed: ObservedObject): boolean {
   const entry = writing.live.objects.get(observed.key);
   if (entry === undefined || entry !== observed || observed.stale === true) return false;
@@ -27,17 +49,23 @@ export function matches(writing: Writing, request: ApplyRequest, observed: Obser
 }
 
 function entryMatches(writing: Writing, request: ApplyRequest, entry: LiveEntry): boolean {
-  if (entry.stampDigest !== digestOfStamp(stampTextOf(request)) || entry.health?.state === 'terminating') return false;
+  if (!hasStampOf(request, entry) || entry.health?.state === 'terminating') return false;
   entry.settled ||= lostFields(writing, request, entry).length === 0;
   return entry.settled;
 }
 
+/** Whether the object was applied with this content and stamp. */
+function hasStampOf(request: ApplyRequest, { stampDigest }: LiveEntry): boolean {
+  return stampDigest === digestOfStamp(stampTextOf(request));
+}
+
+/** The declared fields that we do not own any more, without those that are ignored. */
 function lostFields(writing: Writing, request: ApplyRequest, entry: LiveEntry): readonly string[] {
   const { group, kind } = objectRefOf(request.key);
   const resource = writing.live.catalog.current().find(group, kind);
   if (resource === undefined) return [''];
   const declared = withoutFields(applyBody(request, resource), ignoredOf(writing, request));
-  return judgeFields(declared, entry.fields(), () => entry.value).missing;
+  return compareFields(declared, entry.fields(), () => entry.value).missing;
 }
 
 function ignoredOf({ live, settings }: Writing, request: ApplyRequest) {
@@ -51,191 +79,162 @@ interface Applying extends Writing {
   readonly body: JsonObject;
 }
 
-/** What the next write is judged by: nothing there, what the watch has told, or the whole object. */
+/** What the next write is bound to: the absence of the object, its last watched state, or its complete live state. */
 type Judged =
   | { readonly type: 'absent' }
-  | { readonly type: 'seen'; readonly entry: LiveEntry }
+  | { readonly type: 'watched'; readonly entry: LiveEntry }
   | { readonly type: 'live'; readonly raw: JsonObject };
 
-/** What a judgement comes to: an outcome, or another look. */
-type Verdict = ApplyOutcome | 'lookAgain' | 'isGone';
+/** The outcome, or what the next attempt begins with: a read of the object, or its absence. */
+type Step = ApplyOutcome | 'readAgain' | 'isGone';
 
-/** Makes the object be as declared, if it is ours to make. */
+/** Applies the object if it does not exist, is ours, or is adopted. Others' changes during the apply are read and judged. */
 export async function applyObject(writing: Writing, request: ApplyRequest): Promise<ApplyOutcome> {
+  const { key } = request;
   const hindered = hindrance(writing);
   if (hindered !== undefined) return hindered;
-  const resource = await findResource(writing, request.key, textOf(request.value.apiVersion));
+  const resource = await findResource(writing, key, textOf(request.value.apiVersion));
   if ('type' in resource) return resource;
   const body = applyBody(request, resource);
   const bytes = Buffer.byteLength(JSON.stringify(body));
-  if (bytes > LARGEST_BODY_BYTES) return tooLarge(request, bytes);
+  if (bytes > LARGEST_BODY_BYTES) {
+    const size = `${displayKey(key)} has ${(bytes / (1024 * 1024)).toFixed(1)} MiB`;
+    return failed(false, 'TooLarge', `${size}, and an API server takes 3 MiB at most; make several objects of it`);
+  }
   writing.live.owns([nameOfKind(resource)]);
   const applying: Applying = { ...writing, request, resource, body };
-  const entry = writing.live.objects.get(request.key);
-  let judged: Judged = entry === undefined ? { type: 'absent' } : { type: 'seen', entry };
+  const entry = writing.live.objects.get(key);
+  let judged: Judged = entry === undefined ? { type: 'absent' } : { type: 'watched', entry };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const verdict = await judge(applying, judged);
-    if (typeof verdict !== 'string') return verdict;
-    const live = verdict === 'isGone' ? undefined : await readLive(writing, resource, request.key);
+    const step = await applyTo(applying, judged);
+    if (typeof step !== 'string') return step;
+    const live = step === 'isGone' ? undefined : await readLive(writing, resource, key);
     if (live?.type === 'failed') return live;
     judged = live?.raw === undefined ? { type: 'absent' } : { type: 'live', raw: live.raw };
   }
-  return failed(
-    true,
-    'ChangedMeanwhile',
-    `${displayKey(request.key)} was changed by others while it was being applied`,
-  );
+  return failed(true, 'ChangedMeanwhile', `${displayKey(key)} was changed by others while it was being applied`);
 }
 
-function tooLarge({ key }: ApplyRequest, bytes: number): ApplyOutcome {
-  const mebibytes = (bytes / (1024 * 1024)).toFixed(1);
-  return failed(
-    false,
-    'TooLarge',
-    `${displayKey(key)} has ${mebibytes} MiB, and an API server takes 3 MiB at most; make several objects of it`,
-  );
-}
-
-function judge(applying: Applying, judged: Judged): Verdict | Promise<Verdict> {
+function applyTo(applying: Applying, judged: Judged): Promise<Step> {
   switch (judged.type) {
     case 'absent':
       return create(applying);
-    case 'seen':
-      return judgeSeen(applying, judged.entry);
+    case 'watched':
+      return applyToWatched(applying, judged.entry);
     case 'live':
-      return judgeLive(applying, judged.raw);
+      return applyToLive(applying, judged.raw);
   }
 }
 
-async function create(applying: Applying): Promise<Verdict> {
+async function create(applying: Applying): Promise<Step> {
   const { request, resource, body } = applying;
   const answer = await send(applying, applyRequestOf(resource, request.key, asNew(body), { force: false }));
   if (answer.type === 'ok') return written(applying, answer.body, undefined);
-  // Whatever the words: something is there.
-  if (answer.type === 'refused' && answer.status === 409) return 'lookAgain';
-  return refused(applying, answer);
+  // Each 409 means that the object exists, whatever its message.
+  if (answer.type === 'refused' && answer.status === 409) return 'readAgain';
+  return refused(request, answer);
 }
 
-/** The common way: ours, as it was left, and to be something else now. All else needs a look at the whole object. */
-async function judgeSeen(applying: Applying, entry: LiveEntry): Promise<Verdict> {
+/** The frequent case: the object is ours, nobody has changed it, and its declaration is new. Else the object is read. */
+async function applyToWatched(applying: Applying, entry: LiveEntry): Promise<Step> {
   const { request, resource, body } = applying;
   if (entryMatches(applying, request, entry)) return unchanged(applying, entry.uid);
-  const { value, uid, resourceVersion, stampDigest } = entry;
-  const ours = entry.stamp?.key === request.key && entry.stamp.fleet === request.stamp.fleet;
-  const drifted = stampDigest === digestOfStamp(stampTextOf(request));
-  const plain = ours && !drifted && !isBeingDeleted(value) && annotationOf(value, RECONCILE) !== 'disabled';
-  if (!plain || ignoredOf(applying, request).length > 0) return 'lookAgain';
-  const judged = { metadata: { uid, resourceVersion } };
-  const answer = await send(applying, applyRequestOf(resource, request.key, asOf(body, judged), { force: false }));
+  const { value, uid, resourceVersion, stamp } = entry;
+  const isPlain =
+    stamp?.key === request.key &&
+    stamp.fleet === request.stamp.fleet &&
+    !hasStampOf(request, entry) &&
+    !isBeingDeleted(value) &&
+    annotationOf(value, RECONCILE) !== 'disabled';
+  if (!isPlain || ignoredOf(applying, request).length > 0) return 'readAgain';
+  const bound = asOf(body, { metadata: { uid, resourceVersion } });
+  const answer = await send(applying, applyRequestOf(resource, request.key, bound, { force: false }));
   if (answer.type === 'ok') return written(applying, answer.body, resourceVersion);
-  return isStaleAnswer(answer) || needsWhole(answer) ? 'lookAgain' : refused(applying, answer);
+  const needsRead =
+    answer.type === 'refused' &&
+    (isStaleWrite(answer) || isFieldConflict(answer.refusal) || isImmutable(answer.refusal));
+  return needsRead ? 'readAgain' : refused(request, answer);
 }
 
-function needsWhole(answer: Awaited<ReturnType<typeof send>>): boolean {
-  return answer.type === 'refused' && (isFieldConflict(answer.refusal) || isImmutable(answer.refusal));
-}
-
-async function judgeLive(applying: Applying, raw: JsonObject): Promise<Verdict> {
+async function applyToLive(applying: Applying, raw: JsonObject): Promise<Step> {
   const { request, resource, live, flapping } = applying;
   const { key, stamp, value } = request;
-  const claim = claimOf(raw, stamp.fleet, key);
-  const adopted = claim.type === 'theirs' && claim.adoptable && annotationOf(value, ADOPT) === 'true';
-  if (claim.type === 'theirs' && !adopted) return { type: 'conflict', owner: claim.owner, message: claim.message };
+  const ownership = ownershipOf(raw, stamp.fleet, key);
+  const isAdopted = ownership.type === 'theirs' && ownership.adoptable && annotationOf(value, ADOPT) === 'true';
+  if (ownership.type === 'theirs' && !isAdopted) {
+    return { type: 'conflict', owner: ownership.owner, message: ownership.message };
+  }
   if (annotationOf(raw, RECONCILE) === 'disabled') return exempt(request);
   if (isBeingDeleted(raw)) {
-    return failed(
-      true,
-      'BeingDeleted',
-      `${displayKey(key)} is being deleted, and made anew when it is gone: ${whatHolds(raw)}`,
-    );
+    const message = `${displayKey(key)} is being deleted, and made anew when it is gone: ${whatHolds(raw)}`;
+    return failed(true, 'BeingDeleted', message);
   }
   const entry = readEntry(raw, resource);
-  if (claim.type === 'ours') live.wrote(entry);
+  if (ownership.type === 'ours') live.wrote(entry);
   if (entryMatches(applying, request, entry)) return unchanged(applying, entry.uid);
-  const others = adopted ? [] : contestedFields(applying, raw, entry);
-  const fighting = flapping.among(
-    key,
-    others.map(({ manager }) => manager),
-  );
-  if (fighting.length > 0)
-    return fight(
-      request,
-      others.filter(({ manager }) => fighting.includes(manager)),
-    );
-  return overwrite(applying, raw, { force: adopted, others });
+  const taken = isAdopted ? [] : takenFields(applying, raw, entry);
+  const flappingWith = flapping.among(key, managersOf(taken));
+  if (flappingWith.length > 0) return leftAlone(request, taken, flappingWith);
+  return overwrite(applying, raw, isAdopted, taken);
 }
 
-/** Who has taken fields from us since we applied what is declared. */
-function contestedFields(
-  { request, ...writing }: Applying,
-  raw: JsonObject,
-  entry: LiveEntry,
-): readonly FieldConflict[] {
-  if (entry.stampDigest !== digestOfStamp(stampTextOf(request))) return [];
+/** The fields that other managers have taken from us since this declaration was applied. */
+function takenFields({ request, ...writing }: Applying, raw: JsonObject, entry: LiveEntry): readonly FieldConflict[] {
+  if (!hasStampOf(request, entry)) return [];
   const lost = lostFields(writing, request, entry);
-  const others = fieldHolders(raw).filter((holder) => !isOurs(holder));
+  const others = fieldManagers(raw).filter((manager) => !isOurs(manager));
   const found = others.flatMap(({ manager, operation, fields }) => {
-    const held = new Set(judgeFields(request.value, fields).held);
-    return lost.filter((field) => held.has(field)).map((field): FieldConflict => ({ manager, field, operation }));
+    const owned = new Set(compareFields(request.value, fields).owned);
+    return lost.filter((field) => owned.has(field)).map((field): FieldConflict => ({ manager, field, operation }));
   });
   if (found.length > 0) return found;
-  // Who removes a field holds nothing of it; the last one who wrote is as near as one gets.
-  const last = others.filter(({ subresource }) => subresource === '').toSorted((a, b) => (a.time < b.time ? 1 : -1))[0];
+  // A manager that removes a field does not own it afterwards. The manager that wrote last is the most likely one.
+  const [last] = others.filter(({ subresource }) => subresource === '').toSorted(byTimeDescending);
   const manager = last?.manager ?? 'somebody who left no name';
   return lost.map((field) => ({ manager, field, operation: 'Update' }));
 }
 
-interface Force {
-  readonly force: boolean;
-  readonly others: readonly FieldConflict[];
-}
-
-async function overwrite(applying: Applying, raw: JsonObject, { force, others }: Force): Promise<Verdict> {
+/** Applies over a live object. `taken`: fields of other managers that this overwrites. */
+async function overwrite(
+  applying: Applying,
+  raw: JsonObject,
+  force: boolean,
+  taken: readonly FieldConflict[],
+): Promise<Step> {
   const { request, resource, body, flapping, log } = applying;
-  const { key } = request;
-  const holders = fieldHolders(raw);
-  const now = asOf(handOver(body, raw, holders, ignoredOf(applying, request)), raw);
-  const answer = await send(applying, applyRequestOf(resource, key, now, { force }));
+  const { key, value } = request;
+  const managers = fieldManagers(raw);
+  const bound = asOf(handOver(body, raw, managers, ignoredOf(applying, request)), raw);
+  const answer = await send(applying, applyRequestOf(resource, key, bound, { force }));
   if (answer.type === 'ok') {
     const before = textOf(metadataOf(raw).resourceVersion);
-    // Nothing was put back if nothing was written.
-    if (others.length > 0 && textOf(metadataOf(answer.body).resourceVersion) !== before)
-      flapping.reversed(key, managersOf(others));
+    const isChanged = textOf(metadataOf(answer.body).resourceVersion) !== before;
+    if (taken.length > 0 && isChanged) flapping.reversed(key, managersOf(taken));
     return written(applying, answer.body, before);
   }
-  if (answer.type !== 'refused' || force)
-    return isStaleAnswer(answer) ? 'lookAgain' : refusedOver(applying, raw, answer);
-  if (!isFieldConflict(answer.refusal)) return isStaleWrite(answer) ? 'lookAgain' : refusedOver(applying, raw, answer);
-  const conflicts = conflictsOf(answer.refusal, holders);
+  if (isStaleWrite(answer)) return 'readAgain';
+  if (force || answer.type !== 'refused' || !isFieldConflict(answer.refusal)) {
+    return refusedOver(applying, raw, answer);
+  }
+  const conflicts = conflictsOf(answer.refusal, managers);
   const declared = conflicts.filter(({ operation }) => operation === 'Apply');
-  if (declared.length > 0 && annotationOf(request.value, FORCE_CONFLICTS) !== 'true')
-    return contested(request, declared);
-  const fighting = flapping.among(key, managersOf(conflicts));
-  if (fighting.length > 0)
-    return fight(
-      request,
-      conflicts.filter(({ manager }) => fighting.includes(manager)),
-    );
+  if (declared.length > 0 && annotationOf(value, FORCE_CONFLICTS) !== 'true') return contested(request, declared);
+  const flappingWith = flapping.among(key, managersOf(conflicts));
+  if (flappingWith.length > 0) return leftAlone(request, conflicts, flappingWith);
   log.info('fields are taken back', { object: displayKey(key), from: listConflicts(conflicts) });
-  return overwrite(applying, raw, { force: true, others: [...others, ...conflicts] });
-}
-
-function isStaleAnswer(answer: Awaited<ReturnType<typeof send>>): boolean {
-  return answer.type === 'refused' && isStaleWrite(answer);
+  return overwrite(applying, raw, true, [...taken, ...conflicts]);
 }
 
 function managersOf(conflicts: readonly FieldConflict[]): readonly string[] {
   return [...new Set(conflicts.map(({ manager }) => manager))];
 }
 
-/** An immutable field is named with the way out, or the object is made anew where a manifest says so. */
-async function refusedOver(
-  applying: Applying,
-  raw: JsonObject,
-  answer: Exclude<Awaited<ReturnType<typeof send>>, { type: 'ok' }>,
-): Promise<Verdict> {
-  if (answer.type !== 'refused' || !isImmutable(answer.refusal)) return refused(applying, answer);
+type NotWritten = Exclude<KubeAnswer, { type: 'ok' }> | Hindered;
+
+/** A change of an immutable field: the message names the way out, or the object is deleted, if its manifest allows that. */
+async function refusedOver(applying: Applying, raw: JsonObject, answer: NotWritten): Promise<Step> {
   const { request, resource } = applying;
+  if (answer.type !== 'refused' || !isImmutable(answer.refusal)) return refused(request, answer);
   const { kind } = objectRefOf(request.key);
   const { message } = failureOf(answer, isSecret(request.key));
   if (kind === 'Namespace' || kind === 'CustomResourceDefinition') {
@@ -250,7 +249,7 @@ async function refusedOver(
     case 'gone':
       return 'isGone';
     case 'changed':
-      return 'lookAgain';
+      return 'readAgain';
     case 'waiting':
       return failed(true, 'BeingReplaced', `${displayKey(request.key)} is deleted to be made anew: ${removed.message}`);
     default:
@@ -258,14 +257,11 @@ async function refusedOver(
   }
 }
 
-function refused(
-  { request }: Applying,
-  answer: Exclude<Awaited<ReturnType<typeof send>>, { type: 'ok' }>,
-): ApplyOutcome {
-  if (answer.type === 'paused' || answer.type === 'failed') return answer;
-  return failureOf(answer, isSecret(request.key));
+function refused({ key }: ApplyRequest, answer: NotWritten): ApplyOutcome {
+  return answer.type === 'paused' || answer.type === 'failed' ? answer : failureOf(answer, isSecret(key));
 }
 
+/** `before`: the resourceVersion that was written over. */
 async function written(applying: Applying, raw: JsonObject, before: string | undefined): Promise<ApplyOutcome> {
   const { live, resource } = applying;
   const entry = readEntry(raw, resource, true);
@@ -276,12 +272,9 @@ async function written(applying: Applying, raw: JsonObject, before: string | und
 }
 
 async function unchanged(applying: Applying, identity: string): Promise<ApplyOutcome> {
-  const { request } = applying;
-  if (isDefinition(request.key) && !isServed(applying, request.value)) {
-    const waited = await awaitServed(applying, request.value);
-    if (waited !== undefined) return waited;
-  }
-  return { type: 'unchanged', identity };
+  const { key, value } = applying.request;
+  const waited = isDefinition(key) && !isServed(applying, value) ? await awaitServed(applying, value) : undefined;
+  return waited ?? { type: 'unchanged', identity };
 }
 
 function exempt({ key }: ApplyRequest): ApplyOutcome {
@@ -300,11 +293,16 @@ function contested({ key }: ApplyRequest, conflicts: readonly FieldConflict[]): 
   };
 }
 
-function fight({ key }: ApplyRequest, conflicts: readonly FieldConflict[]): ApplyOutcome {
-  const fields = listFields([...new Set(conflicts.map(({ field }) => field))]);
+function leftAlone(
+  { key }: ApplyRequest,
+  conflicts: readonly FieldConflict[],
+  managers: readonly string[],
+): ApplyOutcome {
+  const theirs = conflicts.filter(({ manager }) => managers.includes(manager));
+  const fields = listFields([...new Set(theirs.map(({ field }) => field))]);
   return {
     type: 'conflict',
-    owner: managersOf(conflicts).join(', '),
-    message: `${listConflicts(conflicts)} keeps changing ${displayKey(key)} back; it is left alone for some minutes. Stop one of the two, or let others own the fields with the annotation fleetrelay.dev/ignore-fields (${fields})`,
+    owner: managersOf(theirs).join(', '),
+    message: `${listConflicts(theirs)} keeps changing ${displayKey(key)} back; it is left alone for some minutes. Stop one of the two, or let others own the fields with the annotation fleetrelay.dev/ignore-fields (${fields})`,
   };
 }

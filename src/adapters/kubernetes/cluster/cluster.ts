@@ -1,38 +1,41 @@
 import { type AgentSettings, NO_SETTINGS } from '../../../model/agent-settings.ts';
 import { type ClusterId, parseClusterId } from '../../../model/ids.ts';
-import { kindOf } from '../../../model/object-key.ts';
+import { objectsOf } from '../../../model/json.ts';
+import { kindOf, nameOfKind } from '../../../model/object-key.ts';
 import { must } from '../../../model/result.ts';
-import type { ClusterApi, InventoryChange, LoadedInventory } from '../../../ports/cluster-api.ts';
+import type { ClusterApi, LoadedInventory } from '../../../ports/cluster-api.ts';
 import { loadCatalog } from '../api/catalog.ts';
 import { resourcePath } from '../api/paths.ts';
-import type { ReflectorDeps } from '../api/reflector.ts';
-import type { KubeClient } from '../api/types.ts';
+import type { ApiCatalog, ApiResource, FollowerDeps, KubeClient } from '../api/types.ts';
 import { type KubernetesInventory, openInventory } from '../inventory/inventory.ts';
 import { applyObject, matches } from './apply.ts';
-import { uidOf } from './apply-body.ts';
 import { createFlapping } from './flapping.ts';
+import { isDiscovered } from './live/discovered-kinds.ts';
 import { createLive, type Live } from './live/live.ts';
-import { ownedKinds } from './owned-kinds.ts';
 import { removeObject } from './remove.ts';
-import type { Writing } from './writing.ts';
+import { FLEET_LABEL } from './stamp.ts';
+import { uidOf, type Writing } from './write.ts';
+
+const NAMES_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
+const LISTS_AT_ONCE = 8;
 
 export interface KubernetesClusterOptions {
   /** The agent's own namespace: its inventory and the stop button are there. It must exist. */
   readonly namespace: string;
-  /** May a request be sent at this moment? False once another replica may lead. */
+  /** Whether a request may be sent at this moment; false as soon as another replica may lead. */
   readonly mayWrite: () => boolean;
-  /** Who this process is, for people. */
+  /** Name of this process, for people. */
   readonly holder?: string;
-  /** Called once, when another process has taken the inventory over: this one must stop. */
+  /** Called once, when another process has taken the inventory over; this process must stop. */
   readonly overtaken?: () => void;
 }
 
 /**
- * Opens a cluster by its API server, and takes its inventory over from any earlier process. Rejects if the server cannot
- * be asked, or does not let this user read what it needs.
+ * Opens a cluster by its API server and takes its inventory over from any earlier process. Rejects if the server does not
+ * answer or refuses what is needed.
  */
 export async function createKubernetesCluster(
-  deps: ReflectorDeps,
+  deps: FollowerDeps,
   options: KubernetesClusterOptions,
 ): Promise<ClusterApi> {
   const { client } = deps;
@@ -59,7 +62,7 @@ export async function createKubernetesCluster(
     loadInventory: () => loadInventory(inventory, live, client),
     saveInventory: async (change) => {
       await inventory.save(change);
-      live.owns(kindsOf(change));
+      live.owns(change.put.map(({ key }) => kindOf(key)));
     },
     close: live.close,
   };
@@ -78,15 +81,32 @@ async function readIdentity(client: KubeClient): Promise<ClusterId> {
   }
 }
 
-/** What is owned is followed from the first look on. */
+/** Loads the inventory and follows every kind of which fleetrelay owns an object. */
 async function loadInventory(inventory: KubernetesInventory, live: Live, client: KubeClient): Promise<LoadedInventory> {
   const loaded = await inventory.load();
   if (loaded.type === 'found') live.owns(loaded.records.map(({ key }) => kindOf(key)));
-  // Objects with our stamp are all that is left to go by.
-  else live.owns(await ownedKinds(client, live.catalog.current()));
+  else live.owns(await labelledKinds(client, live.catalog.current()));
   return loaded;
 }
 
-function kindsOf({ put }: InventoryChange): readonly string[] {
-  return put.map(({ key }) => kindOf(key));
+/** Without an inventory: the kinds of which some object has the label of a fleet, except those that are followed anyway. */
+async function labelledKinds(client: KubeClient, catalog: ApiCatalog): Promise<readonly string[]> {
+  const candidates = catalog.preferred.filter(
+    ({ group, kind, verbs }) => verbs.includes('list') && verbs.includes('watch') && !isDiscovered(group, kind),
+  );
+  const found: string[] = [];
+  const left = candidates.values();
+  await Promise.all(
+    Array.from({ length: LISTS_AT_ONCE }, async () => {
+      for (const resource of left) if (await hasLabelled(client, resource)) found.push(nameOfKind(resource));
+    }),
+  );
+  return found;
+}
+
+/** False as well if this user may not list the kind. */
+async function hasLabelled(client: KubeClient, resource: ApiResource): Promise<boolean> {
+  const query = { labelSelector: FLEET_LABEL, limit: '1' };
+  const answer = await client.request({ method: 'GET', path: resourcePath({ resource }), query, accept: NAMES_ONLY });
+  return answer.type === 'ok' && objectsOf(answer.body.items).length > 0;
 }

@@ -3,22 +3,24 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/js
 import { annotationOf, kindOf } from '../../../model/object-key.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { IGNORE_FIELDS } from './annotations.ts';
-import { child, type FieldHolder, type FieldSet, isOurs, itemName, itemNames } from './field-ownership.ts';
+import { child, type FieldManager, type FieldSet, isOurs, itemName, itemNames } from './ownership.ts';
 
 /** A field by the names that lead to it; through a list it means the field of each item. */
 export type FieldPath = readonly string[];
 
 const REPLICAS: FieldPath = ['spec', 'replicas'];
 
-/** Fields of an object that others own by agreement: by the policy, by an annotation on it, by an autoscaler. */
+/** Fields of an object that others own by agreement: by the policy, by an annotation of the object, by an autoscaler. */
 export function ignoredFields(
   { key, value }: ApplyRequest,
   settings: AgentSettings,
   autoscaled: boolean,
 ): readonly FieldPath[] {
   const byPolicy = settings.ignoredFields.filter((ignored) => ignored.kind === kindOf(key));
-  const said = annotationOf(value, IGNORE_FIELDS).split(',');
-  const paths = [...byPolicy.flatMap(({ fields }) => fields), ...said].map(parsePath).filter((path) => path.length > 0);
+  const annotated = annotationOf(value, IGNORE_FIELDS).split(',');
+  const paths = [...byPolicy.flatMap(({ fields }) => fields), ...annotated]
+    .map(parsePath)
+    .filter((path) => path.length > 0);
   return autoscaled ? [...paths, REPLICAS] : paths;
 }
 
@@ -37,25 +39,25 @@ export function withoutFields(value: JsonObject, paths: readonly FieldPath[]): J
 }
 
 /**
- * The object as it is applied over a live one. A field that somebody else holds is left out. One that only we hold cannot
- * be left out, for then it would be removed: it is said as it is, until somebody takes it over.
+ * The object as it is applied over a live one. An ignored field that another manager owns is left out. A field that only we
+ * own would be removed if it were left out: it keeps its live value until another manager takes it.
  */
 export function handOver(
   value: JsonObject,
   live: JsonObject,
-  holders: readonly FieldHolder[],
+  managers: readonly FieldManager[],
   paths: readonly FieldPath[],
 ): JsonObject {
-  const ours = holders.filter(isOurs).map(({ fields }) => fields);
-  const others = holders.filter((holder) => !isOurs(holder)).map(({ fields }) => fields);
+  const ours = managers.filter(isOurs).map(({ fields }) => fields);
+  const others = managers.filter((manager) => !isOurs(manager)).map(({ fields }) => fields);
   return paths.reduce<JsonObject>(
     (rest, path) =>
-      edited(rest, path, (place) => (holds(others, place) || !holds(ours, place) ? undefined : valueAt(live, place))),
+      edited(rest, path, (place) => (owns(others, place) || !owns(ours, place) ? undefined : valueAt(live, place))),
     value,
   );
 }
 
-/** Where a field is: names, and items of lists. */
+/** A field of one object: the names and list items that lead to it. */
 type Place = readonly (string | { readonly item: JsonValue; readonly index: number })[];
 
 function edited(value: JsonObject, path: FieldPath, replace: (place: Place) => JsonValue | undefined): JsonObject {
@@ -70,13 +72,13 @@ function edited(value: JsonObject, path: FieldPath, replace: (place: Place) => J
     const here = [...place, name];
     const next = rest.length === 0 ? replace(here) : edit(member, rest, here);
     if (next !== undefined) return { ...others, [name]: next };
-    // A map that is empty now was never declared as empty, which would be a field of its own.
+    // The map was not declared as empty: an empty map would be a field of its own.
     const isBare = Object.keys(others).length === 0 && typeof place.at(-1) === 'string';
     return isBare ? undefined : others;
   }
 }
 
-function holds(sets: readonly FieldSet[], place: Place): boolean {
+function owns(sets: readonly FieldSet[], place: Place): boolean {
   return sets.some((set) => {
     let at: FieldSet | undefined = set;
     for (const step of place) {

@@ -11,18 +11,15 @@ import {
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';
-import { applyBody, asNew, asOf } from './apply-body.ts';
-import { conflictsOf, type FieldConflict } from './conflicts.ts';
-import { fieldHolders } from './field-ownership.ts';
 import { handOver, ignoredFields } from './ignored-fields.ts';
 import { type Autoscaled, createAutoscaled } from './live/autoscaled.ts';
 import { keyOfLive } from './live/entry.ts';
 import { trimObject } from './live/trim.ts';
-import { claimOf } from './ownership.ts';
-import { type Failure, failureOf, isFieldConflict } from './refusals.ts';
-import { applyRequestOf, findResource, isSecret, type Looking, readLive } from './writing.ts';
+import { fieldManagers, ownershipOf } from './ownership.ts';
+import { conflictsOf, type Failure, type FieldConflict, failureOf, isFieldConflict } from './refusals.ts';
+import { applyBody, applyRequestOf, asNew, asOf, findResource, isSecret, type Looking, readLive } from './write.ts';
 
-/** A field that would change; values of Secrets are never told. */
+/** A field that would change. Values of Secrets are never shown. */
 export interface FieldChange {
   readonly field: string;
   readonly before: JsonValue | undefined;
@@ -30,8 +27,8 @@ export interface FieldChange {
 }
 
 /**
- * What a first apply of an object would do. `conflicts`: fields that others hold and that would be taken from them;
- * `adopts`: who has the object now, if it is not ours.
+ * What a first apply of an object would do. `conflicts`: fields that would be taken from other managers. `adopts`: the
+ * present owner, if the object is not ours.
  */
 export type Preview =
   | { readonly type: 'create' | 'unchanged' }
@@ -44,7 +41,7 @@ export type Preview =
   | { readonly type: 'conflict'; readonly owner: string; readonly message: string }
   | Failure;
 
-/** What previews need, with one request: nothing is followed, and nothing is taken from an agent that runs. */
+/** Reads what previews need, with one request. No kind is followed, and a running agent keeps the inventory. */
 export async function openLooking(client: KubeClient, catalog: ApiCatalog, settings: AgentSettings): Promise<Looking> {
   const autoscaled = await loadAutoscaled(client, catalog);
   const refresher = { current: () => catalog, refresh: async () => catalog };
@@ -56,13 +53,13 @@ async function loadAutoscaled(client: KubeClient, catalog: ApiCatalog): Promise<
   const resource = catalog.find('autoscaling', 'HorizontalPodAutoscaler');
   if (resource === undefined) return autoscaled;
   const answer = await client.request({ method: 'GET', path: resourcePath({ resource }) });
-  // Whoever may not read them is shown replicas as a change.
+  // A user that may not read autoscalers sees `replicas` as a change.
   if (answer.type !== 'ok') return autoscaled;
   for (const raw of objectsOf(answer.body.items)) autoscaled.note(keyOfLive(raw, resource), raw);
   return autoscaled;
 }
 
-/** Asks the API server what applying would come to, as if the object were adopted. Writes nothing. */
+/** Asks the API server for the result of an apply (dry run), as if the object were adopted. Writes nothing. */
 export async function previewApply(looking: Looking, request: ApplyRequest): Promise<Preview> {
   const { client, live, settings } = looking;
   const { key, value, stamp } = request;
@@ -76,22 +73,22 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
     const answer = await client.request(applyRequestOf(resource, key, asNew(body), { force: false, dryRun: true }));
     return answer.type === 'ok' ? { type: 'create' } : failureOf(answer, isSecret(key));
   }
-  const claim = claimOf(raw, stamp.fleet, key);
-  if (claim.type === 'theirs' && !claim.adoptable)
-    return { type: 'conflict', owner: claim.owner, message: claim.message };
-  const holders = fieldHolders(raw);
+  const ownership = ownershipOf(raw, stamp.fleet, key);
+  if (ownership.type === 'theirs' && !ownership.adoptable)
+    return { type: 'conflict', owner: ownership.owner, message: ownership.message };
+  const managers = fieldManagers(raw);
   const kept = ignoredFields(request, settings(), live.autoscaled.has(key));
-  const now = asOf(handOver(body, raw, holders, kept), raw);
+  const now = asOf(handOver(body, raw, managers, kept), raw);
   const polite = await client.request(applyRequestOf(resource, key, now, { force: false, dryRun: true }));
   const contested = polite.type === 'refused' && isFieldConflict(polite.refusal);
-  const conflicts = contested ? conflictsOf(polite.refusal, holders) : [];
+  const conflicts = contested ? conflictsOf(polite.refusal, managers) : [];
   const answer = contested
     ? await client.request(applyRequestOf(resource, key, now, { force: true, dryRun: true }))
     : polite;
   if (answer.type !== 'ok') return failureOf(answer, isSecret(key));
   const changes = isSecret(key) ? secretChanges(raw, answer.body) : changesBetween(raw, answer.body);
-  const adopts = claim.type === 'theirs' ? { adopts: claim.owner } : {};
-  if (changes.length === 0 && conflicts.length === 0 && claim.type === 'ours') return { type: 'unchanged' };
+  const adopts = ownership.type === 'theirs' ? { adopts: ownership.owner } : {};
+  if (changes.length === 0 && conflicts.length === 0 && ownership.type === 'ours') return { type: 'unchanged' };
   return { type: 'change', ...adopts, changes, conflicts };
 }
 
@@ -101,7 +98,7 @@ function changesBetween(before: JsonObject, after: JsonObject): readonly FieldCh
   return changes;
 }
 
-/** Which entries of a Secret differ, and nothing of what they hold. */
+/** The entries of a Secret that differ, without their values. */
 function secretChanges(before: JsonObject, after: JsonObject): readonly FieldChange[] {
   const [from, to] = [objectOf(before.data), objectOf(after.data)];
   const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].sort();

@@ -1,7 +1,8 @@
 import { NAMESPACE_NOT_FOUND } from '../../../ports/cluster-api.ts';
 import type { KubeAnswer, KubeRefusal } from '../api/types.ts';
+import { type FieldManager, isOurs } from './ownership.ts';
 
-/** A request that came to nothing, as the outcome of a write. */
+/** A request that failed, as the outcome of a write. */
 export interface Failure {
   readonly type: 'failed';
   readonly retryable: boolean;
@@ -9,20 +10,26 @@ export interface Failure {
   readonly message: string;
 }
 
-type NotOk = Exclude<KubeAnswer, { type: 'ok' }>;
+/** Why no write may be sent at this moment: the stop button is on, or another replica leads. */
+export type Hindered = { readonly type: 'paused' } | Failure;
 
-/**
- * What a request that was not taken means for an object. Time can mend what lies outside of it. `secret`: the server's
- * words may quote values, so only fields and reasons are passed on.
- */
-export function failureOf(answer: NotOk, secret: boolean): Failure {
-  if (answer.type === 'unreachable') return failed(true, 'Unreachable', answer.message);
-  const { retryable, reason } = judge(answer.status, answer.refusal);
-  return failed(retryable, reason, secret ? withoutValues(answer.refusal) : answer.refusal.message);
+export function failed(retryable: boolean, reason: string, message: string): Failure {
+  return { type: 'failed', retryable, reason, message };
 }
 
-/** The answer does not depend on the object: it is not as it was when it was judged. */
-export function isStaleWrite(answer: KubeAnswer): boolean {
+/**
+ * The failure of an object whose request was not accepted. It is retryable if its cause can end without a change of the
+ * object. `secret`: the server's message can quote values, so the failure has only fields and reasons.
+ */
+export function failureOf(answer: Exclude<KubeAnswer, { type: 'ok' }>, secret: boolean): Failure {
+  if (answer.type === 'unreachable') return failed(true, 'Unreachable', answer.message);
+  const { status, refusal } = answer;
+  const [retryable, reason] = classify(status, refusal);
+  return failed(retryable, reason, secret ? withoutValues(refusal) : refusal.message);
+}
+
+/** Whether the object was changed after the UID and resourceVersion that the write was bound to. */
+export function isStaleWrite(answer: KubeAnswer | Hindered): boolean {
   return answer.type === 'refused' && answer.status === 409 && !isFieldConflict(answer.refusal);
 }
 
@@ -30,7 +37,7 @@ export function isFieldConflict({ causes }: KubeRefusal): boolean {
   return causes.some(({ reason }) => reason === 'FieldManagerConflict');
 }
 
-/** A field that cannot be changed once it is set: only another object helps. */
+/** Whether a field was changed that cannot be changed: only a new object can have it. */
 export function isImmutable({ reason, message, causes }: KubeRefusal): boolean {
   return (
     reason === 'Invalid' && [message, ...causes.map((cause) => cause.message)].some((text) => IMMUTABLE.test(text))
@@ -40,53 +47,36 @@ export function isImmutable({ reason, message, causes }: KubeRefusal): boolean {
 const IMMUTABLE =
   /immutable|may not change once set|may not be changed|cannot be changed|can ?not change|updates to .* are forbidden|spec is forbidden|may not change fields/i;
 
-interface Judgement {
-  readonly retryable: boolean;
-  readonly reason: string;
-}
+type Classification = readonly [retryable: boolean, reason: string];
 
-const later = (reason: string): Judgement => ({ retryable: true, reason });
-const never = (reason: string): Judgement => ({ retryable: false, reason });
+/** Refusals by their message; the first that matches. Webhooks, policies and quotas can be changed later. */
+const BY_MESSAGE: readonly (readonly [message: RegExp, ...Classification])[] = [
+  [/request is too large|message larger than max|entity too large|may not be more than \d+ bytes/i, false, 'TooLarge'],
+  [/admission webhook .* denied/i, true, 'DeniedByWebhook'],
+  [/ValidatingAdmissionPolicy .* denied/i, true, 'DeniedByPolicy'],
+  [/failed calling webhook/i, true, 'WebhookUnavailable'],
+  [/exceeded quota/i, true, 'QuotaExceeded'],
+  [/not declared in schema|failed to create typed patch object/i, false, 'Invalid'],
+];
 
-function judge(status: number, refusal: KubeRefusal): Judgement {
-  const { message } = refusal;
-  if (refusal.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return later('NamespaceTerminating');
-  if (/request is too large|message larger than max|entity too large|may not be more than \d+ bytes/i.test(message)) {
-    return never('TooLarge');
-  }
-  // An admission webhook and a policy may be changed, or see something else another time.
-  if (/admission webhook .* denied/i.test(message)) return later('DeniedByWebhook');
-  if (/ValidatingAdmissionPolicy .* denied/i.test(message)) return later('DeniedByPolicy');
-  if (/failed calling webhook/i.test(message)) return later('WebhookUnavailable');
-  if (/exceeded quota/i.test(message)) return later('QuotaExceeded');
-  if (/not declared in schema|failed to create typed patch object/i.test(message)) return never('Invalid');
-  return byStatus(status, message);
-}
+const BY_STATUS: Readonly<Record<number, Classification>> = {
+  400: [false, 'Rejected'],
+  401: [true, 'Unauthorized'],
+  403: [true, 'Forbidden'],
+  404: [true, 'NotFound'],
+  405: [false, 'NotSupported'],
+  409: [true, 'ChangedMeanwhile'],
+  413: [false, 'TooLarge'],
+  415: [false, 'NotSupported'],
+  422: [false, 'Invalid'],
+  429: [true, 'Throttled'],
+};
 
-function byStatus(status: number, message: string): Judgement {
-  switch (status) {
-    case 400:
-      return never('Rejected');
-    case 401:
-      return later('Unauthorized');
-    case 403:
-      return later('Forbidden');
-    case 404:
-      return later(/namespaces? .* not found/i.test(message) ? NAMESPACE_NOT_FOUND : 'NotFound');
-    case 405:
-    case 415:
-      return never('NotSupported');
-    case 409:
-      return later('ChangedMeanwhile');
-    case 413:
-      return never('TooLarge');
-    case 422:
-      return never('Invalid');
-    case 429:
-      return later('Throttled');
-    default:
-      return status >= 500 ? later('ServerError') : never('Rejected');
-  }
+function classify(status: number, { message, causes }: KubeRefusal): Classification {
+  if (causes.some(({ reason }) => reason === 'NamespaceTerminating')) return [true, 'NamespaceTerminating'];
+  for (const [text, ...found] of BY_MESSAGE) if (text.test(message)) return found;
+  if (status === 404 && /namespaces? .* not found/i.test(message)) return [true, NAMESPACE_NOT_FOUND];
+  return BY_STATUS[status] ?? (status >= 500 ? [true, 'ServerError'] : [false, 'Rejected']);
 }
 
 function withoutValues({ reason, causes }: KubeRefusal): string {
@@ -94,6 +84,51 @@ function withoutValues({ reason, causes }: KubeRefusal): string {
   return `the API server refuses the Secret (${[reason, ...where].join('; ')}); its words are left out, they may hold values`;
 }
 
-export function failed(retryable: boolean, reason: string, message: string): Failure {
-  return { type: 'failed', retryable, reason, message };
+/** A field that we declare and another manager owns. */
+export interface FieldConflict {
+  readonly manager: string;
+  /** As the API server names it. */
+  readonly field: string;
+  /** `Apply`: the manager declares the field, as we do. `Update`: it wrote the field. */
+  readonly operation: 'Apply' | 'Update';
+}
+
+const MANAGER = /^conflict with ("(?:[^"\\]|\\.)*")/;
+
+/**
+ * The conflicts that a refused apply names. `managers`: those of the live object. A manager that applies and updates counts
+ * as one that applies: its fields are never taken by force.
+ */
+export function conflictsOf({ causes }: KubeRefusal, managers: readonly FieldManager[]): readonly FieldConflict[] {
+  return causes.flatMap(({ reason, message, field }) => {
+    const quoted = MANAGER.exec(message)?.[1];
+    if (reason !== 'FieldManagerConflict' || quoted === undefined) return [];
+    const manager = unquote(quoted);
+    const isApplied = managers.some((one) => one.manager === manager && one.operation === 'Apply' && !isOurs(one));
+    return [{ manager, field, operation: isApplied ? 'Apply' : 'Update' } as const];
+  });
+}
+
+function unquote(quoted: string): string {
+  try {
+    return String(JSON.parse(quoted));
+  } catch {
+    return quoted.slice(1, -1);
+  }
+}
+
+const MOST_NAMED = 5;
+
+/** `.spec.a, .spec.b and 3 more`. */
+export function listFields(fields: readonly string[]): string {
+  const named = fields.slice(0, MOST_NAMED).join(', ');
+  return fields.length > MOST_NAMED ? `${named} and ${fields.length - MOST_NAMED} more` : named;
+}
+
+/** `"argocd" (.spec.a, .spec.b); "helm" (.spec.c)`. */
+export function listConflicts(conflicts: readonly FieldConflict[]): string {
+  const byManager = Map.groupBy(conflicts, ({ manager }) => manager);
+  return [...byManager]
+    .map(([manager, all]) => `"${manager}" (${listFields(all.map(({ field }) => field))})`)
+    .join('; ');
 }

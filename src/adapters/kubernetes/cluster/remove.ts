@@ -3,38 +3,53 @@ import { annotationOf, displayKey, metadataOf, type ObjectKey, objectRefOf } fro
 import { NO_SUCH_KIND, type RemoveOutcome, type RemoveRequest } from '../../../ports/cluster-api.ts';
 import type { ApiResource } from '../api/types.ts';
 import { PRUNE } from './annotations.ts';
-import { uidOf } from './apply-body.ts';
 import { isDefined } from './definitions.ts';
-import { isBeingDeleted, whatHolds } from './deletion.ts';
 import { readEntry } from './live/entry.ts';
-import { claimOf } from './ownership.ts';
+import { ownershipOf } from './ownership.ts';
 import { type Failure, failed, failureOf, isStaleWrite } from './refusals.ts';
-import { findResource, hindrance, isSecret, pathOf, readLive, send, type Writing } from './writing.ts';
+import {
+  findResource,
+  hindrance,
+  isBeingDeleted,
+  isSecret,
+  pathOf,
+  readLive,
+  send,
+  uidOf,
+  type Writing,
+  whatHolds,
+} from './write.ts';
 
 const ATTEMPTS = 5;
 
-/** Removes the object if it is ours: its stamp must say so, and it must be the very one that was created. */
+/** Removes the object if it is ours: its stamp must say so, and it must have the UID of the object that was created. */
 export async function removeObject(writing: Writing, request: RemoveRequest): Promise<RemoveOutcome> {
   const { key } = request;
+  const { live, flapping } = writing;
   const hindered = hindrance(writing);
   if (hindered !== undefined) return hindered;
   const resource = await findResource(writing, key);
   if ('type' in resource) return withoutKind(writing, key, resource);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const live = await readLive(writing, resource, key);
-    if (live.type === 'failed') return live;
-    if (live.raw === undefined) return forgotten(writing, key);
-    const kept = reasonToKeep(request, live.raw);
+    const found = await readLive(writing, resource, key);
+    if (found.type === 'failed') return found;
+    if (found.raw === undefined) {
+      const known = live.objects.get(key);
+      if (known !== undefined) live.removed(key, known.uid);
+      flapping.forget(key);
+      return { type: 'gone' };
+    }
+    const kept = reasonToKeep(request, found.raw);
     if (kept !== undefined) return kept;
-    const removed = await deleteJudged(writing, resource, key, live.raw);
+    const removed = await deleteJudged(writing, resource, key, found.raw);
     if (removed.type === 'changed') continue;
-    if (removed.type === 'gone') writing.flapping.forget(key);
+    if (removed.type === 'gone') flapping.forget(key);
     return removed;
   }
   return failed(true, 'ChangedMeanwhile', `${displayKey(key)} was changed by others while it was being removed`);
 }
 
-/** With its kind, every object of it went; and no object has a namespace that its kind does not have, or lacks one. */
+/** Without a definition of its kind no object exists. Nor does one whose key has the wrong scope. */
 async function withoutKind({ live, client }: Writing, key: ObjectKey, why: Failure): Promise<RemoveOutcome> {
   if (why.reason === 'WrongScope') return { type: 'gone' };
   const { group, kind } = objectRefOf(key);
@@ -44,17 +59,11 @@ async function withoutKind({ live, client }: Writing, key: ObjectKey, why: Failu
   return defined === true ? why : defined;
 }
 
-function forgotten({ live, flapping }: Writing, key: ObjectKey): RemoveOutcome {
-  const known = live.objects.get(key);
-  if (known !== undefined) live.removed(key, known.uid);
-  flapping.forget(key);
-  return { type: 'gone' };
-}
-
 function reasonToKeep({ key, fleet, identity }: RemoveRequest, raw: JsonObject): RemoveOutcome | undefined {
-  const claim = claimOf(raw, fleet, key);
-  if (claim.type === 'theirs') {
-    return { type: 'notOwned', owner: claim.owner, message: `${displayKey(key)} is held by ${claim.owner} and stays` };
+  const ownership = ownershipOf(raw, fleet, key);
+  if (ownership.type === 'theirs') {
+    const { owner } = ownership;
+    return { type: 'notOwned', owner, message: `${displayKey(key)} is held by ${owner} and stays` };
   }
   if (identity !== undefined && identity !== uidOf(raw)) {
     const message = `${displayKey(key)} was deleted and made anew by somebody else (its UID is another one), and stays`;
@@ -65,7 +74,7 @@ function reasonToKeep({ key, fleet, identity }: RemoveRequest, raw: JsonObject):
   return { type: 'exempt', reason: 'PruneDisabled', message };
 }
 
-/** Deletes the object as it was judged. `changed`: it is not as it was. */
+/** Deletes the object with the UID and resourceVersion of `raw`. `changed`: it has another one. */
 export async function deleteJudged(
   writing: Writing,
   resource: ApiResource,
@@ -74,15 +83,11 @@ export async function deleteJudged(
 ): Promise<Extract<RemoveOutcome, { type: 'gone' | 'waiting' | 'paused' | 'failed' }> | { readonly type: 'changed' }> {
   if (isBeingDeleted(raw)) return { type: 'waiting', message: whatHolds(raw) };
   const { uid, resourceVersion } = metadataOf(raw);
+  const preconditions = { uid, resourceVersion };
   const answer = await send(writing, {
     method: 'DELETE',
     path: pathOf(resource, key),
-    body: {
-      apiVersion: 'v1',
-      kind: 'DeleteOptions',
-      preconditions: { uid, resourceVersion },
-      propagationPolicy: 'Background',
-    },
+    body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, propagationPolicy: 'Background' },
   });
   if (answer.type === 'paused' || answer.type === 'failed') return answer;
   if (answer.type === 'refused' && answer.status === 404) return { type: 'gone' };

@@ -6,7 +6,7 @@ import type { Origin } from '../../../model/output.ts';
 import { must } from '../../../model/result.ts';
 import type { ApplyRequest, Stamp } from '../../../ports/cluster-api.ts';
 
-/** For label selectors; owns nothing, since controllers copy labels to what they make. */
+/** For label selectors. It proves no ownership: controllers copy labels to the objects that they create. */
 export const FLEET_LABEL = 'fleetrelay.dev/fleet';
 
 const FLEET = 'fleetrelay.dev/fleet';
@@ -16,12 +16,12 @@ const SCOPE = 'fleetrelay.dev/scope';
 const DIGEST = 'fleetrelay.dev/digest';
 const ANNOTATIONS: readonly string[] = [FLEET, OBJECT, ORIGINS, SCOPE, DIGEST];
 
-/** The stamp as it is written on an object; equal texts are equal stamps of equal contents. */
+/** The annotations of a stamp in canonical form. Equal texts are equal stamps of equal contents. */
 export type StampText = string;
 
 const digests = new WeakMap<JsonObject, string>();
 
-/** What the stamp of a request will be on the object: the digest of what is declared is a part of it. */
+/** The stamp that a request writes on its object, with the digest of the declared value. */
 export function stampTextOf({ stamp, value }: ApplyRequest): StampText {
   return canonicalJson(stampAnnotations(stamp, declaredDigest(value)));
 }
@@ -42,7 +42,7 @@ export function withStamp(value: JsonObject, { stamp, value: declared }: ApplyRe
   };
 }
 
-/** The object as if it had never been stamped; empty labels and annotations are left out. */
+/** The object without a stamp, and without labels and annotations that are empty then. */
 export function withoutStamp(value: JsonObject): JsonObject {
   const { labels, annotations, ...metadata } = metadataOf(value);
   const bare = {
@@ -53,40 +53,37 @@ export function withoutStamp(value: JsonObject): JsonObject {
   return { ...value, metadata: bare };
 }
 
-/** The stamp on a live object; undefined if there is none. One that contradicts the object's label is none. */
+/** The stamp of a live object; undefined if it has none, or one of another fleet than its label. */
 export function readStampText(value: JsonObject): StampText | undefined {
   const { labels, annotations } = metadataOf(value);
   if (!isJsonObject(annotations) || annotations[OBJECT] === undefined) return undefined;
   const label = isJsonObject(labels) ? labels[FLEET_LABEL] : undefined;
   if (label !== undefined && label !== annotations[FLEET]) return undefined;
-  const said = Object.fromEntries(
-    ANNOTATIONS.filter((name) => annotations[name] !== undefined).map((name) => [name, annotations[name]]),
-  );
-  return canonicalJson(said);
+  return canonicalJson(Object.fromEntries(ANNOTATIONS.map((name) => [name, annotations[name]])));
 }
 
-/** What a stamp says; undefined if it cannot be read (then it owns nothing). */
+/** Parses a stamp; undefined if it cannot be read. Such a stamp proves no ownership. */
 export function parseStamp(text: StampText): Stamp | undefined {
-  const said: JsonValue = JSON.parse(text);
-  if (!isJsonObject(said)) return undefined;
-  const fleet = parseFleetName(textOf(said[FLEET]));
-  const key = parseObjectKey(textOf(said[OBJECT]));
+  const parts: JsonValue = JSON.parse(text);
+  if (!isJsonObject(parts)) return undefined;
+  const fleet = parseFleetName(textOf(parts[FLEET]));
+  const key = parseObjectKey(textOf(parts[OBJECT]));
   if (!fleet.ok || !key.ok) return undefined;
-  const scope = textOf(said[SCOPE])
+  const scope = textOf(parts[SCOPE])
     .split(',')
     .flatMap((name) => {
       const parsed = parseClusterName(name);
       return parsed.ok ? [parsed.value] : [];
     });
-  return { fleet: fleet.value, key: key.value, origins: originsOf(textOf(said[ORIGINS])), scope };
+  return { fleet: fleet.value, key: key.value, origins: originsOf(textOf(parts[ORIGINS])), scope };
 }
 
 const NO_CONTENT = must(parseDigest('0'.repeat(64)));
 
-/** The digest of what was declared, as a stamp says it; one that no content has if it says none. */
+/** The digest of the declared value in a stamp; without one, a digest that no value has. */
 export function digestInStamp(text: StampText): Digest {
-  const said: JsonValue = JSON.parse(text);
-  const digest = parseDigest(isJsonObject(said) ? textOf(said[DIGEST]) : '');
+  const parts: JsonValue = JSON.parse(text);
+  const digest = parseDigest(isJsonObject(parts) ? textOf(parts[DIGEST]) : '');
   return digest.ok ? digest.value : NO_CONTENT;
 }
 
@@ -108,10 +105,10 @@ function stampAnnotations(stamp: Stamp, digest: string): JsonObject {
   };
 }
 
-/** An API server takes 256 KiB of annotations in all, and people want some of it. */
+/** An API server accepts 256 KiB of annotations in all; some of it stays free for others. */
 const LIST_BYTES = 48 * 1024;
 
-/** As many as there is room for; the inventory has them all. How many were left out is no item to whoever reads it. */
+/** As many items as fit, and the number of the others, which no reader takes for an item. The inventory has all of them. */
 function listed(items: readonly string[]): string {
   let bytes = 0;
   const fitting = items.findIndex((item) => {
@@ -130,7 +127,7 @@ function originsOf(text: string): readonly Origin[] {
   });
 }
 
-/** One origin is one item, whatever its path holds. */
+/** Escapes the characters that separate items and lines. */
 function toItem(path: string): string {
   return path.replaceAll('%', '%25').replaceAll(',', '%2C').replaceAll('\n', '%0A').replaceAll('\r', '%0D');
 }

@@ -1,21 +1,20 @@
 import { objectsOf, textOf, textsOf } from '../../../model/json.ts';
-import { subresourcesIn } from '../api/legacy-discovery.ts';
 import type { ApiResource, KubeClient } from '../api/types.ts';
 
-/** A kind in the version that we read. */
+/** A kind in the version that is read. */
 export interface ResourceKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
 }
 
-/** Does the API server offer a kind? `leaving`: its definition is being deleted, and its objects with it. */
+/** Whether the API server offers a kind. `leaving`: its definition is being deleted, and its objects with it. */
 export type OfferedKind =
   | { readonly type: 'offered'; readonly resource: ApiResource }
   | { readonly type: 'missing' | 'leaving' }
   | { readonly type: 'unreadable'; readonly message: string };
 
-/** Asks for one kind; every user of an API server may. */
+/** Asks for one kind, which every user of an API server may. The answer is newer than aggregated discovery. */
 export async function lookUpKind(client: KubeClient, { group, version, kind }: ResourceKind): Promise<OfferedKind> {
   const path = `/apis/${encodeURIComponent(group)}/${encodeURIComponent(version)}`;
   const answer = await client.request({ method: 'GET', path });
@@ -31,11 +30,14 @@ export async function lookUpKind(client: KubeClient, { group, version, kind }: R
   const listed = objectsOf(answer.body.resources);
   const found = listed.find((each) => textOf(each.kind) === kind && !textOf(each.name).includes('/'));
   if (found === undefined) return { type: 'missing' };
-  const plural = textOf(found.name);
+  const resource = textOf(found.name);
   const verbs = textsOf(found.verbs);
-  // While a definition is being deleted, its objects can still be read and not be made any more.
+  // While a definition is being deleted, its objects can be read and not be created.
   if (!verbs.includes('create')) return { type: 'leaving' };
-  const subresources = subresourcesIn(listed, plural);
-  const namespaced = found.namespaced === true;
-  return { type: 'offered', resource: { group, version, kind, resource: plural, namespaced, verbs, subresources } };
+  // A subresource is listed as `PLURAL/NAME`.
+  const prefix = `${resource}/`;
+  const names = listed.map(({ name }) => textOf(name)).filter((name) => name.startsWith(prefix));
+  const subresources = names.map((name) => name.slice(prefix.length));
+  const offered = { group, version, kind, resource, namespaced: found.namespaced === true, verbs, subresources };
+  return { type: 'offered', resource: offered };
 }

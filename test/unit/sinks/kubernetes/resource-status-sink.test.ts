@@ -134,7 +134,7 @@ describe('status of custom resources', () => {
     let writes = 0;
     fake.status.write = async () => {
       writes += 1;
-      return { type: 'written' };
+      return { type: 'written', resourceVersion: '1000' };
     };
     const { say, later } = begin(fake);
     fake.apply(placementResource('apps', ['apps/**']));
@@ -197,7 +197,7 @@ describe('status of custom resources', () => {
       annotations: { retry: 'y', keep: 'z' },
     };
     fake.apply({ ...placement, metadata });
-    say({ conditions: [ready('True')], fields: {}, labels: { state: 'healthy' }, removeAnnotations: ['retry'] });
+    say({ conditions: [ready('True')], fields: {}, labels: { state: 'healthy' }, removeAnnotations: { retry: 'y' } });
     await later();
     changed();
     await later();
@@ -209,6 +209,49 @@ describe('status of custom resources', () => {
     });
     expect(conditionsIn(fake.get(apps)?.status).Ready?.status).toBe('True');
     expect([fake.marks.length, fake.writes.length]).toEqual([1, 1]);
+  });
+
+  it('leaves an annotation that has another value than the one that was acted on', async () => {
+    const { fake, say, later } = begin();
+    const metadata = { name: 'apps', namespace: 'fleet', annotations: { retry: 'again' } };
+    fake.apply({ ...placementResource('apps', ['apps/**']), metadata });
+    say({ conditions: [ready('True')], fields: {}, removeAnnotations: { retry: 'once' } });
+    await later();
+    expect(fake.get(apps)?.value.metadata).toEqual(metadata);
+    expect([fake.marks.length, fake.writes.length]).toEqual([0, 1]);
+  });
+
+  it('counts no change of the metadata alone as a reversal of the status', async () => {
+    const { fake, say, later } = begin();
+    const placement = placementResource('apps', ['apps/**']);
+    const annotated = { ...placement, metadata: { name: 'apps', namespace: 'fleet', annotations: { retry: 'y' } } };
+    say({ conditions: [ready('True')], fields: {}, removeAnnotations: { retry: 'y' } });
+    for (let time = 0; time < 8; time += 1) {
+      fake.apply(annotated);
+      await later();
+      expect([fake.marks.length, fake.writes.length]).toEqual([time + 1, 1]);
+    }
+    // So the first real reversal is repaired at once.
+    fake.putStatus(apps, {});
+    await later();
+    expect(fake.writes.length).toBe(2);
+  });
+
+  it('counts no object as reversed that is from before the write', async () => {
+    const fake = createFakeCustomResources();
+    let writes = 0;
+    fake.status.write = async () => {
+      writes += 1;
+      return { type: 'written', resourceVersion: '1000' };
+    };
+    const { later } = begin(fake);
+    const placement = placementResource('apps', ['apps/**']);
+    for (let time = 0; time < 8; time += 1) {
+      const metadata = { name: 'apps', namespace: 'fleet', labels: { time: String(time) } };
+      fake.apply({ ...placement, metadata });
+      await later();
+    }
+    expect(writes).toBe(1);
   });
 
   it('writes conditions of Gardener by its rules, without a generation, and further lists of them', async () => {

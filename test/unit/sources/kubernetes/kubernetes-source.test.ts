@@ -86,6 +86,37 @@ describe('custom resources as a source', () => {
     expect(recorder.observations.length).toBe(2);
   });
 
+  it('are looked at only where they have changed', async () => {
+    const fake = createFakeCustomResources();
+    for (let index = 0; index < 100; index += 1) fake.apply(placementResource(`p${index}`, ['apps/**']));
+    const asked: string[] = [];
+    const { objects } = fake.resources.state();
+    const { state } = fake.resources;
+    /** Tells which resources are asked for; all others cannot be listed once the first look is over. */
+    const watched = new Proxy(objects, {
+      get: (map, name) => {
+        if (name === 'get') return (key: ObjectKey) => asked.push(key) && map.get(key);
+        if (asked.length > 0 && name !== 'size') throw new Error(`all resources are asked for: ${String(name)}`);
+        const member: unknown = Reflect.get(map, name);
+        return typeof member === 'function' ? member.bind(map) : member;
+      },
+    });
+    fake.resources.state = () => ({ ...state(), objects: watched });
+    const { source, recorder, later } = follow(fake);
+    const looked: ObjectKey[][] = [];
+    source.watch((keys) => looked.push([...keys]));
+    await later();
+    expect([asked.length, looked[0]?.length, recorder.files.size]).toEqual([100, 100, 100]);
+    const seventh = 'fleetrelay.dev/Placement/fleet/p7';
+    fake.putStatus(seventh, { observedGeneration: 1 });
+    await later();
+    fake.apply(placementResource('p7', ['web/**']));
+    await later();
+    expect(asked.slice(100)).toEqual([seventh, seventh]);
+    expect(looked.slice(1)).toEqual([[seventh], [seventh]]);
+    expect(recorder.observations.map(({ changes }) => changes.length)).toEqual([100, 1]);
+  });
+
   it('enter within a bounded time while changes go on and on', async () => {
     const fake = createFakeCustomResources();
     const { recorder, clock } = follow(fake);

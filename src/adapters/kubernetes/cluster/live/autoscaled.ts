@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject, textOf } from '../../../../model/json.ts';
 import { type ObjectKey, objectKey, objectRefOf } from '../../../../model/object-key.ts';
 
-/** Which objects' replicas are an autoscaler's matter. */
+/** The objects whose replicas a HorizontalPodAutoscaler sets. */
 export interface Autoscaled {
-  /** Is this object the target of a live HorizontalPodAutoscaler? */
+  /** Whether this object is the target of a live autoscaler. */
   has(key: ObjectKey): boolean;
-  /** What an autoscaler says now; undefined: it is gone. Answers the targets for which that makes a difference. */
+  /** Takes the present value of an autoscaler; undefined: it is gone. Returns the old and new target if they differ. */
   note(autoscaler: ObjectKey, value: JsonObject | undefined): readonly ObjectKey[];
   autoscalers(): readonly ObjectKey[];
 }

@@ -1,6 +1,6 @@
 import { engineKindOf } from '../../../../model/engine-kinds.ts';
 
-/** Kinds whose objects are discovered beside the engine kinds, by group; `*`: all kinds of the group that can be watched. */
+/** Kinds whose objects are discovered beside the engine kinds, by group. `*`: all kinds of the group. */
 const DISCOVERED: Readonly<Record<string, readonly string[]>> = {
   '': ['Namespace', 'Node', 'Pod', 'Service', 'ServiceAccount'],
   apps: ['DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet'],
@@ -16,7 +16,7 @@ const DISCOVERED: Readonly<Record<string, readonly string[]>> = {
 
 export const AUTOSCALER = 'autoscaling/HorizontalPodAutoscaler';
 
-/** Are the objects of this kind discovered, where the kind is there? */
+/** Whether the objects of this kind are discovered in clusters that offer it. */
 export function isDiscovered(group: string, kind: string): boolean {
   const kinds = DISCOVERED[group] ?? [];
   return kinds.includes('*') || kinds.includes(kind) || engineKindOf(group, kind) !== undefined;

@@ -2,62 +2,36 @@ import type { KindState } from '../../../../model/agent.ts';
 import type { AgentSettings } from '../../../../model/agent-settings.ts';
 import { type Diagnostic, diagnosticOf } from '../../../../model/diagnostic.ts';
 import { compareText } from '../../../../model/json.ts';
-import { nameOfKind, type ObjectKey } from '../../../../model/object-key.ts';
+import { nameOfKind } from '../../../../model/object-key.ts';
 import type { Clock } from '../../../../ports/clock.ts';
 import type { LiveState } from '../../../../ports/cluster-api.ts';
-import type { ReflectorDeps } from '../../api/reflector.ts';
-import type { ApiCatalog, ApiResource, KubeClient } from '../../api/types.ts';
-import type { Autoscaled } from './autoscaled.ts';
+import type { ApiCatalog, ApiResource, FollowerDeps, KubeClient } from '../../api/types.ts';
 import { createAutoscaled } from './autoscaled.ts';
-import { type CatalogRefresher, createCatalogRefresher } from './catalog-refresher.ts';
-import type { LiveEntry } from './entry.ts';
-import { createKindWatches, type KindWatches } from './kind-watches.ts';
+import { createCatalogRefresher } from './catalog-refresher.ts';
+import { createKinds, type Kinds } from './kinds.ts';
 import { createStopButton } from './stop-button.ts';
-import { createLiveStore, type LiveStore } from './store.ts';
+import { createLiveStore } from './store.ts';
 
-/** Live state of a cluster, followed. */
-export interface Live {
-  readonly objects: LiveStore['objects'];
-  readonly autoscaled: Autoscaled;
-  readonly catalog: CatalogRefresher;
-  isPaused(): boolean;
-  /** As `ClusterApi.list`. */
-  list(depth: 'hinted' | 'complete'): Promise<LiveState>;
-  watch(hint: () => void): () => void;
-  configure(settings: AgentSettings): void;
-  /** We own something of these kinds (`group/Kind`): they are followed from now on. */
-  owns(kinds: Iterable<string>): void;
-  /** What a write has answered, or a read that is as new. */
-  wrote(entry: LiveEntry): void;
-  removed(key: ObjectKey, uid: string): void;
-  close(): Promise<void>;
-}
-
-/** Several events are one hint. */
 const SETTLE_MS = 4;
 const PROBE_MS = 5_000;
 const SETTLED_MS = 5_000;
 
-export function createLive(
-  deps: ReflectorDeps,
-  options: { readonly namespace: string; readonly catalog: ApiCatalog },
-): Live {
+export type Live = ReturnType<typeof createLive>;
+
+/** Follows the live state of a cluster. Nothing is followed before the first `list`. */
+export function createLive(deps: FollowerDeps, options: { readonly namespace: string; readonly catalog: ApiCatalog }) {
   const { client, clock } = deps;
   const store = createLiveStore();
   const autoscaled = createAutoscaled();
-  const hints = new Set<() => void>();
+  const hints = createHints(clock);
   let state: LiveState | undefined;
   let kindsChanged = true;
-  let cancelHint: (() => void) | undefined;
   let started = false;
-  const changedKinds = (): void => {
-    kindsChanged = true;
-  };
-  const kinds: KindWatches = createKindWatches(deps, { store, autoscaled, news, stateChanged: changedKinds });
-  const button = createStopButton(deps, { ...options, changed: news });
+  const kinds = createKinds(deps, { store, autoscaled, news: hints.send, stateChanged: noteKinds });
+  const button = createStopButton(deps, { ...options, changed: hints.send });
   const catalog = createCatalogRefresher(deps, options.catalog, (next) => {
-    changedKinds();
-    if (kinds.follow(next)) news();
+    noteKinds();
+    if (started && kinds.follow(next)) hints.send();
   });
 
   return {
@@ -66,29 +40,35 @@ export function createLive(
     catalog,
     isPaused: button.isOn,
     list,
-    watch: (hint) => {
-      hints.add(hint);
-      return () => hints.delete(hint);
-    },
-    configure: (settings) => {
-      changedKinds();
-      kinds.configure(settings);
-    },
+    watch: hints.add,
+    configure,
+    /** We own an object of these kinds (`group/Kind`): they are followed from now on. */
     owns: kinds.owns,
     wrote: kinds.wrote,
     removed: kinds.removed,
     close,
   };
 
+  function noteKinds(): void {
+    kindsChanged = true;
+  }
+
+  function configure(settings: AgentSettings): void {
+    noteKinds();
+    kinds.configure(settings);
+  }
+
+  /** As `ClusterApi.list`. */
   async function list(depth: 'hinted' | 'complete'): Promise<LiveState> {
     if (!started) {
       started = true;
-      kinds.start(catalog.current());
+      kinds.follow(catalog.current());
       catalog.start();
       button.start();
     }
-    if (depth === 'complete')
+    if (depth === 'complete') {
       await Promise.all([state === undefined ? kinds.settled() : settledSoon(kinds, clock), button.look()]);
+    }
     if (kinds.allUnknown()) await probe(client);
     return current();
   }
@@ -100,29 +80,45 @@ export function createLive(
     state = {
       ...(state === undefined ? {} : { changed }),
       objects: store.objects,
-      ...(kindsChanged || state === undefined ? kindStates(catalog.current(), kinds) : kindsOf(state)),
+      ...(kindsChanged || state === undefined
+        ? kindStates(catalog.current(), kinds)
+        : { kinds: state.kinds, diagnostics: state.diagnostics }),
       paused,
     };
     kindsChanged = false;
     return state;
   }
 
-  function news(): void {
-    cancelHint ??= clock.schedule(SETTLE_MS, () => {
-      cancelHint = undefined;
-      for (const hint of hints) hint();
-    });
-  }
-
   async function close(): Promise<void> {
-    cancelHint?.();
-    hints.clear();
+    hints.close();
     await Promise.all([kinds.close(), catalog.stop(), button.stop()]);
   }
 }
 
-/** What is followed only from now on says by itself when it is known: a look at all the rest does not wait for it. */
-async function settledSoon(kinds: KindWatches, clock: Clock): Promise<void> {
+/** Calls its listeners once after several events. */
+function createHints(clock: Clock) {
+  const listeners = new Set<() => void>();
+  let cancel: (() => void) | undefined;
+  return {
+    add(hint: () => void): () => void {
+      listeners.add(hint);
+      return () => listeners.delete(hint);
+    },
+    send(): void {
+      cancel ??= clock.schedule(SETTLE_MS, () => {
+        cancel = undefined;
+        for (const hint of listeners) hint();
+      });
+    },
+    close(): void {
+      cancel?.();
+      listeners.clear();
+    },
+  };
+}
+
+/** Waits for kinds that are followed newly, but not for long: they report a change themselves when they are listed. */
+async function settledSoon(kinds: Kinds, clock: Clock): Promise<void> {
   const timeUp = new AbortController();
   await Promise.race([kinds.settled(), clock.sleep(SETTLED_MS, timeUp.signal)]);
   timeUp.abort();
@@ -134,23 +130,19 @@ async function probe(client: KubeClient): Promise<void> {
   if (answer.type === 'unreachable') throw new Error(`${client.server} cannot be asked: ${answer.message}`);
 }
 
-function kindsOf({ kinds, diagnostics }: LiveState): Pick<LiveState, 'kinds' | 'diagnostics'> {
-  return { kinds, diagnostics };
-}
-
-function kindStates(catalog: ApiCatalog, watches: KindWatches): Pick<LiveState, 'kinds' | 'diagnostics'> {
+function kindStates(catalog: ApiCatalog, followed: Kinds): Pick<LiveState, 'kinds' | 'diagnostics'> {
   const states = new Map<string, KindState>();
   const diagnostics: Diagnostic[] = [];
   for (const resource of catalog.preferred) {
     const kind = nameOfKind(resource);
     states.set(kind, { kind, state: 'offered', message: '', scope: scopeOf(resource) });
   }
-  for (const { resource, view, shown } of watches.all()) {
+  for (const { resource, view, shown } of followed.all()) {
     const kind = nameOfKind(resource);
     const { state, message } = view.state();
     const scope = scopeOf(resource);
     if (shown && state === 'complete') states.set(kind, { kind, state, message: '', scope });
-    // Of a kind of which only our own are looked at, what others have was never known.
+    // Of a kind that is not shown only our own objects are known.
     else if (shown || !states.has(kind)) states.set(kind, { kind, state: 'unknown', message, scope });
     if (!shown && state === 'unknown') diagnostics.push(notFollowed(kind, message));
   }

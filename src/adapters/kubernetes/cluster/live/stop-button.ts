@@ -1,28 +1,23 @@
 import type { JsonObject } from '../../../../model/json.ts';
 import { annotationOf } from '../../../../model/object-key.ts';
+import { createKindFollower } from '../../api/kind-follower.ts';
 import { resourcePath } from '../../api/paths.ts';
-import { createReflector, type ReflectorDeps } from '../../api/reflector.ts';
-import type { ApiCatalog } from '../../api/types.ts';
+import type { ApiCatalog, FollowerDeps } from '../../api/types.ts';
 import { PAUSED } from '../annotations.ts';
-
-/** The annotation on the agent's own Namespace that stops every write. */
-export interface StopButton {
-  isOn(): boolean;
-  /** Asks the cluster; what was seen last stays if it does not answer. */
-  look(): Promise<void>;
-  start(): void;
-  stop(): Promise<void>;
-}
 
 const NAMESPACES = { group: '', version: 'v1', resource: 'namespaces' };
 const LOOK_MS = 5_000;
 
+/** Follows the annotation of the agent's own Namespace that stops every write. */
 export function createStopButton(
-  deps: ReflectorDeps,
-  options: { readonly namespace: string; readonly catalog: ApiCatalog; readonly changed: () => void },
-): StopButton {
-  const { namespace } = options;
-  const resource = options.catalog.find('', 'Namespace') ?? {
+  deps: FollowerDeps,
+  {
+    namespace,
+    catalog,
+    changed,
+  }: { readonly namespace: string; readonly catalog: ApiCatalog; readonly changed: () => void },
+) {
+  const resource = catalog.find('', 'Namespace') ?? {
     ...NAMESPACES,
     kind: 'Namespace',
     namespaced: false,
@@ -30,21 +25,23 @@ export function createStopButton(
     subresources: [],
   };
   let on = false;
-  const reflector = createReflector(
-    deps,
-    { resource, fieldSelector: `metadata.name=${namespace}` },
-    { listing: () => {}, upsert: note, listed: () => {}, removed: () => {}, listFailed: () => {}, state: () => {} },
-  );
+  const selected = { resource, fieldSelector: `metadata.name=${namespace}` };
+  const { start, stop } = createKindFollower(deps, selected, {
+    keys: () => [],
+    upsert: (_key, raw) => note(raw),
+    gone: () => undefined,
+  });
 
-  return { isOn: () => on, look, start: reflector.start, stop: reflector.stop };
+  return { isOn: () => on, look, start, stop };
 
   function note(raw: JsonObject): void {
     const now = annotationOf(raw, PAUSED) === 'true';
     if (now === on) return;
     on = now;
-    options.changed();
+    changed();
   }
 
+  /** Reads the Namespace. Without an answer the state stays. */
   async function look(): Promise<void> {
     const path = resourcePath({ resource: NAMESPACES, name: namespace });
     const answer = await deps.client.request({ method: 'GET', path, timeoutMs: LOOK_MS });

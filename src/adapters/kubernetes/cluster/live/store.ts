@@ -1,16 +1,16 @@
 import type { ObjectKey } from '../../../../model/object-key.ts';
 import { type LiveEntry, sameEntry } from './entry.ts';
 
-/** All live objects as they were seen last, in one map that goes on changing. */
+/** All live objects as they were seen last, in one map that changes. */
 export interface LiveStore {
   readonly objects: ReadonlyMap<ObjectKey, LiveEntry>;
-  /** What is known now; what says the same as before stays the same object. Answers whether it is news. */
+  /** Takes an entry. One that equals the entry before is dropped, so the same object stays. Returns whether it differs. */
   put(entry: LiveEntry): boolean;
-  /** Answers whether it was there. */
+  /** Returns whether the object was there. */
   drop(key: ObjectKey): boolean;
-  /** What is known of it is to be judged anew: something outside of it has changed. */
-  renew(key: ObjectKey, entry: LiveEntry): void;
-  /** Keys that changed since this was asked last. */
+  /** Marks the object as changed: the facts by which it is judged have changed. Returns whether it is there. */
+  renew(key: ObjectKey): boolean;
+  /** The keys that changed since the last call. */
   takeChanged(): ReadonlySet<ObjectKey>;
   hasChanged(): boolean;
 }
@@ -28,23 +28,29 @@ export function createLiveStore(): LiveStore {
       before.settled ||= entry.settled;
       return false;
     }
-    // Whoever else wrote has not touched what we hold.
+    // The fields that we own are the same, so no other manager has taken one.
     if (before?.settled && before.fieldsText === entry.fieldsText && before.stampDigest === entry.stampDigest) {
       entry.settled = true;
     }
-    renew(entry.key, entry);
+    set(entry);
     return true;
   }
 
-  function renew(key: ObjectKey, entry: LiveEntry): void {
-    objects.set(key, entry);
-    changed.add(key);
+  function set(entry: LiveEntry): void {
+    objects.set(entry.key, entry);
+    changed.add(entry.key);
   }
 
   function drop(key: ObjectKey): boolean {
-    const was = objects.delete(key);
-    if (was) changed.add(key);
-    return was;
+    const wasThere = objects.delete(key);
+    if (wasThere) changed.add(key);
+    return wasThere;
+  }
+
+  function renew(key: ObjectKey): boolean {
+    const entry = objects.get(key);
+    if (entry !== undefined) set(entry.again());
+    return entry !== undefined;
   }
 
   function takeChanged(): ReadonlySet<ObjectKey> {

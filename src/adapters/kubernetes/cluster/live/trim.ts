@@ -2,8 +2,8 @@ import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, tex
 import { metadataOf } from '../../../../model/object-key.ts';
 import { withoutStamp } from '../stamp.ts';
 
-/** What an API server keeps for itself: it changes with every write and says nothing of the object. */
-const SERVERS_OWN: readonly string[] = [
+/** Metadata that only the API server sets and that carries no information about the object. */
+export const SERVERS_OWN: readonly string[] = [
   'creationTimestamp',
   'deletionGracePeriodSeconds',
   'generation',
@@ -15,16 +15,15 @@ const SERVERS_OWN: readonly string[] = [
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * What is kept of a live object: without stamp and server's bookkeeping. The values of a Secret are left out, and of Pods
- * and Nodes of others what nobody reads and what changes all the time.
+ * The part of a live object that is kept: without stamp, the server's own metadata and the values of a Secret. Pods and Nodes
+ * of others lose the fields that no part of fleetrelay reads and those that change all the time.
  */
 export function trimObject(raw: JsonObject, ours: boolean): JsonObject {
   const { metadata: _metadata, ...rest } = raw;
-  const value = withoutStamp({
+  return withoutStamp({
     ...(ours ? withoutSecret(rest) : trimKind(rest)),
     metadata: trimMetadata(metadataOf(raw)),
   });
-  return value;
 }
 
 function trimMetadata(metadata: JsonObject): JsonObject {
@@ -78,7 +77,7 @@ function trimPodStatus(status: JsonObject): JsonObject {
   };
 }
 
-/** A node says every few minutes that it is alive. */
+/** Without the heartbeat of the node's conditions. */
 function trimNodeStatus(status: JsonObject): JsonObject {
   return { ...pick(status, NODE_STATUS), conditions: conditions(status.conditions) };
 }

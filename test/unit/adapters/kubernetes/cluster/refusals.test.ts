@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
-import { conflictsOf, listConflicts } from '../../../../../src/adapters/kubernetes/cluster/conflicts.ts';
-import { failureOf, isImmutable, isStaleWrite } from '../../../../../src/adapters/kubernetes/cluster/refusals.ts';
+import {
+  conflictsOf,
+  failureOf,
+  isImmutable,
+  isStaleWrite,
+  listConflicts,
+} from '../../../../../src/adapters/kubernetes/cluster/refusals.ts';
 
 const refusal = (
   reason: string,

@@ -1,13 +1,20 @@
 import { expect, test } from 'vitest';
 import { createCatalog } from '../../../../../../src/adapters/kubernetes/api/catalog.ts';
+import {
+  beginList,
+  endList,
+  type Following,
+  takeObject,
+} from '../../../../../../src/adapters/kubernetes/api/kind-list.ts';
 import type { ApiResource, KubeClient } from '../../../../../../src/adapters/kubernetes/api/types.ts';
 import { createAutoscaled } from '../../../../../../src/adapters/kubernetes/cluster/live/autoscaled.ts';
 import { readEntry } from '../../../../../../src/adapters/kubernetes/cluster/live/entry.ts';
 import { createKindView } from '../../../../../../src/adapters/kubernetes/cluster/live/kind-view.ts';
-import { createKindWatches } from '../../../../../../src/adapters/kubernetes/cluster/live/kind-watches.ts';
+import { createKinds } from '../../../../../../src/adapters/kubernetes/cluster/live/kinds.ts';
 import { createLive } from '../../../../../../src/adapters/kubernetes/cluster/live/live.ts';
 import { createLiveStore } from '../../../../../../src/adapters/kubernetes/cluster/live/store.ts';
 import type { JsonObject } from '../../../../../../src/model/json.ts';
+import { objectKey } from '../../../../../../src/model/object-key.ts';
 import { silentLog } from '../../../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../../../support/virtual-clock.ts';
 
@@ -43,58 +50,81 @@ test('after it was closed nothing is followed any more, whatever is still learne
   };
   const clock = createVirtualClock();
   const random = { next: () => 0.5, id: () => 'id' };
-  const watches = createKindWatches(
+  const kinds = createKinds(
     { client, clock, random, log: silentLog },
     { store: createLiveStore(), autoscaled: createAutoscaled(), news: ignore, stateChanged: ignore },
   );
-  watches.start(createCatalog([kind('Pod')]));
-  await watches.close();
+  kinds.follow(createCatalog([kind('Pod')]));
+  await kinds.close();
   asked.length = 0;
-  watches.follow(createCatalog([kind('Pod'), kind('Service')]));
-  watches.owns(['/Pod']);
+  kinds.follow(createCatalog([kind('Pod'), kind('Service')]));
+  kinds.owns(['/Pod']);
   await clock.advance(60_000);
   expect(asked).toEqual([]);
 });
 
-test('what was removed and is in a later list was restored', () => {
+/** The view of Services, with lists and watches as a follower hands them over. */
+function viewOfServices() {
   const store = createLiveStore();
-  const view = createKindView(store, {
-    resource: kind('Service'),
-    keeps: () => true,
-    news: ignore,
-    stateChanged: ignore,
-  });
-  const { listener } = view;
-  const key = '/Service/ns/web';
-  const keys = () => [...store.objects.keys()] as string[];
-  listener.listing();
-  listener.upsert(service('1', '10'));
-  listener.listed('11');
-  listener.listing();
-  view.removed([...store.objects.keys()][0]!, '1');
+  const options = { resource: kind('Service'), keeps: () => true, news: ignore, stateChanged: ignore };
+  const view = createKindView(store, options);
+  const unused = { client: {} as KubeClient, clock: createVirtualClock(), random: { next: () => 0, id: () => '' } };
+  const following: Following = {
+    deps: { ...unused, log: silentLog },
+    options: { resource: kind('Service') },
+    listener: view.listener,
+    signal: new AbortController().signal,
+    list: undefined,
+    position: undefined,
+  };
+  return {
+    store,
+    view,
+    begin: () => beginList(following),
+    take: (raw: JsonObject) => expect(takeObject(following, raw)).toBeUndefined(),
+    end: () => endList(following, true),
+  };
+}
+
+test('what was removed and is in a later list was restored', () => {
+  const { store, view, begin, take, end } = viewOfServices();
+  const key = objectKey({ group: '', kind: 'Service', namespace: 'ns', name: 'web' });
+  begin();
+  take(service('1', '10'));
+  end();
+  begin();
+  view.removed(key, '1');
   // This list began before.
-  listener.upsert(service('1', '10'));
-  listener.listed('12');
-  expect(keys()).toEqual([]);
-  listener.listing();
-  listener.upsert(service('1', '10'));
-  listener.listed('11');
-  expect(keys()).toEqual([key]);
+  take(service('1', '10'));
+  end();
+  expect([...store.objects.keys()]).toEqual([]);
+  begin();
+  take(service('1', '10'));
+  end();
+  expect([...store.objects.keys()]).toEqual([key]);
+});
+
+test('a list that began before a write of ours does not remove what was written', () => {
+  const { store, view, begin, end } = viewOfServices();
+  begin();
+  view.wrote(readEntry(service('1', '20'), kind('Service')));
+  end();
+  expect(store.objects.size).toBe(1);
+  begin();
+  end();
+  expect(store.objects.size).toBe(0);
 });
 
 test('a list of a cluster that was set back to an older state is the truth', () => {
-  const store = createLiveStore();
-  const options = { resource: kind('Service'), keeps: () => true, news: ignore, stateChanged: ignore };
-  const { listener, wrote } = createKindView(store, options);
-  const written = readEntry(service('1', '5000'), kind('Service'));
-  listener.listing();
-  listener.listed('1');
-  wrote(written);
-  listener.listing();
-  listener.upsert({ ...service('1', '300'), spec: { type: 'ClusterIP' } });
-  listener.listed('310');
+  const { store, view, begin, take, end } = viewOfServices();
+  begin();
+  end();
+  view.wrote(readEntry(service('1', '5000'), kind('Service')));
+  begin();
+  take({ ...service('1', '300'), spec: { type: 'ClusterIP' } });
+  end();
   expect([...store.objects.values()].map(({ value }) => value.spec)).toEqual([{ type: 'ClusterIP' }]);
-  listener.upsert({ ...service('1', '311'), spec: { type: 'NodePort' } });
+  take({ ...service('1', '311'), spec: { type: 'NodePort' } });
   expect([...store.objects.values()].map(({ value }) => value.spec)).toEqual([{ type: 'NodePort' }]);
 });
 

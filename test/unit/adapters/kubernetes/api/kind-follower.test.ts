@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createReflector } from '../../../../../src/adapters/kubernetes/api/reflector.ts';
+import { createKindFollower } from '../../../../../src/adapters/kubernetes/api/kind-follower.ts';
 import type {
   KubeAnswer,
   KubeClient,
@@ -34,7 +34,7 @@ const refused = (status: number, reason: string, retryAfterMs?: number): WatchEn
   return { type: 'refused', status, refusal: refusal(reason, retryAfterMs) };
 };
 
-/** A reflector in virtual time; `watch` and `list` answer it and can be changed. */
+/** A follower in virtual time; `watch` and `list` answer it and can be changed. */
 function setUp(watching: (clock: VirtualClock) => Watch) {
   const clock = createVirtualClock();
   const asked: { readonly at: number; readonly query: Readonly<Record<string, string>>; readonly silentMs: number }[] =
@@ -60,20 +60,20 @@ function setUp(watching: (clock: VirtualClock) => Watch) {
     },
     close: async () => undefined,
   };
-  const reflector = createReflector(
+  const follower = createKindFollower(
     { client, clock, random: middle, log: silentLog },
     { resource: CONFIG_MAPS },
     {
+      keys: () => [],
       listing: () => void told.push('listing'),
       upsert: () => undefined,
-      listed: (version) => void told.push(`listed ${version}`),
-      removed: () => undefined,
-      listFailed: () => void told.push('listFailed'),
+      gone: () => undefined,
+      listEnded: (complete) => void told.push(complete ? 'listed' : 'listFailed'),
       state: (state, message) => void told.push(message === '' ? state : `${state} ${message}`),
     },
   );
-  reflector.start();
-  return { clock, asked, told, world, reflector };
+  follower.start();
+  return { clock, asked, told, world, follower };
 }
 
 /** A watch that opens, lists nothing, and lives so long before it ends like this. */
@@ -127,7 +127,7 @@ describe('pauses', () => {
       timeoutSeconds: '360',
       allowWatchBookmarks: 'true',
     });
-    expect(told).toEqual(['listing', 'listed 10', 'complete']);
+    expect(told).toEqual(['listing', 'listed', 'complete']);
   });
 
   it('are at least as long as the server asks for, and not of any length', async () => {
@@ -147,12 +147,12 @@ describe('a kind', () => {
     await clock.advance(19_000);
     world.list = () => ({ type: 'unreachable', message: 'nobody there' });
     await clock.advance(50_000);
-    expect(told).toEqual(['listing', 'listed 10', 'complete']);
+    expect(told).toEqual(['listing', 'listed', 'complete']);
     await clock.advance(40_000);
     expect(told.slice(3)).toEqual(['unknown nobody there']);
     await clock.advance(20_000);
     expect(asked.at(-1)?.query.sendInitialEvents).toBe('true');
-    expect(told.slice(4)).toEqual(['listing', 'listed 10', 'complete']);
+    expect(told.slice(4)).toEqual(['listing', 'listed', 'complete']);
   });
 
   it('is unknown at once when it is refused', async () => {
@@ -175,7 +175,7 @@ describe('silence', () => {
     expect(asked).toHaveLength(1);
     await clock.advance(2_000);
     expect(asked[1]?.query).toEqual({ limit: '500' });
-    expect(told).toEqual(['listing', 'listFailed', 'listing', 'listed 10', 'complete']);
+    expect(told).toEqual(['listing', 'listFailed', 'listing', 'listed', 'complete']);
   });
 
   it('of a stream that goes on and on: it is asked for in pages after a minute', async () => {
@@ -206,14 +206,14 @@ describe('silence', () => {
 });
 
 it('stops in the middle of anything', async () => {
-  const { clock, asked, reflector } = setUp((clock) => living(clock, 1e9, { type: 'closed' }));
+  const { clock, asked, follower } = setUp((clock) => living(clock, 1e9, { type: 'closed' }));
   await clock.advance(1_000);
-  await reflector.stop();
+  await follower.stop();
   await clock.advance(1_000_000);
   expect(asked).toHaveLength(1);
   expect(clock.waiting()).toBe(0);
   const idle = setUp(() => async () => refused(500, 'InternalError'));
   await idle.clock.advance(100);
-  await idle.reflector.stop();
+  await idle.follower.stop();
   expect(idle.clock.waiting()).toBe(0);
 });

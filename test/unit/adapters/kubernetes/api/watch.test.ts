@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLineReader, readWatchEvent } from '../../../../../src/adapters/kubernetes/api/watch-events.ts';
+import { createLineReader, readWatchEvent } from '../../../../../src/adapters/kubernetes/api/watch.ts';
 
 describe('lines of a watch', () => {
   it('are the same however the stream is cut, in the middle of a character too', () => {

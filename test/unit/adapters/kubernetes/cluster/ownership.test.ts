@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { judgeFields, ourFields } from '../../../../../src/adapters/kubernetes/cluster/field-ownership.ts';
+import { compareFields, ourFields } from '../../../../../src/adapters/kubernetes/cluster/ownership.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
 
 const about = (value: JsonObject): JsonObject => ({
@@ -8,11 +8,11 @@ const about = (value: JsonObject): JsonObject => ({
   metadata: { name: 'n', namespace: 'ns' },
   ...value,
 });
-const missing = (value: JsonObject, fields: JsonObject) => judgeFields(about(value), fields).missing;
+const missing = (value: JsonObject, fields: JsonObject) => compareFields(about(value), fields).missing;
 
 test('a field that is in the set is held, another one is named as the API server names it', () => {
-  const judged = judgeFields(about({ spec: { a: 1, b: { c: 'x' } } }), { 'f:spec': { 'f:a': {} } });
-  expect(judged).toEqual({ held: ['.spec.a'], missing: ['.spec.b.c'] });
+  const judged = compareFields(about({ spec: { a: 1, b: { c: 'x' } } }), { 'f:spec': { 'f:a': {} } });
+  expect(judged).toEqual({ owned: ['.spec.a'], missing: ['.spec.b.c'] });
 });
 
 test('identity is nobody’s field, and what sets nothing is not asked for', () => {
@@ -22,7 +22,7 @@ test('identity is nobody’s field, and what sets nothing is not asked for', () 
 test('an empty map is a field; an empty list is one that is held as a whole, or has items that are not ours', () => {
   const value = about({ spec: { map: {}, list: [], items: [{ name: 'a', list: [] }] } });
   const item = { 'k:{"name":"a"}': { 'f:name': {} } };
-  const judged = (fields: JsonObject, live: JsonObject) => judgeFields(value, { 'f:spec': fields }, () => live);
+  const judged = (fields: JsonObject, live: JsonObject) => compareFields(value, { 'f:spec': fields }, () => live);
   const whole = { 'f:map': {}, 'f:list': {}, 'f:items': item };
   expect(judged(whole, {}).missing).toEqual([]);
   expect(judged({ 'f:items': item }, {}).missing).toEqual(['.spec.map']);
@@ -85,7 +85,7 @@ test('a map of which everything was taken is told from one that is held as a who
   const bare = { 'f:spec': { 'f:a': { '.': {} } } };
   expect(held({ a: { b: '2' } }, { 'f:a': {} }, { 'f:a': { 'f:b': {} } })).toEqual(bare);
   expect(held({ a: {} }, { 'f:a': {} }, {})).toEqual(bare);
-  expect(judgeFields(about({ spec: { a: { b: '1' } } }), bare).missing).toEqual(['.spec.a.b']);
-  expect(judgeFields(about({ spec: { a: {} } }), bare).missing).toEqual([]);
+  expect(compareFields(about({ spec: { a: { b: '1' } } }), bare).missing).toEqual(['.spec.a.b']);
+  expect(compareFields(about({ spec: { a: {} } }), bare).missing).toEqual([]);
   expect(held({ a: { b: '1' } }, { 'f:a': {} }, { 'f:c': {} })).toEqual({ 'f:spec': { 'f:a': {} } });
 });

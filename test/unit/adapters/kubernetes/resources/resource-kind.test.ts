@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import type { WatchEvent } from '../../../../../src/adapters/kubernetes/api/types.ts';
-import { createKindFollower } from '../../../../../src/adapters/kubernetes/resources/kind-follower.ts';
+import { createResourceKind } from '../../../../../src/adapters/kubernetes/resources/resource-kind.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
+import type { ObjectKey } from '../../../../../src/model/object-key.ts';
+import type { CustomResource } from '../../../../../src/ports/custom-resources.ts';
 import { silentLog } from '../../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 
@@ -19,7 +21,8 @@ async function follow(count: number) {
   const items = Array.from({ length: count }, (_, index) => placement(`p${index}`));
   let tell: (event: WatchEvent) => void = () => undefined;
   const sizes: number[] = [];
-  const follower = createKindFollower(
+  const objects = new Map<ObjectKey, CustomResource>();
+  const follower = createResourceKind(
     {
       client: {
         server: 'memory',
@@ -44,34 +47,34 @@ async function follow(count: number) {
       random: { next: () => 0.5, id: () => '0' },
       log: silentLog,
     },
-    { kind: KIND, namespaces: undefined },
+    { kind: KIND, namespaces: undefined, objects },
     () => {
-      if (sizes.at(-1) !== follower.objects.size) sizes.push(follower.objects.size);
+      if (sizes.at(-1) !== objects.size) sizes.push(objects.size);
     },
   );
   follower.start();
   await clock.advance(1_000);
-  expect([follower.state().state, follower.objects.size]).toEqual(['complete', count]);
+  expect([follower.state().state, objects.size]).toEqual(['complete', count]);
   const remove = (index: number): void => tell({ type: 'DELETED', object: placement(`p${index}`, String(10 + index)) });
-  return { clock, follower, remove, sizes };
+  return { clock, objects, remove, sizes };
 }
 
 it('takes deletions for one that come within a second of each other, as those of kubectl do over a slow line', async () => {
-  const { clock, follower, remove, sizes } = await follow(10);
+  const { clock, objects, remove, sizes } = await follow(10);
   for (let index = 0; index < 10; index += 1) {
     remove(index);
     await clock.advance(800);
   }
   await clock.advance(2_000);
-  expect(follower.objects.size).toBe(0);
+  expect(objects.size).toBe(0);
   expect(sizes.slice(sizes.indexOf(10))).toEqual([10, 0]);
 });
 
 it('believes deletions that never cease', async () => {
-  const { clock, follower, remove } = await follow(1_000);
+  const { clock, objects, remove } = await follow(1_000);
   for (let index = 0; index < 600; index += 1) {
     remove(index);
     await clock.advance(100);
   }
-  expect(follower.objects.size).toBeLessThan(750);
+  expect(objects.size).toBeLessThan(750);
 });
