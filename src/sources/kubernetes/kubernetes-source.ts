@@ -1,4 +1,4 @@
-import { BUCKETS, bucketDigest, bucketOf, digestOfBuckets, sha256 } from '../../model/digest.ts';
+import { sha256 } from '../../model/digest.ts';
 import type { Digest, SourceName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
@@ -7,6 +7,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { CustomResource, CustomResourceKindState, CustomResources } from '../../ports/custom-resources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Source } from '../../ports/source.ts';
+import { createInputDigests, type InputDigests } from '../../relay/input-digests.ts';
 import { createRevisionCheck, type Refusal, type RevisionCheck } from '../tree/revision-check.ts';
 import { type DecodeFile, type ReadTreeFile, readTree, type TreeChange } from '../tree/tree-reader.ts';
 import { createGatherer } from './gatherer.ts';
@@ -45,8 +46,8 @@ interface State {
   readonly entered: Map<string, CustomResource>;
   /** Custom resources that differ from `entered` since they were last looked at; null: gone. They wait if they are refused. */
   readonly ahead: Map<ObjectKey, CustomResource | null>;
-  /** Of `entered` and `ahead` together. */
-  readonly content: ReturnType<typeof createContent>;
+  /** Paths and digests of the files of `entered` and `ahead` together. */
+  readonly content: InputDigests;
   /** The kinds of the last look. */
   kinds: readonly CustomResourceKindState[];
   hasEntered: boolean;
@@ -73,7 +74,7 @@ export function createKubernetesSource(deps: SourceDeps, options: KubernetesSour
     dirty: new Set(),
     entered: new Map(),
     ahead: new Map(),
-    content: createContent(),
+    content: createInputDigests([]),
     kinds: [],
     hasEntered: false,
     looked: () => undefined,
@@ -93,7 +94,7 @@ export function createKubernetesSource(deps: SourceDeps, options: KubernetesSour
     },
     trigger: gatherer.changed,
     accept(revision) {
-      if (state.content.revision() !== revision || !check.accept(revision)) return false;
+      if (state.content.digest() !== revision || !check.accept(revision)) return false;
       state.looked(enter(state));
       return true;
     },
@@ -120,7 +121,9 @@ async function look(state: State): Promise<void> {
   try {
     for (const key of dirty) {
       const resource = objects.get(key);
-      content.set(resourcePath(key), resource && textOf(resource).blob);
+      const path = resourcePath(key);
+      const upserts = resource === undefined ? [] : [{ key: path, digest: textOf(resource).blob }];
+      content.take({ upserts, removals: resource === undefined ? [path] : [] });
       ahead.set(key, resource ?? null);
       dirty.delete(key);
       changed.add(key);
@@ -149,7 +152,7 @@ async function takeIn(state: State): Promise<readonly ObjectKey[]> {
   const paths = unknown.map(({ kind }) => kindPath(kind));
   const entered = await tryToEnter(state, paths);
   if (entered === undefined) return [];
-  check.found(state.content.revision());
+  check.found(state.content.digest());
   if (unknown.length === 0) return entered;
   const message = `${problem}. What was read takes effect; this source removes nothing until all its kinds are read`;
   check.failing('KindsUnknown', message);
@@ -174,7 +177,7 @@ async function tryToEnter(state: State, unknown: readonly string[]): Promise<rea
   const read: ReadTreeFile = async (path) =>
     byPath.get(path) ?? { reason: 'stands for a kind that cannot be listed just now' };
   const reading = { decode: deps.decode, read, maxFileBytes: MAX_RESOURCE_BYTES, spare: waiting?.read.tree };
-  const revision = { revision: content.revision(), ...(await readTree(reading, before, changes)) };
+  const revision = { revision: content.digest(), ...(await readTree(reading, before, changes)) };
   const refusal = refusalOf(state, unknown);
   const isTaken = refusal === undefined ? check.admit(revision) : check.refuse(revision, refusal);
   // A person has accepted another revision meanwhile.
@@ -206,7 +209,7 @@ function refusalOf({ entered, ahead, hasEntered, check, watch, kinds, content }:
   if (judged !== undefined || hasEntered) return judged;
   const { admitted } = check.state;
   // An earlier process has admitted resources, unless what it admitted was this same empty content.
-  const hadAny = admitted !== undefined && admitted !== content.revision();
+  const hadAny = admitted !== undefined && admitted !== content.digest();
   const refusal: Refusal = { reason: 'AllDeleted', message: 'all custom resources are gone' };
   return hadAny && unknown.length === 0 && after().length === 0 ? refusal : undefined;
 }
@@ -224,29 +227,6 @@ function changesTo({ check, ahead, kinds }: State, unknown: readonly string[]): 
   return [...files]
     .filter(([path, file]) => nodes.get(path)?.entry.blob !== file?.blob)
     .map(([path, file]) => ({ path, entry: file && { kind: 'file', ...file } }));
-}
-
-/** The digest of all texts, kept up to date change by change. */
-function createContent() {
-  const buckets = new Map<number, Map<string, Digest>>();
-  const digests = new Array<string>(BUCKETS).fill('');
-  const outdated = new Set<number>();
-  return {
-    /** `blob` undefined: the file is gone. */
-    set(path: string, blob: Digest | undefined): void {
-      const index = bucketOf(path);
-      const bucket = buckets.get(index) ?? new Map<string, Digest>();
-      buckets.set(index, bucket);
-      if (blob === undefined) bucket.delete(path);
-      else bucket.set(path, blob);
-      outdated.add(index);
-    },
-    revision(): Digest {
-      for (const index of outdated) digests[index] = bucketDigest([...(buckets.get(index) ?? [])]);
-      outdated.clear();
-      return digestOfBuckets(digests);
-    },
-  };
 }
 
 interface Text {
