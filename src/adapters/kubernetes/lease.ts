@@ -1,7 +1,13 @@
 import { canonicalJson, type JsonObject, objectOf, textOf } from '../../model/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Lease } from '../../ports/lease.ts';
-import { acquireObserved, LEASE_DURATION_MS, LEASE_TERM_MS, type LeaseTimes, type LeaseView } from '../lease/observed-lease.ts';
+import {
+  acquireObserved,
+  LEASE_DURATION_MS,
+  LEASE_TERM_MS,
+  type LeaseTimes,
+  type LeaseView,
+} from '../lease/observed-lease.ts';
 import { microTime } from './api/micro-time.ts';
 import { resourcePath } from './api/paths.ts';
 import type { KubeAnswer, KubeClient } from './api/types.ts';

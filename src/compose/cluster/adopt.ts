@@ -1,6 +1,11 @@
 import { resolve } from 'node:path';
 import { ownershipOf } from '../../adapters/kubernetes/cluster/ownership.ts';
-import { type FieldChange, openLooking, type Preview, previewApply } from '../../adapters/kubernetes/cluster/preview.ts';
+import {
+  type FieldChange,
+  openLooking,
+  type Preview,
+  previewApply,
+} from '../../adapters/kubernetes/cluster/preview.ts';
 import { findResource, type Looking, pathOf } from '../../adapters/kubernetes/cluster/write.ts';
 import { NO_SETTINGS } from '../../model/agent-settings.ts';
 import type { ClusterName, FleetName } from '../../model/ids.ts';

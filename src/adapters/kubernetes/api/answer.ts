@@ -1,5 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, parseJson, textOf } from '../../../model/json.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+  parseJson,
+  textOf,
+} from '../../../model/json.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
 import { MAX_BODY_BYTES } from './limits.ts';
 import type { KubeAnswer, KubeRefusal } from './types.ts';

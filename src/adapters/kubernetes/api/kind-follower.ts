@@ -4,8 +4,28 @@ import { annotationOf } from '../../../model/object-key.ts';
 import { isOlderVersion } from '../../../model/resource-version.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Random } from '../../../ports/random.ts';
-import { beginList, endList, type Failure, type Following, failureOf, listPages, lost, moveTo, newestVersion, positionOf, requestOf, takeObject } from './kind-list.ts';
-import { BOOKMARK_SILENCE_MS, GOOD_WATCH_MS, STREAM_MS, STREAM_SILENCE_MS, UNKNOWN_AFTER_MS, WATCH_GRACE_MS } from './limits.ts';
+import {
+  beginList,
+  endList,
+  type Failure,
+  type Following,
+  failureOf,
+  listPages,
+  lost,
+  moveTo,
+  newestVersion,
+  positionOf,
+  requestOf,
+  takeObject,
+} from './kind-list.ts';
+import {
+  BOOKMARK_SILENCE_MS,
+  GOOD_WATCH_MS,
+  STREAM_MS,
+  STREAM_SILENCE_MS,
+  UNKNOWN_AFTER_MS,
+  WATCH_GRACE_MS,
+} from './limits.ts';
 import type { FollowerDeps, FollowOptions, KindListener, WatchEnd, WatchEvent } from './types.ts';
 
 /** Follows all objects of one kind. */

@@ -7,10 +7,36 @@ import { awaitServed, isDefinition, isServed } from './definitions.ts';
 import { handOver, ignoredFields, withoutFields } from './ignored-fields.ts';
 import { digestOfStamp, type LiveEntry, readEntry } from './live/entry.ts';
 import { byTimeDescending, compareFields, fieldManagers, isOurs, ownershipOf } from './ownership.ts';
-import { conflictsOf, type FieldConflict, failed, failureOf, type Hindered, isFieldConflict, isImmutable, isStaleWrite, listConflicts, listFields } from './refusals.ts';
+import {
+  conflictsOf,
+  type FieldConflict,
+  failed,
+  failureOf,
+  type Hindered,
+  isFieldConflict,
+  isImmutable,
+  isStaleWrite,
+  listConflicts,
+  listFields,
+} from './refusals.ts';
 import { deleteJudged } from './remove.ts';
 import { stampTextOf } from './stamp.ts';
-import { applyBody, applyRequestOf, asNew, asOf, findResource, hindrance, isBeingDeleted, isSecret, LARGEST_BODY_BYTES, readLive, send, uidOf, type Writing, whatHolds } from './write.ts';
+import {
+  applyBody,
+  applyRequestOf,
+  asNew,
+  asOf,
+  findResource,
+  hindrance,
+  isBeingDeleted,
+  isSecret,
+  LARGEST_BODY_BYTES,
+  readLive,
+  send,
+  uidOf,
+  type Writing,
+  whatHolds,
+} from './write.ts';
 
 /** An object that others change this often during one apply is left to the next try. */
 const ATTEMPTS = 5;

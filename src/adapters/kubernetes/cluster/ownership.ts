@@ -1,5 +1,14 @@
 import type { FleetName } from '../../../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals, objectOf, objectsOf, parseJson, textOf } from '../../../model/json.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEquals,
+  objectOf,
+  objectsOf,
+  parseJson,
+  textOf,
+} from '../../../model/json.ts';
 import { displayKey, metadataOf, type ObjectKey } from '../../../model/object-key.ts';
 import { ADOPT } from './annotations.ts';
 import { parseStamp, readStampText } from './stamp.ts';

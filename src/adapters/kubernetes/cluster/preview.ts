@@ -1,5 +1,13 @@
 import type { AgentSettings } from '../../../model/agent-settings.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals, objectOf, objectsOf, textOf } from '../../../model/json.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEquals,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../model/json.ts';
 import type { ApplyRequest } from '../../../ports/cluster-api.ts';
 import { resourcePath } from '../api/paths.ts';
 import type { ApiCatalog, KubeClient } from '../api/types.ts';

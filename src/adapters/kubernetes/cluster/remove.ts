@@ -7,7 +7,18 @@ import { isDefined } from './definitions.ts';
 import { readEntry } from './live/entry.ts';
 import { ownershipOf } from './ownership.ts';
 import { type Failure, failed, failureOf, isStaleWrite } from './refusals.ts';
-import { findResource, hindrance, isBeingDeleted, isSecret, pathOf, readLive, send, uidOf, type Writing, whatHolds } from './write.ts';
+import {
+  findResource,
+  hindrance,
+  isBeingDeleted,
+  isSecret,
+  pathOf,
+  readLive,
+  send,
+  uidOf,
+  type Writing,
+  whatHolds,
+} from './write.ts';
 
 const ATTEMPTS = 5;
 

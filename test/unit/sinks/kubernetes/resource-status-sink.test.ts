@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { ConditionValue } from '../../../../src/model/conditions.ts';
 import { createResourceStatusSink } from '../../../../src/sinks/kubernetes/resource-status-sink.ts';
 import type { StatusContent } from '../../../../src/sinks/kubernetes/status-content.ts';
-import { conditionsIn, createFakeCustomResources, type FakeCustomResources, placementResource, shortName } from '../../../support/fake-custom-resources.ts';
+import {
+  conditionsIn,
+  createFakeCustomResources,
+  type FakeCustomResources,
+  placementResource,
+  shortName,
+} from '../../../support/fake-custom-resources.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 

@@ -5,7 +5,12 @@ import type { ObjectKey } from '../../../../src/model/object-key.ts';
 import { must } from '../../../../src/model/result.ts';
 import { createKubernetesSource } from '../../../../src/sources/kubernetes/kubernetes-source.ts';
 import { resourceOfPath, resourcePath } from '../../../../src/sources/kubernetes/resource-path.ts';
-import { clusterResource, createFakeCustomResources, type FakeCustomResources, placementResource } from '../../../support/fake-custom-resources.ts';
+import {
+  clusterResource,
+  createFakeCustomResources,
+  type FakeCustomResources,
+  placementResource,
+} from '../../../support/fake-custom-resources.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { createSourceRecorder } from '../../../support/source-recorder.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';

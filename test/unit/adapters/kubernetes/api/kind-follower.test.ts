@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createKindFollower } from '../../../../../src/adapters/kubernetes/api/kind-follower.ts';
-import type { KubeAnswer, KubeClient, KubeRefusal, KubeRequest, KubeWatchRequest, WatchEnd, WatchEvent } from '../../../../../src/adapters/kubernetes/api/types.ts';
+import type {
+  KubeAnswer,
+  KubeClient,
+  KubeRefusal,
+  KubeRequest,
+  KubeWatchRequest,
+  WatchEnd,
+  WatchEvent,
+} from '../../../../../src/adapters/kubernetes/api/types.ts';
 import type { Random } from '../../../../../src/ports/random.ts';
 import { silentLog } from '../../../../support/silent-log.ts';
 import { createVirtualClock, type VirtualClock } from '../../../../support/virtual-clock.ts';

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { handOver, ignoredFields, withoutFields } from '../../../../../src/adapters/kubernetes/cluster/ignored-fields.ts';
+import {
+  handOver,
+  ignoredFields,
+  withoutFields,
+} from '../../../../../src/adapters/kubernetes/cluster/ignored-fields.ts';
 import { NO_SETTINGS } from '../../../../../src/model/agent-settings.ts';
 import { parseFleetName } from '../../../../../src/model/ids.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';

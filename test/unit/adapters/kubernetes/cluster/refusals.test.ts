@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { conflictsOf, failureOf, isImmutable, isStaleWrite, listConflicts } from '../../../../../src/adapters/kubernetes/cluster/refusals.ts';
+import {
+  conflictsOf,
+  failureOf,
+  isImmutable,
+  isStaleWrite,
+  listConflicts,
+} from '../../../../../src/adapters/kubernetes/cluster/refusals.ts';
 
 const refusal = (
   reason: string,

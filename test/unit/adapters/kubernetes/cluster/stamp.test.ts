@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { parseStamp, readStampText, stampTextOf, withoutStamp, withStamp } from '../../../../../src/adapters/kubernetes/cluster/stamp.ts';
+import {
+  parseStamp,
+  readStampText,
+  stampTextOf,
+  withoutStamp,
+  withStamp,
+} from '../../../../../src/adapters/kubernetes/cluster/stamp.ts';
 import { parseClusterName, parseFleetName, parseSourceName } from '../../../../../src/model/ids.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
 import { parseObjectKey } from '../../../../../src/model/object-key.ts';

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { createCatalog } from '../../../../../../src/adapters/kubernetes/api/catalog.ts';
-import { beginList, endList, type Following, takeObject } from '../../../../../../src/adapters/kubernetes/api/kind-list.ts';
+import {
+  beginList,
+  endList,
+  type Following,
+  takeObject,
+} from '../../../../../../src/adapters/kubernetes/api/kind-list.ts';
 import type { ApiResource, KubeClient } from '../../../../../../src/adapters/kubernetes/api/types.ts';
 import { createAutoscaled } from '../../../../../../src/adapters/kubernetes/cluster/live/autoscaled.ts';
 import { readEntry } from '../../../../../../src/adapters/kubernetes/cluster/live/entry.ts';
