@@ -37,7 +37,7 @@ export function branchTarget({ engine }: TargetDeps): Target {
     engine,
     sources,
     customSources: new Set(),
-    observed: { found: () => undefined, written: () => undefined },
+    observed: { branchRead: () => undefined, written: () => undefined },
     diagnosticsOf: (of) => locatedDiagnostics(engine, locator, of),
   });
   return {

@@ -101,6 +101,8 @@ export interface FakeAgent {
   capabilities: readonly string[];
   /** What it was told that the policy says. */
   readonly settings: readonly AgentSettings[];
+  /** Called when a delta arrives. */
+  onDelta: () => void;
   /** The agent says which kinds its cluster has: a step of its input. */
   lists(kinds: readonly KindState[]): void;
   /** The agent says what lives in its cluster: a step of its input. Kinds: absent, as after the step before. */
@@ -127,6 +129,8 @@ export async function createFleetWorld(
   given: {
     readonly store?: SnapshotStore;
     readonly statusFiles?: Map<string, string>;
+    /** Resolves when the status branch answers; at once if there is none. */
+    readonly readStatus?: () => Promise<void>;
     readonly clock?: VirtualClock;
     readonly agents?: FakeAgents;
     /** Names of the sources, in their order. */
@@ -165,7 +169,10 @@ export async function createFleetWorld(
         drain: async () => undefined,
       },
       statusSink: {
-        readAll: async () => ({ ok: true, files: new Map(statusFiles) }),
+        readAll: async () => {
+          await given.readStatus?.();
+          return { ok: true, files: new Map(statusFiles) };
+        },
         update: (changes, _summary, published) => {
           // As the real sink: the first call states the whole set.
           if (!stated) for (const path of statusFiles.keys()) if (!changes.has(path)) statusFiles.delete(path);
@@ -319,6 +326,7 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
   let waiting: { readonly delta: SequencedDelta; readonly answer: (outcome: SendOutcome) => void } | undefined;
   let instances = 0;
   let rejecting = false;
+  let onDelta = (): void => undefined;
   let capabilities: readonly string[] = [];
   const closed: string[] = [];
   const gone = new WeakSet<AgentSession>();
@@ -380,6 +388,12 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
     set dial(to) {
       dial = to;
     },
+    get onDelta() {
+      return onDelta;
+    },
+    set onDelta(listener) {
+      onDelta = listener;
+    },
     isConnected: () => session !== undefined,
     hello: () => {
       if (session === undefined) throw new Error('it is not connected');
@@ -408,6 +422,7 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
         send: (delta) =>
           new Promise((answer) => {
             if (opened === session) deltas.push(delta);
+            onDelta();
             answerNow(opened, delta, answer);
           }),
         settings: (said) => void settings.push(said),

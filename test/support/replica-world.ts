@@ -30,6 +30,10 @@ export interface ReplicaOptions {
   /** Generation of its engine. */
   readonly engine?: number;
   readonly sources?: readonly string[];
+  /** The status branch as this replica finds it. */
+  readonly statusFiles?: Map<string, string>;
+  /** Resolves when the status branch answers. */
+  readonly readStatus?: () => Promise<void>;
   /** Its lease is not in the store. */
   readonly lease?: Lease;
   /** What is special about its store, before it is read. */
@@ -121,6 +125,8 @@ export async function createReplicaWorld(
         ...{ id, lease, advertise: `http://${id}`, needsStore: options.lease === undefined },
         ...(options.engine === undefined ? {} : { engine: options.engine }),
       },
+      ...(options.statusFiles === undefined ? {} : { statusFiles: options.statusFiles }),
+      ...(options.readStatus === undefined ? {} : { readStatus: options.readStatus }),
       ...(options.sources === undefined ? {} : { sources: options.sources }),
     });
     const replica: FakeReplica = {

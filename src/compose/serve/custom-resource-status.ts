@@ -59,7 +59,6 @@ export function wireCustomResourceStatus(
   let settled = false;
   let leading = false;
   let wrote = false;
-  let reads = false;
   const mayWrite = (): boolean => {
     if (!leading) return false;
     settled ||= isSettled() || clock.monotonic() >= settleBy;
@@ -67,16 +66,25 @@ export function wireCustomResourceStatus(
   };
   const sinks = custom.map((one) => wireOne(parts, one, mayWrite));
   const affected = watchDeclared(engine);
-  const changed = (): void => {
+  let unwritten: Origin[] = [];
+  let hadLed = false;
+  // A bookkeeper, because sinks send deltas: the status is known in the settled commit in which its declaration appears.
+  loop.addBookkeeper(() => {
     const files = affected();
+    unwritten.push(...files);
+    const leads = engine.inputs.fleet.get('', '')?.role === 'leader';
+    // A follower may have a declaration before it has the resource; a new leader reads all resources.
+    const staged = sinks.map((sink) => sink.read(leads && !hadLed ? undefined : files));
+    hadLed = leads;
+    return staged.includes(true);
+  });
+  const changed = (): void => {
     const may = mayWrite();
     for (const sink of sinks) {
-      // The engine needs the existing status before a new one is written.
-      if (leading) sink.read(reads ? files : undefined);
       if (may && !wrote) sink.allChanged();
-      else if (may) sink.filesChanged(files);
+      else if (may) sink.filesChanged(unwritten);
     }
-    reads = leading;
+    unwritten = [];
     wrote = may;
   };
   loop.addSink(changed);
@@ -97,8 +105,8 @@ export function wireCustomResourceStatus(
 interface WiredSource {
   readonly sink: ResourceStatusSink;
   allChanged(): void;
-  /** Gives the engine the existing statuses of the custom resources of these files; undefined: of all. */
-  read(files: readonly Origin[] | undefined): void;
+  /** Stages the existing statuses of the custom resources of these files; undefined: of all. True: one was staged. */
+  read(files: readonly Origin[] | undefined): boolean;
   /** The status of these files may have changed. Files of other sources are ignored. */
   filesChanged(files: readonly Origin[]): void;
 }
@@ -110,9 +118,9 @@ function wireOne(
 ): WiredSource {
   const isRefused = (): boolean => sources.get(source.name)?.condition.state === 'refused';
   /** The existing status counts as written last, if the declaration is in force. */
-  const find = (key: ObjectKey): void => {
+  const find = (key: ObjectKey): boolean => {
     const address = addressInForce(engine, source.name, key);
-    if (address !== undefined) observed.found('resource', ...address, resources.state().objects.get(key)?.status);
+    return address !== undefined && observed.found(...address, resources.state().objects.get(key)?.status);
   };
   const subject = (key: ObjectKey): StatusSubject | undefined => {
     const resource = resources.state().objects.get(key);
@@ -140,7 +148,8 @@ function wireOne(
     sink,
     allChanged,
     read: (files) => {
-      for (const key of files === undefined ? resources.state().objects.keys() : keysOf(files)) find(key);
+      const keys = files === undefined ? [...resources.state().objects.keys()] : keysOf(files);
+      return keys.map(find).includes(true);
     },
     filesChanged: (files) => {
       const refused = isRefused();

@@ -27,6 +27,7 @@ import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import { createSafeModeLog, createSafeStart } from '../../runtime/safe-mode.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import { createSourceTable, hasSpoken, type SourceTable } from '../../runtime/source-table.ts';
+import type { StatusBranch } from '../../runtime/status/observed-statuses.ts';
 import { createStatusPublisher, type StatusPublisher, type StatusSink } from '../../runtime/status/status-publisher.ts';
 import { createStatusRenderer } from '../../runtime/status/status-renderer.ts';
 import { createSuspensions, type Suspensions, withSuspensions } from '../../runtime/suspensions.ts';
@@ -98,7 +99,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const engine = createEngine(deps.graph);
   engine.inputs.fleet.set('', '', { bounds: options.bounds, role: setup === undefined ? 'leader' : 'follower' });
   const loop = createLoop({ commit: timedCommit(engine, deps), clock, log });
-  const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup);
+  const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup, statusBranchOf(deps));
   const suspensions = await createSuspensions({ ...foundation, journal: foundation.fleet });
   const table = (): SourceTable => sources;
   const standing = createReplicaParts(foundation, suspensions, deps.sources, table, setup, options.version);
@@ -232,6 +233,15 @@ function settledAfterStart({ engine, ledger, sources }: Parts): () => boolean {
     engine.clusters.get('', cluster) === undefined ||
     (engine.inputs.agents.get('', cluster)?.connected === true && clusterTally(engine, cluster).states.pending === 0);
   return () => sources.allHaveSpoken() && known.every(isBack);
+}
+
+function statusBranchOf({ statusSink, customResources = [], parseYaml: parse }: ServerDeps): StatusBranch | undefined {
+  if (statusSink === undefined) return undefined;
+  return {
+    parse,
+    readAll: statusSink.readAll,
+    customSources: new Set(customResources.map(({ source }) => source.name)),
+  };
 }
 
 function wireStatus(

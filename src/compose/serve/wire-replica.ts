@@ -32,13 +32,17 @@ import { ensureEpoch } from '../../runtime/replica/epoch.ts';
 import { readJson } from '../../runtime/replica/records.ts';
 import { readRemovalPermits } from '../../runtime/replica/removal-permits.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
-import { createSharedReplica, createSharedSources, type Judgement } from '../../runtime/replica/shared-replica.ts';
+import { createSharedReplica, type Judgement } from '../../runtime/replica/shared-replica.ts';
 import { createSoleIntake, createSoleReplica } from '../../runtime/replica/sole-replica.ts';
-import type { Intake } from '../../runtime/replica/sources.ts';
+import { createSharedSources, type Intake } from '../../runtime/replica/sources.ts';
 import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
-import { createObservedStatuses, type ObservedStatuses } from '../../runtime/status/observed-statuses.ts';
+import {
+  createObservedStatuses,
+  type ObservedStatuses,
+  type StatusBranch,
+} from '../../runtime/status/observed-statuses.ts';
 import type { RecordWriter } from '../../runtime/stored/group.ts';
 import { createJournal, type Journal } from '../../runtime/stored/journal.ts';
 import { createSuspendableIntake, type Suspensions } from '../../runtime/suspensions.ts';
@@ -86,6 +90,7 @@ export interface Foundation {
 export async function layFoundation(
   given: Pick<Foundation, 'engine' | 'loop' | 'store' | 'clock' | 'log' | 'lock'>,
   setup: ReplicaSetup | undefined,
+  branch: StatusBranch | undefined,
 ): Promise<Foundation> {
   const over = Promise.withResolvers<string>();
   const { lock, clock, engine, log } = given;
@@ -115,7 +120,7 @@ export async function layFoundation(
     ...{ ledger, candidacy, over: over.promise },
     approvals: createApprovals(core),
     windows: createWindows({ ...core, ledger }),
-    observed: createObservedStatuses(core),
+    observed: createObservedStatuses({ ...core, branch }),
     deadlines: createDeadlines({
       ...{ ...deps, graph: engine.graph, deadlines: engine.deadlines, elapsed: engine.inputs.elapsed },
       ...{ journal: fleet, records, isOfProcess: (owner) => owner === SAFE_START },
@@ -146,13 +151,13 @@ export function createReplicaParts(
       intake: createSuspendableIntake(createSoleIntake(foundation, sources), suspensions),
       create: (made, sessions, changed) => {
         changed(true);
-        return createSoleReplica({ ...foundation, sources: made, sessions });
+        return createSoleReplica({ ...foundation, sources: made, sessions, prepare: foundation.observed.readBranch });
       },
     };
   }
   const isSuspended = (source: string): boolean => suspensions.get('source', source) !== undefined;
   const deps = { ...foundation, candidacy, isSuspended };
-  const shared = createSharedSources(deps, sources, table);
+  const shared = createSharedSources(deps, sources, (name) => table().get(name)?.condition.state === 'synced');
   suspensions.onChange(shared.changed);
   return {
     intake: shared.own,
@@ -184,6 +189,7 @@ function createJudgement(
   return {
     changed,
     mayLeave: windows.mayLeave,
+    prepare: observed.readBranch,
     load: async () => {
       // The store may have been lost since the last turn, and lack what this replica has judged in it.
       if (!(await journal.flush(FLUSH_MS))) throw new Error('the store cannot be written');

@@ -27,6 +27,7 @@ export const recordKey = {
   registration: (cluster: string) => `registrations/${cluster}`,
   source: (source: string) => `sources/${source}`,
   declared: (kind: string, key: string) => `declared/${kind}/${key}`,
+  observedOfAll: 'observed/',
   observed: (kind: string, key: string) => `observed/${kind}/${key}`,
   contenders: (cluster: string, key: string) => `contenders/${cluster}/${key}`,
   recovery: 'assumed-warm-recovery',

@@ -21,6 +21,8 @@ export interface AdmittingDeps {
 export interface TurnHooks {
   /** Names of the sources of this process. */
   readonly sources: readonly string[];
+  /** A turn begins. Takes some seconds at most, and never rejects. */
+  readonly prepare: () => Promise<void>;
   /** Tells the counter what other replicas have admitted and what their agents state. */
   readonly noteOthers: () => void;
   /**
@@ -72,6 +74,7 @@ export function createAdmitting(
     judging.end();
   };
   const begin = async (now: number): Promise<boolean> => {
+    const prepared = hooks.prepare();
     try {
       await follow();
       noteStored(deps, await followed.peek());
@@ -79,6 +82,7 @@ export function createAdmitting(
     } catch (error) {
       if (options.needsStore) throw error;
     }
+    await prepared;
     if (turn() !== now) return false;
     // The store may be an older copy, or earlier leaders may have admitted without it.
     counter.planEpoch(deps.clock.now());

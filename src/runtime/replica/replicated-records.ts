@@ -1,10 +1,12 @@
 import type { Collection } from '../../engine/collections/types.ts';
+import type { Engine } from '../../engine/graph.ts';
 import { type JsonValue, parseJsonBytes } from '../../model/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
 import type { Deadlines } from '../deadlines.ts';
 import { type ElapsedRecord, recordKey, recordShape, type Shape } from '../ledger/records.ts';
+import type { ObservedStatuses } from '../status/observed-statuses.ts';
 import { createKeyedTask, type KeyedTask } from './single-flight.ts';
 
 /** Records `PREFIX/PARTITION/KEY` that the leader writes and followers stage as entries of an input of the engine. */
@@ -18,15 +20,26 @@ export interface ReplicatedInput {
   readonly replicate: (partition: string, key: string, value: JsonValue | undefined) => void;
 }
 
-/** The moments that have passed. */
-export function replicatedElapsed(
-  staged: Collection<number>,
-  deadlines: Pick<Deadlines, 'replicate'>,
-): ReplicatedInput {
-  return {
-    ...{ staged, prefix: recordKey.elapsedOfAll, shape: recordShape.elapsed },
-    replicate: (owner, key, value) => deadlines.replicate(owner, key, (value as ElapsedRecord | undefined)?.at),
-  };
+/** The passed moments, and the statuses that were written last. */
+export function replicatedInputs({
+  engine,
+  deadlines,
+  observed,
+}: {
+  readonly engine: { readonly inputs: Pick<Engine['inputs'], 'elapsed' | 'observed'> };
+  readonly deadlines: Pick<Deadlines, 'replicate'>;
+  readonly observed: Pick<ObservedStatuses, 'replicate'>;
+}): readonly ReplicatedInput[] {
+  return [
+    {
+      ...{ prefix: recordKey.elapsedOfAll, shape: recordShape.elapsed, staged: engine.inputs.elapsed },
+      replicate: (owner, key, value) => deadlines.replicate(owner, key, (value as ElapsedRecord | undefined)?.at),
+    },
+    {
+      ...{ prefix: recordKey.observedOfAll, shape: recordShape.observed, staged: engine.inputs.observed },
+      replicate: observed.replicate,
+    },
+  ];
 }
 
 /** From this number of changed records on, one listing costs less than reading each record. */

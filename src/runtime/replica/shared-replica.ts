@@ -5,7 +5,6 @@ import type { JsonValue } from '../../model/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoreEvent } from '../../ports/snapshot-store.ts';
-import type { Source } from '../../ports/source.ts';
 import type { AgentSession } from '../../relay/session.ts';
 import type { Deadlines } from '../deadlines.ts';
 import type { ClusterReadings } from '../ledger/cluster-state.ts';
@@ -15,6 +14,7 @@ import type { Loop } from '../loop.ts';
 import type { Windows } from '../removals/windows.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
+import type { ObservedStatuses } from '../status/observed-statuses.ts';
 import type { Journal } from '../stored/journal.ts';
 import { ADMISSION_KEY, type AdmissionCounter } from './admission.ts';
 import { type Admitting, createAdmitting, type TurnHooks } from './admitting.ts';
@@ -27,21 +27,16 @@ import { jsonWrite } from './records.ts';
 import { createRemovalPermits, type RemovalPermits } from './removal-permits.ts';
 import { behindAgent, countedStatement, type Replica, type ReplicaView } from './replica.ts';
 import { createReplicatedClusters, type ReplicatedClusters, replicatedCluster } from './replicated-clusters.ts';
-import { createReplicatedRecords, replicatedElapsed } from './replicated-records.ts';
+import { createReplicatedRecords, replicatedInputs } from './replicated-records.ts';
 import type { KeyedTask, SingleFlight } from './single-flight.ts';
-import {
-  createFollowedTrees,
-  createOwnSources,
-  createStagedSources,
-  type OwnSources,
-  type StagedSources,
-} from './sources.ts';
+import { createFollowedTrees, type SharedSources, type StagedSources } from './sources.ts';
 
 export interface SharedDeps {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly ledger: Ledger;
   readonly deadlines: Deadlines;
+  readonly observed: ObservedStatuses;
   readonly journal: Journal;
   readonly store: SnapshotStore;
   readonly counter: AdmissionCounter;
@@ -62,34 +57,10 @@ export interface SharedOptions {
   readonly needsStore: boolean;
 }
 
-/** What the sources of one of several replicas have read, and what of it is admitted. */
-export interface SharedSources {
-  readonly staged: StagedSources;
-  readonly own: OwnSources;
-  /** There may be something to admit, or not any more. */
-  changed(): void;
-  /** The listener is called by `changed`. */
-  onChange(listener: () => void): void;
-}
-
-/** `table` is called later only: it is made from these sources. */
-export function createSharedSources(
-  deps: SharedDeps,
-  sources: readonly Source[],
-  table: () => SourceTable,
-): SharedSources {
-  const staged = createStagedSources(deps);
-  const listeners: (() => void)[] = [];
-  const changed = (): void => {
-    for (const listener of listeners) listener();
-  };
-  const hasSynced = (name: string): boolean => table().get(name)?.condition.state === 'synced';
-  const own = createOwnSources({ sources, staged, hasSynced, changed });
-  return { staged, own, changed, onChange: (listener) => void listeners.push(listener) };
-}
-
 /** The records that only the judge of removals knows. */
 export interface Judgement {
+  /** A turn begins: reads from the status branch what the store may lack. Takes some seconds at most, and never rejects. */
+  prepare(): Promise<void>;
   /** Reads what was held and approved; the result stages it. Rejects if the store does not answer. */
   load(): Promise<() => void>;
   /** Stages that nothing is held or approved. */
@@ -242,7 +213,7 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
   const records = createReplicatedRecords({
     ...deps,
     leads: judges,
-    inputs: [replicatedElapsed(deps.engine.inputs.elapsed, deps.deadlines)],
+    inputs: replicatedInputs(deps),
   });
   const hooks = turnHooks(deps, () => parts, names);
   const admitting = createAdmitting({ ...deps, staged: shared.staged, followed, publisher }, hooks, options);
@@ -280,7 +251,7 @@ function leaseChanged({ ledger, loop }: SharedDeps, parts: Parts, cluster: strin
 function turnHooks(deps: ReplicaDeps, parts: () => Parts, names: readonly string[]): TurnHooks {
   const { counter, loop, sessions, judgement } = deps;
   return {
-    sources: names,
+    ...{ sources: names, prepare: judgement.prepare },
     noteOthers: () => {
       const { peers, leases } = parts();
       for (const { admitted } of peers.alive()) counter.seen(admitted);

@@ -53,6 +53,8 @@ export function createSoleReplica(
     readonly sessions: Sessions;
     /** Set if other servers could use the store. */
     readonly lock: StoreLock | undefined;
+    /** Reads from the status branch what the store may lack. Takes some seconds at most, and never rejects. */
+    readonly prepare: () => Promise<void>;
   },
 ): Replica {
   const { lock, clock, counter, ledger, loop, log, sessions, sources } = deps;
@@ -83,7 +85,7 @@ export function createSoleReplica(
     revoke: () => undefined,
     lastAdmitted: (source) => ledger.admittedRevision(source),
     view: () => ({ id: '', leads: true, leader: undefined, admitted: counter.current(), alive: 1, trouble: '' }),
-    start: async () => undefined,
+    start: deps.prepare,
     stop: async () => undefined,
   };
 }

@@ -287,3 +287,28 @@ function admittedOf(staged: StagedSources, state: State | undefined): AdmittedRe
   const diagnostics = state.reading?.revision === revision.revision ? state.reading.diagnostics : [];
   return { source: state.source.name, ...revision, diagnostics };
 }
+
+/** What the sources of one of several replicas have read, and what of it is admitted. */
+export interface SharedSources {
+  readonly staged: StagedSources;
+  readonly own: OwnSources;
+  /** There may be something to admit, or not any more. */
+  changed(): void;
+  /** The listener is called by `changed`. */
+  onChange(listener: () => void): void;
+}
+
+/** `hasSynced`: the last look of the source has succeeded. */
+export function createSharedSources(
+  deps: Parameters<typeof createStagedSources>[0],
+  sources: readonly Source[],
+  hasSynced: (source: string) => boolean,
+): SharedSources {
+  const staged = createStagedSources(deps);
+  const listeners: (() => void)[] = [];
+  const changed = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const own = createOwnSources({ sources, staged, hasSynced, changed });
+  return { staged, own, changed, onChange: (listener) => void listeners.push(listener) };
+}

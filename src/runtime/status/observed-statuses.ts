@@ -1,98 +1,240 @@
+import type { EntryAddress } from '../../engine/collections/types.ts';
+import type { Engine } from '../../engine/graph.ts';
 import { type ObservedStatus, readObserved } from '../../model/conditions.ts';
 import { type EngineKind, isEngineKind } from '../../model/engine-kinds.ts';
-import { type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
+import { errorText } from '../../model/messages.ts';
 import type { ServerCore } from '../core.ts';
 import { type LedgerRecords, recordKey } from '../ledger/records.ts';
 import type { Replica } from '../replica/replica.ts';
+import { trustedStatus } from './status-documents.ts';
 
-/** Places of a status; later ones are trusted more. */
+/**
+ * Stages the statuses that were written last: from the store, else from the custom resource, else from the status branch.
+ * Later, what a sink has written replaces them.
+ */
+export interface ObservedStatuses {
+  /** Stages the records of the store, when this server begins to lead. */
+  load(records: LedgerRecords['observed']): void;
+  /** Stages the leader's record at a follower; undefined: the store has none. */
+  replicate(kind: string, key: string, record: JsonValue | undefined): void;
+  /**
+   * Reads the status branch, when this server begins to lead. Takes ten seconds at most, and never rejects: without the
+   * branch, statuses that only the branch has are unknown.
+   */
+  readBranch(): Promise<void>;
+  /** Takes the texts of the status branch, for what is declared now and for what is declared later. */
+  branchRead(files: ReadonlyMap<string, string>): void;
+  /** Stages, in a bookkeeper, the status that a custom resource has, unless the store has one. True: it was staged. */
+  found(kind: EngineKind, key: string, status: JsonValue | undefined): boolean;
+  /** A sink has written this status. */
+  written(kind: EngineKind, key: string, status: JsonObject): void;
+  /** From now on, statuses on the branch are found for new declarations, and those of ended declarations are forgotten. */
+  follow(replica: Pick<Replica, 'leads' | 'knowsAll'>): void;
+}
+
+/** The status branch, for reading. */
+export interface StatusBranch {
+  readAll(): Promise<
+    | { readonly ok: true; readonly files: ReadonlyMap<string, string> }
+    | { readonly ok: false; readonly message: string }
+  >;
+  /** Throws if the text is not YAML. */
+  readonly parse: (text: string) => JsonValue;
+  /** Sources of custom resources whose status is written there: their declarations have no file on the branch. */
+  readonly customSources: ReadonlySet<string>;
+}
+
+interface ObservedDeps extends ServerCore {
+  /** Undefined: status is not written to a branch. */
+  readonly branch: StatusBranch | undefined;
+}
+
+/** Where a status was found; later ones are better. */
 const PLACES = ['branch', 'resource', 'store'] as const;
 type Place = (typeof PLACES)[number];
 
-export type ObservedStatuses = ReturnType<typeof createObservedStatuses>;
+const READ_BRANCH_MS = 10_000;
 
-/**
- * Stages the statuses that were written last: from the store, else from the custom resource, else from the status branch, and
- * then those that a sink has written.
- */
-export function createObservedStatuses({ engine, loop, fleet, records }: ServerCore) {
-  const { observed } = engine.inputs;
-  /** The place of each staged status, by kind and key. */
-  const places = new Map<string, Place>();
-  const changes = engine.graph.watch(engine.statuses);
-  const addressOf = (kind: string, key: string): string => `${kind}/${key}`;
-  const all = () => [...observed.partitions()].flatMap((kind) => [...observed.entries(kind)]);
+export function createObservedStatuses(deps: ObservedDeps): ObservedStatuses {
+  const { engine, loop, fleet } = deps;
+  const staged = createStagedStatuses(engine);
+  const branch = createBranchTexts(deps);
 
-  const stage = (place: Place, kind: string, key: string, status: ObservedStatus): void => {
-    places.set(addressOf(kind, key), place);
-    observed.set(kind, key, status);
-  };
-  const unstage = (kind: string, key: string): void => {
-    places.delete(addressOf(kind, key));
-    observed.delete(kind, key);
-  };
-  /** Stages the records of the store. */
-  const load = (stored: LedgerRecords['observed']): void => {
-    for (const { partition: kind, key } of all()) {
-      // An earlier leader has deleted the record since this process read it.
-      const isGone = places.get(addressOf(kind, key)) === 'store' && stored.get(kind)?.get(key) === undefined;
-      if (isGone) unstage(kind, key);
+  /** True: something was staged. Other replicas learn the status from the store. */
+  const findOnBranch = (addresses: Iterable<EntryAddress>): boolean => {
+    let found = false;
+    for (const { partition: kind, key } of addresses) {
+      const status = staged.isBelow('branch', kind, key) ? branch.take(kind, key) : undefined;
+      const read = readObserved(status);
+      if (status === undefined || read === undefined) continue;
+      fleet.put(recordKey.observed(kind, key), status);
+      staged.set('branch', kind, key, read);
+      found = true;
     }
-    for (const [kind, ofKind] of stored) {
+    return found;
+  };
+  const branchRead = (files: ReadonlyMap<string, string>): void => {
+    branch.set(files);
+    const { statuses } = engine;
+    const declared = [...statuses.partitions()].flatMap((kind) => [...statuses.entries(kind)]);
+    if (findOnBranch(declared)) loop.transact(() => undefined);
+  };
+  const load = (records: LedgerRecords['observed']): void => {
+    // The leader before may have deleted a record since this process read it.
+    for (const { partition: kind, key } of staged.all()) {
+      if (staged.place(kind, key) === 'store' && records.get(kind)?.get(key) === undefined) staged.delete(kind, key);
+    }
+    for (const [kind, ofKind] of records) {
       if (!isEngineKind(kind)) continue;
       for (const [key, record] of ofKind) {
         const status = readObserved(record);
         fleet.noted(recordKey.observed(kind, key), record);
-        if (status !== undefined) stage('store', kind, key, status);
+        if (status !== undefined) staged.set('store', kind, key, status);
       }
     }
   };
-  load(records.observed);
+  load(deps.records.observed);
 
   return {
     load,
-    /** Stages a status found in a custom resource or on the branch, unless a more trusted place has one. */
-    found: (place: 'resource' | 'branch', kind: EngineKind, key: string, status: JsonValue | undefined): void => {
-      const read = readObserved(status);
-      const before = places.get(addressOf(kind, key));
-      if (read === undefined || (before !== undefined && PLACES.indexOf(before) >= PLACES.indexOf(place))) return;
-      loop.transact(() => stage(place, kind, key, read));
+    branchRead,
+    readBranch: async () => {
+      const files = await readWithin(deps, READ_BRANCH_MS);
+      if (files !== undefined) branchRead(files);
     },
-    /** A sink has written this status. */
-    written: (kind: EngineKind, key: string, status: JsonObject): void => {
+    replicate: (kind, key, record) => {
+      const read = readObserved(record);
+      // A record of a declared status is missing: the store has lost it, and the leader writes it again.
+      const isOver = record === undefined && engine.statuses.get(kind, key) === undefined;
+      if (!isEngineKind(kind) || (read === undefined && !isOver)) return;
+      loop.transact(() => (read === undefined ? staged.delete(kind, key) : staged.set('store', kind, key, read)));
+    },
+    found: (kind, key, status) => {
       const read = readObserved(status);
-      // The declaration may have been removed meanwhile.
+      if (read === undefined || !staged.isBelow('resource', kind, key)) return false;
+      staged.set('resource', kind, key, read);
+      return true;
+    },
+    written: (kind, key, status) => {
+      const read = readObserved(status);
+      // The declaration may have ended meanwhile.
       if (read === undefined || engine.statuses.get(kind, key) === undefined) return;
-      const before = observed.get(kind, key);
+      const before = engine.inputs.observed.get(kind, key);
       const isKnown = before !== undefined && jsonEquals(asJson(before), asJson(read));
-      if (isKnown && places.get(addressOf(kind, key)) === 'store') return;
+      if (isKnown && staged.place(kind, key) === 'store') return;
       fleet.put(recordKey.observed(kind, key), status);
-      loop.transact(() => stage('store', kind, key, read));
+      loop.transact(() => staged.set('store', kind, key, read));
     },
-    /** From now on forgets the statuses of undeclared objects when all sources are known; the leader deletes their records. */
-    follow: ({ leads, knowsAll }: Pick<Replica, 'leads' | 'knowsAll'>): void => {
-      let hasForgottenOld = false;
-      let wasLeading = false;
-      loop.addBookkeeper(() => {
-        const removed = changes.take().filter(({ after }) => after === undefined);
-        // A new leader has loaded the records again. Statuses that are removed while a source is not complete are forgotten later.
-        if (leads() !== wasLeading || !knowsAll()) hasForgottenOld = false;
-        wasLeading = leads();
-        if (!knowsAll()) return false;
-        const old = hasForgottenOld ? [] : all();
-        hasForgottenOld = true;
-        const over = [...removed, ...old].filter(
-          ({ partition, key }) =>
-            engine.statuses.get(partition, key) === undefined && observed.get(partition, key) !== undefined,
-        );
-        for (const { partition, key } of over) {
-          unstage(partition, key);
-          if (leads()) fleet.put(recordKey.observed(partition, key), null);
-        }
-        return over.length > 0;
-      });
+    follow: (replica) => loop.addBookkeeper(createFollower(deps, staged, branch, findOnBranch, replica)),
+  };
+}
+
+/** Returns the bookkeeper that finds the statuses of new declarations on the branch, and forgets those of ended ones. */
+function createFollower(
+  { engine, fleet }: ObservedDeps,
+  staged: ReturnType<typeof createStagedStatuses>,
+  branch: ReturnType<typeof createBranchTexts>,
+  findOnBranch: (addresses: Iterable<EntryAddress>) => boolean,
+  replica: Pick<Replica, 'leads' | 'knowsAll'>,
+): () => boolean {
+  const changes = engine.graph.watch(engine.statuses);
+  let hasForgottenOld = false;
+  let wasLeading = false;
+  /** Only the leader deletes the record. False: there is nothing to forget. */
+  const forget = ({ partition: kind, key }: EntryAddress): boolean => {
+    const isKnown = staged.delete(kind, key);
+    if (isKnown && replica.leads()) fleet.put(recordKey.observed(kind, key), null);
+    return isKnown;
+  };
+  return () => {
+    const changed = changes.take();
+    const found = findOnBranch(changed);
+    // A new leader has loaded the records again. While a source is not complete, nothing is forgotten.
+    if (replica.leads() !== wasLeading || !replica.knowsAll()) hasForgottenOld = false;
+    wasLeading = replica.leads();
+    if (!replica.knowsAll()) return found;
+    branch.set(new Map());
+    const ended = [...changed, ...(hasForgottenOld ? [] : staged.all())].filter(
+      ({ partition, key }) => engine.statuses.get(partition, key) === undefined,
+    );
+    hasForgottenOld = true;
+    return ended.map(forget).includes(true) || found;
+  };
+}
+
+/** The staged statuses, with the place where each was found. */
+function createStagedStatuses({ inputs: { observed } }: Engine) {
+  const places = new Map<string, Place>();
+  const place = (kind: string, key: string): Place | undefined => places.get(`${kind}/${key}`);
+  return {
+    place,
+    all: (): readonly EntryAddress[] => [...observed.partitions()].flatMap((kind) => [...observed.entries(kind)]),
+    /** No status was found at this place or at a better one. */
+    isBelow: (wanted: Place, kind: string, key: string): boolean => {
+      const known = place(kind, key);
+      return known === undefined || PLACES.indexOf(known) < PLACES.indexOf(wanted);
+    },
+    set: (found: Place, kind: string, key: string, status: ObservedStatus): void => {
+      places.set(`${kind}/${key}`, found);
+      observed.set(kind, key, status);
+    },
+    /** False: there was none. */
+    delete: (kind: string, key: string): boolean => {
+      places.delete(`${kind}/${key}`);
+      const isKnown = observed.get(kind, key) !== undefined;
+      if (isKnown) observed.delete(kind, key);
+      return isKnown;
     },
   };
+}
+
+/** The texts of the branch that were not looked at yet, by path. A text is parsed when its declaration exists. */
+function createBranchTexts({ engine, branch, clock }: ObservedDeps) {
+  let texts = new Map<string, string>();
+  let readAt = 0;
+  return {
+    set: (files: ReadonlyMap<string, string>): void => {
+      texts = new Map(files);
+      readAt = clock.now();
+    },
+    /** The status of the declaration on the branch. Other programs may have written it: no time is later than the reading. */
+    take: (kind: string, key: string): JsonObject | undefined => {
+      const { path = '', origin } = engine.statuses.get(kind, key) ?? {};
+      const text = texts.get(path);
+      if (branch === undefined || text === undefined) return undefined;
+      texts.delete(path);
+      if (origin !== undefined && branch.customSources.has(origin.source)) return undefined;
+      const document = parsedOrNothing(text, branch.parse);
+      return isJsonObject(document) ? trustedStatus(document.status, readAt) : undefined;
+    },
+  };
+}
+
+function parsedOrNothing(text: string, parse: StatusBranch['parse']): JsonValue | undefined {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined: the branch could not be read in time. */
+async function readWithin(
+  { branch, clock, log }: ObservedDeps,
+  milliseconds: number,
+): Promise<ReadonlyMap<string, string> | undefined> {
+  if (branch === undefined) return undefined;
+  const done = new AbortController();
+  const reading = branch.readAll().catch((error: unknown) => ({ ok: false as const, message: errorText(error) }));
+  const late = clock
+    .sleep(milliseconds, done.signal)
+    .then(() => ({ ok: false as const, message: `no answer within ${milliseconds / 1000} s` }));
+  const read = await Promise.race([reading, late]);
+  done.abort();
+  if (read.ok) return read.files;
+  log.warn('the status branch cannot be read: statuses that only the branch has are unknown', { detail: read.message });
+  return undefined;
 }
 
 function asJson({ conditions, fields }: ObservedStatus): JsonObject {

@@ -15,7 +15,6 @@ import {
   revisionDocument,
   sourceDocument,
   statusPath,
-  trustedStatus,
   type WrittenBefore,
   writtenBefore,
 } from './status-documents.ts';
@@ -28,8 +27,8 @@ interface RendererDeps {
   readonly sources: SourceTable;
   /** Sources of custom resources whose status is written there: their declarations have no file. */
   readonly customSources: ReadonlySet<string>;
-  /** Receives the statuses of declared objects that are on the branch. */
-  readonly observed: Pick<ObservedStatuses, 'found' | 'written'>;
+  /** Receives the texts of the branch, and the statuses that were written there. */
+  readonly observed: Pick<ObservedStatuses, 'branchRead' | 'written'>;
   /** The engine's diagnostics of a source, with lines. */
   readonly diagnosticsOf: (source: string) => Promise<readonly Diagnostic[]>;
 }
@@ -40,7 +39,7 @@ export type StatusRenderer = ReturnType<typeof createStatusRenderer>;
 export function createStatusRenderer(deps: RendererDeps) {
   const { engine, sources, customSources, diagnosticsOf } = deps;
   const dirty = trackDirty(engine, sources);
-  const branch = observeBranch(deps);
+  const rendered = createRenderedStatuses(deps.observed);
   const revisions = createRevisionFiles();
   const writer = createWriter();
   const { beforeAt, put, putChanged } = writer;
@@ -70,7 +69,7 @@ export function createStatusRenderer(deps: RendererDeps) {
       const isThere = status?.path === path && isOnBranch(status);
       const document = isThere ? declaredDocument(status, beforeAt(path), now) : null;
       put(changes, path, document);
-      branch.rendered(path, { partition, key }, changes.get(path) ?? null, document);
+      rendered.note(path, { partition, key }, changes.get(path) ?? null, document);
     }
   };
 
@@ -82,15 +81,13 @@ export function createStatusRenderer(deps: RendererDeps) {
     load: (files: ReadonlyMap<string, string>, parse: (text: string) => JsonValue, now: number): void => {
       writer.forget();
       dirty.noteAll();
-      const parsed = new Map<string, JsonValue>();
       for (const [path, text] of files) {
         const value = parseOrNothing(text, parse);
         if (value === undefined) continue;
-        parsed.set(path, value);
         writer.load(path, text, writtenBefore(value, now));
         if (isRevision(path) && isJsonObject(value)) revisions.load(path, value);
       }
-      branch.loaded(parsed, now);
+      deps.observed.branchRead(files);
     },
     /** Notes the changes of the last commit. */
     note: dirty.note,
@@ -112,30 +109,16 @@ export function createStatusRenderer(deps: RendererDeps) {
       return new Map([...writer.carried(complete), ...changes]);
     },
     /** The branch has these texts now. */
-    published: branch.published,
+    published: rendered.published,
   };
 }
 
-/** Tells the engine the statuses of declared objects that are on the branch. */
-function observeBranch({
-  engine,
-  observed,
-  customSources,
-}: Pick<RendererDeps, 'engine' | 'observed' | 'customSources'>) {
-  /** Files that were rendered and may not be on the branch yet, by path. */
+/** The rendered statuses that may not be on the branch yet, by path. */
+function createRenderedStatuses(observed: Pick<ObservedStatuses, 'written'>) {
   const waiting = new Map<string, EntryAddress & { readonly text: string; readonly status: JsonObject }>();
   return {
-    loaded: (files: ReadonlyMap<string, JsonValue>, now: number): void => {
-      for (const kind of engine.statuses.partitions()) {
-        for (const { key, value } of engine.statuses.entries(kind)) {
-          const file = files.get(value.path);
-          const isElsewhere = value.origin !== undefined && customSources.has(value.origin.source);
-          if (isElsewhere || file === undefined || !isJsonObject(file) || !isEngineKind(kind)) continue;
-          observed.found('branch', kind, key, trustedStatus(file.status, now));
-        }
-      }
-    },
-    rendered: (path: string, address: EntryAddress, text: string | null, document: JsonObject | null): void => {
+    /** Null: the file is removed. */
+    note: (path: string, address: EntryAddress, text: string | null, document: JsonObject | null): void => {
       if (text === null || document === null || !isJsonObject(document.status)) waiting.delete(path);
       else waiting.set(path, { ...address, text, status: document.status });
     },

@@ -5,7 +5,7 @@ import type { Clock } from '../../../src/ports/clock.ts';
 import { createDeadlines, type Deadlines, type DeadlinesDeps } from '../../../src/runtime/deadlines.ts';
 import { isLeaderRecord, readLeaderRecords } from '../../../src/runtime/ledger/records.ts';
 import { createLoop } from '../../../src/runtime/loop.ts';
-import { createReplicatedRecords, replicatedElapsed } from '../../../src/runtime/replica/replicated-records.ts';
+import { createReplicatedRecords, replicatedInputs } from '../../../src/runtime/replica/replicated-records.ts';
 import { createJournal } from '../../../src/runtime/stored/journal.ts';
 import { createSharedMemory, type SharedMemoryStore } from '../../support/shared-memory-store.ts';
 import { silentLog } from '../../support/silent-log.ts';
@@ -194,7 +194,10 @@ async function startProcess(given: {
   const deadlines = fault.deadlines?.(made) ?? made;
   const replicated = createReplicatedRecords({
     ...{ store, leads: given.isLeader, clock, log },
-    inputs: [replicatedElapsed(elapsed, deadlines)],
+    inputs: replicatedInputs({
+      engine: { inputs: { elapsed, observed: graph.input('observed') } },
+      ...{ deadlines, observed: { replicate: () => undefined } },
+    }),
   });
   store.watch((event) => {
     for (const key of event.type === 'changed' ? event.keys : [undefined]) replicated.wake(key);

@@ -80,3 +80,70 @@ describe('the status written last is known to the engine', () => {
     expect(observed(world)?.fields).not.toHaveProperty('theirs');
   });
 });
+
+/** A server with an empty store, and a status branch that answers after so many milliseconds. */
+async function withBranch(world: FleetWorld, answersAfterMs: number) {
+  for (const agent of world.agents.known.values()) agent.abandon();
+  const clock = createVirtualClock(world.clock.now());
+  const starting = createFleetWorld({
+    ...{ clock, agents: world.agents, statusFiles: new Map(world.statusFiles) },
+    readStatus: () => clock.sleep(answersAfterMs),
+  });
+  let again: FleetWorld | undefined;
+  void starting.then((made) => {
+    again = made;
+  });
+  return { clock, started: () => again };
+}
+
+describe('a new leader', () => {
+  it('reads the status branch before it sends anything, also for what is declared later', async () => {
+    const world = await settled(await startedWorld());
+    const before = ready(world) ?? expect.fail();
+    const { clock, started } = await withBranch(world, 5_000);
+    await clock.advance(4_900);
+    expect(started()).toBeUndefined();
+    await clock.advance(200);
+    const again = started() ?? expect.fail();
+    const { 'fleet/placement.yaml': placement, ...rest } = base;
+    again.source.push({ ...rest, 'fleet/broken.yaml': 'a: [' });
+    again.agent('east').connect();
+    again.agent('west').connect();
+    await again.clock.advance(50);
+    expect(observed(again)).toBeUndefined();
+    const known: unknown[] = [];
+    const changes = again.server.engine.graph.watch(again.server.engine.outputs);
+    again.source.push({ 'fleet/placement.yaml': placement });
+    // The commit that makes the first outputs of the Placement knows its status.
+    known.push(changes.take().length > 0, ready(again)?.lastTransitionTime);
+    expect(known).toEqual([true, before.lastTransitionTime]);
+    await again.settle();
+    expect(await again.store.get('observed/Placement/apps')).toBeDefined();
+  });
+
+  it('waits ten seconds at most for the status branch', async () => {
+    const world = await settled(await startedWorld());
+    const { clock, started } = await withBranch(world, 1_000_000);
+    await clock.advance(9_900);
+    expect(started()).toBeUndefined();
+    await clock.advance(200);
+    expect(started()).toBeDefined();
+  });
+
+  it('knows the status of a custom resource in the commit in which its declaration appears', async () => {
+    const fake: FakeCustomResources = createFakeCustomResources();
+    fake.apply(clusterResource('east'));
+    const world = await createFleetWorld({ custom: fake });
+    world.source.push({ 'apps/a.yaml': base['apps/a.yaml'] });
+    await world.settle();
+    const east = world.agent('east');
+    east.connect();
+    await world.settle();
+    const known: unknown[] = [];
+    east.onDelta = () => known.push(observed(world)?.fields.selectedClusters);
+    fake.apply(placementResource('apps', ['apps/**']));
+    fake.putStatus(apps, { selectedClusters: 7, conditions: [] });
+    await world.settle();
+    expect(known[0]).toBe(7);
+  });
+});
