@@ -1,7 +1,6 @@
 import { load } from 'js-yaml';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
-import { createAgentMeter } from '../../src/compose/agent/agent-meter.ts';
-import { agentMetrics } from '../../src/compose/agent/agent-metrics.ts';
+import { agentMetrics, createAgentMeter } from '../../src/compose/agent/agent-metrics.ts';
 import type { MetricDefinition } from '../../src/server/metric-set.ts';
 import { createServerMetrics } from '../../src/server/metrics.ts';
 import { between } from './marks.ts';

@@ -22,7 +22,7 @@ import { createPeople, type Person } from './people.ts';
 
 /** Whether the process can do its work. Read at each request, so it must be cheap. */
 export interface Health {
-  /** `reasons`: sentences, empty when ready. Every caller can read them: they hold no secret. */
+  /** `reasons`: sentences; when ready at most one, in which role. Every caller can read them: they hold no secret. */
   ready(): { readonly ok: boolean; readonly reasons: readonly string[] };
 }
 
@@ -152,7 +152,7 @@ function healthRoutes(health: Health, metrics: (() => Promise<string>) | undefin
   routes.get('/healthz', (context) => context.text('ok\n'));
   routes.get('/readyz', (context) => {
     const { ok: isReady, reasons } = health.ready();
-    const lines = isReady ? ['ready'] : ['not ready', ...reasons.map((reason) => `- ${reason}`)];
+    const lines = isReady ? [reasons[0] ?? 'ready'] : ['not ready', ...reasons.map((reason) => `- ${reason}`)];
     return context.text(`${lines.join('\n')}\n`, isReady ? 200 : 503);
   });
   const type = { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' };

@@ -17,10 +17,9 @@ import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import type { KubernetesAgentOptions, RunIo } from '../options.ts';
 import { startAgentHealth } from './agent-health.ts';
-import { AGENT_LEASE } from './agent-lease.ts';
-import { type AgentMeter, createAgentMeter } from './agent-meter.ts';
-import { AGENT_CREDENTIALS } from './agent-secret.ts';
+import { type AgentMeter, createAgentMeter } from './agent-metrics.ts';
 import { createLinkedAgent, type LinkedAgent, pathFrom } from './linked-agent.ts';
+import { AGENT_CREDENTIALS, AGENT_LEASE } from './names.ts';
 
 /** One of several processes that could be the agent of a Kubernetes cluster; the leader is it. */
 export interface AgentReplica {
@@ -81,7 +80,7 @@ export async function startAgentReplica(
       certificateExpiresAt: () => replica.linked?.certificateExpiresAt(),
       leadership: leadership.status,
     };
-    const health = options.health && (await startAgentHealth(subject, options.health, meter.set));
+    const health = options.health && (await startAgentHealth(deps, subject, options.health, meter.set));
     leadership.start();
     const stop = async (): Promise<void> => {
       await leadership.stop();

@@ -10,7 +10,7 @@ import { KINDS_AS_WRITTEN } from '../../model/agent.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AgentOptions, DirectoryAgentOptions, RunIo } from '../options.ts';
 import { startAgentHealth } from './agent-health.ts';
-import { createAgentMeter } from './agent-meter.ts';
+import { createAgentMeter } from './agent-metrics.ts';
 import { createLinkedAgent, pathFrom } from './linked-agent.ts';
 
 /** An agent that runs in this process. */
@@ -72,7 +72,7 @@ export async function startAgent(
     closers.push(close);
     // Before the agent: one that cannot be looked at is not let near a cluster.
     const subject = { health: () => agent.health(), certificateExpiresAt };
-    const health = options.health && (await startAgentHealth(subject, options.health, meter.set));
+    const health = options.health && (await startAgentHealth(deps, subject, options.health, meter.set));
     if (health !== undefined) closers.push(() => health.stop());
     await agent.start();
     closers.push(() => agent.stop());

@@ -14,7 +14,7 @@ import type { Random } from '../../ports/random.ts';
 import { type ClientCertificates, createRelayClient } from '../../relay/client.ts';
 import { displayAddress } from '../../server/listen-address.ts';
 import type { CommonAgentOptions, RunIo } from '../options.ts';
-import type { AgentMeter } from './agent-meter.ts';
+import type { AgentMeter } from './agent-metrics.ts';
 
 export interface LinkedAgentDeps {
   readonly clock: Clock;

@@ -6,7 +6,7 @@ import { customKinds, engineKinds, resourceKindOf } from '../../model/engine-kin
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { annotationOf, metadataOf } from '../../model/object-key.ts';
-import { AGENT_LEASE } from '../agent/agent-lease.ts';
+import { AGENT_LEASE } from '../agent/names.ts';
 import {
   isMissing,
   type Kube,

@@ -8,7 +8,7 @@ import { compareText } from '../../model/json.ts';
 import { displayKey, kindOf } from '../../model/object-key.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ClusterApi, InventoryRecord, RemoveOutcome, RemoveRequest } from '../../ports/cluster-api.ts';
-import { AGENT_LEASE } from '../agent/agent-lease.ts';
+import { AGENT_LEASE } from '../agent/names.ts';
 import { type Kube, systemDeps } from '../kube.ts';
 import type { Step } from '../step.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../model/json.ts';
-import { AGENT_CREDENTIALS } from '../agent/agent-secret.ts';
+import { AGENT_CREDENTIALS } from '../agent/names.ts';
 import { AGENT_LABELS, type AgentPodOptions, agentDeployment, agentTemplateLabels } from './agent-pod.ts';
 import {
   type AgentAccess,

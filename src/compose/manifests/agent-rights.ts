@@ -1,7 +1,6 @@
 import { engineGroups } from '../../model/engine-kinds.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { AGENT_LEASE } from '../agent/agent-lease.ts';
-import { AGENT_CREDENTIALS } from '../agent/agent-secret.ts';
+import { AGENT_CREDENTIALS, AGENT_LEASE } from '../agent/names.ts';
 
 /** A rule of a Role or ClusterRole, and why the agent needs it. */
 export interface Permission {

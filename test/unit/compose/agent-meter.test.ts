@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type AgentMeter, createAgentMeter } from '../../../src/compose/agent/agent-meter.ts';
+import { type AgentMeter, createAgentMeter } from '../../../src/compose/agent/agent-metrics.ts';
 import type { ClusterApi } from '../../../src/ports/cluster-api.ts';
 import type { ConnectionState, RelayClient, ServerListener } from '../../../src/relay/session.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import { startAgentHealth } from '../../../src/compose/agent/agent-health.ts';
-import { createAgentMeter } from '../../../src/compose/agent/agent-meter.ts';
+import { createAgentMeter } from '../../../src/compose/agent/agent-metrics.ts';
 import type { ElectionStatus } from '../../../src/election/elector.ts';
+import { silentLog } from '../../support/silent-log.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const deps = { clock: createVirtualClock(), log: silentLog };
 
 test('the metrics of an agent call what should be there wanted: held is what is deliberately not changed', async () => {
   const agent = {
@@ -16,7 +19,7 @@ test('the metrics of an agent call what should be there wanted: held is what is 
     }),
   };
   const listen = { host: '127.0.0.1', port: 0 };
-  const health = await startAgentHealth(agent as never, listen, metricSet());
+  const health = await startAgentHealth(deps, agent as never, listen, metricSet());
   try {
     const text = await (await fetch(`${health.address}/metrics`, { signal: AbortSignal.timeout(50_000) })).text();
     expect(text).toContain('fleetrelay_agent_objects{state="wanted",cluster="east"} 4');
@@ -31,7 +34,7 @@ test('the metrics say when the client certificate runs out, and nothing where th
   let expiresAt: number | undefined;
   const subject = { health: () => undefined, certificateExpiresAt: () => expiresAt };
   const listen = { host: '127.0.0.1', port: 0 };
-  const health = await startAgentHealth(subject, listen, metricSet());
+  const health = await startAgentHealth(deps, subject, listen, metricSet());
   const metrics = async (): Promise<string> => (await fetch(`${health.address}/metrics`)).text();
   const sample = /^fleetrelay_agent_certificate_expiry_timestamp_seconds\{cluster="east"\} (\S+)$/m;
   try {
@@ -49,7 +52,7 @@ test('a replica that stands by is ready and says who leads; one that knows nothi
   let leadership: ElectionStatus = { type: 'unknown', message: 'the API server does not answer' };
   const subject = { health: () => undefined, leadership: () => leadership };
   const listen = { host: '127.0.0.1', port: 0 };
-  const health = await startAgentHealth(subject, listen, metricSet());
+  const health = await startAgentHealth(deps, subject, listen, metricSet());
   const ask = async (path: string) => {
     const response = await fetch(`${health.address}${path}`, { signal: AbortSignal.timeout(50_000) });
     return { status: response.status, text: await response.text() };
@@ -81,7 +84,7 @@ test('an agent that puts no drift back before it has heard its server says so', 
     }),
   };
   const listen = { host: '127.0.0.1', port: 0 };
-  const health = await startAgentHealth(agent as never, listen, metricSet());
+  const health = await startAgentHealth(deps, agent as never, listen, metricSet());
   try {
     const text = await (await fetch(`${health.address}/readyz`, { signal: AbortSignal.timeout(50_000) })).text();
     expect(text.split('\n')).toEqual([
