@@ -1,22 +1,27 @@
 import { isIP } from 'node:net';
 import { checkServerIdentity, type DetailedPeerCertificate, type PeerCertificate } from 'node:tls';
-import { type ChannelCredentials, Client, type ClientDuplexStream, credentials, Metadata, status } from '@grpc/grpc-js';
+import {
+  type ChannelCredentials,
+  Client,
+  credentials,
+  logVerbosity,
+  Metadata,
+  setLogVerbosity,
+  status,
+} from '@grpc/grpc-js';
 import { Relay } from '../../../generated/relay_pb.ts';
 import {
   type ClientConnection,
   type ClientTransport,
   type DialCredentials,
   MAX_MESSAGE_BYTES,
-  type MessageStream,
   type RegistrationAnswer,
   type StreamEnd,
   type StreamMetadata,
-  type StreamMethod,
 } from '../../ports/transport.ts';
-import { createInbox, createOutbox } from './duplex.ts';
-import { hostOf, isLoopback } from './loopback.ts';
-import { silenceGrpc } from './silence.ts';
+import { hostOf, isLoopback } from './address.ts';
 import { endOf, endWithoutTls, type Status } from './status.ts';
+import { BYTES, type ClientCall, createClientStream, metadataOf } from './stream.ts';
 
 /** Settings of the dialling end. */
 export interface GrpcClientOptions {
@@ -25,30 +30,28 @@ export interface GrpcClientOptions {
   readonly security:
     | {
         readonly type: 'tls';
-        /** The certificates to trust (PEM), read at each dial; throws with a clear text if they cannot be read. */
+        /** Reads the trusted certificates (PEM) at each dial; throws with a text for people. */
         readonly ca: () => Uint8Array;
-        /** The name that the server's certificate must hold, if it is not the host that is dialled. */
+        /** The name that the server's certificate must contain, if it is not the host. */
         readonly serverName?: string;
       }
-    /** To a loopback address only: the token travels readable. */
+    /** To a loopback address only: the token travels unencrypted. */
     | { readonly type: 'insecure' };
 }
 
-type Call = ClientDuplexStream<Uint8Array, Uint8Array>;
-
-/** What a status means on this connection. */
+/** Maps a status to an end. */
 type Explain = (status: Status) => StreamEnd;
 
 const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 10_000,
   'grpc.max_receive_message_length': 4 * MAX_MESSAGE_BYTES,
-  // A connection is used for one link: what is wrong with one must not outlive it.
+  // One connection per link: a problem of a connection must not outlive it.
   'grpc.use_local_subchannel_pool': 1,
   'grpc.enable_retries': 0,
 };
 
-/** The dialling end over gRPC. Throws for an address that makes no sense, or an insecure one that leaves this machine. */
+/** The dialling end over gRPC. Throws for a malformed address, or an insecure one that is not loopback. */
 export function createGrpcClientTransport(options: GrpcClientOptions): ClientTransport {
   const { server, security } = options;
   const host = hostOf(server);
@@ -56,7 +59,8 @@ export function createGrpcClientTransport(options: GrpcClientOptions): ClientTra
   if (security.type === 'insecure' && !isLoopback(host)) {
     throw new Error(`the relay without TLS may dial a loopback address only, not ${server}`);
   }
-  silenceGrpc();
+  // grpc-js would write to standard error; the ends of streams have the same content.
+  setLogVerbosity(logVerbosity.NONE);
   return { server, dial: (shown) => dial(options, host, shown) };
 }
 
@@ -71,16 +75,18 @@ function dial(
   };
   const client = new Client(server, credentialsOf(security, host, shown, believed), {
     ...CHANNEL_OPTIONS,
-    // The name sent to the server: TLS allows no address there. Which name is checked is said in the credentials.
+    // The name sent to the server, where TLS allows no address. The credentials check the real name.
     ...(isIP(host) === 0 ? {} : { 'grpc.ssl_target_name_override': 'localhost' }),
   });
-  const calls = new Set<Call>();
+  const calls = new Set<ClientCall>();
   const explain: Explain = security.type === 'insecure' ? endWithoutTls : endOf;
   return {
     open(method, metadata) {
-      const call = openCall(client, method, metadata);
+      const { serialize, deserialize } = BYTES;
+      const path = `/${Relay.typeName}/${method}`;
+      const call: ClientCall = client.makeBidiStreamRequest(path, serialize, deserialize, metadataOf(metadata));
       calls.add(call);
-      const stream = createStream(call, explain);
+      const stream = createClientStream(call, explain);
       void stream.ended.then(() => calls.delete(call));
       return stream;
     },
@@ -119,7 +125,7 @@ function bufferOf(text: string | null): Buffer | null {
   return text === null ? null : Buffer.from(text);
 }
 
-/** The server's certificate and what leads from it to a root; the root too, if the platform has found it. */
+/** The server's certificate and its issuers, up to the root if the platform has found it. */
 function chainOf(certificate: PeerCertificate | DetailedPeerCertificate): readonly Uint8Array[] {
   const chain: Uint8Array[] = [];
   const seen = new Set<string>();
@@ -132,7 +138,7 @@ function chainOf(certificate: PeerCertificate | DetailedPeerCertificate): readon
   return chain;
 }
 
-/** A server that does not answer at all is given up after this time. */
+/** Deadline of a registration. */
 const REGISTER_MS = 20_000;
 
 function askToRegister(
@@ -144,8 +150,8 @@ function askToRegister(
   const { promise, resolve } = Promise.withResolvers<RegistrationAnswer>();
   client.makeUnaryRequest<Uint8Array, Uint8Array>(
     `/${Relay.typeName}/${Relay.method.register.name}`,
-    raw,
-    (bytes) => bytes,
+    BYTES.serialize,
+    BYTES.deserialize,
     request,
     metadataOf(values),
     { deadline: new Date(Date.now() + REGISTER_MS) },
@@ -159,63 +165,8 @@ function askToRegister(
   return promise;
 }
 
-/** A server from before there were certificates offers none. */
+/** A server without this method issues no certificates. */
 function refusalOf(error: Status, explain: Explain): StreamEnd {
   const end = explain(error);
   return error.code === status.UNIMPLEMENTED ? { ...end, reason: 'NotOffered' } : end;
-}
-
-function raw(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-}
-
-function metadataOf(values: StreamMetadata): Metadata {
-  const metadata = new Metadata();
-  for (const [name, value] of Object.entries(values)) metadata.set(name, value);
-  return metadata;
-}
-
-function openCall(client: Client, method: StreamMethod, values: StreamMetadata): Call {
-  return client.makeBidiStreamRequest<Uint8Array, Uint8Array>(
-    `/${Relay.typeName}/${method}`,
-    raw,
-    (bytes) => bytes,
-    metadataOf(values),
-  );
-}
-
-function createStream(call: Call, explain: Explain): MessageStream {
-  const ended = Promise.withResolvers<StreamEnd>();
-  const inbox = createInbox(call);
-  const outbox = createOutbox(call);
-  let over = false;
-  let drained = false;
-  const closeWhenBoth = (): void => {
-    if (over && drained) inbox.close(false);
-  };
-  call.on('status', (status) => {
-    over = true;
-    ended.resolve(explain(status));
-    outbox.close();
-    // A call that failed without a message never says that it has been read.
-    drained ||= call.readableLength === 0;
-    closeWhenBoth();
-  });
-  call.on('end', () => {
-    drained = true;
-    closeWhenBoth();
-  });
-  // The status says the same.
-  call.on('error', () => {});
-  let own = false;
-  return {
-    read: inbox.read,
-    write: (message) => (own || over ? Promise.resolve(false) : outbox.write(message)),
-    end() {
-      if (own) return;
-      own = true;
-      call.end();
-    },
-    ended: ended.promise,
-  };
 }

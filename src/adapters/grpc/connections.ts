@@ -1,31 +1,28 @@
 import type { Socket } from 'node:net';
 import type { StreamEnd } from '../../ports/transport.ts';
 
-/** How many connections may be open at once whose handshake is over. */
+/** How many connections may be in each phase at once. */
 export interface ConnectionLimits {
-  /** With calls. Each of these has proven something: whoever proves nothing is not kept waiting for long. */
-  readonly busy: number;
-  /** Without any, in all. Who dials to some purpose calls within a round trip. */
+  /** With an unfinished TLS handshake. */
+  readonly handshakes: number;
+  /** Without a call. An agent makes its first call within a round trip. */
   readonly idle: number;
+  /** With calls. The relay authenticates each call, and ends those that fail soon. */
+  readonly busy: number;
 }
 
-/** Fits a fleet of thousands of agents that come back all at once, also from behind one address. */
-export const CONNECTION_LIMITS: ConnectionLimits = { busy: 16_384, idle: 2_048 };
-
-/** The books of connections whose handshake is over. A peer is `address:port`. */
-export interface Connections {
-  opened(socket: Socket): void;
-  /** A call begins; why it may not, if it may not. */
-  begin(peer: string): StreamEnd | undefined;
-  /** A call that had begun is over. */
-  end(peer: string): void;
-}
+/** Suits a fleet of thousands of agents that reconnect at the same time, also from one address. */
+export const CONNECTION_LIMITS: ConnectionLimits = { handshakes: 6_000, idle: 2_048, busy: 16_384 };
 
 interface Connection {
   readonly socket: Socket;
+  /** `address:port`. */
   readonly peer: string;
   readonly address: string;
+  phase: 'handshake' | 'idle' | 'busy' | 'closed';
   calls: number;
+  /** Why each of its calls is refused. */
+  refused: StreamEnd | undefined;
 }
 
 const TOO_MANY_IDLE: StreamEnd = {
@@ -34,68 +31,96 @@ const TOO_MANY_IDLE: StreamEnd = {
   message: 'too many connections are open on which nothing is asked: one of the longest was closed',
 };
 
-/**
- * Keeps the number of connections within limits. Of too many without a call, the address that has the most of them loses
- * the one that has waited longest; so whoever only takes up room takes it from nobody else. `closed`: hears of each.
- */
-export function createConnections(
-  { busy: mostBusy, idle: mostIdle }: ConnectionLimits,
-  closed: (refusal: StreamEnd, peer: string) => void,
-): Connections {
-  const known = new Map<string, Connection>();
-  const idle = new Map<string, Set<Connection>>();
-  let waiting = 0;
+/** The open connections of a port, by peer (`address:port`). */
+export type Connections = ReturnType<typeof createConnections>;
 
-  const rest = (connection: Connection): void => {
-    const there = idle.get(connection.address) ?? new Set();
-    idle.set(connection.address, there.add(connection));
-    waiting += 1;
-  };
+/**
+ * Keeps the number of connections within limits. Too many handshakes: the oldest is closed, because a caller that means to
+ * connect finishes soon. Too many idle connections: the address with the most of them loses its oldest, so a caller that
+ * only occupies connections displaces its own. Too many busy ones: a new call is refused. `turnedAway` is called with each
+ * idle connection that is closed.
+ */
+export function createConnections(limits: ConnectionLimits, turnedAway: (refusal: StreamEnd, peer: string) => void) {
+  const known = new Map<string, Connection>();
+  const handshakes = new Set<Connection>();
+  /** By address; the oldest first. */
+  const idle = new Map<string, Set<Connection>>();
+  let idleCount = 0;
+  let busyCount = 0;
+
   const leave = (connection: Connection): void => {
-    const there = idle.get(connection.address);
-    if (there?.delete(connection) !== true) return;
-    waiting -= 1;
-    if (there.size === 0) idle.delete(connection.address);
-  };
-  const makeRoom = (): void => {
-    if (waiting <= mostIdle) return;
-    const [fullest] = [...idle.values()].sort((a, b) => b.size - a.size);
-    for (const connection of fullest ?? []) {
-      leave(connection);
-      connection.socket.destroy();
-      closed(TOO_MANY_IDLE, connection.peer);
-      return;
+    if (connection.phase === 'handshake') handshakes.delete(connection);
+    if (connection.phase === 'busy') busyCount -= 1;
+    if (connection.phase === 'idle') {
+      const sameAddress = idle.get(connection.address);
+      sameAddress?.delete(connection);
+      if (sameAddress?.size === 0) idle.delete(connection.address);
+      idleCount -= 1;
     }
+  };
+  const enter = (connection: Connection, phase: Connection['phase']): void => {
+    leave(connection);
+    connection.phase = phase;
+    if (phase === 'handshake') handshakes.add(connection);
+    if (phase === 'busy') busyCount += 1;
+    if (phase === 'idle') {
+      idle.set(connection.address, (idle.get(connection.address) ?? new Set()).add(connection));
+      idleCount += 1;
+    }
+  };
+  const close = (connection: Connection): void => {
+    enter(connection, 'closed');
+    connection.socket.destroy();
+  };
+  const rest = (connection: Connection): void => {
+    enter(connection, 'idle');
+    if (idleCount <= limits.idle) return;
+    const [fullest] = [...idle.values()].sort((a, b) => b.size - a.size);
+    const [oldest] = fullest ?? [];
+    if (oldest === undefined) return;
+    close(oldest);
+    turnedAway(TOO_MANY_IDLE, oldest.peer);
   };
 
   return {
-    opened(socket) {
-      if (socket.destroyed) return;
-      const peer = peerOf(socket);
-      const connection: Connection = { socket, peer, address: socket.remoteAddress ?? '', calls: 0 };
+    /** A connection begins its handshake. */
+    begin(socket: Socket): void {
+      const [peer, address] = [peerOf(socket), socket.remoteAddress ?? ''];
+      const connection: Connection = { socket, peer, address, phase: 'closed', calls: 0, refused: undefined };
       known.set(peer, connection);
+      enter(connection, 'handshake');
       socket.once('close', () => {
-        leave(connection);
+        enter(connection, 'closed');
         if (known.get(peer) === connection) known.delete(peer);
       });
-      rest(connection);
-      makeRoom();
+      const [oldest] = handshakes;
+      if (oldest !== undefined && handshakes.size > limits.handshakes) close(oldest);
     },
-    begin(peer) {
+    /** Its handshake is complete. `refused`: why its calls are refused. */
+    opened(socket: Socket, refused: StreamEnd | undefined): void {
+      const connection = known.get(peerOf(socket));
+      if (connection === undefined || connection.socket.destroyed) return;
+      connection.refused = refused;
+      rest(connection);
+    },
+    /** A call begins; returns why it is refused, if it is. */
+    admit(peer: string): StreamEnd | undefined {
       const connection = known.get(peer);
-      if (connection === undefined) return undefined;
-      if (connection.calls === 0 && known.size - waiting >= mostBusy) return tooMany(mostBusy);
-      leave(connection);
+      if (connection === undefined || connection.refused !== undefined) return connection?.refused;
+      if (connection.calls === 0 && busyCount >= limits.busy) return tooMany(limits.busy);
+      if (connection.calls === 0) enter(connection, 'busy');
       connection.calls += 1;
       return undefined;
     },
-    end(peer) {
+    /** An admitted call has ended. */
+    ended(peer: string): void {
       const connection = known.get(peer);
       if (connection === undefined || connection.calls === 0) return;
       connection.calls -= 1;
-      if (connection.calls > 0) return;
-      rest(connection);
-      makeRoom();
+      if (connection.calls === 0) rest(connection);
+    },
+    closeAll(): void {
+      for (const { socket } of known.values()) socket.destroy();
     },
   };
 }
@@ -105,7 +130,6 @@ function tooMany(most: number): StreamEnd {
   return { code: 'unavailable', reason: 'TooManyConnections', message };
 }
 
-/** `address:port`; of a closed socket it is not known any more. */
-export function peerOf({ remoteAddress, remotePort }: Socket): string {
+function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress}:${remotePort}`;
 }

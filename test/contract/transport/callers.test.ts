@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createGrpcClientTransport } from '../../../src/adapters/grpc/client.ts';
+import { CONNECTION_LIMITS, createConnections } from '../../../src/adapters/grpc/connections.ts';
 import { createGrpcServerTransport } from '../../../src/adapters/grpc/server.ts';
 import { createTlsListener, type TlsMaterial } from '../../../src/adapters/grpc/tls-listener.ts';
 import { createCertificateRequests } from '../../../src/adapters/tls/certificate-requests.ts';
@@ -206,7 +207,8 @@ describe.skipIf(noOpenssl)('the port of the relay', () => {
 
 test('those who do not finish their handshake make place for others: the one who came first goes first', async () => {
   const material = { current: () => ({ certificate: first.certificate, key: first.key }) };
-  const listener = createTlsListener({ host: '127.0.0.1', port: 0, material, handshakes: 2 }, () => undefined);
+  const connections = createConnections({ ...CONNECTION_LIMITS, handshakes: 2 }, () => undefined);
+  const listener = createTlsListener({ host: '127.0.0.1', port: 0, material, connections }, () => undefined);
   const port = await listener.start();
   const gone: number[] = [];
   const silent = async (name: number): Promise<void> => {
@@ -227,7 +229,7 @@ test('those who do not finish their handshake make place for others: the one who
   expect(speakers.map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
   for (const socket of speakers) socket.destroy();
   listener.close();
-  listener.abandon();
+  connections.closeAll();
 });
 
 function opened(socket: TLSSocket): Promise<TLSSocket> {

@@ -40,7 +40,7 @@ afterEach(async () => {
   await transport.stop();
 });
 
-async function start(connections?: ConnectionLimits): Promise<void> {
+async function start(connections?: Partial<ConnectionLimits>): Promise<void> {
   const { certificate, key } = files;
   const security = { type: 'tls', material: { current: () => ({ certificate, key }) } } as const;
   transport = createGrpcServerTransport({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ByteCall, createOutbox } from '../../../../src/adapters/grpc/duplex.ts';
+import { type ByteCall, createOutbox } from '../../../../src/adapters/grpc/stream.ts';
 
 function fakeCall() {
   const written: ((error?: Error | null) => void)[] = [];
