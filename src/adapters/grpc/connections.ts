@@ -42,31 +42,13 @@ export type Connections = ReturnType<typeof createConnections>;
  */
 export function createConnections(limits: ConnectionLimits, turnedAway: (refusal: StreamEnd, peer: string) => void) {
   const known = new Map<string, Connection>();
-  const handshakes = new Set<Connection>();
-  /** By address; the oldest first. */
-  const idle = new Map<string, Set<Connection>>();
-  let idleCount = 0;
-  let busyCount = 0;
+  /** The connections of each phase, those that entered it first before the others. */
+  const phases = { handshake: new Set<Connection>(), idle: new Set<Connection>(), busy: new Set<Connection>() };
 
-  const leave = (connection: Connection): void => {
-    if (connection.phase === 'handshake') handshakes.delete(connection);
-    if (connection.phase === 'busy') busyCount -= 1;
-    if (connection.phase === 'idle') {
-      const sameAddress = idle.get(connection.address);
-      sameAddress?.delete(connection);
-      if (sameAddress?.size === 0) idle.delete(connection.address);
-      idleCount -= 1;
-    }
-  };
   const enter = (connection: Connection, phase: Connection['phase']): void => {
-    leave(connection);
+    if (connection.phase !== 'closed') phases[connection.phase].delete(connection);
     connection.phase = phase;
-    if (phase === 'handshake') handshakes.add(connection);
-    if (phase === 'busy') busyCount += 1;
-    if (phase === 'idle') {
-      idle.set(connection.address, (idle.get(connection.address) ?? new Set()).add(connection));
-      idleCount += 1;
-    }
+    if (phase !== 'closed') phases[phase].add(connection);
   };
   const close = (connection: Connection): void => {
     enter(connection, 'closed');
@@ -74,9 +56,9 @@ export function createConnections(limits: ConnectionLimits, turnedAway: (refusal
   };
   const rest = (connection: Connection): void => {
     enter(connection, 'idle');
-    if (idleCount <= limits.idle) return;
-    const [fullest] = [...idle.values()].sort((a, b) => b.size - a.size);
-    const [oldest] = fullest ?? [];
+    if (phases.idle.size <= limits.idle) return;
+    const byAddress = [...Map.groupBy(phases.idle, ({ address }) => address).values()];
+    const [oldest] = byAddress.reduce((fullest, next) => (next.length > fullest.length ? next : fullest));
     if (oldest === undefined) return;
     close(oldest);
     turnedAway(TOO_MANY_IDLE, oldest.peer);
@@ -93,8 +75,8 @@ export function createConnections(limits: ConnectionLimits, turnedAway: (refusal
         enter(connection, 'closed');
         if (known.get(peer) === connection) known.delete(peer);
       });
-      const [oldest] = handshakes;
-      if (oldest !== undefined && handshakes.size > limits.handshakes) close(oldest);
+      const [oldest] = phases.handshake;
+      if (oldest !== undefined && phases.handshake.size > limits.handshakes) close(oldest);
     },
     /** Its handshake is complete. `refused`: why its calls are refused. */
     opened(socket: Socket, refused: StreamEnd | undefined): void {
@@ -107,7 +89,7 @@ export function createConnections(limits: ConnectionLimits, turnedAway: (refusal
     admit(peer: string): StreamEnd | undefined {
       const connection = known.get(peer);
       if (connection === undefined || connection.refused !== undefined) return connection?.refused;
-      if (connection.calls === 0 && busyCount >= limits.busy) return tooMany(limits.busy);
+      if (connection.calls === 0 && phases.busy.size >= limits.busy) return tooMany(limits.busy);
       if (connection.calls === 0) enter(connection, 'busy');
       connection.calls += 1;
       return undefined;
