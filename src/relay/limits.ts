@@ -1,3 +1,4 @@
+import type { Rate } from '../model/rate-limit.ts';
 import { MAX_MESSAGE_BYTES } from '../ports/transport.ts';
 
 /** Largest content of one chunk in bytes, before and after compression. A property of the protocol. */
@@ -39,12 +40,6 @@ export interface RelayLimits {
   readonly wrongTokenMs: number;
   /** Answers to wrong tokens that may be delayed at once; further callers get `Busy` without delay. */
   readonly wrongTokensWaiting: number;
-}
-
-/** A token bucket: `burst` calls at once, refilled by `perSecond`. */
-export interface Rate {
-  readonly burst: number;
-  readonly perSecond: number;
 }
 
 /** Suits thousands of agents at one server; a dead peer is detected within 25 seconds. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../model/json.ts';
 import { errorText } from '../model/messages.ts';
+import { createRateLimit } from '../model/rate-limit.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 import type { AuditEntry, AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -25,9 +26,8 @@ export interface Audit {
   ): Promise<Result<(stage: AuditEntry['stage'], message: string) => Promise<void>>>;
 }
 
-const MINUTE_MS = 60_000;
 /** Refusals of unknown callers that are noted, so that they cannot fill the disk. */
-const UNKNOWN_A_MINUTE = 30;
+const UNKNOWN_CALLERS = { burst: 30, perSecond: 0.5 };
 const LONGEST_VALUE = 300;
 const MOST_VALUES = 20;
 
@@ -39,7 +39,8 @@ export function createAudit(deps: {
   readonly id: () => string;
 }): Audit {
   const { audit, clock, log, id } = deps;
-  const ofUnknown = createAllowance(clock);
+  const unknownCallerMs = createRateLimit(clock.monotonic, UNKNOWN_CALLERS);
+  let omitted = 0;
 
   const append = async (entry: AuditEntry): Promise<Result<void>> => {
     try {
@@ -61,9 +62,12 @@ export function createAudit(deps: {
   });
   return {
     refused: async (request, message) => {
-      const { mayBeNoted, omitted } = request.caller === undefined ? ofUnknown() : { mayBeNoted: true, omitted: 0 };
-      if (!mayBeNoted) return;
+      if (request.caller === undefined && unknownCallerMs('') > 0) {
+        omitted += 1;
+        return;
+      }
       const details = omitted === 0 ? {} : { refusedWithoutNote: String(omitted) };
+      omitted = 0;
       await append({ ...entryOf(request), stage: 'refused', details, message: shortened(message) });
     },
     asked: async (request, details) => {
@@ -75,27 +79,6 @@ export function createAudit(deps: {
         await append({ ...entry, at, stage, message: shortened(message) });
       });
     },
-  };
-}
-
-/** Returns at each call whether a refusal may be noted, and how many before it were not. */
-function createAllowance(clock: Clock): () => { readonly mayBeNoted: boolean; readonly omitted: number } {
-  let began = clock.monotonic();
-  let noted = 0;
-  let omitted = 0;
-  return () => {
-    if (clock.monotonic() - began >= MINUTE_MS) {
-      began = clock.monotonic();
-      noted = 0;
-    }
-    if (noted >= UNKNOWN_A_MINUTE) {
-      omitted += 1;
-      return { mayBeNoted: false, omitted: 0 };
-    }
-    noted += 1;
-    const answer = { mayBeNoted: true, omitted };
-    omitted = 0;
-    return answer;
   };
 }
 

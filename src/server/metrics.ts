@@ -1,40 +1,14 @@
 import { collectDefaultMetrics } from 'prom-client';
+import type { RelayServerStats } from '../relay/server-state.ts';
 import type { ClusterView, FleetView } from './api.ts';
 import { createMetricSet, type MetricDefinition } from './metric-set.ts';
 
 /** The state that one scrape shows. Counts start with the process. */
-interface Scrape {
+export interface Scrape {
   readonly fleet: FleetView;
-  readonly relay: RelayView;
+  readonly relay: Omit<RelayServerStats, 'connectedClusters' | 'streams'>;
   readonly replica: ReplicaFigures;
   readonly store: StoreFigures;
-}
-
-/** The relay's state. */
-export interface RelayView {
-  readonly clients: readonly RelayClientView[];
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  readonly outputsAccepted: number;
-  readonly outputsRejected: number;
-  readonly inputDeltas: number;
-  readonly results: number;
-  readonly wrongTokens: number;
-  /** Requests for client certificates, by outcome. */
-  readonly registrations: Readonly<Record<string, number>>;
-  /** When the server's own certificates end: milliseconds since 1970. */
-  readonly certificates: readonly { readonly what: string; readonly expiresAt: number }[];
-  /** Streams that have ended, by reason. */
-  readonly ended: Readonly<Record<string, number>>;
-}
-
-/** The streams of one agent. */
-export interface RelayClientView {
-  readonly cluster: string;
-  readonly push: boolean;
-  readonly pull: boolean;
-  /** The newest client certificate that the server has seen or issued: milliseconds since 1970; absent: none. */
-  readonly certificate?: { readonly issuedAt: number; readonly expiresAt: number };
 }
 
 /** The state of this replica. */
@@ -80,6 +54,9 @@ export interface ServerMetrics {
   /** Counts a batch of writes to the store, also one that failed. */
   storeWrite(seconds: number): void;
 }
+
+/** The streams of one agent. */
+type Client = RelayServerStats['clients'][number];
 
 /** The value of a metric without labels, or samples: the values of the labels, then that of the metric. */
 type Reading = number | boolean | Iterable<readonly (string | number | boolean)[]>;
@@ -235,7 +212,7 @@ function ofClusters(value: (cluster: ClusterView, scrape: Scrape) => boolean): M
 }
 
 /** A cluster whose agent is not connected has the value 0, because an alert cannot see that a sample is missing. */
-function ofClients(value: (client: RelayClientView, scrape: Scrape) => boolean): Metric[1] {
+function ofClients(value: (client: Client, scrape: Scrape) => boolean): Metric[1] {
   return (scrape) => {
     const absent = scrape.fleet.clusters.map(({ name }) => [name, false] as const);
     return new Map([
@@ -245,7 +222,7 @@ function ofClients(value: (client: RelayClientView, scrape: Scrape) => boolean):
   };
 }
 
-function ofCertificates(value: (certificate: NonNullable<RelayClientView['certificate']>) => number): Metric[1] {
+function ofCertificates(value: (certificate: NonNullable<Client['certificate']>) => number): Metric[1] {
   return ({ relay }) =>
     relay.clients.flatMap(({ cluster, certificate }) => (certificate ? [[cluster, value(certificate) / 1000]] : []));
 }

@@ -1,10 +1,9 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { type ClusterName, parseClusterName, quote } from '../../model/ids.ts';
+import { createRateLimit } from '../../model/rate-limit.ts';
 import type { CertificateAuthority, CertificateRequestFacts } from '../../ports/certificate-authority.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { IncomingRegistration, RegistrationAnswer, StreamEnd } from '../../ports/transport.ts';
-import type { Rate } from '../limits.ts';
 import { countOne, endOfDecision, noteEnd, type ServerState } from '../server-state.ts';
 import type { RegistrationRequest } from '../session.ts';
 import { readRegisterRequest, registerResponseBytes } from '../wire/frames.ts';
@@ -44,8 +43,8 @@ export function createRegistrar(
   state: ServerState,
 ): (registration: IncomingRegistration) => Promise<RegistrationAnswer> {
   const { clock, log, authority } = state.deps;
-  const perCaller = createRateLimit(clock, state.limits.registrationsPerCaller);
-  const inAll = createRateLimit(clock, state.limits.registrations);
+  const perCaller = createRateLimit(clock.monotonic, state.limits.registrationsPerCaller);
+  const inAll = createRateLimit(clock.monotonic, state.limits.registrations);
 
   return async (registration) => {
     try {
@@ -212,25 +211,6 @@ function weaknessOf(publicKey: Uint8Array): string | undefined {
     default:
       return `a key of the kind ${quote(String(key.asymmetricKeyType))}: use ECDSA on P-256 or P-384, or RSA`;
   }
-}
-
-/** Keys that a rate limit remembers; it forgets the least recently used one first. */
-const MOST_KEYS = 10_000;
-
-/** A token bucket per key. The function takes a token: 0, or the milliseconds until one is available. */
-function createRateLimit(clock: Clock, { burst, perSecond }: Rate): (key: string) => number {
-  const buckets = new Map<string, { readonly left: number; readonly at: number }>();
-  return (key) => {
-    const at = clock.monotonic();
-    const before = buckets.get(key) ?? { left: burst, at };
-    const left = Math.min(burst, before.left + ((at - before.at) / 1000) * perSecond);
-    const allowed = left >= 1;
-    // Deleted first, so that the map stays in the order of use.
-    buckets.delete(key);
-    buckets.set(key, { left: allowed ? left - 1 : left, at });
-    if (buckets.size > MOST_KEYS) for (const oldest of buckets.keys()) if (buckets.delete(oldest)) break;
-    return allowed ? 0 : Math.ceil(((1 - left) / perSecond) * 1000);
-  };
 }
 
 /** The address of a peer for rate limits and logs; for IPv6 its /64 network, whose addresses one caller has all. */

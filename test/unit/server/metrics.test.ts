@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
+import { parseClusterName } from '../../../src/model/ids.ts';
+import { must } from '../../../src/model/result.ts';
 import {
   createServerMetrics,
-  type RelayView,
   type ReplicaFigures,
+  type Scrape,
   type StoreFigures,
 } from '../../../src/server/metrics.ts';
 import { runServer } from '../../support/running-server.ts';
@@ -128,6 +130,8 @@ test('the server sends the content type of Prometheus', async () => {
   await server.stop();
 });
 
+type Client = Scrape['relay']['clients'][number];
+
 const REPLICA: ReplicaFigures = {
   leads: true,
   trouble: '',
@@ -141,9 +145,9 @@ const REPLICA: ReplicaFigures = {
 
 const STORE: StoreFigures = { up: false, writes: 12, errors: new Map([['MemoryFull', 2]]), refilled: 70 };
 
-function relayView(clients: RelayView['clients']): RelayView {
+function relayView(clients: readonly (Omit<Client, 'cluster'> & { readonly cluster: string })[]): Scrape['relay'] {
   return {
-    clients,
+    clients: clients.map((client) => ({ ...client, cluster: must(parseClusterName(client.cluster)) })),
     bytesIn: 0,
     bytesOut: 0,
     outputsAccepted: 0,
