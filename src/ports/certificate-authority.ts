@@ -1,60 +1,60 @@
 import type { Result } from '../model/result.ts';
 
-/** What a certificate request (PKCS #10) says. Nothing of it is believed but its key. */
+/** Content of a certificate request (PKCS #10). Only its key is used. */
 export interface CertificateRequestFacts {
-  /** The key that a certificate is asked for: SubjectPublicKeyInfo, DER. */
+  /** The requested key: SubjectPublicKeyInfo, DER. */
   readonly publicKey: Uint8Array;
-  /** The request is signed by that key. */
+  /** True if that key has signed the request. */
   readonly proven: boolean;
-  /** Every name in it, of the subject (`CN`, `other`) and of the alternative names. */
+  /** All names of the subject (`CN`, `other`) and of the alternative names. */
   readonly names: readonly { readonly type: 'CN' | 'DNS' | 'URI' | 'other'; readonly value: string }[];
-  /** It asks for the right to sign certificates. */
+  /** True if it requests the right to sign certificates. */
   readonly authority: boolean;
 }
 
-/** A client certificate as it is to be. */
+/** Content of a client certificate that is to be signed. */
 export interface CertificateOrder {
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Uint8Array;
   readonly commonName: string;
   readonly dnsName: string;
   readonly uri: string;
-  /** The number of the cluster's registration that it is for: the subject's `serialNumber`. Absent: it says none. */
+  /** Number of the cluster's registration, for the subject's `serialNumber`; absent: the subject has none. */
   readonly registration?: number;
-  /** Milliseconds since 1970; whole seconds of it count. */
+  /** Milliseconds since 1970, rounded down to seconds. */
   readonly validFrom: number;
 }
 
-/** A certificate that was signed just now. */
+/** A newly signed certificate. */
 export interface SignedCertificate {
-  /** PEM: the certificate, and what leads from it to a root, if anything does. */
+  /** PEM: the certificate, then the intermediate certificates up to the root, if there are any. */
   readonly certificate: string;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** Makes client certificates of requests. How long they are good is its own affair. */
+/** Issues client certificates for requests; decides their lifetime. */
 export interface CertificateAuthority {
-  /** What a request (DER) says. The problem: it is none. */
+  /** Parses a request (DER). A problem if the bytes are no request. */
   inspect(request: Uint8Array): Promise<Result<CertificateRequestFacts>>;
-  /** Signs. Rejects if that cannot be done (with a text for people). */
+  /** Signs a certificate. Rejects with a text for people if that fails. */
   issue(order: CertificateOrder): Promise<SignedCertificate>;
 }
 
-/** Every root that the server's certificate may be signed by, now and soon. */
+/** The roots that sign the server's certificate now or after the next rotation. */
 export interface ServerRoots {
   /** PEM. */
   current(): string;
-  /** Calls back after each change, until the returned function is called. */
+  /** Calls `changed` after each change, until the returned function is called. */
   watch(changed: () => void): () => void;
 }
 
-/** People are warned of certificates that end within so many milliseconds. */
+/** A certificate that expires within this time, in milliseconds, causes a warning. */
 export const WARN_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** A certificate of the server that ends at a known time and has no successor that works already. */
+/** A certificate of the server with a known end and without a successor in use. */
 export interface CertificateExpiry {
-  /** What the server shows, what signs that, or what signs certificates of agents. */
+  /** The server's own certificate, its root, or the root of the agents' certificates. */
   readonly what: 'server' | 'root' | 'clientRoot';
   /** Milliseconds since 1970. */
   readonly expiresAt: number;

@@ -8,82 +8,82 @@ import type { ObjectKey } from '../model/object-key.ts';
 import type { ObjectMeta } from '../model/output.ts';
 
 /**
- * One cluster as its agent uses it. An adapter is opened by its composition root, is used by one agent at a time, and
- * keeps nothing but caches in memory: what must outlast the process is in the cluster.
+ * One cluster, for its agent. One agent uses it at a time. The adapter holds only caches in memory: all state that must
+ * outlast the process is in the cluster.
  */
 export interface ClusterApi {
-  /** What makes this cluster itself; never changes while the cluster lives. */
+  /** The id of the cluster, which never changes while the cluster exists. */
   identity(): Promise<ClusterId>;
   /**
-   * Live state. `complete` reads everything anew and is authoritative; `hinted` may look only where a hint pointed. Rejects
-   * if the cluster cannot be asked at all (which is not the same as empty). The same object is handed out again,
-   * identical, while nothing about it changed.
+   * Returns the live state. `complete` reads the complete cluster; `hinted` may read only the objects that hints named. Rejects
+   * if the cluster cannot be read, which is different from an empty one. An unchanged object is the identical value again.
    */
   list(depth: 'hinted' | 'complete'): Promise<LiveState>;
   /**
-   * Calls back soon after something may have changed that this adapter did not do itself: an object, or the stop button.
-   * A hint can be missing or superfluous. The returned function ends it.
+   * Calls `hint` soon after an object or the stop button may have changed, except by this adapter. Hints can be missing or
+   * superfluous. The returned function ends the watch.
    */
   watch(hint: () => void): () => void;
-  /** Makes the object be as declared. Never rejects for a reason that lies in the object. */
+  /** Makes the live object equal to the declared one. Never rejects because of the object. */
   apply(request: ApplyRequest): Promise<ApplyOutcome>;
-  /** Is a live object as declared, its stamp included? Pure; what others own by agreement does not count. */
+  /** True if a live object equals the declared one, stamp included, except for fields that others own by agreement. Pure. */
   matches(request: ApplyRequest, observed: ObservedObject): boolean;
-  /** Removes the object if it is ours. Never rejects for a reason that lies in the object. */
+  /** Removes the object if fleetrelay owns it. Never rejects because of the object. */
   remove(request: RemoveRequest): Promise<RemoveOutcome>;
-  /** What the fleet's policy says to this agent; takes effect with the next look. */
+  /** Sets the settings of the fleet's policy for this agent; they take effect with the next `list`. */
   configure(settings: AgentSettings): void;
   loadInventory(): Promise<LoadedInventory>;
   /**
-   * Durable, whole or not at all, when it resolves. Goes on while the stop button is on: it is no write of an object.
-   * Rejects with an error that {@link isTakenOver} tells if another agent has taken the cluster over: this one must stop.
+   * Applies a change completely or not at all; durable when it resolves. Also works while the stop button is on, because it
+   * writes no object. Rejects with an error that {@link isTakenOver} recognises if another agent has taken the cluster over;
+   * the caller must then stop.
    */
   saveInventory(change: InventoryChange): Promise<void>;
-  /** Releases the cluster for another agent; nothing may be called afterwards. */
+  /** Releases the cluster for another agent. No method may be called afterwards. */
   close(): Promise<void>;
 }
 
-/** Everything that lives in a cluster now. Never changed after it is handed out. */
+/** All objects of a cluster at one moment. Never changed after it was returned. */
 export interface LiveState {
   /**
-   * Keys that differ from the state handed out just before this one (also keys that are gone from it); undefined: any may.
-   * Who has missed a state compares everything.
+   * Keys that differ from the state returned just before this one, removed keys included; undefined: any key may differ. A
+   * caller that has missed a state must compare all keys.
    */
   readonly changed?: ReadonlySet<ObjectKey>;
   readonly objects: ReadonlyMap<ObjectKey, ObservedObject>;
-  /** Every kind that was ever seen here; a kind that could not be read whole is unknown, never empty. */
+  /** All kinds that were ever seen in the cluster. A kind that could not be read completely is unknown, never empty. */
   readonly kinds: readonly KindState[];
   readonly diagnostics: readonly Diagnostic[];
-  /** The stop button in the cluster is on. */
+  /** True while the stop button in the cluster is on. */
   readonly paused: boolean;
 }
 
 /** One live object. */
 export interface ObservedObject {
   readonly key: ObjectKey;
-  /** Without our stamp, and without what an API server keeps for itself. May be worked out at each reading: keep it. */
+  /** Without the stamp and the fields that an API server manages. May be computed at each access: keep the result. */
   readonly value: JsonObject;
   /**
-   * Canonical bytes of `value`, where an adapter keeps these: then nothing is in them that has to stay in the cluster
-   * (the values of a Secret), and nobody needs to work them out again.
+   * Canonical bytes of `value`, if the adapter keeps them. Present only if they contain nothing that must stay in the
+   * cluster, like the values of a Secret.
    */
   readonly content?: Uint8Array;
-  /** What the object says of its owner; absent: nothing, or nothing that can be read. */
+  /** The stamp on the object; absent if there is none, or if it is unreadable. */
   readonly stamp?: Stamp;
   /**
-   * Digest of what was declared when it was written, as its stamp says. Absent: the cluster keeps objects as they are
-   * written, and there is nothing else in `value` than that. An API server's objects have more in them, or less.
+   * Digest of the declared object at the last write, from the stamp. Absent if the cluster stores objects exactly as they
+   * were written; an API server adds and removes fields.
    */
   readonly declared?: Digest;
-  /** Where it is, for people: a path, an address. */
+  /** Its place for people: a path or an address. */
   readonly where: string;
-  /** By kstatus rules; absent: the cluster knows no such thing (a directory). */
+  /** By the rules of kstatus; absent if the cluster has no health (a directory). */
   readonly health?: ObjectHealth;
-  /** It cannot be read now; this is what was last seen. It matches nothing. */
+  /** True if the object cannot be read now, and this is its last known value. It matches no declared object. */
   readonly stale?: true;
 }
 
-/** What we write onto each object. It owns an object only if it names that very object and this fleet. */
+/** Written onto each applied object. Fleetrelay owns an object only if its stamp names this object and this fleet. */
 export interface Stamp extends ObjectMeta {
   readonly fleet: FleetName;
   readonly key: ObjectKey;
@@ -96,47 +96,48 @@ export interface ApplyRequest {
 }
 
 /**
- * `applied`: it was written. `unchanged`: it was so already. `conflict`: somebody else has it, and it was not touched.
- * `paused`: the stop button is on. `exempt`: a person has taken this object out of our hands, by an annotation on it.
- * `failed`: `retryable` says whether trying again without a change can help.
+ * The object was not changed. `paused`: the stop button is on. `exempt`: an annotation on the object excludes it from
+ * management. `failed`: `retryable` is true if another attempt can succeed without a change of the object.
  */
-export type ApplyOutcome =
-  | { readonly type: 'applied' | 'unchanged'; readonly identity?: string }
-  | { readonly type: 'conflict'; readonly owner: string; readonly message: string }
+type NotChanged =
   | { readonly type: 'paused' }
   | { readonly type: 'exempt'; readonly reason: string; readonly message: string }
   | { readonly type: 'failed'; readonly retryable: boolean; readonly reason: string; readonly message: string };
 
-/** Reasons of a failure that ends when something comes into the cluster: the kind of the object, its Namespace. */
+/** `applied`: it was written. `unchanged`: it was equal already. `conflict`: another owner has it; it was not changed. */
+export type ApplyOutcome =
+  | { readonly type: 'applied' | 'unchanged'; readonly identity?: string }
+  | { readonly type: 'conflict'; readonly owner: string; readonly message: string }
+  | NotChanged;
+
+/** Reasons of failures that end when another object is created: the definition of the kind, the Namespace. */
 export const NO_SUCH_KIND = 'NoSuchKind';
 export const NAMESPACE_NOT_FOUND = 'NamespaceNotFound';
 
 export interface RemoveRequest {
   readonly key: ObjectKey;
   readonly fleet: FleetName;
-  /** The very object that was created; another one of the same key is not ours. Absent: the stamp alone decides. */
+  /** Id of the owned object; an object of the same key with another id is not removed. Absent: only the stamp is compared. */
   readonly identity?: string;
 }
 
 /**
- * `gone`: it is not there (any more). `waiting`: its removal is accepted and not finished (a finalizer). `notOwned`: what is
- * there belongs to somebody else and was not touched. `exempt`: an annotation on it says that it is to stay; it is let go.
+ * `gone`: it does not exist now. `waiting`: its removal was accepted and has not finished (a finalizer). `notOwned`: another
+ * owner has it; it was not changed. `exempt`: an annotation keeps it, and it is not owned any more.
  */
 export type RemoveOutcome =
   | { readonly type: 'gone' }
   | { readonly type: 'waiting'; readonly message: string }
   | { readonly type: 'notOwned'; readonly owner: string; readonly message: string }
-  | { readonly type: 'paused' }
-  | { readonly type: 'exempt'; readonly reason: string; readonly message: string }
-  | { readonly type: 'failed'; readonly retryable: boolean; readonly reason: string; readonly message: string };
+  | NotChanged;
 
-/** An entry of the inventory as it lies in the cluster. */
+/** An entry of the inventory as it is stored in the cluster. */
 export interface InventoryRecord extends InventoryEntry {
-  /** The cluster's own id of the object that was created for it; absent: none yet, or the cluster has no such ids. */
+  /** The cluster's id of the created object; absent if it is not created yet, or the cluster has no such ids. */
   readonly identity?: string;
 }
 
-/** `missing` and `damaged` are told apart for people; both mean that nothing is known to be owned. */
+/** `missing` and `damaged` differ only for people: in both cases no object is known to be owned. */
 export type LoadedInventory =
   | {
       readonly type: 'found';
@@ -146,25 +147,25 @@ export type LoadedInventory =
   | { readonly type: 'missing' }
   | { readonly type: 'damaged'; readonly message: string };
 
-/** What an inventory says beside its records. */
+/** Content of an inventory beside its records. */
 export interface InventoryState extends Omit<AgentHolding, 'entries'> {
-  /** Whose server the records came from; undefined only while there was never one. */
+  /** The fleet whose server sent the records; undefined if there was never a server. */
   readonly fleet: FleetName | undefined;
-  /** What the fleet's policy said last, for a start without a server; absent: nothing yet. */
+  /** The last settings of the fleet's policy, for a start without a server; absent if none arrived yet. */
   readonly settings?: AgentSettings;
 }
 
-/** The error for an agent whose cluster another agent has taken over. */
+/** Makes the error for an agent whose cluster another agent has taken over. */
 export function takenOverError(message: string): Error & { readonly takenOver: true } {
   return Object.assign(new Error(message), { takenOver: true as const });
 }
 
-/** Does this error say that another agent has taken the cluster over? */
+/** True for an error of {@link takenOverError}. */
 export function isTakenOver(error: unknown): error is Error & { readonly takenOver: true } {
   return error instanceof Error && 'takenOver' in error && error.takenOver === true;
 }
 
-/** A step of the inventory. */
+/** A change of the inventory: the state after it, and the records that are added, replaced or removed. */
 export interface InventoryChange {
   readonly state: InventoryState;
   readonly put: readonly InventoryRecord[];

@@ -1,25 +1,25 @@
-/** What an agent proves itself with, and whom it believes. PEM texts. The key never leaves its cluster. */
+/** An agent's key and certificate, and the roots it trusts. PEM texts. The key never leaves the cluster. */
 export interface AgentCredentials {
-  /** Empty together with the certificate: there is none, only roots are known. */
+  /** Empty together with the certificate if only the roots are known. */
   readonly key: string;
   /** The client certificate first. */
   readonly certificate: string;
-  /** Every root that the server's certificate may be signed by, beside those that the agent was given; may be empty. */
+  /** Roots that may sign the server's certificate, beside the configured ones; may be empty. */
   readonly roots: string;
 }
 
-/** Where an agent keeps its credentials: in its cluster or on its disk, readable for nobody else. */
+/** Stores an agent's credentials in its cluster or on its disk, readable for the agent only. */
 export interface CredentialStore {
-  /** For people: a path, a name. */
+  /** Its place for people: a path or a name. */
   readonly place: string;
   /**
-   * Undefined if there are none. What is there and damaged counts as none: it is said in the log, and kept aside where
-   * the store can do that. Rejects if the store cannot be asked.
+   * Returns undefined if there are none. Damaged credentials count as none; the adapter logs the damage, and keeps a copy where
+   * it can. Rejects if the store cannot be read.
    */
   load(): Promise<AgentCredentials | undefined>;
   /**
-   * Durable, all of it or nothing, when it resolves. Rejects if that cannot be had, or if another process has saved since
-   * this one has loaded or saved last: what it saved stays, and is to be loaded.
+   * Saves completely or not at all; durable when it resolves. Rejects if the write fails, or if another process has saved
+   * since the last load or save of this one: the credentials of the other process stay, and the caller must load them.
    */
   save(credentials: AgentCredentials): Promise<void>;
 }

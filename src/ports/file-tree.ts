@@ -1,22 +1,22 @@
 /**
- * A folder on this machine that somebody else writes. What a call says was true at some moment of the call; files may
- * change between two calls. Paths are relative to the folder, with `/`. Nothing outside the folder is ever read: a
- * symbolic link is followed only if it leads to a file inside.
+ * A folder on this machine that other processes write. A result was true at some moment of its call; files may change
+ * between two calls. Paths are relative to the folder, with `/`. No file outside the folder is read: a symbolic link is
+ * followed only if it leads to a file inside.
  */
 export interface FileTree {
   /** The folder, for people. */
   readonly address: string;
-  /** Walks the whole folder (`.git` and names that start with two dots left out) and looks at the files that `wanted` names. */
+  /** Walks the complete folder, except `.git` and names that start with two dots, and lists the files that `wanted` accepts. */
   list(wanted: (path: string) => boolean): Promise<FileTreeListing>;
   read(path: string, maxBytes: number): Promise<FileTreeContent>;
   /**
-   * Calls back when something may have changed: a hint, which can come late, for nothing, or not at all. The returned
-   * function ends it. A folder that is replaced by another of the same name needs a new watch.
+   * Calls `changed` when a file may have changed. Calls can be late, superfluous or missing. The returned function ends the
+   * watch. A folder that is replaced by another one of the same name needs a new watch.
    */
   watch(changed: () => void): Promise<() => Promise<void>>;
 }
 
-/** A folder of which a part cannot be listed is not listed at all: what is not seen must not count as gone. */
+/** Fails if any part of the folder cannot be listed: an unlisted file must not count as removed. */
 export type FileTreeListing =
   | { readonly type: 'listed'; readonly entries: readonly FileTreeEntry[] }
   | {
@@ -27,11 +27,11 @@ export type FileTreeListing =
 
 export interface FileTreeEntry {
   readonly path: string;
-  /** `symlink`: one that is not followed. */
+  /** `symlink`: a symbolic link that is not followed. */
   readonly kind: 'file' | 'symlink';
   /** Bytes. */
   readonly size: number;
-  /** Changes when the file is written or replaced (size, times, inode); equal stamps almost surely mean equal content. */
+  /** Made of size, times and inode: changes when the file is written or replaced. Equal stamps almost always mean equal content. */
   readonly stamp: string;
 }
 

@@ -1,44 +1,44 @@
 /**
  * One branch of one remote repository, with a local copy that belongs to this process alone.
  *
- * `fetch` and `publish` talk to the remote; they wait for each other, never throw for a broken remote, and always end
- * (deadline). Everything else reads the local copy only; it rejects with a {@link GitCopyError} when the copy cannot be
- * read, after which the next `fetch` makes the copy anew. Commits and blobs are named by their full hex object id. No
- * message that leaves here holds a credential.
+ * `fetch` and `publish` use the remote. They run one after the other, end within a deadline, and report a broken remote as a
+ * failure. The other methods read the local copy only. They reject with a {@link GitCopyError} if the copy cannot be read;
+ * the next `fetch` then replaces the copy. Commits and blobs are full hex object ids. No message contains a credential.
  */
 export interface GitRepo {
   /** The remote's address without credentials, for people. */
   readonly address: string;
-  /** Its name, or words for it while it is not known which one the remote's default is. */
+  /** The name of the branch, or a phrase for people while the remote's default branch is not known. */
   readonly branch: string;
-  /** Brings the branch's tip with its whole history. */
+  /** Fetches the tip of the branch with its complete history. */
   fetch(signal?: AbortSignal): Promise<GitFetchOutcome>;
-  /** Is this commit in the local copy? */
+  /** True if the local copy has this commit. */
   hasCommit(commit: string): Promise<boolean>;
-  /** Is `ancestor` the same commit as `descendant`, or in its history? A commit that is not here is nobody's ancestor. */
+  /** True if `ancestor` is `descendant` or in its history; false if the local copy lacks one of them. */
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
-  /** For people: who wrote the commit, when, and its first line. */
+  /** Author, time and first line of a commit, for people. */
   commitInfo(commit: string): Promise<GitCommitInfo>;
   /**
-   * What differs below `folder` (`''`: the root) between two commits; `from` null: the empty tree, so all entries. Paths
-   * are relative to the folder, ordered by nothing. A folder that does not exist is empty.
+   * Returns the differences below `folder` (`''`: the root) between two commits; `from` null: the empty tree. Paths are
+   * relative to the folder, in no particular order. A folder that does not exist counts as empty.
    */
   diff(from: string | null, to: string, folder: string): Promise<readonly GitTreeChange[]>;
-  /** The bytes of a blob; many calls may be under way at once and are answered in order. */
+  /** Reads a blob. Many calls may be pending at once; they are answered in order. */
   readBlob(blob: string, maxBytes: number): Promise<GitBlobOutcome>;
   /**
    * Makes one commit on top of `expected` and moves the remote branch from exactly `expected` (null: absent) to it. Never
-   * rewrites history. When the outcome is `failed`, the commit may have arrived all the same: fetch before trying again.
+   * rewrites history. After a `failed` outcome the commit may have arrived: fetch before the next attempt.
    */
   publish(request: GitPublishRequest, signal?: AbortSignal): Promise<GitPublishOutcome>;
-  /** Ends every process. Nothing may be called after it. */
+  /** Ends all processes. No method may be called afterwards. */
   close(): Promise<void>;
 }
 
 /**
  * Why the remote could not be used. `Unreachable`: no answer, or not the answer of a git server. `Unauthorized`: the
- * credentials are missing or wrong. `RepositoryNotFound`: the server answers, it has no such repository (or hides it).
- * `BadObjects`: what it sent is damaged or larger than allowed. `TimedOut`: the deadline passed. `Stopped`: aborted by the caller. `LocalTrouble`: this machine (no git, disk full).
+ * credentials are missing or wrong. `RepositoryNotFound`: the server has no such repository, or hides it. `BadObjects`: the
+ * transferred objects are damaged or too large. `TimedOut`: the deadline passed. `Stopped`: the caller aborted.
+ * `LocalTrouble`: a failure of this machine (no git, disk full).
  */
 export interface GitFailure {
   readonly type: 'failed';
@@ -53,7 +53,7 @@ export interface GitFailure {
   readonly message: string;
 }
 
-/** `absent`: the repository was reached, and it has no such branch. */
+/** `absent`: the repository has no such branch. */
 export type GitFetchOutcome =
   | { readonly type: 'fetched'; readonly commit: string }
   | { readonly type: 'absent' }
@@ -62,7 +62,7 @@ export type GitFetchOutcome =
 export interface GitCommitInfo {
   readonly subject: string;
   readonly author: string;
-  /** Milliseconds since 1970; whatever the commit says, a time that RFC 3339 can write. */
+  /** Milliseconds since 1970, limited to times that RFC 3339 can express. */
   readonly committedAt: number;
 }
 
@@ -73,13 +73,13 @@ export interface GitTreeEntry {
   readonly size: number;
 }
 
-/** `entry` null: the path is gone. */
+/** `entry` null: the path was removed. */
 export interface GitTreeChange {
   readonly path: string;
   readonly entry: GitTreeEntry | null;
 }
 
-/** `oversized`: it is larger than asked for; its bytes were not kept. */
+/** `oversized`: larger than requested; the bytes were discarded. */
 export type GitBlobOutcome =
   | { readonly type: 'read'; readonly bytes: Uint8Array }
   | { readonly type: 'oversized'; readonly size: number }
@@ -88,7 +88,7 @@ export type GitBlobOutcome =
 export interface GitPublishRequest {
   /** The commit to build on, as fetched; null: the branch does not exist, and the commit becomes its root. */
   readonly expected: string | null;
-  /** Path to new content, or null to remove it; every other path stays as it is in `expected`. */
+  /** New content by path, null to remove the path; all other paths stay as in `expected`. */
   readonly changes: ReadonlyMap<string, Uint8Array | null>;
   readonly author: { readonly name: string; readonly email: string };
   /** Milliseconds since 1970. */
@@ -96,14 +96,14 @@ export interface GitPublishRequest {
   readonly message: string;
 }
 
-/** `race`: the branch is no longer at `expected`. `refused`: the server said no (a hook, a protected branch), in its words. */
+/** `race`: the branch is no longer at `expected`. `refused`: the server rejected the push (a hook, a protected branch). */
 export type GitPublishOutcome =
   | { readonly type: 'published'; readonly commit: string }
   | { readonly type: 'race' }
   | { readonly type: 'refused'; readonly message: string }
   | GitFailure;
 
-/** The local copy cannot be read; the next `fetch` mends it. */
+/** The local copy cannot be read; the next `fetch` replaces it. */
 export interface GitCopyError extends Error {
   readonly name: 'GitCopyError';
 }

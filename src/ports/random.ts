@@ -1,4 +1,4 @@
-/** Randomness for jitter and ids. Secrets do not come from here but from the platform's cryptography. */
+/** Randomness for jitter and ids. Not for secrets, which need the platform's cryptography. */
 export interface Random {
   /** Uniform in [0, 1). */
   next(): number;

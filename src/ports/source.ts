@@ -3,8 +3,8 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { SourceName } from '../model/ids.ts';
 
 /**
- * A revision that has entered: what changed since the observation before. The listener takes all of it in one commit of
- * the engine. The first observation of a process carries every file.
+ * An admitted revision: its differences from the previous observation. The listener stages all of them in one commit of the
+ * engine. The first observation of a process contains all files.
  */
 export interface RevisionObservation {
   readonly source: SourceName;
@@ -12,63 +12,64 @@ export interface RevisionObservation {
   readonly revision: string;
   /** For people: the commit's subject, author and time (milliseconds since 1970); absent for a folder. */
   readonly description?: { readonly subject: string; readonly author: string; readonly committedAt: number };
-  /** `partial`: some file of it cannot be read (its {@link FileReading} is unreadable). */
+  /** `partial`: a file of it cannot be read (its {@link FileReading} is unreadable). */
   readonly state: 'whole' | 'partial';
   readonly changes: readonly {
-    readonly path: string /** null: the file is gone. */;
+    readonly path: string;
+    /** null: the file was removed. */
     readonly file: FileReading | null;
   }[];
-  /** Everything to be said about all files of the revision, not only the changed ones; canonical order. */
+  /** The diagnostics of all files of the revision, not only of the changed ones, in canonical order. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** How a source is: what `fleetrelay source list` and readiness show. */
+/** The condition of a source, for `fleetrelay source list` and for readiness. */
 export interface SourceCondition {
   readonly source: SourceName;
   /**
-   * `pending`: nothing tried to the end yet. `synced`: the last look succeeded. `failing`: it did not (message says why;
-   * what was admitted before still holds). `refused`: it did, and the revision waits for a person (`accept`).
+   * `pending`: no look has ended yet. `synced`: the last look succeeded. `failing`: it failed, and the admitted revision stays
+   * in force. `refused`: it succeeded, and its revision waits for a person (`accept`).
    */
   readonly state: 'pending' | 'synced' | 'failing' | 'refused';
   readonly reason: string;
   readonly message: string;
   /** The admitted revision, if any. */
   readonly revision?: string;
-  /** A fetched revision that is not admitted (state `refused`). */
+  /** A revision that was read and waits for a person. */
   readonly refusedRevision?: string;
 }
 
-/** What a source tells; calls come one at a time, in order, and must not throw. */
+/** Receives the reports of a source, one at a time and in order. The methods must not throw. */
 export interface SourceListener {
   observe(observation: RevisionObservation): void;
   /** Called on every change of the condition and at the first success or failure. */
   condition(condition: SourceCondition): void;
 }
 
-/** A place that desired state comes from, being followed. Trouble is a condition and a back-off, never an exit. */
+/** Follows one place of desired state. A failure is a condition and is retried; it ends nothing. */
 export interface Source {
   readonly name: SourceName;
   /** Kind and address without credentials, for people. */
   readonly address: string;
   /**
-   * Starts following. `admitted`: the revision that the ledger says was admitted last, for telling a rewritten history.
-   * `remembered`: paths of the declarations that it remembers from this source.
+   * Starts to follow. `admitted`: the last admitted revision in the ledger, to recognise a rewritten history. `remembered`: paths
+   * of the declarations of this source in the ledger.
    */
   start(listener: SourceListener, admitted: string | undefined, remembered: readonly string[]): void;
   /**
-   * Begins to bring what `start` will look at, and tells nobody: it is there sooner. Absent: there is nothing to bring.
+   * Begins to fetch the content for the first look, so that it ends sooner; reports nothing. Absent: there is nothing to fetch.
    */
   prefetch?(): void;
-  /** Look now (a hook fired, a person asked). */
+  /** Causes a look now, because of a hook or a request. */
   trigger(): void;
   /**
-   * Looks now, and resolves when a look that began after this call is over, whatever came of it (the condition tells).
-   * Absent: what was observed is never older than what is followed.
+   * Causes a look, and resolves at the end of a look that began after this call; the condition reports its outcome. Absent: the
+   * observation is always current.
    */
   look?(): Promise<void>;
-  /** Admits a refused revision; false if that revision does not wait. */
+  /** Admits the waiting revision; false if this revision does not wait. */
   accept(revision: string): boolean;
-  /** Bytes of a file as last observed, for finding lines; undefined if they are no longer to be had. */
+  /** Returns the bytes of an observed file, to find lines; undefined if they are not available any more. */
   read(path: string, blob: string): Promise<Uint8Array | undefined>;
   stop(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts';
 /** Longest delay that a timer of the platform can hold; longer ones are waited for in pieces. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The machine's own time. */
+/** Creates the clock of this machine. */
 export function createSystemClock(): Clock {
   return {
     now: () => Date.now(),
@@ -27,24 +27,12 @@ export function createSystemClock(): Clock {
 }
 
 function startTimer(milliseconds: number, keepsAlive: boolean, callback: () => void): () => void {
-  if (milliseconds <= LONGEST_TIMER_MS) {
-    const timer = setTimeout(callback, Math.max(0, milliseconds));
-    if (!keepsAlive) timer.unref();
-    return () => clearTimeout(timer);
-  }
-  return startLongTimer(milliseconds, keepsAlive, callback);
-}
-
-function startLongTimer(milliseconds: number, keepsAlive: boolean, callback: () => void): () => void {
-  let remaining = milliseconds;
   let timer: NodeJS.Timeout;
-  arm();
-  return () => clearTimeout(timer);
-
-  function arm(): void {
+  const wait = (remaining: number): void => {
     const piece = Math.min(remaining, LONGEST_TIMER_MS);
-    remaining -= piece;
-    timer = setTimeout(() => (remaining > 0 ? arm() : callback()), piece);
+    timer = setTimeout(() => (remaining > piece ? wait(remaining - piece) : callback()), Math.max(0, piece));
     if (!keepsAlive) timer.unref();
-  }
+  };
+  wait(milliseconds);
+  return () => clearTimeout(timer);
 }

@@ -4,18 +4,17 @@ import { redactData, redactText } from './redact.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** How a log is written. */
 export interface PinoLogOptions {
-  /** Lines below it are dropped before anything is formatted. Default `info`. */
+  /** Lines of a lower level are dropped before they are formatted. Default `info`. */
   readonly level?: LogLevel;
-  /** Takes one finished line, with its line end. Default: standard error, written at once. */
+  /** Receives one complete line, with its line end. Default: standard error, written at once. */
   readonly write?: (line: string) => void;
 }
 
-/** JSON lines with time, level and message; secret fields and credentials in texts are masked at any depth. */
+/** Writes JSON lines with time, level and message; masks secret fields, and credentials in texts, at any depth. */
 export function createPinoLog(options: PinoLogOptions = {}): Log {
   const { write } = options;
-  // Synchronous: the last lines before an exit are the ones that somebody will look for.
+  // Synchronous, so that the last lines before an exit are written.
   const stream = write === undefined ? destination({ dest: 2, sync: true }) : { write };
   return wrap(
     pino(
@@ -32,6 +31,11 @@ export function createPinoLog(options: PinoLogOptions = {}): Log {
 }
 
 function wrap(logger: Logger): Log {
+  const line =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, data: LogData = {}): void => {
+      if (logger.isLevelEnabled(level)) logger[level](dataOf(data), redactText(message));
+    };
   return {
     debug: line('debug'),
     info: line('info'),
@@ -39,18 +43,12 @@ function wrap(logger: Logger): Log {
     error: line('error'),
     child: (data) => wrap(logger.child(dataOf(data))),
   };
-
-  function line(level: 'debug' | 'info' | 'warn' | 'error'): (message: string, data?: LogData) => void {
-    return (message, data) => {
-      if (!logger.isLevelEnabled(level)) return;
-      logger[level](data === undefined ? {} : dataOf(data), redactText(message));
-    };
-  }
 }
 
-/** The log's own keys. A line that has one of them twice loses the first to most readers. */
+/** Keys of each line. Most readers drop the first of two members with one key. */
 const RESERVED = ['level', 'time', 'message'];
 
+/** Redacts the data, and appends `_` to the reserved keys. */
 function dataOf(data: LogData): LogData {
   const redacted = redactData(data) as LogData;
   if (!RESERVED.some((key) => key in redacted)) return redacted;

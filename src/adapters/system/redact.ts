@@ -16,7 +16,7 @@ const DEEPEST = 8;
 const LONGEST_LIST = 100;
 const LONGEST_TEXT = 8192;
 
-/** Masks bearer and basic credentials, credentials in URLs and private keys, and shortens what is very long. */
+/** Masks bearer and basic credentials, credentials in URLs and private keys, and shortens very long texts. */
 export function redactText(text: string): string {
   const masked = text
     .replace(PRIVATE_KEY, MASK)
@@ -25,7 +25,7 @@ export function redactText(text: string): string {
   return masked.length > LONGEST_TEXT ? `${masked.slice(0, LONGEST_TEXT)}... (shortened)` : masked;
 }
 
-/** A copy of log data that is safe to write: secret fields masked at any depth, errors as text, bounded, free of cycles. */
+/** Copies log data for writing: secret fields masked at any depth, errors as text, bounded, without cycles. */
 export function redactData(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value);
   if (typeof value === 'bigint') return value.toString();
@@ -62,6 +62,6 @@ function isSecretField(name: string, value: unknown): boolean {
   if (value === undefined || value === null || typeof value === 'boolean') return false;
   const plain = name.toLowerCase().replaceAll(/[_-]/g, '');
   if (!SECRET_FIELD.test(plain) || HARMLESS_FIELD.test(plain)) return false;
-  // The key of an object is the one harmless thing that goes by this name.
+  // The key of an object is the only harmless value of this name.
   return !(plain === 'key' && typeof value === 'string' && parseObjectKey(value).ok);
 }

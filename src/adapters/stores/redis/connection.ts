@@ -110,7 +110,7 @@ function connectionOver(client: Redis, clock: Clock, commandMs: number, problem:
     if (isOver) throw new LostCommand('the connection to the store is over');
     const sent = client.callBuffer(command, ...args.map((arg) => (arg instanceof Uint8Array ? bufferOf(arg) : arg)));
     try {
-      return await within(clock, commandMs, sent);
+      return await within(clock, commandMs + transferMs(args), sent);
     } catch (error) {
       sent.catch(() => undefined);
       const reason = errorText(error);
@@ -142,6 +142,13 @@ function connectionOver(client: Redis, clock: Clock, commandMs: number, problem:
       throw isReply(error) ? new RefusedCommand(withAdvice(text)) : new LostCommand(text);
     }
   }
+}
+
+/** The time that the arguments need on a slow connection, at 1 MB per second. */
+function transferMs(args: readonly Argument[]): number {
+  let bytes = 0;
+  for (const arg of args) if (arg instanceof Uint8Array) bytes += arg.byteLength;
+  return bytes / 1000;
 }
 
 function isReply(error: unknown): boolean {

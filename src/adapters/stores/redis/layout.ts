@@ -16,8 +16,6 @@ export interface Layout {
   readonly anyRecord: string;
   /** Holds the current session of a handle. */
   writer(handle: string): string;
-  /** A value that was sent ahead of its batch. */
-  part(batch: string, number: number): string;
 }
 
 /** A channel is common to all databases of a server, so its name contains the database. */
@@ -33,7 +31,6 @@ export function createLayout(prefix: string, database: number): Layout {
     keyOf: (name) => name.slice(records.length),
     anyRecord: `${records.replaceAll(/[\\*?[\]^]/g, '\\$&')}*`,
     writer: (handle) => `${base}:writer:${handle}`,
-    part: (batch, number) => `${base}:part:${batch}:${number}`,
   };
 }
 

@@ -68,10 +68,10 @@ return { marker, count, found[1] or '', found[2] or '', session }
 
 /**
  * Writes a batch.
- * KEYS: state, index, writer, the record of each write, then the parts that were sent ahead. ARGV: marker, session, batch
- * id, whether it was sent before, channel, JSON of the keys that change; then four per write: operation (check, delete, set,
- * move), the required version (`*` any, `-` absent), the member of the index, the bytes.
- * Returns [written | conflict | session | marker | parts | right, count or the missing right].
+ * KEYS: state, index, writer, the record of each write. ARGV: marker, session, batch id, whether it was sent before, channel,
+ * JSON of the keys that change; then four per write: operation (check, delete, set), the required version (`*` any, `-`
+ * absent), the member of the index, the bytes.
+ * Returns [written | conflict | session | marker | right, count or the missing right].
  *
  * Redis does not roll back a script that fails half way. So the script checks all that could make it fail, the rights of
  * the user too, before its first write.
@@ -84,10 +84,10 @@ local state, index, channel = KEYS[1], KEYS[2], ARGV[5]
 local marker, session, batch = ARGV[1], ARGV[2], ARGV[3]
 local record = KEYS[4] or state
 local calls = {
-  { 'GET', KEYS[3] }, { 'HGET', state, 'marker' }, { 'HVALS', state }, { 'ZSCORE', index, 'm' }, { 'EXISTS', record },
+  { 'GET', KEYS[3] }, { 'HGET', state, 'marker' }, { 'HVALS', state }, { 'ZSCORE', index, 'm' },
   { 'GETRANGE', record, 0, 1 }, { 'HINCRBY', state, 'count', 1 }, { 'HSET', state, '0', batch }, { 'DEL', record },
-  { 'SET', record, '' }, { 'ZADD', index, 0, 'k' }, { 'UNLINK', record }, { 'ZREM', index, 'k' }, { 'PERSIST', record },
-  { 'RENAME', record, record }, { 'PUBLISH', channel, '' },
+  { 'SET', record, '' }, { 'ZADD', index, 0, 'k' }, { 'UNLINK', record }, { 'ZREM', index, 'k' },
+  { 'PUBLISH', channel, '' },
 }
 for i = 1, #calls do
   if not redis.acl_check_cmd(unpack(calls[i])) then return { 'right', string.lower(calls[i][1]) } end
@@ -102,7 +102,6 @@ if ARGV[4] == '1' then
   end
 end
 local writes = (#ARGV - 6) / 4
-local part = 3 + writes
 local adds, deletes = false, nil
 for i = 1, writes do
   local what, wanted = ARGV[3 + 4 * i], ARGV[4 + 4 * i]
@@ -111,18 +110,13 @@ for i = 1, writes do
     if found == '' then found = '-' end
     if found ~= wanted then return { 'conflict', '0' } end
   end
-  if what == 'move' then
-    part = part + 1
-    if redis.call('EXISTS', KEYS[part]) == 0 then return { 'parts', '0' } end
-  end
-  if what == 'set' or what == 'move' then adds = true end
+  if what == 'set' then adds = true end
   if what == 'delete' then deletes = KEYS[3 + i] end
 end
 if not adds and not deletes then return { 'written', '0' } end
 if not adds then redis.call('DEL', deletes) end
 local count = redis.call('HINCRBY', state, 'count', 1)
 redis.call('HSET', state, count % ${REMEMBERED}, batch)
-part = 3 + writes
 for i = 1, writes do
   local what, member, record = ARGV[3 + 4 * i], ARGV[5 + 4 * i], KEYS[3 + i]
   if what == 'delete' then
@@ -130,11 +124,6 @@ for i = 1, writes do
     redis.call('ZREM', index, member)
   elseif what == 'set' then
     redis.call('SET', record, ARGV[6 + 4 * i])
-    redis.call('ZADD', index, 0, member)
-  elseif what == 'move' then
-    part = part + 1
-    redis.call('RENAME', KEYS[part], record)
-    redis.call('PERSIST', record)
     redis.call('ZADD', index, 0, member)
   end
 end
@@ -149,11 +138,11 @@ return redis.call('ZRANGEBYLEX', KEYS[1], ARGV[2], ARGV[3], 'LIMIT', 0, ARGV[4])
 `);
 
 /**
- * KEYS: state, index, writer, a record, a part. ARGV: channel. Returns the rights that the user lacks for the other scripts.
+ * KEYS: state, index, writer, a record. ARGV: channel. Returns the rights that the user lacks for the other scripts.
  * Changes nothing.
  */
 export const PROBE = script(`
-local state, index, writer, record, part = unpack(KEYS)
+local state, index, writer, record = unpack(KEYS)
 local calls = {
   { 'HGET', state, 'f' }, { 'HMGET', state, 'f' }, { 'HVALS', state }, { 'HSET', state, 'f', '1' },
   { 'HINCRBY', state, 'f', 1 }, { 'DEL', state },
@@ -161,7 +150,7 @@ local calls = {
   { 'ZREMRANGEBYLEX', index, '-', '+' },
   { 'SET', writer, '1', 'PX', 1000 }, { 'GET', writer }, { 'PEXPIRE', writer, 1000 },
   { 'GETRANGE', record, 0, 1 }, { 'UNLINK', record }, { 'MGET', record },
-  { 'EXISTS', part }, { 'RENAME', part, record }, { 'PERSIST', record }, { 'SET', part, '1' },
+  { 'SET', record, '1' },
   { 'PUBLISH', ARGV[1], '' }, { 'SUBSCRIBE', ARGV[1] },
   { 'SCAN', '0', 'MATCH', '*', 'COUNT', '1' }, { 'EVAL', 'return 1', '0' }, { 'PING' },
 }

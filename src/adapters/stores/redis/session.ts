@@ -150,7 +150,7 @@ async function hello(commands: Connection): Promise<Readonly<Record<string, stri
 
 /** Reports all missing rights at the start, not each at its first use. */
 async function checkRights(commands: Connection, layout: Layout, handle: string): Promise<void> {
-  const names = [layout.state, layout.index, layout.writer(handle), layout.record('k'), layout.part(handle, 0)];
+  const names = [layout.state, layout.index, layout.writer(handle), layout.record('k')];
   const missing = texts(await commands.run(PROBE, names, [layout.changes]));
   if (missing.length === 0) return;
   throw new RefusedServer(
