@@ -227,7 +227,7 @@ describe.skipIf(noRedis)('a store in Redis under faults of a real redis-server',
     const redis = await redisOf();
     await redis.command('ACL', 'SETUSER', 'store', 'on', '>secret', '~*', '&*', '+@all');
     const { store } = await open(redis, { access: () => ({ username: 'store', password: 'secret' }) });
-    for (const right of ['get', 'zadd', 'publish', 'rename']) {
+    for (const right of ['get', 'zadd', 'publish', 'unlink']) {
       await redis.command('ACL', 'SETUSER', 'store', `-${right}`);
       if (right === 'get') await expect(store.get('k')).rejects.toThrow("the 'get' command");
       await expect(store.write([{ key: 'k', value: bytes('1') }])).rejects.toThrow(`+${right}`);
