@@ -97,28 +97,20 @@ export function runIo({ stdout, stderr, env, cwd, version }: CliContext): RunIo 
   return { out: (text) => stdout.write(text), err: (text) => stderr.write(text), colour, env, cwd, version };
 }
 
-/** Options that name a cluster, a user and a namespace as in kubectl. */
-export type KubeFlags = KubeTarget;
-
 /** The cluster that the options name; undefined if none of them is given. */
-export function kubeTarget({ kubeconfig, context, namespace }: KubeFlags): KubeTarget | undefined {
+export function kubeTarget({ kubeconfig, context, namespace }: KubeTarget): KubeTarget | undefined {
   if ((kubeconfig ?? context ?? namespace) === undefined) return undefined;
   return { kubeconfig, context, namespace };
 }
 
-/**
- * Adds kubectl's options. `cluster` says in words which cluster is meant, `namespace` what the namespace is for; without
- * the latter there is no such option.
- */
+/** Adds kubectl's options. `cluster` says in words which cluster is meant, `namespace` what the namespace is for. */
 export function withKubeOptions(
   command: CliCommand,
-  { cluster, namespace }: { readonly cluster: string; readonly namespace?: string },
+  { cluster, namespace }: { readonly cluster: string; readonly namespace: string },
 ): CliCommand {
-  command
-    .option(
-      '--kubeconfig <file>',
-      `kubeconfig of ${cluster} (default: what kubectl takes, KUBECONFIG or ~/.kube/config)`,
-    )
-    .option('--context <name>', 'context in it (default: the current one)');
-  return namespace === undefined ? command : command.option('-n, --namespace <name>', namespace);
+  const kubeconfig = `kubeconfig of ${cluster} (default: what kubectl takes, KUBECONFIG or ~/.kube/config)`;
+  return command
+    .option('--kubeconfig <file>', kubeconfig)
+    .option('--context <name>', 'context in it (default: the current one)')
+    .option('-n, --namespace <name>', namespace);
 }

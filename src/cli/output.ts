@@ -63,9 +63,14 @@ export interface Column<Row> {
   readonly isState?: true;
 }
 
-/** The table of an {@link Answer} that is a list. `none` is the line for an empty one. */
-export function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[], none = ''): Answer['table'] {
-  return (out) => (rows.length === 0 && none !== '' ? out.write(`${none}\n`) : writeTable(out, columns, rows));
+/** The answer that is a list. `none` is the line for an empty one; `value` is the list for programs, unless it is the rows. */
+export function listAnswer<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  none: string,
+  value: unknown = rows,
+): Answer {
+  return { value, table: (out) => (rows.length === 0 ? out.write(`${none}\n`) : writeTable(out, columns, rows)) };
 }
 
 /** Writes rows under headings; every column but the last is padded to its widest text. */

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { loadCatalog } from '../adapters/kubernetes/api/catalog.ts';
 import { connectKube } from '../adapters/kubernetes/api/connect.ts';
 import { resourcePath } from '../adapters/kubernetes/api/paths.ts';
-import type { ApiCatalog, ApiResource, KubeAnswer, KubeClient } from '../adapters/kubernetes/api/types.ts';
+import type { ApiCatalog, ApiResource, KubeAnswer, KubeClient, KubeRequest } from '../adapters/kubernetes/api/types.ts';
 import { createSystemClock } from '../adapters/system/clock.ts';
 import { createPinoLog } from '../adapters/system/pino-log.ts';
 import { createSystemRandom } from '../adapters/system/random.ts';
@@ -80,19 +80,10 @@ export async function openKube(target: KubeTarget, io: KubeIo): Promise<Kube> {
 export function read(
   { client, namespace }: KubeReader,
   resource: KubeResource,
-  {
-    name,
-    accept,
-    query,
-  }: { readonly name?: string; readonly accept?: string | undefined; readonly query?: Record<string, string> } = {},
+  { name, ...more }: { readonly name?: string } & Pick<KubeRequest, 'accept' | 'query'> = {},
 ): Promise<KubeAnswer> {
   const path = resourcePath({ resource, namespace, ...(name === undefined ? {} : { name }) });
-  return client.request({
-    method: 'GET',
-    path,
-    ...(accept === undefined ? {} : { accept }),
-    ...(query === undefined ? {} : { query }),
-  });
+  return client.request({ method: 'GET', path, ...more });
 }
 
 /** Whether the API server answers that the object does not exist. */

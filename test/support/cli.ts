@@ -10,17 +10,6 @@ export interface CliRun {
   readonly err: string;
 }
 
-const NO_VERDICTS = {
-  create: 0,
-  unchanged: 0,
-  change: 0,
-  adopt: 0,
-  refused: 0,
-  conflict: 0,
-  failed: 0,
-  hidden: 0,
-};
-
 /** Composition roots that say what they were called with. */
 export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly calls: [string, unknown][] } {
   const calls: [string, unknown][] = [];
@@ -42,7 +31,7 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     clusterRegister: record('clusterRegister', { cluster: 'east', steps: [], printed: '', notes: [] }),
     checkFleet: async (...args) => fleetFindings(...args),
     clusterDeregister: record('clusterDeregister', { cluster: 'east', steps: [], holds: null, notes: [] }),
-    clusterAdopt: record('clusterAdopt', { cluster: 'east', server: '', objects: [], counts: NO_VERDICTS }),
+    clusterAdopt: record('clusterAdopt', { cluster: 'east', server: '', objects: [] }),
     checkRepository: record('checkRepository', []),
     checkKubernetes: record('checkKubernetes', []),
     debugSnapshot: record('debugSnapshot', {

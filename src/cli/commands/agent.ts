@@ -1,20 +1,12 @@
-import type { AgentOptions, LogLevel } from '../../compose/options.ts';
+import type { AgentOptions, KubeTarget, LogLevel } from '../../compose/options.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
 import { clusterName, listenAddress, logLevelOption, serverAddress } from '../arguments.ts';
-import {
-  type CliCommand,
-  type CliContext,
-  type Examples,
-  type KubeFlags,
-  newCommand,
-  runRoot,
-  withKubeOptions,
-} from '../command.ts';
+import { type CliCommand, type CliContext, type Examples, newCommand, runRoot, withKubeOptions } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
 
-interface Flags extends KubeFlags {
+interface Flags extends KubeTarget {
   readonly cluster: ClusterName;
   readonly server: ListenAddress;
   readonly tokenFile?: string;

@@ -3,7 +3,7 @@ import type { ApprovalView, HeldRemovalsView } from '../../server/api.ts';
 import { matching } from '../arguments.ts';
 import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
-import { tableOf } from '../output.ts';
+import { listAnswer } from '../output.ts';
 import { REMOVAL_COLUMNS, removalRows } from '../views.ts';
 
 /** Shorter beginnings of a digest are too easily mistyped into another one. */
@@ -30,7 +30,7 @@ export function approveCommand(context: CliContext): CliCommand {
     refuseUsage([[(digest === undefined) === (list === undefined), 'approve needs either a digest or --list']]);
     const held = await api.list('removals');
     if (digest === undefined) {
-      return { value: held, table: tableOf(REMOVAL_COLUMNS, removalRows(held), 'no removals are held') };
+      return listAnswer(REMOVAL_COLUMNS, removalRows(held), 'no removals are held', held);
     }
     const approval = await api.act<ApprovalView>(['approvals'], { digest: fullDigest(digest, held) });
     const line = `released ${counted(approval.released, 'removal')}; the approval expires at ${approval.expiresAt}\n`;

@@ -1,6 +1,6 @@
 import { wholeNumber } from '../arguments.ts';
 import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
-import { tableOf } from '../output.ts';
+import { listAnswer } from '../output.ts';
 import { AUDIT_COLUMNS } from '../views.ts';
 
 /** `fleetrelay audit`: the audit log of one server. */
@@ -19,9 +19,6 @@ export function auditCommand(context: CliContext): CliCommand {
     const [noted, { replica }] = await Promise.all([api.list('audit', { limit: String(limit) }), api.status()]);
     const server = replica?.id ?? api.address;
     const entries = noted.map((entry) => ({ server, ...entry }));
-    return {
-      value: entries,
-      table: tableOf(AUDIT_COLUMNS, entries, `nothing was asked of ${server} to be done yet`),
-    };
+    return listAnswer(AUDIT_COLUMNS, entries, `nothing was asked of ${server} to be done yet`);
   });
 }

@@ -1,11 +1,11 @@
 import type { Finding } from '../../compose/check/finding.ts';
+import type { KubeTarget } from '../../compose/options.ts';
 import { counted } from '../../model/messages.ts';
 import { type ApiOptions, addressOf, connect, withApiOptions } from '../api.ts';
 import {
   answering,
   type CliCommand,
   type CliContext,
-  type KubeFlags,
   kubeTarget,
   newCommand,
   runIo,
@@ -14,7 +14,7 @@ import {
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { printable, styled, type TextOutput, type Tone } from '../output.ts';
 
-interface Flags extends ApiOptions, KubeFlags {
+interface Flags extends ApiOptions, KubeTarget {
   readonly directory?: string;
   readonly server: boolean;
 }

@@ -1,21 +1,14 @@
 import type { AdoptedObject, AdoptReport, AdoptRequest, AdoptVerdict } from '../../compose/cluster/adopt.ts';
+import type { KubeTarget } from '../../compose/options.ts';
 import { type ClusterName, type FleetName, parseFleetName } from '../../model/ids.ts';
 import { must } from '../../model/result.ts';
 import { type ApiOptions, connect, withApiOptions } from '../api.ts';
 import { clusterName, fleetName } from '../arguments.ts';
-import {
-  answering,
-  type CliCommand,
-  type CliContext,
-  type KubeFlags,
-  kubeTarget,
-  runIo,
-  withKubeOptions,
-} from '../command.ts';
+import { answering, type CliCommand, type CliContext, kubeTarget, runIo, withKubeOptions } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { printable, styled, type TextOutput, toneOf } from '../output.ts';
 
-interface Flags extends ApiOptions, KubeFlags {
+interface Flags extends ApiOptions, KubeTarget {
   readonly directory?: string;
   readonly fleet?: FleetName;
   readonly dryRun?: true;
@@ -71,11 +64,13 @@ async function requestOf(context: CliContext, cluster: ClusterName, flags: Flags
   return { cluster, fleet, kube, desired: { type: 'checkout', folder: directory } };
 }
 
-function writeReport(out: TextOutput, { cluster, server, objects, counts }: AdoptReport): void {
+function writeReport(out: TextOutput, { cluster, server, objects }: AdoptReport): void {
   for (const object of objects) if (object.verdict !== 'unchanged') writeObject(out, object);
-  const counted = Object.entries(counts).filter(([, count]) => count > 0);
-  const summary = counted.map(([verdict, count]) => `${count} ${verdict}`).join(', ');
-  out.write(`${printable(cluster)} (${printable(server)}): ${summary === '' ? 'nothing should be there' : summary}\n`);
+  const counts = [...Map.groupBy(objects, ({ verdict }) => verdict)].map(
+    ([verdict, some]) => `${some.length} ${verdict}`,
+  );
+  const summary = counts.join(', ') || 'nothing should be there';
+  out.write(`${printable(cluster)} (${printable(server)}): ${summary}\n`);
 }
 
 function writeObject(out: TextOutput, { object, verdict, changes, conflicts, message, files }: AdoptedObject): void {

@@ -18,13 +18,7 @@ export function deregisterCommand(command: CliCommand, context: CliContext): voi
       'Takes the KubernetesCluster out of a checkout or the management cluster. What the fleet has made in the cluster stays as it is, unless --remove-objects asks for its removal: only what the inventory in the cluster names and what bears its stamp, and neither Namespaces nor CustomResourceDefinitions.',
     )
     .argument('<name>', 'name of the cluster', clusterName)
-    .addOption(new Option('--file <file>', 'remove this file').conflicts(['directory', 'delete']))
-    .addOption(
-      new Option('--directory <dir>', 'remove the file that declares it in this checkout').conflicts([
-        'file',
-        'delete',
-      ]),
-    )
+    .addOption(new Option('--directory <dir>', 'remove the file that declares it in this checkout').conflicts('delete'))
     .option('--delete', 'delete the custom resource in the management cluster');
   withKubeOptions(command, {
     cluster: 'the management cluster, for --delete',
@@ -64,7 +58,7 @@ export function deregisterCommand(command: CliCommand, context: CliContext): voi
 }
 
 function refuseContradictions(name: ClusterName, flags: Flags): void {
-  const { file, directory, uninstallAgent, removeObjects, confirm, dryRun } = flags;
+  const { directory, uninstallAgent, removeObjects, confirm, dryRun } = flags;
   refuseUsage([
     [
       flags.delete === undefined && kubeTarget(flags) !== undefined,
@@ -72,9 +66,9 @@ function refuseContradictions(name: ClusterName, flags: Flags): void {
       'the cluster itself is named by --agent-kubeconfig and --agent-context',
     ],
     [
-      (file ?? directory ?? flags.delete ?? uninstallAgent ?? removeObjects) === undefined,
+      (directory ?? flags.delete ?? uninstallAgent ?? removeObjects) === undefined,
       'deregister needs to know where the cluster is declared',
-      'give --directory CHECKOUT, --file FILE or --delete; --uninstall-agent and --remove-objects work without',
+      'give --directory CHECKOUT or --delete; --uninstall-agent and --remove-objects work without',
     ],
     [
       removeObjects === true && dryRun !== true && confirm !== name,

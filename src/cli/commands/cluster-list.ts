@@ -4,7 +4,7 @@ import type { ClusterView } from '../../server/api.ts';
 import type { Api } from '../api.ts';
 import { asking, type CliCommand, type CliContext } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
-import { type Answer, type Column, type OutputFormat, tableOf, writeTable } from '../output.ts';
+import { type Answer, type Column, listAnswer, type OutputFormat, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS, pairs } from '../views.ts';
 
 interface Flags {
@@ -35,7 +35,7 @@ export function listCommand(command: CliCommand, context: CliContext): void {
     const problem = '--watch prints a table; ask again and again for -o json';
     refuseUsage([[watch !== undefined && output !== 'table', problem]]);
     const clusters = await api.list('clusters');
-    if (watch === undefined) return { value: clusters, table: tableOf(COLUMNS, clusters, 'no clusters are declared') };
+    if (watch === undefined) return listAnswer(COLUMNS, clusters, 'no clusters are declared');
     await follow(context, api, clusters);
     return { value: null, table: () => undefined };
   });

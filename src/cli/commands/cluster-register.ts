@@ -60,16 +60,11 @@ function declarationOptions(command: CliCommand): void {
         .argParser(label)
         .default({}, 'none'),
     )
-    .option('--cluster-domain <domain>', 'DNS domain of its services (default: cluster.local)')
-    .option('--skip-warming', 'safe mode never waits for it')
-    .addOption(
-      new Option('--file <file>', 'write the KubernetesCluster to this file').conflicts(['directory', 'apply']),
-    )
     .addOption(
       new Option(
         '--directory <dir>',
         'write it into this checkout, as clusters/NAME/cluster.yaml unless it is declared elsewhere in it',
-      ).conflicts(['file', 'apply']),
+      ).conflicts('apply'),
     )
     .option('--apply', 'apply it as a custom resource in the management cluster');
   withKubeOptions(command, {

@@ -1,4 +1,5 @@
 import type { DebugPiece } from '../../compose/debug/snapshot.ts';
+import type { KubeTarget } from '../../compose/options.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import { isLoopback } from '../../server/listen-address.ts';
 import { type ApiOptions, addressOf, connect, withApiOptions } from '../api.ts';
@@ -8,7 +9,6 @@ import {
   type CliCommand,
   type CliContext,
   type Examples,
-  type KubeFlags,
   kubeTarget,
   newCommand,
   runIo,
@@ -17,7 +17,7 @@ import {
 import { CliError, EXIT } from '../exit-codes.ts';
 import { type Answer, printable, styled } from '../output.ts';
 
-interface Flags extends ApiOptions, KubeFlags {
+interface Flags extends ApiOptions, KubeTarget {
   readonly file?: string;
   readonly config?: string;
   readonly metrics?: string;

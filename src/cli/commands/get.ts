@@ -5,7 +5,7 @@ import type { Api } from '../api.ts';
 import { clusterName } from '../arguments.ts';
 import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
-import { type Answer, type Column, tableOf } from '../output.ts';
+import { type Answer, type Column, listAnswer } from '../output.ts';
 import {
   CLUSTER_COLUMNS,
   DIAGNOSTIC_COLUMNS,
@@ -23,26 +23,17 @@ const LISTS: Readonly<Record<string, List>> = {
     const found = (await api.list('clusters')).filter(({ name }) => isOf(cluster, name));
     if (cluster !== undefined && found.length === 0)
       throw new CliError(EXIT.notFound, `there is no cluster ${cluster}`);
-    return { value: found, table: tableOf(CLUSTER_COLUMNS, found, 'no clusters') };
+    return listAnswer(CLUSTER_COLUMNS, found, 'no clusters');
   },
-  outputs: async (api, cluster) => {
-    const found = await api.list('outputs', { cluster });
-    return { value: found, table: tableOf(OUTPUT_COLUMNS, found, 'no outputs') };
-  },
-  sources: async (api) => {
-    const found = await api.list('sources');
-    return { value: found, table: tableOf(SOURCE_COLUMNS, found, 'no sources') };
-  },
+  outputs: async (api, cluster) => listAnswer(OUTPUT_COLUMNS, await api.list('outputs', { cluster }), 'no outputs'),
+  sources: async (api) => listAnswer(SOURCE_COLUMNS, await api.list('sources'), 'no sources'),
   removals: async (api, cluster) => {
     const sets = await api.list('removals');
     const found = sets.filter(({ removals }) => removals.some((removal) => isOf(cluster, removal.cluster)));
     const rows = removalRows(found).filter((row) => isOf(cluster, row.cluster));
-    return { value: found, table: tableOf(REMOVAL_COLUMNS, rows, 'no removals') };
+    return listAnswer(REMOVAL_COLUMNS, rows, 'no removals', found);
   },
-  diagnostics: async (api) => {
-    const found = await api.list('diagnostics');
-    return { value: found, table: tableOf(DIAGNOSTIC_COLUMNS, found, 'no diagnostics') };
-  },
+  diagnostics: async (api) => listAnswer(DIAGNOSTIC_COLUMNS, await api.list('diagnostics'), 'no diagnostics'),
 };
 const OF_CLUSTERS = ['clusters', 'outputs', 'removals'];
 
@@ -68,7 +59,7 @@ export function getCommand(context: CliContext): CliCommand {
     const list = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
     if (list !== undefined) return list(api, cluster);
     const rows = await api.view(what);
-    return { value: rows, table: tableOf(columnsOf(rows), rows, `no ${what}`) };
+    return listAnswer(columnsOf(rows), rows, `no ${what}`);
   });
 }
 

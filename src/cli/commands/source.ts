@@ -1,6 +1,6 @@
 import type { SourceView } from '../../server/api.ts';
 import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
-import { tableOf } from '../output.ts';
+import { listAnswer } from '../output.ts';
 import { SOURCE_COLUMNS } from '../views.ts';
 import { suspendCommands } from './suspend.ts';
 
@@ -22,10 +22,7 @@ export function sourceCommand(context: CliContext): CliCommand {
     .summary('all sources and how they are')
     .description('Lists the sources and how they are.')
     .examples([['fleetrelay source list', 'where desired state comes from, and how each place is']]);
-  asking(context, list, async (api) => {
-    const sources = await api.list('sources');
-    return { value: sources, table: tableOf(SOURCE_COLUMNS, sources) };
-  });
+  asking(context, list, async (api) => listAnswer(SOURCE_COLUMNS, await api.list('sources'), 'no sources'));
   const accept = command
     .command('accept')
     .summary('admit a revision that was refused')
@@ -40,7 +37,7 @@ export function sourceCommand(context: CliContext): CliCommand {
     const isMeant = text.length >= SHORTEST && waiting?.startsWith(text) === true;
     const revision = isMeant ? waiting : text;
     const source = await api.act<SourceView>(['sources', name, 'accept'], { revision });
-    return { value: source, table: tableOf(SOURCE_COLUMNS, [source]) };
+    return listAnswer(SOURCE_COLUMNS, [source], '', source);
   });
   suspendCommands(command, context, 'source', SOURCE_COLUMNS, 'no new revision of it is admitted');
   return command;

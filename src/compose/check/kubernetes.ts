@@ -186,8 +186,7 @@ function questionsAbout({ deployment, tokenSecret }: InstalledAgent, now: number
 async function ask(kube: Kube, question: Question, fixes: Fixes): Promise<readonly Finding[]> {
   const [resource, kind, name, missing, judge] = question;
   // Of a Secret only whether it exists: its content is not asked for.
-  const accept = kind === 'Secret' ? METADATA_ONLY : undefined;
-  const answer = await read(kube, resource, { name, accept });
+  const answer = await read(kube, resource, { name, ...(kind === 'Secret' ? { accept: METADATA_ONLY } : {}) });
   const other = firstOf([
     [isMissing(answer), 'error', ...missing],
     [true, 'unknown', 'ObjectUnreadable', refusalOf(answer) ?? ''],

@@ -35,9 +35,7 @@ export interface AdoptRequest {
  * `refused`: another owner has it, and its manifest does not say so. `conflict`: another manager declares fields of it, or
  * another fleet owns it. `failed`: the API server would refuse it. `hidden`: our Secret, whose content the server keeps.
  */
-export type AdoptVerdict = (typeof VERDICTS)[number];
-
-const VERDICTS = ['create', 'unchanged', 'change', 'adopt', 'refused', 'conflict', 'failed', 'hidden'] as const;
+export type AdoptVerdict = 'create' | 'unchanged' | 'change' | 'adopt' | 'refused' | 'conflict' | 'failed' | 'hidden';
 
 export interface AdoptedObject {
   readonly object: string;
@@ -54,7 +52,6 @@ export interface AdoptReport {
   readonly cluster: string;
   readonly server: string;
   readonly objects: readonly AdoptedObject[];
-  readonly counts: Readonly<Record<AdoptVerdict, number>>;
 }
 
 const AT_ONCE = 8;
@@ -70,10 +67,7 @@ export async function previewAdoption(request: AdoptRequest, io: KubeIo): Promis
   for (let start = 0; start < items.length; start += AT_ONCE) {
     objects.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map((item) => judge(judging, item)))));
   }
-  const counts = Object.fromEntries(
-    VERDICTS.map((verdict) => [verdict, objects.filter((object) => object.verdict === verdict).length]),
-  ) as Record<AdoptVerdict, number>;
-  return { cluster: request.cluster, server: kube.client.server, objects, counts };
+  return { cluster: request.cluster, server: kube.client.server, objects };
 }
 
 interface Judging {

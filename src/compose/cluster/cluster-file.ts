@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { load, loadAll } from 'js-yaml';
+import { loadAll } from 'js-yaml';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import { displayDiagnostic, displayLocation } from '../../model/diagnostic.ts';
@@ -11,25 +11,12 @@ import { systemDeps } from '../kube.ts';
 import { clusterDeclaredIn, documentsOf, readCheckout } from '../read-checkout.ts';
 import type { Step } from '../step.ts';
 
-/** The content of a KubernetesCluster. */
-export interface ClusterDescription {
-  readonly name: ClusterName;
-  readonly label?: Readonly<Record<string, string>>;
-  readonly clusterDomain?: string;
-  readonly skipWarming?: true;
-}
-
 /** The KubernetesCluster of a cluster. Throws with a text for a person if a server would not take it. */
-export function clusterManifest({ name, label = {}, clusterDomain, skipWarming }: ClusterDescription): JsonObject {
-  const spec = {
-    ...(clusterDomain === undefined ? {} : { clusterDomain }),
-    ...(skipWarming === undefined ? {} : { skipWarming }),
-  };
+export function clusterManifest(name: ClusterName, labels: Readonly<Record<string, string>> = {}): JsonObject {
   const manifest = {
     apiVersion: 'admin.gloo.solo.io/v2',
     kind: 'KubernetesCluster',
-    metadata: { name, ...(Object.keys(label).length === 0 ? {} : { labels: label }) },
-    ...(Object.keys(spec).length === 0 ? {} : { spec }),
+    metadata: { name, ...(Object.keys(labels).length === 0 ? {} : { labels }) },
   };
   const { diagnostics } = decodeFile('cluster.yaml', new TextEncoder().encode(printYaml(manifest)), '');
   const wrong = diagnostics.find(({ severity }) => severity === 'error');
@@ -58,25 +45,14 @@ export async function writeIntoCheckout(
   const [declared] = documentsOf(checkout, (document) => clusterDeclaredIn(document) === name);
   const where = declared?.path ?? `clusters/${name}/cluster.yaml`;
   const path = join(checkout.folder, where);
+  const what = displayName(name);
   if (declared === undefined || declared.others === 0) {
-    return { ...(await writeClusterFile(path, manifest, name, writing)), where };
+    const isSame = (text: string): boolean => documentsIn(text).some((document) => jsonEquals(document, manifest));
+    return { ...(await writeOnce(what, path, printYaml(manifest), isSame, writing)), where };
   }
-  const documents = loadAll(await readFile(path, 'utf8')) as readonly JsonValue[];
-  if (documents.some((document) => jsonEquals(document, manifest))) {
-    return { what: displayName(name), outcome: 'unchanged', where };
-  }
+  const there = documentsIn(await readFile(path, 'utf8'));
+  if (there.some((document) => jsonEquals(document, manifest))) return { what, outcome: 'unchanged', where };
   throw new Error(`${where} declares ${name} otherwise, beside other documents: change it there by hand`);
-}
-
-/** Writes a KubernetesCluster into one file; a file with the same content in another form is left as it is. */
-export function writeClusterFile(
-  path: string,
-  manifest: JsonObject,
-  name: ClusterName,
-  writing: FileWriting,
-): Promise<Step> {
-  const isSame = (text: string): boolean => jsonEquals(parsed(text), manifest);
-  return writeOnce(displayName(name), path, printYaml(manifest), isSame, writing);
 }
 
 /** Writes a file. Rejects with a text for a person instead of replacing one with other content, unless it is forced to. */
@@ -110,29 +86,12 @@ export async function removeFromCheckout(folder: string, name: ClusterName, dryR
     return [{ what, outcome: 'absent', where: checkout.folder, message }];
   }
   for (const { path, document, others } of declared) {
-    if (others > 0) throw besideOthers(displayLocation(await checkout.locate(path, document.identity)), name);
+    if (others === 0) continue;
+    const at = displayLocation(await checkout.locate(path, document.identity));
+    throw new Error(`${at} declares ${name} beside other documents: take it out there by hand`);
   }
   for (const { path } of declared) if (!dryRun) await unlink(join(checkout.folder, path));
   return declared.map(({ path }) => ({ what, outcome: 'removed', where: path, dryRun }));
-}
-
-/** Removes one file, if it declares this cluster and nothing else. */
-export async function removeClusterFile(path: string, name: ClusterName, dryRun: boolean): Promise<Step> {
-  const what = displayName(name);
-  const text = await readIfThere(path);
-  if (text === undefined) return { what, outcome: 'absent', where: path };
-  const { reading } = decodeFile(path, new TextEncoder().encode(text), '');
-  const documents = reading.readable ? reading.documents : [];
-  if (!documents.some((document) => clusterDeclaredIn(document) === name)) {
-    throw new Error(`${path} declares no KubernetesCluster ${name}`);
-  }
-  if (documents.length > 1) throw besideOthers(path, name);
-  if (!dryRun) await unlink(path);
-  return { what, outcome: 'removed', where: path, dryRun };
-}
-
-function besideOthers(where: string, name: ClusterName): Error {
-  return new Error(`${where} declares ${name} beside other documents: take it out there by hand`);
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {
@@ -142,11 +101,12 @@ async function readIfThere(path: string): Promise<string | undefined> {
   });
 }
 
-function parsed(text: string): JsonValue | undefined {
+/** The documents of a file; none if it is no YAML. */
+function documentsIn(text: string): readonly JsonValue[] {
   try {
-    return load(text) as JsonValue;
+    return loadAll(text) as readonly JsonValue[];
   } catch {
-    return undefined;
+    return [];
   }
 }
 

@@ -12,14 +12,12 @@ import { removeOne } from '../manifests/apply.ts';
 import { installedAgent, installedClusterName, refuseRelease } from '../manifests/installed-agent.ts';
 import type { KubeTarget, RunIo } from '../options.ts';
 import type { Step } from '../step.ts';
-import { clusterManifest, removeClusterFile, removeFromCheckout } from './cluster-file.ts';
+import { clusterManifest, removeFromCheckout } from './cluster-file.ts';
 import { removeObjects } from './remove-objects.ts';
 
-/** The options of `fleetrelay cluster deregister`. At most one of `file`, `directory` and `delete` is given. */
+/** The options of `fleetrelay cluster deregister`. At most one of `directory` and `delete` is given. */
 export interface DeregisterRequest extends KubeTarget {
   readonly name: ClusterName;
-  /** The KubernetesCluster is this file. */
-  readonly file?: string;
   /** The KubernetesCluster is in this checkout. */
   readonly directory?: string;
   /** The KubernetesCluster is in the management cluster: that of the {@link KubeTarget}. */
@@ -68,13 +66,11 @@ export async function deregisterCluster(request: DeregisterRequest, io: Io): Pro
 }
 
 async function undeclare(request: DeregisterRequest, io: Io): Promise<readonly Step[]> {
-  const { name, file, directory, kubeconfig, context, namespace, dryRun = false } = request;
-  if (file !== undefined) return [await removeClusterFile(resolve(io.cwd, file), name, dryRun)];
+  const { name, directory, kubeconfig, context, namespace, dryRun = false } = request;
   if (directory !== undefined) return removeFromCheckout(resolve(io.cwd, directory), name, dryRun);
   if (request.delete !== true) return [];
   await using kube = await openKube({ kubeconfig, context, namespace }, io);
-  const declared = clusterManifest({ name });
-  const manifest = { ...declared, metadata: { name, namespace: kube.namespace } };
+  const manifest = { ...clusterManifest(name), metadata: { name, namespace: kube.namespace } };
   const step = await removeOne(kube, manifest, dryRun);
   if (step.outcome === 'absent') await checkElsewhere(kube, manifest, name);
   return [step];
@@ -139,21 +135,20 @@ async function countOwned({ client, namespace }: KubeReader): Promise<number | n
 
 /** What is left, here and in other clusters. A dry run reports the same. `declared`: the steps of the declaration. */
 function notesOf(
-  { name, file, directory, uninstallAgent, removeObjects: removesObjects, dryRun }: DeregisterRequest,
+  { name, directory, uninstallAgent, removeObjects: removesObjects, dryRun }: DeregisterRequest,
   declared: readonly Step[],
   holds: number | null,
 ): readonly string[] {
   const isUndeclared = declared.some(({ outcome }) => outcome === 'removed');
   const isInside = uninstallAgent === true || removesObjects === true;
   const isNothing = !isInside && !isUndeclared;
-  const isFile = file !== undefined || directory !== undefined;
   const where = declared.map((step) => step.where).join(', ');
   const rows: readonly (readonly [when: boolean, note: string])[] = [
     [
       isNothing,
       `nothing was done: ${where} declares no cluster ${name}; that is well if it was taken out before, else look at the name (fleetrelay cluster list)`,
     ],
-    [isFile && isUndeclared, 'commit and push: the server lets the agent go when it has read it'],
+    [directory !== undefined && isUndeclared, 'commit and push: the server lets the agent go when it has read it'],
     [
       isUndeclared,
       `what other clusters have from ${name}, such as mirrored Services, is removed there, under the guards`,

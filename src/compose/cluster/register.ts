@@ -13,17 +13,13 @@ import { installedClusterName, refuseRelease } from '../manifests/installed-agen
 import type { KubeTarget, RunIo } from '../options.ts';
 import { trustFolder } from '../serve/relay.ts';
 import type { Step } from '../step.ts';
-import { clusterManifest, writeClusterFile, writeIntoCheckout, writeOnce } from './cluster-file.ts';
+import { clusterManifest, writeIntoCheckout, writeOnce } from './cluster-file.ts';
 import { clusterToken } from './token.ts';
 
-/** The options of `fleetrelay cluster register`. At most one of `file`, `directory` and `apply` is given. */
+/** The options of `fleetrelay cluster register`. At most one of `directory` and `apply` is given. */
 export interface RegisterRequest extends KubeTarget {
   readonly name: ClusterName;
   readonly label: Readonly<Record<string, string>>;
-  readonly clusterDomain?: string;
-  readonly skipWarming?: true;
-  /** The KubernetesCluster is written into this file. */
-  readonly file?: string;
   /** The KubernetesCluster is written into this checkout. */
   readonly directory?: string;
   /** The KubernetesCluster is applied to the management cluster: that of the {@link KubeTarget}. */
@@ -67,7 +63,7 @@ export async function registerCluster(request: RegisterRequest, io: Io): Promise
   const { name, install, agentManifests: printing, agentKubeconfig, agentContext, agentNamespace } = request;
   const force = request.force === true;
   const dryRun = request.dryRun === true;
-  const manifest = clusterManifest(request);
+  const manifest = clusterManifest(name, request.label);
   const hasAgent = install === true || printing !== undefined;
   const agent = hasAgent ? await agentMaterial(request, io) : { manifests: [], notes: [] };
   const target = { kubeconfig: agentKubeconfig, context: agentContext, namespace: agentNamespace };
@@ -109,12 +105,11 @@ async function checkPlace(kube: KubeReader, cluster: string): Promise<void> {
 }
 
 async function declare(
-  { name, file, directory, apply, kubeconfig, context, namespace }: RegisterRequest,
+  { name, directory, apply, kubeconfig, context, namespace }: RegisterRequest,
   manifest: JsonObject,
   writing: { readonly force: boolean; readonly dryRun: boolean },
   io: Io,
 ): Promise<readonly Step[]> {
-  if (file !== undefined) return [await writeClusterFile(resolve(io.cwd, file), manifest, name, writing)];
   if (directory !== undefined) return [await writeIntoCheckout(resolve(io.cwd, directory), manifest, name, writing)];
   if (apply !== true) return [];
   await using kube = await openKube({ kubeconfig, context, namespace }, io);
@@ -174,14 +169,13 @@ async function readText(what: string, path: string): Promise<string> {
 }
 
 function nextSteps(
-  { name, file, directory, install, dryRun }: RegisterRequest,
+  { name, directory, install, dryRun }: RegisterRequest,
   hasAgent: boolean,
   isDeclared: boolean,
 ): readonly string[] {
   if (dryRun === true) return ['nothing was changed (--dry-run)'];
-  const isFile = file !== undefined || directory !== undefined;
   const rows: readonly (readonly [when: boolean, note: string])[] = [
-    [isFile, 'commit and push the file: the server lets the agent in when it has read it'],
+    [directory !== undefined, 'commit and push the file: the server lets the agent in when it has read it'],
     [hasAgent && !isDeclared, `if it is not declared yet: fleetrelay cluster register ${name} --directory CHECKOUT`],
     [install === true, 'see it come: fleetrelay cluster list --watch'],
     [
