@@ -85,8 +85,11 @@ function sizesOf({ servers, memory, setting }: World): Map<string, number> {
   return sizes;
 }
 
-function engineSizes({ inputs, derived }: Engine): (readonly [string, number])[] {
-  const collections = [...Object.values(inputs), ...derived].filter(({ name }) => name !== inputs.elapsed.name);
+function engineSizes({ inputs, domainInputs, derived }: Engine): (readonly [string, number])[] {
+  const ofDomains = Object.values(domainInputs).flatMap((ofDomain) => Object.values(ofDomain));
+  const collections = [...Object.values(inputs), ...ofDomains, ...derived].filter(
+    ({ name }) => name !== inputs.elapsed.name,
+  );
   // That the safe start window of the process is over is one entry, which a server that was just started has not yet.
   const elapsed = inputs.elapsed.size() - Math.min(1, inputs.elapsed.size(SAFE_START));
   return [

@@ -12,7 +12,10 @@ import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 import { objectKey } from '../../../src/model/object-key.ts';
 import { documentsOf } from '../../support/decoding.ts';
 
-/** A domain of this test alone: each Shoot gets a ConfigMap in the cluster `seed`, and is late from a moment on. */
+/**
+ * A domain of this test alone: each Shoot gets a ConfigMap in the cluster `seed`, with the owner that the input `owners` names,
+ * and is late from a moment on.
+ */
 const LATE_AT = 1_000;
 const noteOf = (name: string) => objectKey({ group: '', kind: 'ConfigMap', namespace: 'notes', name });
 
@@ -22,12 +25,14 @@ const notes: Domain = {
   settings: ({ guards }) => guards.windowSeconds,
   derive: (graph, { declarations, inputs, settings }) => {
     const shoots = declaredOf(declarations, 'Shoot');
+    const owners = graph.input<string>('owners');
     const wants = graph.derive<Declared<'Shoot'>, Want>({
       name: 'noteWants',
       ...shoots,
-      reads: [settings],
+      reads: [settings, owners],
       compute: ({ value: { name, origin, identity } }, read, emit) => {
-        const data = { window: String(read.get(settings, '', '')) };
+        const owner = read.get(owners, '', name);
+        const data = { window: String(read.get(settings, '', '')), ...(owner === undefined ? {} : { owner }) };
         const value = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'notes' }, data };
         const want = { key: noteOf(name), value, digest: objectDigest(value), clusters: ['seed'] };
         emit(origin.source, documentKey(origin.path, identity), {
@@ -42,6 +47,7 @@ const notes: Domain = {
     });
     return {
       collections: { bySource: [wants], anywhere: [deadlines] },
+      inputs: { owners },
       wants,
       deadlines,
       statuses: ({ progress }) =>
@@ -116,6 +122,22 @@ it('waits for a deadline, and changes the status when it has passed', () => {
   engine.inputs.elapsed.set('notes', 'garden-a/roses', LATE_AT);
   engine.commit();
   expect(noted(engine)?.reason).toBe('Late');
+});
+
+it('derives from an input of its own, which is staged by the name of the domain', () => {
+  const engine = started();
+  const noteData = () => {
+    const output = engine.outputs.get('seed', noteOf('roses'));
+    return output?.type === 'object' ? output.value.data : undefined;
+  };
+  const window = String(defaultFleetPolicy.guards.windowSeconds);
+  engine.domainInputs.notes?.owners?.set('', 'roses', 'ada');
+  expect(noteData()).toEqual({ window });
+  engine.commit();
+  expect(noteData()).toEqual({ window, owner: 'ada' });
+  engine.domainInputs.notes?.owners?.drop('');
+  engine.commit();
+  expect(noteData()).toEqual({ window });
 });
 
 it('leaves nothing behind when its declaration is deleted', () => {
