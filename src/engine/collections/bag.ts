@@ -1,13 +1,13 @@
 /**
- * A small set without order that costs nothing while it has no element, a pointer while it has one, a list while it
- * has few. Most entries have one dependent, and there are hundreds of thousands of them.
+ * An unordered set that is stored as small as possible: nothing while it is empty, the item itself while it has one, a list
+ * while it has few. There are hundreds of thousands of them, and most have one item.
  */
 export type Bag<Item extends object> = undefined | Item | Item[] | Set<Item>;
 
-/** Above this many items a list is searched too slowly. */
+/** With more items the bag is a Set, because searching a list takes too long. */
 const longestList = 8;
 
-/** The bag with one item more. The item must not be in it yet. Reuses the given bag. */
+/** Adds an item that is not in the bag. May change the given bag: use only the returned one. */
 export function withItem<Item extends object>(bag: Bag<Item>, item: Item): Bag<Item> {
   if (bag === undefined) return item;
   if (bag instanceof Set) return bag.add(item);
@@ -15,7 +15,7 @@ export function withItem<Item extends object>(bag: Bag<Item>, item: Item): Bag<I
   return bag.length < longestList ? appended(bag, item) : new Set(bag).add(item);
 }
 
-/** A copy is as long as it must be: a list that grows in place reserves room for a dozen more, and `concat` is slow. */
+/** Copies, because a list that grows in place reserves memory for a dozen more items, and `concat` is slow. */
 function appended<Item>(items: readonly Item[], item: Item): Item[] {
   const copy = new Array<Item>(items.length + 1);
   for (let index = 0; index < items.length; index += 1) copy[index] = items[index] as Item;
@@ -23,7 +23,7 @@ function appended<Item>(items: readonly Item[], item: Item): Item[] {
   return copy;
 }
 
-/** The bag without the item, whether it was in it or not. Reuses the given bag. */
+/** Removes an item, if the bag has it. May change the given bag: use only the returned one. */
 export function withoutItem<Item extends object>(bag: Bag<Item>, item: Item): Bag<Item> {
   if (bag === undefined || bag === item) return undefined;
   if (bag instanceof Set) {
@@ -43,7 +43,7 @@ function onlyItem<Item>(items: Set<Item>): Item | undefined {
   return undefined;
 }
 
-/** The items, in no particular order. The bag must not change while they are walked. */
+/** The items, in no particular order. The bag must not change during the iteration. */
 export function itemsOf<Item extends object>(bag: Bag<Item>): Iterable<Item> {
   if (bag === undefined) return none;
   return bag instanceof Set || Array.isArray(bag) ? bag : [bag];
@@ -58,21 +58,21 @@ export function bagSize(bag: Bag<object>): number {
   return Array.isArray(bag) ? bag.length : 1;
 }
 
-/** A list that is bare while it has one element, nothing while it has none. */
+/** A list that is stored as small as possible: nothing while it is empty, the item itself while it has one. */
 export type Few<Item extends object> = undefined | Item | readonly Item[];
 
-/** Packs a list; copies it, so that the given one can be reused. */
+/** Packs a copy of a list. */
 export function packed<Item extends object>(items: readonly Item[]): Few<Item> {
   return items.length > 1 ? items.slice() : items[0];
 }
 
-/** The elements in order. */
+/** The items in order. */
 export function unpacked<Item extends object>(few: Few<Item>): readonly Item[] {
   if (few === undefined) return none;
   return Array.isArray(few) ? (few as readonly Item[]) : [few as Item];
 }
 
-/** Whether the packed list has exactly these elements in this order. */
+/** Whether the packed list has exactly these items in this order. */
 export function samePacked<Item extends object>(few: Few<Item>, items: readonly Item[]): boolean {
   if (!Array.isArray(few)) return few === undefined ? items.length === 0 : items.length === 1 && items[0] === few;
   if (few.length !== items.length) return false;

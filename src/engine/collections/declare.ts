@@ -1,14 +1,13 @@
-import { noteEmit } from './call.ts';
-import { structurallyEqual } from './equality.ts';
-import { createIndex } from './handles.ts';
+import { itemsOf } from './bag.ts';
+import { noteEmit, openComputation } from './computation.ts';
 import { createIndexNode } from './indexing.ts';
 import { createInputNode, stageDrop, stageRemoval, stageValue } from './input.ts';
-import { followAddresses, followPrimaries } from './primaries.ts';
 import { createReader, type Readable } from './reader.ts';
-import { checkIdle, publish, type Registry, storeOf, takeName } from './registry.ts';
-import type { DerivedNode, IndexNode, NodeFunctions, Store } from './state.ts';
-import { createStore } from './storage.ts';
+import { checkIdle, createIndex, publish, type Registry, storeOf, takeName } from './registry.ts';
+import { absent, type Cell, type DerivedNode, type IndexNode, type NodeFunctions, type Store } from './state.ts';
+import { createStore, obtainCell } from './storage.ts';
 import type { Collection, Contribution, Derivation, Derived, Failure, Index, Input, JoinDerivation } from './types.ts';
+import { structurallyEqual } from './values.ts';
 
 /** Declares an input. */
 export function declareInput<Value>(
@@ -102,13 +101,13 @@ export function declareJoin<Left, Right, Result>(
   });
 }
 
-/** What a node is declared by, whichever kind it is, with its value types erased. */
+/** The declaration of any kind of node, with the types of values erased. */
 interface Declaration extends Pick<NodeFunctions, 'scope' | 'compute'> {
   readonly kind: DerivedNode['kind'];
   readonly name: string;
   /** Of a join: its two sides. */
   readonly primaries: readonly Store[];
-  /** The only one whose entries are primaries; undefined: all. */
+  /** The partition whose entries are primaries; undefined: all partitions. */
   readonly partition: string | undefined;
   readonly reads: readonly object[];
   readonly seesAll: boolean;
@@ -170,8 +169,8 @@ function readableOf({ stores, indexes }: Registry, { name, reads }: Declaration)
 }
 
 /**
- * Whether entries can have a scope. A reader of live state that never says which would see none of it: that is refused
- * when it is declared, and not found out when something is missing.
+ * Whether entries can have a scope. Throws for a node that reads live state without declaring a scope, because it would see
+ * none of it.
  */
 function isScoped({ name, primaries, scope, seesAll }: Declaration, readable: Readable): boolean {
   if (seesAll && scope !== undefined) throw new Error(`"${name}" sees everything, and declares a scope`);
@@ -202,4 +201,44 @@ function equalLists(equals: Store['equals']): Store['equals'] {
       })
     );
   };
+}
+
+/** Opens a computation of the node for every present and future entry of a store, or of one partition of it. */
+export function followPrimaries(node: DerivedNode, from: Store, partition: string | undefined): void {
+  follow(from, (cell) => {
+    if (partition === undefined || cell.partition.name === partition) openComputation(node, cell, undefined);
+  });
+}
+
+/**
+ * Opens a computation of the node for every address that at least one of two stores has. The computation depends on the
+ * cells of both sides, one of which may be absent.
+ */
+export function followAddresses(node: DerivedNode, left: Store, right: Store): void {
+  follow(left, (cell) => {
+    if (!isFollowed(node, cell)) openComputation(node, cell, obtainCell(right, cell.partition.name, cell.key));
+  });
+  follow(right, (cell) => {
+    if (!isFollowed(node, cell)) openComputation(node, obtainCell(left, cell.partition.name, cell.key), cell);
+  });
+}
+
+function follow(store: Store, appeared: (cell: Cell) => void): void {
+  store.consumers.push(appeared);
+  for (const partition of store.partitions.values()) {
+    for (const cell of partition.cells.values()) if (cell.value !== absent) appeared(cell);
+  }
+}
+
+function isFollowed(node: DerivedNode, cell: Cell): boolean {
+  for (const dependent of itemsOf(cell.dependents)) {
+    if (
+      dependent.kind === 'computation' &&
+      dependent.node === node &&
+      (dependent.primary === cell || dependent.right === cell)
+    ) {
+      return true;
+    }
+  }
+  return false;
 }

@@ -1,16 +1,13 @@
 import { packed, unpacked } from './bag.ts';
-import { duplicateOf, endCall, relink } from './call.ts';
-import { isOrphan, unlink } from './computation.ts';
-import { addEmission, settleEmissions, withdrawEmissions } from './emissions.ts';
-import { hasFailed, messageOf, settleFailures } from './failures.ts';
-import { describeAddress } from './order.ts';
-import { changed } from './propagate.ts';
+import { changed, duplicateOf, endCall, isOrphan, relink, unlink } from './computation.ts';
+import { addEmission, hasFailed, messageOf, settleEmissions, settleFailures, withdrawEmissions } from './emissions.ts';
 import { emptyScope, isSameList, type Scope, wholeScope } from './scopes.ts';
 import { absent, type Cell, type Computation, type DerivedNode } from './state.ts';
 import { sameValue, scopeOfCell, writeValue } from './storage.ts';
 import type { EntryAddress } from './types.ts';
+import { describeAddress } from './values.ts';
 
-/** Does what is in the node's queue, then decides the touched cells, then the failures. */
+/** Runs the computations in the node's queue, then decides the touched cells, then writes the failures. */
 export function refreshNode(node: DerivedNode): void {
   const { queue } = node;
   if (queue.size === 0) return;
@@ -23,7 +20,7 @@ export function refreshNode(node: DerivedNode): void {
   settleFailures(node);
 }
 
-/** Takes back all that a computation gave and read: its primary is gone. */
+/** Removes a computation whose primary is absent, with its emissions and links. */
 function closeComputation(node: DerivedNode, computation: Computation): void {
   for (const cell of unpacked(computation.outputs)) withdrawEmissions(node, cell, computation);
   computation.outputs = undefined;
@@ -36,7 +33,7 @@ function closeComputation(node: DerivedNode, computation: Computation): void {
   node.computations -= 1;
 }
 
-/** Calls the functions for one primary. Whatever they throw stays with this primary. */
+/** Calls the node's functions for one primary entry. What they throw becomes a failure of this entry. */
 function recompute(node: DerivedNode, computation: Computation): void {
   const { kernel, functions } = node;
   const { call } = kernel;
@@ -55,8 +52,8 @@ function recompute(node: DerivedNode, computation: Computation): void {
   }
   scope ??= holdScope(node, computation, []);
   relink(computation, call.reads);
-  if (thrown === undefined) give(node, computation, scope);
-  else giveNothing(node, computation);
+  if (thrown === undefined) replaceEmissions(node, computation, scope);
+  else withdrawAll(node, computation);
   kernel.scopes.release(computation.scope);
   computation.scope = scope;
   if (thrown !== undefined || hasFailed(computation)) node.unsettled.set(computation, thrown);
@@ -77,7 +74,7 @@ function declaredScope({ functions }: DerivedNode, entry: EntryAddress): readonl
   return functions.scope === undefined ? [] : [...functions.scope(entry, functions.read)];
 }
 
-/** The declared scope joined with the primary's; the very object that the computation has, if it is the same set. */
+/** The union of the declared scope and the scope of the primary. An unchanged set stays the same object. */
 function holdScope(
   { kernel: { scopes }, store, seesAll }: DerivedNode,
   computation: Computation,
@@ -94,7 +91,7 @@ function holdScope(
   return scopes.hold([...declared, ...inherited.clusters, ...other.clusters]);
 }
 
-/** A side of a live input that is not there has a scope all the same: its address says which cluster could fill it. */
+/** The scope of one side. An absent entry of a live input has a scope too: the cluster of its address. */
 function primaryScope(cell: Cell): Scope {
   return cell.partition.store.live ? cell.partition.scope : scopeOfCell(cell);
 }
@@ -104,13 +101,13 @@ function doubleEmission(cells: readonly Cell[]): string | undefined {
   return twice === undefined ? undefined : `${describeAddress(twice.partition.name, twice.key)} was emitted twice`;
 }
 
-/** Replaces what a computation gave before by what it has emitted now. */
-function give(node: DerivedNode, computation: Computation, scope: Scope): void {
+/** Replaces the previous emissions of a computation by the new ones. */
+function replaceEmissions(node: DerivedNode, computation: Computation, scope: Scope): void {
   const { cells, values, aligned } = node.kernel.call;
   const before = unpacked(computation.outputs);
   const stays = aligned && cells.length === before.length ? undefined : new Set(cells);
   for (const cell of before) {
-    // A cell that only this computation gives, and goes on giving, needs no decision: see `renew`.
+    // A cell with this computation as its only emitter, before and now, needs no decision: see `renew`.
     if (cell.origin === computation && (stays === undefined || stays.has(cell))) continue;
     withdrawEmissions(node, cell, computation);
   }
@@ -123,12 +120,12 @@ function give(node: DerivedNode, computation: Computation, scope: Scope): void {
   if (stays !== undefined) computation.outputs = packed(stays.size === cells.length ? cells : [...stays]);
 }
 
-function giveNothing(node: DerivedNode, computation: Computation): void {
+function withdrawAll(node: DerivedNode, computation: Computation): void {
   for (const cell of unpacked(computation.outputs)) withdrawEmissions(node, cell, computation);
   computation.outputs = undefined;
 }
 
-/** The common case: a cell with one emitting computation gets its next value at once. */
+/** The common case: a cell with one emitter gets its new value at once. */
 function renew(cell: Cell, value: unknown, scopeBefore: Scope, rescoped: boolean): void {
   const before = cell.value;
   const same = sameValue(cell.partition.store, before, value);

@@ -1,34 +1,37 @@
-import { compareComputations } from './computation.ts';
-import { changed } from './propagate.ts';
+import { changed, compareComputations } from './computation.ts';
+import { emptyScope, type Scope } from './scopes.ts';
 import {
   absent,
+  type Blame,
   type Cell,
   type Computation,
   type DerivedNode,
   type DerivedOrigin,
   type Emission,
   type Emissions,
+  type Store,
   type Touch,
 } from './state.ts';
-import { releaseCell, sameValue, scopeOfCell, writeValue } from './storage.ts';
-import type { Contribution } from './types.ts';
+import { compareCells, findCell, obtainCell, releaseCell, sameValue, scopeOfCell, writeValue } from './storage.ts';
+import type { Contribution, Failure } from './types.ts';
+import { describeAddress } from './values.ts';
 
-/** Gives a value for a cell. Takes effect in {@link settleEmissions}. */
+/** Adds an emission for a cell. Takes effect in {@link settleEmissions}. */
 export function addEmission(node: DerivedNode, cell: Cell, emission: Emission): void {
   const touched = touch(node, cell);
-  // Most cells get one: a list that is pushed to reserves room for many more.
+  // Most cells get one emission, and a list reserves memory for more when it grows.
   if (touched.added.length === 0) touched.added = [emission];
   else touched.added.push(emission);
 }
 
-/** Takes back what a computation gave for a cell. Takes effect in {@link settleEmissions}. */
+/** Removes the emissions of a computation for a cell. Takes effect in {@link settleEmissions}. */
 export function withdrawEmissions(node: DerivedNode, cell: Cell, by: Computation): void {
   const touched = touch(node, cell);
   if (touched.withdrawn.length === 0) touched.withdrawn = [by];
   else touched.withdrawn.push(by);
 }
 
-/** Shared, so it is replaced and never changed. */
+/** Shared by all touches: never changed, only replaced. */
 const none: never[] = [];
 
 function touch(node: DerivedNode, cell: Cell): Touch {
@@ -41,7 +44,7 @@ function touch(node: DerivedNode, cell: Cell): Touch {
   return made;
 }
 
-/** Decides every touched cell, once, and tells of those whose value or scope is another than before. */
+/** Decides every touched cell once, and notifies the dependents of those whose value or scope has changed. */
 export function settleEmissions(node: DerivedNode): void {
   const { touched } = node;
   if (touched.length === 0) return;
@@ -57,7 +60,7 @@ function settle(node: DerivedNode, touched: Touch): void {
   const before = cell.value;
   const next = first === undefined ? absent : node.store.gathers ? listOf(cell, origin, emissions) : first.value;
   if (first !== undefined && (node.store.gathers || emissions.length > 1)) {
-    // Held before the old scope is let go, so that the same set stays the same object.
+    // Held before the old scope is released, so that an equal set stays the same object.
     const scope = scopes.holdJoined(emissions.map((emission) => emission.scope));
     cell.origin = { kind: 'emissions', list: emissions, scope } satisfies Emissions;
   } else cell.origin = first?.by;
@@ -70,7 +73,7 @@ function settle(node: DerivedNode, touched: Touch): void {
   releaseCell(cell);
 }
 
-/** The emissions that count from now on, in canonical order; several of one computation in the order it gave them. */
+/** The emissions of a cell after the visit, in canonical order; several of one computation in the order of emission. */
 function emissionsAfter(touched: Touch): readonly Emission[] {
   const { origin, withdrawn, added } = touched;
   if (origin === undefined) return added.length > 1 ? added.sort(compareEmissions) : added;
@@ -81,15 +84,12 @@ function emissionsAfter(touched: Touch): readonly Emission[] {
   return [...emissions, ...added].sort(compareEmissions);
 }
 
-/** The emission of a cell that had one giver, which takes no object while nothing is decided. */
+/** The emission of a cell with one emitter, for which no object is stored. */
 function soleEmission({ cell, origin, scope }: Touch): Emission {
   return { by: origin as Computation, value: cell.value, scope };
 }
 
-/**
- * Whether also those who see only some of the emissions, because of their scope, see the same as before; said of a cell
- * whose value as a whole is the same.
- */
+/** Whether readers that see only some of the emissions, because of their scope, see the same as before. */
 function sameForAll({ store }: DerivedNode, { origin }: Touch, emissions: readonly Emission[]): boolean {
   const before = origin?.kind === 'emissions' ? origin.list : [];
   const after = store.gathers || emissions.length > 1 ? emissions : [];
@@ -104,7 +104,7 @@ function compareEmissions(a: Emission, b: Emission): number {
   return compareComputations(a.by, b.by);
 }
 
-/** A gathered value. Contributions that stay are the same objects as before: both lists are in the same order. */
+/** The value of a gathered cell. Unchanged contributions stay the same objects: both lists have the same order. */
 function listOf(cell: Cell, origin: Touch['origin'], emissions: readonly Emission[]): readonly Contribution<unknown>[] {
   const emissionsBefore = origin?.kind === 'emissions' ? origin.list : [];
   if (emissionsBefore.length === 0) return Object.freeze(emissions.map(contributionOf));
@@ -117,7 +117,7 @@ function contributionOf({ by: { primary }, value }: Emission): Contribution<unkn
   return { from: { partition: primary.partition.name, key: primary.key }, value };
 }
 
-/** Keeps, per computation, the keys that another one has won; `settleFailures` makes failures of them. */
+/** Records for each computation the keys that another one has won; `settleFailures` makes failures of them. */
 function noteLosers(node: DerivedNode, cell: Cell, origin: Touch['origin'], emissions: readonly Emission[]): void {
   const losersBefore = origin?.kind === 'emissions' ? origin.list.slice(1) : [];
   for (const { by } of losersBefore) {
@@ -137,4 +137,70 @@ function noteLosers(node: DerivedNode, cell: Cell, origin: Touch['origin'], emis
 
 function unsettle(node: DerivedNode, computation: Computation): void {
   if (!node.unsettled.has(computation)) node.unsettled.set(computation, undefined);
+}
+
+/** The message of a thrown value. Never throws. */
+export function messageOf(error: unknown): string {
+  try {
+    const message = String(error instanceof Error ? error.message : error);
+    return message === '' ? 'failed without a message' : message;
+  } catch {
+    return 'failed with something that cannot be shown';
+  }
+}
+
+/**
+ * Writes the failure of a primary entry, or removes it (`message` undefined). Takes over the caller's hold on `scope`. Every
+ * failure has one writer: the computation of its primary, or the index of its entry.
+ */
+export function writeFailure(
+  failures: Store,
+  primary: Cell,
+  message: string | undefined,
+  of: Blame['of'],
+  scope: Scope,
+): void {
+  const cell = obtainCell(failures, primary.partition.name, primary.key);
+  const before = cell.value as Failure | typeof absent;
+  const scopeBefore = scopeOfCell(cell);
+  const origin = cell.origin as Blame | undefined;
+  cell.origin = message === undefined ? undefined : ({ kind: 'blame', of, scope } satisfies Blame);
+  if (message === undefined) writeValue(cell, absent);
+  else if (before === absent || before.message !== message) writeValue(cell, Object.freeze({ message }));
+  const rescoped = scopeOfCell(cell) !== scopeBefore;
+  if (cell.value !== before || rescoped) changed(cell, before, scopeBefore, rescoped);
+  if (origin !== undefined) failures.scopes.release(origin.scope);
+  releaseCell(cell);
+}
+
+/** Whether the computation has a failure. */
+export function hasFailed({ node: { failures }, primary }: Computation): boolean {
+  if (failures.size === 0) return false;
+  return (findCell(failures, primary.partition.name, primary.key)?.value ?? absent) !== absent;
+}
+
+/** Writes or removes the failures of the computations in `unsettled`. */
+export function settleFailures(node: DerivedNode): void {
+  if (node.unsettled.size === 0) return;
+  for (const [computation, thrown] of node.unsettled) settleFailure(node, computation, thrown);
+  node.unsettled.clear();
+}
+
+function settleFailure(node: DerivedNode, computation: Computation, thrown: string | undefined): void {
+  const lost = [...(node.lost.get(computation) ?? [])].sort(compareCells);
+  const message = thrown ?? conflictMessage(lost);
+  if (message === undefined && !hasFailed(computation)) return;
+  const scope =
+    message === undefined
+      ? emptyScope
+      : node.kernel.scopes.holdJoined([computation.scope, ...lost.map((cell) => scopeOfCell(cell))]);
+  writeFailure(node.failures, computation.primary, message, [computation, ...lost], scope);
+}
+
+function conflictMessage([first, ...others]: readonly Cell[]): string | undefined {
+  if (first === undefined) return undefined;
+  const winner = (first.origin as Emissions).list[0]?.by.primary;
+  const by = winner === undefined ? 'another' : describeAddress(winner.partition.name, winner.key);
+  const more = others.length === 0 ? '' : `, and ${others.length} more`;
+  return `${describeAddress(first.partition.name, first.key)} is already given by ${by}${more}`;
 }

@@ -1,15 +1,13 @@
 import { declareDerived, declareIndex, declareInput, declareJoin } from './declare.ts';
 import { refreshNode } from './derived-node.ts';
-import { sizesOf } from './dump.ts';
-import { impactOf } from './impact.ts';
 import { refreshIndex } from './indexing.ts';
 import { applyStaged } from './input.ts';
+import { explainCell, impactOf, sizesOf } from './inspect.ts';
 import { checkIdle, createRegistry, type Registry, storeOf } from './registry.ts';
 import { absent } from './state.ts';
 import { findCell } from './storage.ts';
 import type { Collection, Graph } from './types.ts';
 import { createWatch } from './watch.ts';
-import { explainCell } from './why.ts';
 
 /** Creates a graph without collections. */
 export function createGraph(): Graph {
@@ -49,11 +47,11 @@ export function createGraph(): Graph {
   };
 }
 
-/** Visits every node once, in rank order; says how many functions were called. */
+/** Visits every node once, in rank order; returns the number of called functions. */
 function visitNodes(registry: Registry): number {
   const { kernel, nodes } = registry;
   kernel.computed = 0;
-  // What a function throws is a failure of its key. What comes out of here is a fault of the kernel itself.
+  // A throw of a function is a failure of its key. A throw out of here is a defect of the kernel.
   registry.state = 'committing';
   try {
     for (const node of nodes) {

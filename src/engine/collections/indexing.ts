@@ -1,13 +1,12 @@
 import { bagSize, itemsOf, withItem, withoutItem } from './bag.ts';
 import { enqueue } from './computation.ts';
-import { messageOf, writeFailure } from './failures.ts';
-import { obtainGroup, releaseGroup } from './groups.ts';
+import { messageOf, writeFailure } from './emissions.ts';
 import { emptyScope } from './scopes.ts';
 import { absent, type Cell, type Group, type IndexNode, type Store } from './state.ts';
-import { createStore, findCell, releaseCell, scopeOfCell } from './storage.ts';
+import { createStore, findCell, obtainGroup, releaseCell, releaseGroup, scopeOfCell } from './storage.ts';
 import type { Entry } from './types.ts';
 
-/** Creates the index of a store, with what is in the store in its queue. */
+/** Creates the index of a store, with all cells of the store in its queue. */
 export function createIndexNode(
   name: string,
   from: Store,
@@ -33,8 +32,8 @@ export function createIndexNode(
 }
 
 /**
- * Looks at the queued cells' groups again. That the value of a member has changed was told to its groups' readers when
- * it changed; here it is about who comes and who leaves.
+ * Updates the groups of the queued cells, and notifies the readers of groups that have gained or lost a member. Readers are
+ * notified of new values of members when these are written.
  */
 export function refreshIndex(index: IndexNode): void {
   const { queue } = index;
@@ -43,7 +42,7 @@ export function refreshIndex(index: IndexNode): void {
   const sizesBefore = new Map<Group, number>();
   for (const cell of queue) regroup(index, cell, sizesBefore);
   for (const [group, before] of sizesBefore) {
-    // With scopes, one member may have taken the place of another that not everybody sees.
+    // With scopes, a reader may see fewer members than before although the number is the same.
     if (index.from.scoped || before !== bagSize(group.members)) {
       for (const computation of itemsOf(group.counter?.dependents)) enqueue(computation);
     }
@@ -53,7 +52,7 @@ export function refreshIndex(index: IndexNode): void {
 
 function regroup(index: IndexNode, cell: Cell, sizesBefore: Map<Group, number>): void {
   const wanted = wantedGroups(index, cell);
-  // Most cells are in no group of an index, or come for the first time: nothing is made for them.
+  // Most cells are in no group of the index, or are new: no list is created for them.
   let left: Group[] | undefined;
   let stayed: Set<string> | undefined;
   for (const dependent of itemsOf(cell.dependents)) {

@@ -1,8 +1,8 @@
-import { changed } from './propagate.ts';
+import { changed } from './computation.ts';
 import { absent, type Cell, type Store } from './state.ts';
 import { obtainCell, presentCells, releaseCell, sameValue, scopeOfCell, writeValue } from './storage.ts';
 
-/** An input: its entries, and the writes that wait for the next commit. */
+/** An input: its entries, and the writes that the next commit applies. */
 export interface InputNode {
   readonly kind: 'input';
   readonly name: string;
@@ -11,7 +11,7 @@ export interface InputNode {
 }
 
 interface StagedPartition {
-  /** What was in the partition goes first, except what is written. */
+  /** The entries of the partition are removed before `writes` are applied. */
   dropped: boolean;
   readonly writes: Map<string, Write>;
 }
@@ -46,14 +46,14 @@ export function stageRemoval(input: InputNode, partition: string, key: string): 
   stagedPartition(input, partition).writes.set(key, removal);
 }
 
-/** Stages the removal of all that is or was staged in a partition. */
+/** Stages the removal of all entries of a partition, and discards its staged writes. */
 export function stageDrop(input: InputNode, partition: string): void {
   const staged = stagedPartition(input, partition);
   staged.dropped = true;
   staged.writes.clear();
 }
 
-/** How many writes wait. */
+/** The number of staged writes. */
 export function stagedWrites({ staged }: InputNode): number {
   let count = 0;
   for (const { writes, dropped } of staged.values()) count += writes.size + Number(dropped);
@@ -69,7 +69,7 @@ function stagedPartition(input: InputNode, name: string): StagedPartition {
   return staged;
 }
 
-/** Applies what is staged. */
+/** Applies the staged writes. */
 export function applyStaged(input: InputNode): void {
   if (input.staged.size === 0) return;
   for (const [partition, { dropped, writes }] of input.staged) {
@@ -87,7 +87,7 @@ function writeInput(cell: Cell, { value, provenance }: Write): void {
   const before = cell.value;
   const scopeBefore = scopeOfCell(cell);
   cell.origin = provenance;
-  // An equal value leaves the old object in place, so a comparison by identity sees no change either.
+  // Of equal values the old object stays, so that comparisons by identity see no change.
   if (!sameValue(cell.partition.store, before, value)) {
     writeValue(cell, value);
     changed(cell, before, scopeBefore, scopeOfCell(cell) !== scopeBefore);

@@ -1,12 +1,11 @@
-import { noteRead } from './call.ts';
-import { countOf, firstOf, membersOf, obtainCounter, obtainGroup } from './groups.ts';
-import { compareText } from './order.ts';
+import { noteRead } from './computation.ts';
 import { emptyScope, isWithin, names, type Scope } from './scopes.ts';
 import { absent, type Call, type Cell, type DerivedOrigin, type Group, type IndexNode, type Store } from './state.ts';
-import { obtainCell, scopeOfCell } from './storage.ts';
+import { countOf, firstOf, membersOf, obtainCell, obtainCounter, obtainGroup, scopeOfCell } from './storage.ts';
 import type { Collection, Contribution, Index, Reader } from './types.ts';
+import { compareText } from './values.ts';
 
-/** What the functions of one node have declared to read, by the public handle. */
+/** The declared reads of one node, by the public handle. */
 export type Readable = ReadonlyMap<object, Store | IndexNode>;
 
 /** Creates the reader that a node's functions are called with. It works only while one of them runs. */
@@ -66,8 +65,8 @@ export function createReader(owner: Store, call: Call, readable: Readable): Read
 }
 
 /**
- * What a computation with this scope sees of a cell: the collection as if nothing outside the scope had given anything.
- * Of a gathered list the contributions inside, of a contested key the first giver inside.
+ * The value of a cell for a computation with this scope, as if there were no emissions with a scope outside it: of a gathered
+ * list the contributions inside, of a contested key the first emission inside.
  */
 export function visibleValue(cell: Cell, scope: Scope): unknown {
   const { store } = cell.partition;
@@ -82,7 +81,7 @@ export function visibleValue(cell: Cell, scope: Scope): unknown {
   return inside.length === 0 ? undefined : inside;
 }
 
-/** The scope of what {@link visibleValue} shows: of a list or a contested key, what those inside join to. */
+/** The scope of {@link visibleValue}; of a list or a contested key the union of the scopes inside. */
 function visibleScope(cell: Cell, scope: Scope): readonly string[] | undefined {
   if (visibleValue(cell, scope) === undefined) return undefined;
   const whole = scopeOfCell(cell);

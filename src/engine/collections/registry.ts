@@ -1,11 +1,11 @@
-import { createCall } from './call.ts';
-import type { GraphNode } from './dump.ts';
-import { createCollection } from './handles.ts';
+import { createCall } from './computation.ts';
+import type { GraphNode } from './inspect.ts';
 import { createScopeTable } from './scopes.ts';
-import type { IndexNode, Kernel, Store } from './state.ts';
-import type { Collection } from './types.ts';
+import { absent, type IndexNode, type Kernel, type Store } from './state.ts';
+import { countOf, findCell, firstOf, membersOf, presentCells, scopeOfCell } from './storage.ts';
+import type { Collection, Entry, Failure, Index } from './types.ts';
 
-/** What a graph has declared so far, and how its public handles lead to what is behind them. */
+/** The declared nodes of a graph, and what its public handles stand for. */
 export interface Registry {
   readonly kernel: Kernel;
   /** In order of declaration, which is the rank order: a collection can only read what was declared before it. */
@@ -31,10 +31,10 @@ export function createRegistry(): Registry {
 /** Throws if the graph cannot be used from outside now. */
 export function checkIdle({ state }: Registry): void {
   if (state === 'committing') throw new Error('the graph was used inside a computation: read through the reader');
-  if (state === 'broken') throw new Error('an earlier commit of this graph broke off: its state is not to be trusted');
+  if (state === 'broken') throw new Error('an earlier commit of this graph failed: its state is inconsistent');
 }
 
-/** Takes a name, once. */
+/** Reserves a name. Throws if it is taken. */
 export function takeName(registry: Registry, name: string): void {
   checkIdle(registry);
   if (registry.takenNames.has(name)) throw new Error(`there already is a collection or index "${name}"`);
@@ -48,7 +48,7 @@ export function storeOf(registry: Registry, collection: { readonly name: string 
   return store;
 }
 
-/** The handle of a store, with more members if need be. */
+/** Creates the handle of a store, with further members. */
 export function publish<Value, More extends object>(
   registry: Registry,
   store: Store,
@@ -57,4 +57,75 @@ export function publish<Value, More extends object>(
   const handle = { ...createCollection<Value>(store, () => checkIdle(registry)), ...more };
   registry.stores.set(handle, store);
   return handle;
+}
+
+/** Throws if the graph cannot be used from outside now. */
+export type Guard = () => void;
+
+/** The public interface of a store: its entries after the last commit. */
+export function createCollection<Value>(store: Store, guard: Guard): Collection<Value> {
+  return {
+    name: store.name,
+    get: (partition, key) => {
+      guard();
+      const cell = findCell(store, partition, key);
+      return cell === undefined || cell.value === absent ? undefined : (cell.value as Value);
+    },
+    entries: (partition) => {
+      guard();
+      return entriesOf<Value>(store, partition);
+    },
+    partitions: () => {
+      guard();
+      return presentPartitions(store);
+    },
+    size: (partition) => {
+      guard();
+      return partition === undefined ? store.size : (store.partitions.get(partition)?.present ?? 0);
+    },
+    scopeOf: (partition, key) => {
+      guard();
+      const cell = findCell(store, partition, key);
+      return cell === undefined || cell.value === absent ? undefined : scopeOfCell(cell).clusters;
+    },
+  };
+}
+
+function* entriesOf<Value>(store: Store, partition: string): Iterable<Entry<Value>> {
+  for (const { key, value } of presentCells(store, partition)) yield { partition, key, value: value as Value };
+}
+
+function* presentPartitions(store: Store): Iterable<string> {
+  for (const { name, present } of store.partitions.values()) if (present > 0) yield name;
+}
+
+/** The public interface of an index. */
+export function createIndex<Value>(node: IndexNode, failures: Collection<Failure>, guard: Guard): Index<Value> {
+  return {
+    name: node.name,
+    failures,
+    members: (name) => {
+      guard();
+      const group = node.groups.get(name);
+      return group === undefined ? [] : (membersOf(group) as readonly Entry<Value>[]);
+    },
+    first: (name, count) => {
+      guard();
+      const group = node.groups.get(name);
+      return group === undefined ? [] : (firstOf(group, count) as readonly Entry<Value>[]);
+    },
+    count: (name) => {
+      guard();
+      const group = node.groups.get(name);
+      return group === undefined ? 0 : countOf(group);
+    },
+    groups: () => {
+      guard();
+      return presentGroups(node);
+    },
+  };
+}
+
+function* presentGroups(node: IndexNode): Iterable<string> {
+  for (const { name, members } of node.groups.values()) if (members !== undefined) yield name;
 }

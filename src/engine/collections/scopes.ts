@@ -1,7 +1,7 @@
 import { type Bag, itemsOf, withItem, withoutItem } from './bag.ts';
-import { compareText } from './order.ts';
+import { compareText } from './values.ts';
 
-/** An interned set of clusters: the same set is the same object. `uses` counts who holds it. */
+/** An interned set of clusters: equal sets are the same object. `uses` counts the references. */
 export interface Scope {
   /** Canonical order, no duplicates, frozen. */
   readonly clusters: readonly string[];
@@ -10,22 +10,22 @@ export interface Scope {
   uses: number;
 }
 
-/** The scope of everything that comes from desired state alone. Never counted. */
+/** The scope of entries that depend on desired state alone. Its references are not counted. */
 export const emptyScope: Scope = { clusters: Object.freeze([]), lookup: undefined, uses: 0 };
 
-/** The scope of computations that see everything. Names no clusters, is the scope of no entry, and is never counted. */
+/** The scope of computations that see everything. No entry has it, and its references are not counted. */
 export const wholeScope: Scope = { clusters: Object.freeze([]), lookup: undefined, uses: 0 };
 
-/** Interns scopes. Every scope that it hands out is held once more and must be released once. */
+/** Interns scopes. Each returned scope has one more reference, which the caller must release once. */
 export interface ScopeTable {
   /** `clusters` in any order, with or without duplicates. */
   hold(clusters: readonly string[]): Scope;
   /** The union. */
   holdJoined(scopes: readonly Scope[]): Scope;
   retain(scope: Scope): Scope;
-  /** A set without references stays until {@link ScopeTable.sweep}: the same commit may need it again. */
+  /** Removes a reference. A set without references stays until {@link ScopeTable.sweep}: the commit may need it again. */
   release(scope: Scope): void;
-  /** Forgets the sets without references. */
+  /** Deletes the sets without references. */
   sweep(): void;
   size(): number;
 }
@@ -34,7 +34,7 @@ const longestSearchedList = 8;
 
 /** Creates an empty table. */
 export function createScopeTable(): ScopeTable {
-  // By hash, because the text of every set would take more room than the sets; told apart by value.
+  // By hash: the text of every set as a key would take more memory than the sets.
   const table = new Map<number, Bag<Scope>>();
   const idle = new Set<Scope>();
   let count = 0;
@@ -87,7 +87,7 @@ export function createScopeTable(): ScopeTable {
   };
 }
 
-/** FNV-1a over the names and their ends, cut to what the runtime stores without a box. */
+/** FNV-1a over the names and their ends, cut to a number that the runtime stores without an object. */
 function hashOf(clusters: readonly string[]): number {
   let hash = 0x811c9dc5;
   for (const cluster of clusters) {
@@ -97,7 +97,7 @@ function hashOf(clusters: readonly string[]): number {
   return hash >>> 2;
 }
 
-/** Whether two lists are the same. */
+/** Whether two lists are equal. */
 export function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((item, at) => item === b[at]);
 }
@@ -110,13 +110,13 @@ export function isCanonical(clusters: readonly string[]): boolean {
   return true;
 }
 
-/** Whether the scope names the cluster. */
+/** Whether the scope contains the cluster. */
 export function names(scope: Scope, cluster: string): boolean {
   if (scope === wholeScope) return true;
   return scope.lookup === undefined ? scope.clusters.includes(cluster) : scope.lookup.has(cluster);
 }
 
-/** Whether every cluster of `inner` is one of `outer`. */
+/** Whether `inner` is a subset of `outer`. */
 export function isWithin(inner: Scope, outer: Scope): boolean {
   if (inner === outer || outer === wholeScope || inner.clusters.length === 0) return true;
   if (inner.clusters.length > outer.clusters.length) return false;

@@ -3,18 +3,18 @@ import type { Scope, ScopeTable } from './scopes.ts';
 import type { Emit, Entry, EntryAddress, Reader } from './types.ts';
 
 /**
- * What the kernel holds, as types. There are hundreds of thousands of cells, so a cell's fields are few: it knows its
- * collection through its partition, and one bag names everything that must be told when it changes.
+ * The types of the kernel's state. There are hundreds of thousands of cells, so a cell has few fields: it refers to its
+ * collection through its partition, and one bag has everything that depends on it.
  */
 
-/** The value of a cell without an entry: something depends on its address all the same. */
+/** The value of a cell without an entry. The cell exists because computations depend on its address. */
 export const absent: unique symbol = Symbol('absent');
 
 /** One address of a collection. */
 export interface Cell {
   readonly partition: Partition;
   readonly key: string;
-  /** `absent` for an address that is only waited for. */
+  /** `absent`: there is no entry at this address. */
   value: unknown;
   /** Of an input: the staged provenance. Of a derived entry: a {@link DerivedOrigin}. */
   origin: unknown;
@@ -39,9 +39,9 @@ export interface Store {
   readonly kind: 'input' | 'derived';
   /** A live input. */
   readonly live: boolean;
-  /** Entries can have a scope: a live input, or something that comes from one. */
+  /** Entries can have a scope: it is a live input, or depends on one. */
   readonly scoped: boolean;
-  /** Something that it comes from is live state, also where its entries have no scope: no scope may be worked out from it. */
+  /** It depends on live state, also if its entries have no scope: no scope may be computed from it. */
   readonly fromLive: boolean;
   /** Values are lists of contributions, parallel to the emissions of their cell. */
   readonly gathers: boolean;
@@ -50,7 +50,7 @@ export interface Store {
   readonly partitions: Map<string, Partition>;
   /** Cells that are not absent. */
   size: number;
-  /** Told of cells that come into being; those that change or go are found through their dependents. */
+  /** Called for new entries. Changed and removed entries are found through their dependents. */
   readonly consumers: ((appeared: Cell) => void)[];
   readonly indexes: IndexNode[];
   readonly watchers: Watcher[];
@@ -61,12 +61,12 @@ export interface Watcher {
   note(cell: Cell, before: unknown, scopeBefore: Scope): void;
 }
 
-/** Something that a computation has read: an entry (present or not), a group's members, or their number. */
+/** What a computation can read: an entry (present or absent), the members of a group, or their number. */
 export type Source = Cell | Group | Counter;
 
 /**
- * One call of a node's function, remembered: its primary entry, what it has read and what it has given. It is in the
- * dependents of its primary, and of everything that it has read.
+ * The stored result of calling a node's function for one primary entry: what it read, and what it emitted. It is a dependent
+ * of its primary and of everything that it read.
  */
 export interface Computation {
   readonly kind: 'computation';
@@ -75,10 +75,10 @@ export interface Computation {
   readonly primary: Cell;
   /** Of a join: the right side's cell, possibly absent. */
   readonly right: Cell | undefined;
-  /** Without primary and right. */
+  /** Sources other than `primary` and `right`. */
   reads: Few<Source>;
   outputs: Few<Cell>;
-  /** The declared scope and the primary's: what may be read, and what the outputs could have been computed from. */
+  /** The union of the declared scope and the primary's: the limit of its reads, and the scope of its outputs. */
   scope: Scope;
 }
 
@@ -91,8 +91,8 @@ export interface Emission {
 }
 
 /**
- * The origin of a cell that several computations give, or that gathers. A cell with one giver has that computation as
- * its origin, and no emission object at all.
+ * The origin of a cell with several emitters, or of a gathered cell. The origin of any other cell is its one emitting
+ * computation, without an emission object.
  */
 export interface Emissions {
   readonly kind: 'emissions';
@@ -101,14 +101,14 @@ export interface Emissions {
   readonly scope: Scope;
 }
 
-/** The origin of a failure: whose it is, and the cells that it is about. */
+/** The origin of a failure: its computation or cell, and the cells that it is about. */
 export interface Blame {
   readonly kind: 'blame';
   readonly of: readonly (Computation | Cell)[];
   readonly scope: Scope;
 }
 
-/** The origin, while its node is visited, of a cell whose emissions change; remembers how it was before. */
+/** The origin of a cell whose emissions change, while its node is visited; stores the previous origin. */
 export interface Touch {
   readonly kind: 'touch';
   readonly cell: Cell;
@@ -118,7 +118,7 @@ export interface Touch {
   added: Emission[];
 }
 
-/** Whatever the origin of a cell of a derived store can be. Each kind says its scope. */
+/** The origin of a cell of a derived store. Each kind has a scope. */
 export type DerivedOrigin = Computation | Emissions | Blame | Touch | undefined;
 
 /** A derived, gathered or joined collection. */
@@ -128,15 +128,14 @@ export interface DerivedNode {
   readonly kernel: Kernel;
   readonly store: Store;
   readonly failures: Store;
-  /** What the functions are called with. */
   readonly functions: NodeFunctions;
-  /** What its functions see is not limited, and what they give has no scope. */
+  /** Its functions can read everything, and its outputs have no scope. */
   readonly seesAll: boolean;
-  /** Computations to be done at the next visit. */
+  /** Computations for the next visit. */
   queue: Set<Computation>;
-  /** Cells to be decided once all of the queue is computed. */
+  /** Cells to decide after the queue. */
   touched: Touch[];
-  /** Keys that a computation gives and another one has won. */
+  /** Keys that a computation emits and another one has won. */
   readonly lost: Map<Computation, Set<Cell>>;
   /** Computations whose failure may have changed, with what they threw. */
   readonly unsettled: Map<Computation, string | undefined>;
@@ -144,7 +143,7 @@ export interface DerivedNode {
   computations: number;
 }
 
-/** A node's functions, with the types erased. */
+/** A node's functions and their arguments, with the types erased. */
 export interface NodeFunctions {
   readonly scope: ((entry: EntryAddress, read: Reader) => Iterable<string>) | undefined;
   readonly compute: (entry: EntryAddress, read: Reader, emit: Emit<unknown>) => void;
@@ -152,34 +151,34 @@ export interface NodeFunctions {
   readonly emit: Emit<unknown>;
 }
 
-/** Members of one group of an index. It is in the dependents of each member, which is how a cell knows its groups. */
+/** A group of an index. It is a dependent of each of its members. */
 export interface Group {
   readonly kind: 'group';
   readonly index: IndexNode;
   readonly name: string;
   members: Bag<Cell>;
-  /** Who has read the members. */
+  /** The computations that have read the members. */
   dependents: Bag<Computation>;
   counter: Counter | undefined;
 }
 
-/** The number of members of a group: a source of its own, so that who counts is not woken by values. */
+/** The number of members of a group: a separate source, so that changed values do not wake computations that only count. */
 export interface Counter {
   readonly kind: 'counter';
   readonly group: Group;
   dependents: Bag<Computation>;
 }
 
-/** An index: its groups, and the cells whose groups must be looked at again. */
+/** An index: its groups, and the cells whose groups must be updated. */
 export interface IndexNode {
   readonly kind: 'index';
   readonly name: string;
   readonly from: Store;
   readonly groupsOf: (entry: Entry<unknown>) => Iterable<string>;
   readonly groups: Map<string, Group>;
-  /** Members in canonical order, of groups that are costly to sort and have not changed since. */
+  /** The sorted members of larger groups, until a member changes. */
   readonly sorted: Map<Group, readonly Entry<unknown>[]>;
-  /** Entries whose groups could not be told. */
+  /** Entries for which `groupsOf` threw. */
   readonly failures: Store;
   /** Pairs of member and group. */
   memberships: number;
@@ -194,7 +193,7 @@ export interface Kernel {
   computed: number;
 }
 
-/** The one computation that is running, and what it has read and given so far. The lists are reused. */
+/** The running computation, with its reads and emissions so far. The lists are reused. */
 export interface Call {
   /** Undefined between computations: readers and emitters refuse to work. */
   computation: Computation | undefined;
@@ -205,6 +204,6 @@ export interface Call {
   seen: Set<Source> | undefined;
   readonly cells: Cell[];
   readonly values: unknown[];
-  /** So far the same cells in the same order as last time. */
+  /** So far it has emitted to the same cells in the same order as the last time. */
   aligned: boolean;
 }

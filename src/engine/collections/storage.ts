@@ -1,5 +1,15 @@
-import { emptyScope, type Scope } from './scopes.ts';
-import { absent, type Cell, type DerivedOrigin, type Store } from './state.ts';
+import { bagSize, itemsOf } from './bag.ts';
+import { emptyScope, isWithin, type Scope } from './scopes.ts';
+import {
+  absent,
+  type Cell,
+  type Counter,
+  type DerivedOrigin,
+  type Group,
+  type IndexNode,
+  type Store,
+} from './state.ts';
+import type { Entry } from './types.ts';
 
 /** Creates an empty store. */
 export function createStore(
@@ -13,7 +23,7 @@ export function findCell(store: Store, partition: string, key: string): Cell | u
   return store.partitions.get(partition)?.cells.get(key);
 }
 
-/** The cell of an address; made, absent, if there is none. Who makes one links it or calls {@link releaseCell}. */
+/** The cell of an address; creates an absent one if there is none. The caller must link it or call {@link releaseCell}. */
 export function obtainCell(store: Store, partitionName: string, key: string): Cell {
   let partition = store.partitions.get(partitionName);
   if (partition === undefined) {
@@ -29,7 +39,7 @@ export function obtainCell(store: Store, partitionName: string, key: string): Ce
   return cell;
 }
 
-/** Forgets a cell that is absent and that nothing depends on; does nothing to any other. */
+/** Deletes a cell that is absent and has no dependents; does nothing to other cells. */
 export function releaseCell(cell: Cell): void {
   if (cell.value !== absent || cell.dependents !== undefined || cell.origin !== undefined) return;
   const { partition } = cell;
@@ -40,7 +50,7 @@ export function releaseCell(cell: Cell): void {
   partition.store.scopes.release(partition.scope);
 }
 
-/** Writes a value (or `absent`) and keeps the counts. Notifies no dependents. */
+/** Writes a value (or `absent`) and updates the counts. Notifies no dependents. */
 export function writeValue(cell: Cell, value: unknown): void {
   const step = Number(value !== absent) - Number(cell.value !== absent);
   cell.value = value;
@@ -49,7 +59,7 @@ export function writeValue(cell: Cell, value: unknown): void {
   cell.partition.store.size += step;
 }
 
-/** Whether a store takes two values for equal. An `equals` that throws says no: the change goes on. */
+/** Whether two values are equal for a store. If its `equals` throws, they are not. */
 export function sameValue(store: Store, a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (a === absent || b === absent) return false;
@@ -60,7 +70,7 @@ export function sameValue(store: Store, a: unknown, b: unknown): boolean {
   }
 }
 
-/** The clusters that a cell's value could have been computed from. */
+/** The scope of a cell's value. */
 export function scopeOfCell(cell: Cell): Scope {
   const { store } = cell.partition;
   if (!store.scoped || cell.value === absent) return emptyScope;
@@ -82,4 +92,69 @@ export function compareCells(a: Cell, b: Cell): number {
     if (left !== right) return left < right ? -1 : 1;
   }
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
+}
+
+/** The sorted members of larger groups are stored. */
+const cheapToSort = 8;
+
+/** The group of a name; creates an empty one if there is none. The caller must link it or call {@link releaseGroup}. */
+export function obtainGroup(index: IndexNode, name: string): Group {
+  let group = index.groups.get(name);
+  if (group === undefined) {
+    group = { kind: 'group', index, name, members: undefined, dependents: undefined, counter: undefined };
+    index.groups.set(name, group);
+  }
+  return group;
+}
+
+/** The counter of a group; creates it if there is none. The caller must link it. */
+export function obtainCounter(group: Group): Counter {
+  group.counter ??= { kind: 'counter', group, dependents: undefined };
+  return group.counter;
+}
+
+/** Deletes a group without members and dependents; does nothing to other groups. */
+export function releaseGroup(group: Group): void {
+  if (group.members !== undefined || group.dependents !== undefined || group.counter !== undefined) return;
+  if (group.index.groups.get(group.name) === group) group.index.groups.delete(group.name);
+}
+
+/** The members in canonical order; with a scope, only those whose scope is inside it. */
+export function membersOf(group: Group, scope?: Scope): readonly Entry<unknown>[] {
+  if (scope !== undefined && group.index.from.scoped) {
+    return sortedEntries([...itemsOf(group.members)].filter((cell) => isWithin(scopeOfCell(cell), scope)));
+  }
+  const { sorted } = group.index;
+  const known = sorted.get(group);
+  if (known !== undefined) return known;
+  const entries = sortedEntries([...itemsOf(group.members)]);
+  if (entries.length > cheapToSort) sorted.set(group, Object.freeze(entries));
+  return entries;
+}
+
+/** The first members of {@link membersOf}, without sorting the others. */
+export function firstOf(group: Group, count: number, scope?: Scope): readonly Entry<unknown>[] {
+  const { from } = group.index;
+  const first: Cell[] = [];
+  for (const cell of itemsOf(group.members)) {
+    if (scope !== undefined && from.scoped && !isWithin(scopeOfCell(cell), scope)) continue;
+    const last = first[count - 1];
+    if (last !== undefined && compareCells(cell, last) > 0) continue;
+    const place = first.findIndex((other) => compareCells(cell, other) < 0);
+    first.splice(place < 0 ? first.length : place, 0, cell);
+    first.length = Math.min(first.length, count);
+  }
+  return sortedEntries(first);
+}
+
+function sortedEntries(cells: Cell[]): Entry<unknown>[] {
+  return cells.sort(compareCells).map(({ partition, key, value }) => ({ partition: partition.name, key, value }));
+}
+
+/** The number of {@link membersOf}. */
+export function countOf(group: Group, scope?: Scope): number {
+  if (scope === undefined || !group.index.from.scoped) return bagSize(group.members);
+  let count = 0;
+  for (const cell of itemsOf(group.members)) if (isWithin(scopeOfCell(cell), scope)) count += 1;
+  return count;
 }

@@ -1,18 +1,18 @@
-import { compareText } from './order.ts';
 import { emptyScope, isSameList, type Scope } from './scopes.ts';
 import { absent, type Store, type Watcher } from './state.ts';
 import { findCell, sameValue, scopeOfCell } from './storage.ts';
 import type { Change } from './types.ts';
+import { compareText } from './values.ts';
 
 interface Earlier {
   readonly value: unknown;
   readonly clusters: readonly string[];
 }
 
-/** Of what was not there. */
+/** The earlier state of a new entry. */
 const appeared: Earlier = { value: absent, clusters: emptyScope.clusters };
 
-/** Collects a store's changes from now on. Only the state before the first change of each address is kept. */
+/** Collects the changes of a store from now on. Stores the state before the first change of each address. */
 export function createWatch<Value>(store: Store): { take(): readonly Change<Value>[] } {
   let earlier = new Map<string, Map<string, Earlier>>();
   const watcher: Watcher = {
@@ -43,7 +43,7 @@ export function createWatch<Value>(store: Store): { take(): readonly Change<Valu
   };
 }
 
-/** The entries sorted by key. Most commits change one key of a partition: then nothing is copied. */
+/** The entries sorted by key. One entry, the common case, is not copied. */
 function inOrder<Value>(entries: ReadonlyMap<string, Value>): Iterable<readonly [string, Value]> {
   return entries.size < 2 ? entries : [...entries].sort(([a], [b]) => compareText(a, b));
 }

@@ -13,8 +13,8 @@ import {
   objectRefOf,
 } from '../../model/object-key.ts';
 import type { Origin } from '../../model/output.ts';
-import { structurallyEqual } from '../collections/equality.ts';
 import type { Collection, Contribution, Derived, Graph, Reader } from '../collections/types.ts';
+import { structurallyEqual } from '../collections/values.ts';
 import { type DocumentValue, originOf, type SourceProofs } from '../fleet/sources.ts';
 import type { AgentValue } from '../inputs.ts';
 import type { Assignment } from './placements.ts';

@@ -1,6 +1,6 @@
 import { compareText } from '../../model/json.ts';
-import { structurallyEqual } from '../collections/equality.ts';
 import type { Change, Collection, Derived, Graph, Index, Input } from '../collections/types.ts';
+import { structurallyEqual } from '../collections/values.ts';
 import { type PlacementValue, placementsOf } from '../placement/placements.ts';
 import type { StatusPart } from './declared-status.ts';
 import {

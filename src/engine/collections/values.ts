@@ -1,3 +1,20 @@
+import type { EntryAddress } from './types.ts';
+
+/** Orders two strings by UTF-16 code unit. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The canonical order of addresses: by partition, then by key, both by code unit. */
+export function compareAddresses(a: EntryAddress, b: EntryAddress): number {
+  return compareText(a.partition, b.partition) || compareText(a.key, b.key);
+}
+
+/** An address for people: quoted, without an empty partition. */
+export function describeAddress(partition: string, key: string): string {
+  return JSON.stringify(partition === '' ? key : `${partition}/${key}`);
+}
+
 /**
  * Equality by value of JSON-like data, and of maps, sets and bytes. The order of an object's or map's keys does not
  * matter, a member that is `undefined` is the same as none. Anything else (functions, class instances) is equal only
