@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Bag, bagSize, itemsOf, withItem, withoutItem } from '../../../src/engine/collections/bag.ts';
-import { structurallyEqual } from '../../../src/engine/collections/values.ts';
 import { createScopeTable, isWithin } from '../../../src/engine/collections/scopes.ts';
+import { structurallyEqual } from '../../../src/engine/collections/values.ts';
 import { type JsonValue, jsonEquals } from '../../../src/model/json.ts';
 
 test('a bag is a set', async () => {
