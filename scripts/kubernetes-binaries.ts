@@ -62,9 +62,9 @@ async function build(program: Buildable, folder: string): Promise<string | undef
   try {
     const file = join(aside, program.name);
     const args = ['build', '-trimpath', '-ldflags', program.ldflags, '-o', file, program.package];
-    const trouble = await go(args, join(modules, program.module));
-    if (trouble === undefined) await rename(file, join(folder, program.name));
-    return trouble;
+    const problem = await go(args, join(modules, program.module));
+    if (problem === undefined) await rename(file, join(folder, program.name));
+    return problem;
   } finally {
     await rm(aside, { recursive: true, force: true });
   }
@@ -91,9 +91,9 @@ async function main(): Promise<number> {
   for (const [index, program] of missing.entries()) {
     console.log(`[${index + 1}/${missing.length}] building ${program.name} ...`);
     const started = performance.now();
-    const trouble = await build(program, folder);
-    if (trouble !== undefined) {
-      console.log(`${program.name} cannot be built:\n${trouble}`);
+    const problem = await build(program, folder);
+    if (problem !== undefined) {
+      console.log(`${program.name} cannot be built:\n${problem}`);
       return 1;
     }
     console.log(`      done in ${Math.round((performance.now() - started) / 1000)} s`);

@@ -93,20 +93,20 @@ async function withoutFilters(args: readonly string[]): Promise<readonly string[
 }
 
 /** Why not all suites on Kubernetes could run; undefined: they could. */
-function kubernetesTrouble(): string | undefined {
+function kubernetesProblem(): string | undefined {
   const programs = findKubernetesPrograms(process.env);
   if (programs === undefined) return 'kube-apiserver, etcd and kubectl are not here';
   return programs.controllerManager === undefined ? 'kube-controller-manager is not here' : undefined;
 }
 
 /** Why the suites on Redis could not run; undefined: they could. */
-function redisTrouble(): string | undefined {
+function redisProblem(): string | undefined {
   const { error } = spawnSync('redis-server', ['--version'], { stdio: 'ignore' });
   return error === undefined ? undefined : 'redis-server is not here';
 }
 
 /** Why the suites on Prometheus could not run; undefined: they could. */
-function prometheusTrouble(): string | undefined {
+function prometheusProblem(): string | undefined {
   const missing = ['promtool', 'prometheus'].filter(
     (program) => spawnSync(program, ['--version'], { stdio: 'ignore' }).error !== undefined,
   );
@@ -118,7 +118,7 @@ interface Need {
   readonly name: string;
   /** Of the names of tests that are about it. */
   readonly pattern: RegExp;
-  readonly trouble: () => string | undefined;
+  readonly problem: () => string | undefined;
   readonly remedy: string;
   /** Environment variable that makes skipped suites failures. */
   readonly requiredBy: string;
@@ -128,21 +128,21 @@ const NEEDS: readonly Need[] = [
   {
     name: 'Kubernetes',
     pattern: /kubernetes/i,
-    trouble: kubernetesTrouble,
+    problem: kubernetesProblem,
     remedy: '`npm run kubernetes-binaries` gets what is missing',
     requiredBy: 'FLEETRELAY_REQUIRE_KUBERNETES',
   },
   {
     name: 'Redis',
     pattern: /redis/i,
-    trouble: redisTrouble,
+    problem: redisProblem,
     remedy: '`apt-get install redis-server` gets it',
     requiredBy: 'FLEETRELAY_REQUIRE_REDIS',
   },
   {
     name: 'Prometheus',
     pattern: /prometheus|promtool/i,
-    trouble: prometheusTrouble,
+    problem: prometheusProblem,
     remedy: '`apt-get install prometheus` gets it',
     requiredBy: 'FLEETRELAY_REQUIRE_PROMTOOL',
   },
@@ -162,9 +162,9 @@ function skippedOn(pattern: RegExp, { files }: TestRun): readonly string[] {
 function judgeSkipped(need: Need, seen: TestRun): number {
   const skipped = skippedOn(need.pattern, seen);
   if (skipped.length === 0) return 0;
-  const trouble = need.trouble();
-  const why = trouble ?? `they are skipped for a reason of their own, first ${skipped[0]}`;
-  const how = trouble === undefined ? '' : `; ${need.remedy}`;
+  const problem = need.problem();
+  const why = problem ?? `they are skipped for a reason of their own, first ${skipped[0]}`;
+  const how = problem === undefined ? '' : `; ${need.remedy}`;
   console.log(`${skipped.length} tests on ${need.name} were skipped: ${why}${how}`);
   return process.env[need.requiredBy] === '1' ? skipped.length : 0;
 }

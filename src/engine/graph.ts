@@ -210,7 +210,7 @@ function declareIndexes(
     /** Documents that are assigned to no cluster; group `all`. */
     unplaced: graph.index('unplaced', assignments, ({ value }) => (value.clusters.length === 0 ? ['all'] : [])),
     /** Declarations with a finding: groups `declaredTwice` and `lastKnownGood`. */
-    troubledDeclarations: graph.index<Declared>('troubledDeclarations', declarations, ({ value }) => [
+    declarationProblems: graph.index<Declared>('declarationProblems', declarations, ({ value }) => [
       ...(value.losers.length > 0 ? ['declaredTwice'] : []),
       ...(value.isLastKnownGood ? ['lastKnownGood'] : []),
     ]),

@@ -36,7 +36,7 @@ export interface AgentValue {
   /** When `connected` last changed, in milliseconds since 1970; 0: the agent has never connected. */
   readonly since: number;
   /** Why the last hello or delta was refused; empty: it was not. */
-  readonly trouble: string;
+  readonly problem: string;
   /** The first complete input snapshot has been received; never reset. */
   readonly warm: boolean;
   /**

@@ -38,7 +38,7 @@ export interface GitRepo {
  * Why the remote could not be used. `Unreachable`: no answer, or not the answer of a git server. `Unauthorized`: the
  * credentials are missing or wrong. `RepositoryNotFound`: the server has no such repository, or hides it. `BadObjects`: the
  * transferred objects are damaged or too large. `TimedOut`: the deadline passed. `Stopped`: the caller aborted.
- * `LocalTrouble`: a failure of this machine (no git, disk full).
+ * `LocalFailure`: a failure of this machine (no git, disk full).
  */
 export interface GitFailure {
   readonly type: 'failed';
@@ -49,7 +49,7 @@ export interface GitFailure {
     | 'BadObjects'
     | 'TimedOut'
     | 'Stopped'
-    | 'LocalTrouble';
+    | 'LocalFailure';
   readonly message: string;
 }
 

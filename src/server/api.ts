@@ -104,7 +104,7 @@ export interface ReplicaView {
   /** Servers of the fleet whose last sign of life is recent, this one among them. */
   readonly alive: number;
   /** Why nothing new is admitted or sent; empty: it is. */
-  readonly trouble: string;
+  readonly problem: string;
 }
 
 /** Safe mode holds changes because input snapshots are missing. */
@@ -144,7 +144,7 @@ export interface ClusterView {
   /** Version of the connected agent; null: none is connected. */
   readonly agentVersion: string | null;
   /** The last refusal of its agent, or by its agent of a delta; empty: none. */
-  readonly trouble: string;
+  readonly problem: string;
   /** null: it is not suspended. */
   readonly suspended: SuspensionView | null;
   readonly conditions: readonly ConditionView[];

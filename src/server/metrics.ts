@@ -15,7 +15,7 @@ export interface Scrape {
 export interface ReplicaFigures {
   readonly leads: boolean;
   /** Why nothing new is admitted or sent; empty: it is. */
-  readonly trouble: string;
+  readonly problem: string;
   readonly admitted: { readonly epoch: number; readonly sequence: number };
   /** When this replica began to compute from `admitted`: milliseconds since 1970. */
   readonly admittedAt: number;
@@ -193,7 +193,7 @@ const METRICS: Readonly<Record<string, Metric>> = {
   ],
   fleetrelay_admission_paused: [
     '1 if this server admits and sends nothing new.',
-    ({ replica }) => replica.trouble !== '',
+    ({ replica }) => replica.problem !== '',
   ],
   fleetrelay_store_up: ['1 if the store answers.', ({ store }) => store.up],
   fleetrelay_store_writes_total: ['Batches that were written to the store.', ({ store }) => store.writes],

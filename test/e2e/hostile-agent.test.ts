@@ -134,10 +134,10 @@ describeOnDirectories('a hostile agent', (clusters) => {
       hostile.push(agent);
       return agent;
     };
-    const trouble = async (cluster: string): Promise<string | undefined> => {
+    const problem = async (cluster: string): Promise<string | undefined> => {
       const answer = await fetch(`${fleet.server.http()}/api/v1/clusters`);
       const { items } = (await answer.json()) as { readonly items: readonly ClusterView[] };
-      return items.find(({ name }) => name === cluster)?.trouble;
+      return items.find(({ name }) => name === cluster)?.problem;
     };
     const restart = async (): Promise<void> => {
       await fleet.server.kill('SIGTERM');
@@ -152,7 +152,7 @@ describeOnDirectories('a hostile agent', (clusters) => {
         const { ended } = await states(identity, { epoch: 2 ** 53 - 1, sequence: 2 ** 53 - 1 });
         await fleetIsWell(`last-${round}`);
         expect(await ended).toMatchObject({ code: 'invalid', reason: 'ImplausiblePosition' });
-        expect(await trouble('west')).toMatch(/ended: ImplausiblePosition: .*more than a day ahead/);
+        expect(await problem('west')).toMatch(/ended: ImplausiblePosition: .*more than a day ahead/);
         const said = fleet.server.logs.find(({ reason }) => reason === 'ImplausiblePosition');
         expect(said).toMatchObject({ level: 'warn', cluster: 'west' });
       }
@@ -161,16 +161,16 @@ describeOnDirectories('a hostile agent', (clusters) => {
     it('that is plausible is sent nothing when its cluster is known, and the others are served', async () => {
       const identity = await westEnrolled();
       const first = await states(identity, { epoch: 0, sequence: 0 });
-      await until('west is known', async () => (await trouble('west')) === '');
+      await until('west is known', async () => (await problem('west')) === '');
       first.leave();
       for (const round of ['before', 'after'] as const) {
         if (round === 'after') await restart();
         await states(identity, { epoch: Date.now() + 60 * 60_000, sequence: 7 });
         await until('the condition of west says why', async () =>
-          (await trouble('west'))?.startsWith('ServerBehind: '),
+          (await problem('west'))?.startsWith('ServerBehind: '),
         );
         await fleetIsWell(`plausible-${round}`);
-        expect(await trouble('east')).toBe('');
+        expect(await problem('east')).toBe('');
       }
     });
   });

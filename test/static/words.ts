@@ -25,6 +25,11 @@ export const retiredWords: readonly RetiredWord[] = [
   { word: /\bpostings?\b/i, instead: 'cluster index' },
   { word: /\bheld.?inputs?\b/i, instead: 'input digests' },
   {
+    word: /\btroubles?\b|[a-z]Trouble\b/i,
+    instead: 'reason, problem or failure',
+    except: ['src/adapters/kubernetes/', 'test/unit/adapters/kubernetes/'],
+  },
+  {
     word: /earlier (version|format)s? (has|have|wrote|of the store)/i,
     instead: 'nothing: no earlier version was released',
   },

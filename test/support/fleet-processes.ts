@@ -99,18 +99,18 @@ export async function until<Value>(
   deadlineMs = 90_000,
 ): Promise<Value> {
   const end = performance.now() + deadlineMs;
-  let trouble: unknown;
+  let problem: unknown;
   for (let pause = FIRST_PAUSE_MS; performance.now() < end; pause = Math.min(pause * 1.2, LONGEST_PAUSE_MS)) {
     const seen = await Promise.resolve()
       .then(look)
       .catch((error: unknown) => {
-        trouble = error;
+        problem = error;
         return undefined;
       });
     if (seen !== undefined && seen !== false) return seen;
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
-  throw new Error(`this did not happen: ${what}${trouble === undefined ? '' : ` (${String(trouble)})`}`);
+  throw new Error(`this did not happen: ${what}${problem === undefined ? '' : ` (${String(problem)})`}`);
 }
 
 /** How the server of a fleet is started. */

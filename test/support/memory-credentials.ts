@@ -7,20 +7,20 @@ export interface MemoryCredentials {
   /** What is durable. */
   held: AgentCredentials | undefined;
   /** While it is set, nothing can be loaded or saved. */
-  trouble: string | undefined;
+  problem: string | undefined;
   /** Each set that was saved, in order. */
   readonly saved: AgentCredentials[];
 }
 
 export function createMemoryCredentials(): MemoryCredentials {
   let version = 0;
-  const memory: MemoryCredentials = { open, held: undefined, trouble: undefined, saved: [] };
+  const memory: MemoryCredentials = { open, held: undefined, problem: undefined, saved: [] };
   return memory;
 
   function open(): CredentialStore {
     let seen = 0;
     const check = (): void => {
-      if (memory.trouble !== undefined) throw new Error(memory.trouble);
+      if (memory.problem !== undefined) throw new Error(memory.problem);
     };
     return {
       place: 'memory',

@@ -5,7 +5,7 @@ import type { Lease } from '../../src/ports/lease.ts';
 export interface MemoryLease {
   of(identity: string): Lease;
   /** While it is set, nobody is answered. */
-  trouble: string | undefined;
+  problem: string | undefined;
 }
 
 /** `durationMs`: until others may take it. `termMs`: what its holder has of that. */
@@ -14,13 +14,13 @@ export function createMemoryLease(
   { durationMs = 9_000, termMs = 6_000 }: { durationMs?: number; termMs?: number } = {},
 ): MemoryLease {
   let holder: { readonly identity: string; readonly renewed: number } | undefined;
-  const lease: MemoryLease = { of, trouble: undefined };
+  const lease: MemoryLease = { of, problem: undefined };
   return lease;
 
   function of(identity: string): Lease {
     return {
       acquire: async () => {
-        if (lease.trouble !== undefined) return { type: 'failed', message: lease.trouble };
+        if (lease.problem !== undefined) return { type: 'failed', message: lease.problem };
         const now = clock.monotonic();
         const isOthers = holder !== undefined && holder.identity !== identity && now < holder.renewed + durationMs;
         if (isOthers && holder !== undefined) return { type: 'taken', holder: holder.identity };
@@ -28,7 +28,7 @@ export function createMemoryLease(
         return { type: 'held', deadline: now + termMs };
       },
       release: async () => {
-        if (holder?.identity === identity && lease.trouble === undefined) holder = undefined;
+        if (holder?.identity === identity && lease.problem === undefined) holder = undefined;
       },
     };
   }

@@ -25,7 +25,7 @@ export function clusterView(name: string, over: Partial<ClusterView> = {}): Clus
     counts: COUNTS,
     message: '',
     agentVersion: '0.0.0',
-    trouble: '',
+    problem: '',
     suspended: null,
     conditions: [],
     ...over,

@@ -30,7 +30,7 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: GitFailure['reason']
   ],
   [
     /No space left|Disk quota|Read-only file system|Permission denied|Too many open files|cannot allocate/i,
-    'LocalTrouble',
+    'LocalFailure',
   ],
 ];
 
@@ -56,7 +56,7 @@ export function failureOf(outcome: ProcessOutcome, what: string, secrets: readon
     case 'overflow':
       return failed('BadObjects', `${what} gave more output than is allowed`);
     case 'missing':
-      return failed('LocalTrouble', `git could not be started (${errors}); install git 2.31 or newer`);
+      return failed('LocalFailure', `git could not be started (${errors}); install git 2.31 or newer`);
     case 'exited': {
       const reason = REASONS.find(([pattern]) => pattern.test(outcome.errors))?.[1] ?? 'Unreachable';
       const message = errors || `git exited with ${outcome.code}`;

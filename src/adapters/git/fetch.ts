@@ -215,7 +215,7 @@ async function initCopy(git: GitCommand, path: string, format: 'sha1' | 'sha256'
   const args = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, path];
   const outcome = await git.run({ args, deadlineMs: LOCAL_DEADLINE_MS });
   if (outcome.succeeded) return undefined;
-  return failed('LocalTrouble', `the local copy cannot be made: ${outcome.errors.trim() || outcome.end}`);
+  return failed('LocalFailure', `the local copy cannot be made: ${outcome.errors.trim() || outcome.end}`);
 }
 
 /** Removes the lock files and incomplete packs of killed processes. */

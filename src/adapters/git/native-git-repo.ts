@@ -96,7 +96,7 @@ function assemble(deps: Deps, options: NativeGitOptions, remote: Remote, branch:
     publish: (request, signal) =>
       withRemote(signal, async (authorization, either) => {
         const name = fetcher.branch();
-        if (name === undefined) return failed('LocalTrouble', 'the branch is not known before the first fetch');
+        if (name === undefined) return failed('LocalFailure', 'the branch is not known before the first fetch');
         const opened = await fetcher.open();
         if (opened.type === 'failed') return opened;
         return publishCommit(
@@ -125,7 +125,7 @@ function createPreparation(
     if (!isChecked) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       const problem = await versionProblem(git);
-      if (problem !== undefined) return failed('LocalTrouble', problem);
+      if (problem !== undefined) return failed('LocalFailure', problem);
       isChecked = true;
     }
     if (credentials === undefined || remote.local) return { authorization: undefined };
@@ -140,7 +140,7 @@ async function guarded<Outcome>(step: () => Promise<Outcome>): Promise<Outcome |
     return await step();
   } catch (error) {
     if (error instanceof Error && (error.name === 'GitCopyError' || 'syscall' in error)) {
-      return failed('LocalTrouble', error.message);
+      return failed('LocalFailure', error.message);
     }
     throw error;
   }

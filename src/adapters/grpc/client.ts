@@ -114,9 +114,9 @@ function credentialsOf(
   const { key, certificate } = shown?.identity ?? { key: null, certificate: null };
   return credentials.createSsl(ca, bufferOf(key), bufferOf(certificate), {
     checkServerIdentity: (_name, peer) => {
-      const trouble = checkServerIdentity(expected, peer);
-      if (trouble === undefined) believed(peer);
-      return trouble;
+      const problem = checkServerIdentity(expected, peer);
+      if (problem === undefined) believed(peer);
+      return problem;
     },
   });
 }

@@ -27,7 +27,7 @@ function isWell(fleet: FleetView): boolean {
     fleet.ready &&
     fleet.heldRemovals.length === 0 &&
     fleet.safeMode === null &&
-    (fleet.replica?.trouble ?? '') === '' &&
+    (fleet.replica?.problem ?? '') === '' &&
     fleet.endingCertificates?.some(({ over }) => over) !== true &&
     fleet.sources.every(({ state, partial, suspended }) => state === 'synced' && !partial && suspended === null) &&
     fleet.clusters.every(
@@ -72,10 +72,10 @@ function writeFleet(out: TextOutput, fleet: FleetView): void {
 }
 
 /** Writes the role of this server among several. */
-function writeReplica(out: TextOutput, { id, leads, leader, alive, trouble }: NonNullable<FleetView['replica']>): void {
+function writeReplica(out: TextOutput, { id, leads, leader, alive, problem }: NonNullable<FleetView['replica']>): void {
   const at = leader === null || leader.address === null ? '' : ` (${leader.address})`;
   const follows = leader === null ? '' : ` follows ${leader.id}${at}, which knows what is held`;
   const role = leads ? ' leads' : follows;
-  const wrong = trouble === '' ? '' : styled(out, 'bad', `: ${printable(trouble)}`);
+  const wrong = problem === '' ? '' : styled(out, 'bad', `: ${printable(problem)}`);
   out.write(`server ${printable(id)}${printable(role)}${wrong}; ${alive} of this fleet are heard\n`);
 }

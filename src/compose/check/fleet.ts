@@ -144,11 +144,11 @@ function clusterFindings(
   return findingsOf(at, [[true, 'ok', 'ClusterInSync', what]]);
 }
 
-function connectionRows({ name, connected, connectionSince, trouble, warm, conditions }: ClusterView): readonly Row[] {
+function connectionRows({ name, connected, connectionSince, problem, warm, conditions }: ClusterView): readonly Row[] {
   const isUnreadable = conditions.some(({ type, reason }) => type === 'InSync' && reason === 'ClusterUnreadable');
-  const wayOut = wayOutIn(trouble) ?? `see the log of the agent of ${name}, and that of the server`;
+  const wayOut = wayOutIn(problem) ?? `see the log of the agent of ${name}, and that of the server`;
   return [
-    [trouble !== '', 'error', connected ? 'Blocked' : 'AgentRefused', trouble, wayOut],
+    [problem !== '', 'error', connected ? 'Blocked' : 'AgentRefused', problem, wayOut],
     [!connected && connectionSince === null, 'error', 'NeverConnected', 'its agent has never connected'],
     [!connected, 'error', 'AgentDisconnected', `its agent is disconnected since ${connectionSince}`],
     [isUnreadable, 'error', 'ClusterUnreadable', 'its agent answers, and the cluster does not'],

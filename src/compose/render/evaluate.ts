@@ -58,7 +58,7 @@ function stageCluster(engine: Engine, cluster: RecordedCluster, at: number): voi
   const { inputs, policy } = engine;
   const { name } = cluster;
   const since = at * 1000;
-  const isHere = { connected: true, trouble: '', warm: true, assumedWarm: false, kindsAsWritten: true };
+  const isHere = { connected: true, problem: '', warm: true, assumedWarm: false, kindsAsWritten: true };
   inputs.agents.set('', name, { ...isHere, since });
   inputs.snapshots.set('', name, { since });
   const inForce = policy.get('', '')?.value ?? defaultFleetPolicy;

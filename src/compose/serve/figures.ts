@@ -33,9 +33,9 @@ export function createFigures(deps: {
   loop.addSink(note);
   return () => {
     note();
-    const { leads, trouble, alive } = replica.view();
+    const { leads, problem, alive } = replica.view();
     return {
-      ...{ leads, trouble, alive, admitted, admittedAt },
+      ...{ leads, problem, alive, admitted, admittedAt },
       snapshots: { has: (cluster) => engine.inputs.snapshots.get('', cluster) !== undefined },
       heldByGuard: heldByGuard(engine),
       approvals: approvals.counts(),

@@ -310,10 +310,10 @@ function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator
 function whyNotReady({ sources, journal, store }: Parts): readonly string[] {
   const silent = sources.all().filter((state) => !hasSpoken(state));
   // What several servers share is away for all of them: whoever is not ready then only keeps the agents from coming.
-  const trouble = store.shared ? undefined : journal.failure();
+  const problem = store.shared ? undefined : journal.failure();
   return [
     ...silent.map(({ source }) => `source ${source.name} has not been read yet`),
-    ...(trouble === undefined ? [] : [`the store cannot be written: ${trouble}`]),
+    ...(problem === undefined ? [] : [`the store cannot be written: ${problem}`]),
   ];
 }
 

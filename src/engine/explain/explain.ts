@@ -142,7 +142,7 @@ function isAbout({ origin, identity }: Declared, at: EngineDiagnostic['at']): bo
 }
 
 /** The objects of a cluster or of a Placement that are not applied, the most urgent first; empty for other kinds. */
-export function troubledObjects(engine: Engine, kind: EngineKind, key: string): readonly Reason[] {
+export function problemsOfObjects(engine: Engine, kind: EngineKind, key: string): readonly Reason[] {
   if (kind !== 'KubernetesCluster' && kind !== 'Placement') return [];
   const isPlaced = (path: string): boolean =>
     placementsOf(path, engine.placementsByFolder).some(({ key: name }) => name === key);

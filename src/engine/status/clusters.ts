@@ -42,7 +42,7 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
     compute: ({ key: name, value: cluster }, read, emit) => {
       const tally = tallyOf(read, progressBySubject, clusterSubject(name));
       const counts = countOutcomes(tally);
-      const { connected = false, warm = false, since = 0, trouble = '' } = read.get(agents, '', name) ?? {};
+      const { connected = false, warm = false, since = 0, problem = '' } = read.get(agents, '', name) ?? {};
       const ofKinds = (state: KindState['state']): number => read.count(kindsByState, kindGroup(name, state));
       // If no kind can be listed, the agent is connected and the API server of its cluster does not answer.
       const readable = ofKinds('complete') > 0 || ofKinds('unknown') + ofKinds('offered') === 0;
@@ -53,8 +53,8 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
       emit('KubernetesCluster', name, {
         conditions: [
           warmCondition(warm),
-          connectedCondition(connected, since, trouble),
-          inSyncCondition({ connected, readable }, counts, trouble),
+          connectedCondition(connected, since, problem),
+          inSyncCondition({ connected, readable }, counts, problem),
           ...discoveredCondition(unknown),
           ...(cause === undefined ? [] : [conditionOf('SafeMode', 'True', cause.reason, cause.message)]),
           ...healthyCondition(read, progressBySubject, name, tally.health, connected && readable),
@@ -92,10 +92,10 @@ function warmCondition(warm: boolean): ConditionValue {
     : conditionOf('ClusterWarm', 'False', 'ClusterRegistered', 'no input snapshot was received yet');
 }
 
-function connectedCondition(connected: boolean, since: number, trouble: string): ConditionValue {
+function connectedCondition(connected: boolean, since: number, problem: string): ConditionValue {
   // Without the time of the connection: the message would change at each restart of the server.
   if (connected) return conditionOf('Connected', 'True', 'AgentConnected', '');
-  const refused = trouble === '' ? '' : `; ${trouble}`;
+  const refused = problem === '' ? '' : `; ${problem}`;
   return since === 0
     ? conditionOf('Connected', 'False', 'NeverConnected', `its agent has not connected yet${refused}`)
     : conditionOf('Connected', 'False', 'AgentDisconnected', `since ${rfc3339(since)}${refused}`);
@@ -104,15 +104,15 @@ function connectedCondition(connected: boolean, since: number, trouble: string):
 function inSyncCondition(
   { connected, readable }: { readonly connected: boolean; readonly readable: boolean },
   { applied, held, targeted }: OutcomeCounts,
-  trouble: string,
+  problem: string,
 ): ConditionValue {
   const type = 'InSync';
   const message = `${applied} of ${targeted} applied`;
   if (!connected) return conditionOf(type, 'Unknown', 'AgentDisconnected', `as last seen: ${message}`);
   if (!readable) return conditionOf(type, 'Unknown', 'ClusterUnreadable', `as last seen: ${message}`);
   if (applied + held === targeted) return conditionOf(type, 'True', 'InSync', message);
-  if (trouble === '') return conditionOf(type, 'False', 'OutOfSync', message);
-  return conditionOf(type, 'False', 'Blocked', `${message}; nothing more gets through: ${trouble}`);
+  if (problem === '') return conditionOf(type, 'False', 'OutOfSync', message);
+  return conditionOf(type, 'False', 'Blocked', `${message}; nothing more gets through: ${problem}`);
 }
 
 /** A message names at most this many kinds with one reason: if the API server does not answer, all kinds are unknown. */

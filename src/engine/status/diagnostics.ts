@@ -91,7 +91,7 @@ function conflictText({ key, at, meanings, isDeclared, advice }: Conflict, clust
 }
 
 function declaredTwice(engine: Engine): readonly EngineDiagnostic[] {
-  return engine.indexes.troubledDeclarations.members('declaredTwice').map(({ key, value }) => ({
+  return engine.indexes.declarationProblems.members('declaredTwice').map(({ key, value }) => ({
     severity: 'error',
     reason: 'DeclaredTwice',
     message: `${titleOf(value.kind, key)} is declared ${value.losers.length + 1} times: the first one named here counts`,
@@ -109,7 +109,7 @@ function unknownClusters({ indexes }: Engine): readonly EngineDiagnostic[] {
 }
 
 function heldAsLastKnownGood(engine: Engine): readonly EngineDiagnostic[] {
-  return engine.indexes.troubledDeclarations.members('lastKnownGood').map(({ key, value }) => {
+  return engine.indexes.declarationProblems.members('lastKnownGood').map(({ key, value }) => {
     const { refusal } = value;
     const why = refusal === undefined ? 'cannot be read' : `cannot be changed so (${refusal.message})`;
     return {

@@ -1,5 +1,5 @@
 import type { EngineDiagnostic, Reason } from '../../engine/domain.ts';
-import { explainDeclaration, explainObject, troubledObjects } from '../../engine/explain/explain.ts';
+import { explainDeclaration, explainObject, problemsOfObjects } from '../../engine/explain/explain.ts';
 import { clustersWith, type DeclarationName, findDeclaration, findObject } from '../../engine/explain/object-name.ts';
 import type { Declared } from '../../engine/fleet/declared.ts';
 import type { DocumentRef } from '../../engine/fleet/sources.ts';
@@ -168,7 +168,7 @@ async function explainDeclared(
         )
       : part === 'ClustersSelected'
         ? answer([...declares, ...selects], [], findings.filter(isSelection))
-        : answer([...declares, ...troubledObjects(deps.engine, kind, key)], [], []));
+        : answer([...declares, ...problemsOfObjects(deps.engine, kind, key)], [], []));
     return { ok: true, value: { ...value, condition: condition.value } };
   }
   if (declared === undefined) {

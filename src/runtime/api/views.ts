@@ -29,7 +29,7 @@ export function clusterView(
   const declared = engine.clusters.get('', name);
   const status = engine.statuses.get('KubernetesCluster', name);
   if (declared === undefined || status === undefined) return undefined;
-  const { connected = false, since = 0, warm = false, trouble = '' } = engine.inputs.agents.get('', name) ?? {};
+  const { connected = false, since = 0, warm = false, problem = '' } = engine.inputs.agents.get('', name) ?? {};
   const registration = ledger.registration(name);
   const suspension = suspensions.get('cluster', name);
   const stopped = suspension === undefined ? '' : displaySuspension(suspension);
@@ -37,7 +37,7 @@ export function clusterView(
   const conditions = status.conditions.filter(({ type }) => type !== 'Accepted');
   const messageOf = (of: string): string => conditions.find(({ type }) => type === of)?.message ?? '';
   // In this order: why nothing changes, what is not known, and the progress.
-  const messages = [stopped, trouble, messageOf('Discovered'), messageOf('Ready')];
+  const messages = [stopped, problem, messageOf('Discovered'), messageOf('Ready')];
   return {
     name,
     labels: declared.value.labels,
@@ -51,7 +51,7 @@ export function clusterView(
     counts: countOutcomes(clusterTally(engine, name)),
     message: messages.filter((text) => text !== '').join('; '),
     agentVersion: sessions.get(name)?.session.hello.version ?? null,
-    trouble,
+    problem,
     suspended: suspensionView(suspension),
     conditions:
       suspension === undefined

@@ -184,7 +184,7 @@ export function newRegistration(cluster: ClusterName, id: Registration['id'], pr
 export const unseenAgent: AgentValue = {
   connected: false,
   since: 0,
-  trouble: '',
+  problem: '',
   warm: false,
   assumedWarm: false,
   kindsAsWritten: false,

@@ -7,7 +7,7 @@ import { jsonWrite } from './records.ts';
 export interface StoreCondition {
   readonly key: string;
   /** Why this process may not use the store, now or any more; undefined: it may. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   /** The check of each batch. The same object until `look` has found another record. */
   check(): StoreWrite;
   /** Reads the record again. Rejects if the store does not answer. */
@@ -17,10 +17,10 @@ export interface StoreCondition {
 /** Returns the store as it may be used under the conditions. A batch is written only if all of them hold in that moment. */
 export function createConditionedStore(store: SnapshotStore, conditions: readonly StoreCondition[]): SnapshotStore {
   const listeners = new Set<(event: StoreEvent) => void>();
-  const troubles = (): readonly string[] => conditions.flatMap(({ trouble }) => trouble() ?? []);
+  const problems = (): readonly string[] => conditions.flatMap(({ problem }) => problem() ?? []);
   const assertUsable = (): void => {
-    const [trouble] = troubles();
-    if (trouble !== undefined) throw new Error(trouble);
+    const [problem] = problems();
+    if (problem !== undefined) throw new Error(problem);
   };
   const look = (at: readonly StoreCondition[]): Promise<unknown> => Promise.allSettled(at.map((one) => one.look()));
   const tell = (event: StoreEvent): void => {
@@ -35,7 +35,7 @@ export function createConditionedStore(store: SnapshotStore, conditions: readonl
     const met = conditions.filter(({ key }) => event.keys.includes(key));
     if (met.length === 0) return tell(event);
     // If a condition does not hold any more, this process must not read the records of the same batch.
-    void look(met).then(() => troubles().length === 0 && tell(event));
+    void look(met).then(() => problems().length === 0 && tell(event));
   });
   return {
     shared: store.shared,
@@ -98,5 +98,5 @@ export async function openStoreFormat(
   };
   await look();
   if (newer !== undefined) throw new Error(newer);
-  return { key, look, trouble: () => newer, check: () => check ?? { key, ifVersion: null } };
+  return { key, look, problem: () => newer, check: () => check ?? { key, ifVersion: null } };
 }

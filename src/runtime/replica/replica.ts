@@ -43,7 +43,7 @@ export interface ReplicaView {
   /** Number of servers of the fleet that live, this one included. */
   readonly alive: number;
   /** Why this replica admits or sends nothing new; empty: it does. */
-  readonly trouble: string;
+  readonly problem: string;
 }
 
 /** Time after the loss or the creation of the store in which statements of agents count. */

@@ -347,11 +347,11 @@ function viewOf(
     leader: leader === undefined ? undefined : { id: leader, address },
     admitted: counter.current(),
     alive: peers.alive().length + 1,
-    trouble: troubleOf(shared.staged, options, leader, isDown),
+    problem: problemOf(shared.staged, options, leader, isDown),
   };
 }
 
-function troubleOf(
+function problemOf(
   staged: StagedSources,
   { engine, needsStore }: SharedOptions,
   leader: string | undefined,

@@ -54,7 +54,7 @@ export async function lockStore(deps: StoreLockDeps, options: StoreLockOptions):
   let taken: { readonly by: string; readonly since: number } | undefined;
   let failure: string | undefined;
 
-  const trouble = (): string | undefined => {
+  const problem = (): string | undefined => {
     if (lease.fence() !== undefined) return undefined;
     if (taken !== undefined) return `server ${taken.by} has the store`;
     return failure === undefined ? 'the store is being locked anew' : `the store cannot be locked: ${failure}`;
@@ -75,7 +75,7 @@ export async function lockStore(deps: StoreLockDeps, options: StoreLockOptions):
         }
         isLocked ||= lease.fence() !== undefined;
         if (isLocked) locked.resolve(undefined);
-        else options.waiting?.(trouble() ?? '');
+        else options.waiting?.(problem() ?? '');
       },
     },
     { lasts: 'until-taken', retryMs: () => (taken === undefined && isLocked ? RENEW_MS : WAIT_MS) },
@@ -96,15 +96,15 @@ export async function lockStore(deps: StoreLockDeps, options: StoreLockOptions):
   return {
     key,
     over: over.promise,
-    trouble,
+    problem,
     check: () => {
       const fence = lease.fence();
-      if (fence === undefined) throw new Error(trouble() ?? 'the lock of the store is not known');
+      if (fence === undefined) throw new Error(problem() ?? 'the lock of the store is not known');
       return fence.check;
     },
     look: elector.request,
     obstacle: () => {
-      if (taken !== undefined) return `StoreTaken: ${trouble()}; nothing is sent until that is decided`;
+      if (taken !== undefined) return `StoreTaken: ${problem()}; nothing is sent until that is decided`;
       // This process has slept: another one may have taken the store since.
       return clock.monotonic() - answeredAt > durationMs ? '' : undefined;
     },

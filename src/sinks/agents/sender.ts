@@ -38,7 +38,7 @@ export function createSender(deps: ServerParts) {
       state.admitted = delta.admitted;
       state.rejections = 0;
       windows.arrived(cluster);
-      noteTrouble(deps, cluster, '');
+      noteProblem(deps, cluster, '');
       loop.transact(() => markAccepted(deps, cluster, delta));
     } else if (outcome.type === 'rejected') {
       const { reason, message, holding } = outcome;
@@ -46,7 +46,7 @@ export function createSender(deps: ServerParts) {
       state.holds = holding.digest;
       state.admitted = holding.admitted;
       windows.holds(cluster, ownedKeys(holding));
-      noteTrouble(deps, cluster, `${reason}: ${message}`);
+      noteProblem(deps, cluster, `${reason}: ${message}`);
       state.isPaused = true;
       clock.schedule(backOffMs(state.rejections++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), () => {
         state.isPaused = false;
@@ -131,7 +131,7 @@ function isRegistered({ engine, ledger }: ServerParts, cluster: string): boolean
 /** True if an obstacle prevents sending; shows it in the cluster's status. */
 function noteObstacle(deps: ServerParts, cluster: string, state: ClusterSession): boolean {
   const obstacle = deps.replica.obstacle(cluster);
-  if (obstacle !== state.obstacle) noteTrouble(deps, cluster, obstacle ?? '');
+  if (obstacle !== state.obstacle) noteProblem(deps, cluster, obstacle ?? '');
   state.obstacle = obstacle;
   return obstacle !== undefined;
 }
@@ -163,10 +163,10 @@ function stageDelta(
 }
 
 /** Shows in the cluster's status why it does not receive or accept its output; empty: it does. */
-function noteTrouble({ engine, loop }: ServerParts, cluster: string, trouble: string): void {
+function noteProblem({ engine, loop }: ServerParts, cluster: string, problem: string): void {
   const agent = engine.inputs.agents.get('', cluster);
-  if (agent === undefined || agent.trouble === trouble) return;
-  loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, trouble }));
+  if (agent === undefined || agent.problem === problem) return;
+  loop.transact(() => engine.inputs.agents.set('', cluster, { ...agent, problem }));
 }
 
 function markAccepted({ engine, ledger }: ServerParts, cluster: string, { upserts }: SequencedDelta): void {

@@ -24,14 +24,14 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   return {
     admit: (hello, certificate) => {
       const admission = judgeHello(hello, certificate, deps);
-      if (admission.type === 'refused') noteTrouble(deps, hello.cluster, `refused: ${admission.message}`);
+      if (admission.type === 'refused') noteProblem(deps, hello.cluster, `refused: ${admission.message}`);
       if (admission.type === 'admitted') ledger.heardOfRegistration(hello.cluster, certificate?.registration ?? 0);
       return admission;
     },
     mayRegister: (request) => {
       const admission = judgeRegistration(request, deps);
       if (admission.type === 'refused') {
-        noteTrouble(deps, request.cluster, `refused a certificate: ${admission.message}`);
+        noteProblem(deps, request.cluster, `refused a certificate: ${admission.message}`);
       }
       return admission;
     },
@@ -49,7 +49,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
         agents.set('', cluster, {
           connected: true,
           since: clock.now(),
-          trouble: '',
+          problem: '',
           warm: ledger.registration(cluster)?.warm === true,
           assumedWarm: isAssumedWarm,
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
@@ -68,7 +68,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       ledger.setRegistration(cluster, { ...registration, connected: false, since: clock.now() });
       loop.transact(() => agents.set('', cluster, { ...before, connected: false, since: clock.now() }));
     },
-    broken: (cluster, reason) => noteTrouble(deps, cluster, `its session was ended: ${reason}`),
+    broken: (cluster, reason) => noteProblem(deps, cluster, `its session was ended: ${reason}`),
     latestEpoch: ledger.epoch,
     results: (cluster, reported) => {
       // Only removals are compared with the ledger; to settle for every message would commit once per agent.
@@ -118,13 +118,13 @@ function bind(deps: AgentSourceDeps, hello: AgentHello, holding: AgentHolding): 
 }
 
 /** Shows in the cluster's status why an agent of it was refused. */
-function noteTrouble({ engine, loop }: AgentSourceDeps, cluster: ClusterName, trouble: string): void {
+function noteProblem({ engine, loop }: AgentSourceDeps, cluster: ClusterName, problem: string): void {
   loop.settle();
   const { agents } = engine.inputs;
   const known = agents.get('', cluster) ?? unseenAgent;
   // The refusal of a second agent, while the first is connected, is only logged.
-  if (known.connected || known.trouble === trouble) return;
-  loop.transact(() => agents.set('', cluster, { ...known, trouble }));
+  if (known.connected || known.problem === problem) return;
+  loop.transact(() => agents.set('', cluster, { ...known, problem }));
 }
 
 /** Stages the result of an object; a removed object leaves the ledger. */

@@ -3,7 +3,7 @@ export type Series = readonly [series: string, values: string];
 
 /** When an alert fires, and when something that looks like it does not. */
 export interface AlertCase {
-  /** The trouble begins at once, unless `begins` says at which minute. */
+  /** The problem begins at once, unless `begins` says at which minute. */
   readonly fires: readonly Series[];
   readonly begins?: number;
   /** Labels of the one alert that fires then. */
@@ -201,7 +201,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   FleetrelayClientCertificateNotRenewed: {
     fires: clientCertificate(-85, 5),
     labels: { cluster: 'west' },
-    // One day of a life of two is no trouble.
+    // One day of a life of two is no problem.
     silent: clientCertificate(-1, 1),
   },
   FleetrelayWrongTokens: {

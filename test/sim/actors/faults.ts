@@ -46,7 +46,7 @@ export function createFaults(world: World): Faults {
 }
 
 function mendAll({ network, agents, servers, memory, lease, gitWeather, storeWeather }: World): void {
-  lease.trouble = undefined;
+  lease.problem = undefined;
   for (const wire of network.wires()) wire.cut();
   memory.up();
   memory.swallowReplies(0);
@@ -157,9 +157,9 @@ const FAULTS: Readonly<Record<string, { readonly weight: number; readonly strike
   'lease: failing': {
     weight: 1,
     strike: ({ world: { lease }, later }) => {
-      lease.trouble = 'the API server does not answer';
+      lease.problem = 'the API server does not answer';
       later(() => {
-        lease.trouble = undefined;
+        lease.problem = undefined;
       });
     },
   },

@@ -59,7 +59,7 @@ export const guards: MakeChecker = (world, fail) => {
     // Deltas do not arrive in the order in which they left.
     for (const end of gone) {
       if (end.order < step.order) continue;
-      for (const trouble of troubles(gone, end)) fail(trouble);
+      for (const problem of problems(gone, end)) fail(problem);
     }
   };
 
@@ -137,7 +137,7 @@ function spanOf(owned: Departure['owned'], earlier: Departure['owned'] = owned):
 }
 
 /** What is wrong with all that went within the window that ends with this step. */
-function troubles(gone: readonly Gone[], end: Gone): readonly string[] {
+function problems(gone: readonly Gone[], end: Gone): readonly string[] {
   const { limits } = end;
   const recent = gone.filter(({ at, order }) => at > end.at - limits.windowSeconds * 1_000 && order <= end.order);
   const judged = [

@@ -15,11 +15,11 @@ const HEARD_MS = 150_000;
 export const suspensions: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
   const all = new Map<string, Suspended>();
-  let storeTroubleAt = 0;
+  let storeFailedAt = 0;
 
   const isHeard = ({ process, at }: Suspended, by: string): boolean => {
     if (by === process || world.setting.servers === 1) return true;
-    return world.time.elapsed() > Math.max(at, storeTroubleAt) + HEARD_MS;
+    return world.time.elapsed() > Math.max(at, storeFailedAt) + HEARD_MS;
   };
   const judge = (cluster: string, { revisions }: SequencedDelta, by: string): void => {
     const stopped = all.get(`cluster ${cluster}`);
@@ -45,8 +45,8 @@ export const suspensions: MakeChecker = (world, fail) => {
         judge(event.cluster.name, event.delta, event.process);
         return;
       case 'log':
-        if (event.line.message === 'the store cannot be written') storeTroubleAt = Number.POSITIVE_INFINITY;
-        if (event.line.message === 'the store can be written again') storeTroubleAt = world.time.elapsed();
+        if (event.line.message === 'the store cannot be written') storeFailedAt = Number.POSITIVE_INFINITY;
+        if (event.line.message === 'the store can be written again') storeFailedAt = world.time.elapsed();
         return;
       case 'died':
         for (const [address, { process, at }] of all) {

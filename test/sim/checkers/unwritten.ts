@@ -10,12 +10,12 @@ export interface Unwritten {
 }
 
 export function followUnwritten(world: World): Unwritten {
-  const troubled = new Map<string, number>();
+  const failedAt = new Map<string, number>();
   world.listen((event) => {
     if (event.type !== 'log') return;
     const { message, process } = event.line;
-    if (message === 'the store cannot be written') troubled.set(process, world.time.elapsed());
-    if (message === 'the store can be written again') troubled.delete(process);
+    if (message === 'the store cannot be written') failedAt.set(process, world.time.elapsed());
+    if (message === 'the store can be written again') failedAt.delete(process);
   });
-  return { since: (process) => (troubled.get(process) ?? world.time.elapsed()) - WRITE_MS };
+  return { since: (process) => (failedAt.get(process) ?? world.time.elapsed()) - WRITE_MS };
 }

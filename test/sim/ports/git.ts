@@ -18,11 +18,11 @@ export const fineGit = (): GitWeather => ({ latencyMs: 5, failing: undefined, lo
 /** A process's copy of a branch, with the faults of the way to it. */
 export function createSimRepo(process: SimProcess, repo: GitRepo, weather: GitWeather, dice: Dice): GitRepo {
   const delay = (): number => dice.int(weather.latencyMs + 1);
-  const trouble = (): GitFailure | undefined =>
+  const problem = (): GitFailure | undefined =>
     weather.failing && { type: 'failed', reason: weather.failing, message: 'the weather is bad' };
   return {
     ...repo,
-    fetch: (signal) => process.call(delay(), () => trouble() ?? repo.fetch(signal)),
+    fetch: (signal) => process.call(delay(), () => problem() ?? repo.fetch(signal)),
     hasCommit: (commit) => process.call(0, () => repo.hasCommit(commit)),
     isAncestor: (ancestor, descendant) => process.call(0, () => repo.isAncestor(ancestor, descendant)),
     commitInfo: (commit) => process.call(0, () => repo.commitInfo(commit)),
@@ -33,7 +33,7 @@ export function createSimRepo(process: SimProcess, repo: GitRepo, weather: GitWe
       ),
     publish: (request, signal) =>
       process.write(delay(), async () => {
-        const failure = trouble();
+        const failure = problem();
         if (failure !== undefined) return failure;
         const outcome = await repo.publish(request, signal);
         return dice.chance(weather.lostAnswers)

@@ -111,7 +111,7 @@ describe('leadership', () => {
     const a = replica('a');
     a.leadership.start();
     await clock.advance(2_500);
-    lease.trouble = 'the API server is away';
+    lease.problem = 'the API server is away';
     const first = a.term();
     await clock.advance(5_000);
     expect(a.leadership.status()).toEqual({ type: 'leading' });
@@ -124,7 +124,7 @@ describe('leadership', () => {
     await clock.advance(1_000);
     expect(a.leadership.status()).toEqual({ type: 'unknown', message: 'the API server is away' });
     expect(a.log.lines.filter(({ text }) => text.startsWith('warn: the lease could not'))).toHaveLength(1);
-    lease.trouble = undefined;
+    lease.problem = undefined;
     await clock.advance(2_000);
     expect(a.leadership.status()).toEqual({ type: 'leading' });
     expect(a.term()).not.toBe(first);
@@ -172,10 +172,10 @@ describe('leadership', () => {
     a.endMs = 20_000;
     a.leadership.start();
     await clock.advance(100);
-    lease.trouble = 'the API server is away';
+    lease.problem = 'the API server is away';
     await clock.advance(7_000);
     expect(a.events).toEqual(['begins true', 'ends false']);
-    lease.trouble = undefined;
+    lease.problem = undefined;
     b.leadership.start();
     await clock.advance(5_000);
     expect(b.leadership.status()).toEqual({ type: 'leading' });
@@ -295,9 +295,9 @@ describe('leadership', () => {
     a.endMs = 20_000;
     a.leadership.start();
     await clock.advance(500);
-    lease.trouble = 'away';
+    lease.problem = 'away';
     await clock.advance(7_000);
-    lease.trouble = undefined;
+    lease.problem = undefined;
     await clock.advance(15_000);
     expect(a.events).toEqual(['begins true', 'ends false']);
     await clock.advance(7_000);

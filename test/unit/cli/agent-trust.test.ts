@@ -40,7 +40,7 @@ describe('what an agent proves itself with', () => {
     expect(roots.calls).toEqual([]);
   });
 
-  test.each(['', 'false', 'False'])('asking for nothing with %j is no trouble', async (value) => {
+  test.each(['', 'false', 'False'])('asking for nothing with %j is no problem', async (value) => {
     const roots = recordingRoots();
     const env = { RELAY_DISABLE_SERVER_CERTIFICATE_VALIDATION: value };
     expect(await runCli([...AGENT, '--token-file', 't'], { roots, env })).toMatchObject({ code: 0 });

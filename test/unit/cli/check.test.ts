@@ -22,7 +22,7 @@ function findings(fleet: FleetView, outputs: readonly OutputView[] = []): readon
   return fleetFindings(fleet, outputs, { version: '0.0.1', api: 'http://127.0.0.1:9980' });
 }
 
-function troubles(fleet: FleetView, outputs?: readonly OutputView[]): readonly Finding[] {
+function problems(fleet: FleetView, outputs?: readonly OutputView[]): readonly Finding[] {
   return findings(fleet, outputs).filter(({ severity }) => severity !== 'ok');
 }
 
@@ -46,7 +46,7 @@ function east(over: Partial<ClusterView>): FleetView {
 }
 
 test('a fleet that is well has nothing wrong, and says what was looked at', () => {
-  expect(troubles(well)).toEqual([]);
+  expect(problems(well)).toEqual([]);
   expect(findings(well).map(({ reason }) => reason)).toEqual([
     'ServerReachable',
     'ServerReady',
@@ -81,8 +81,8 @@ describe('what is wrong is named with a way out:', () => {
       /cluster register east --install/,
     ],
     ['disconnected', east({ connected: false }), 'AgentDisconnected', /fleetrelay check --context/],
-    ['another id', east({ connected: false, trouble: bound }), 'AgentRefused', /^fleetrelay cluster replace east$/],
-    ['a delta that is not taken', east({ trouble: 'too large' }), 'Blocked', /log of the agent of east/],
+    ['another id', east({ connected: false, problem: bound }), 'AgentRefused', /^fleetrelay cluster replace east$/],
+    ['a delta that is not taken', east({ problem: 'too large' }), 'Blocked', /log of the agent of east/],
     ['not warm', east({ warm: false }), 'NotWarm', /^$/],
     ['unknown kinds', east({ conditions: [condition('Discovered', 'KindsUnknown')] }), 'KindsUnknown', /excludedKinds/],
     [
@@ -109,7 +109,7 @@ describe('what is wrong is named with a way out:', () => {
     ['a bad file', { ...well, diagnostics: fleetView().diagnostics }, 'YamlSyntax', /^$/],
   ];
   test.each(cases)('%s', (_name, fleet, reason, fix) => {
-    const found = troubles(fleet);
+    const found = problems(fleet);
     expect(found.map((each) => each.reason)).toContain(reason);
     expect(found.find((each) => each.reason === reason)?.fix ?? '').toMatch(fix);
   });
@@ -120,7 +120,7 @@ describe('what is wrong is named with a way out:', () => {
   ] as const)('a source that is %s', (state, reason, fix) => {
     if (source === undefined) throw new Error('there is no source');
     const sources = [{ ...source, state, message: 'm', refusedRevision: '2'.repeat(40) }];
-    expect(troubles({ ...well, sources }).find((each) => each.reason === reason)?.fix).toMatch(fix);
+    expect(problems({ ...well, sources }).find((each) => each.reason === reason)?.fix).toMatch(fix);
   });
 
   test.each([
@@ -131,14 +131,14 @@ describe('what is wrong is named with a way out:', () => {
     [output({ state: 'held', reason: 'KindUnknown' }), 'KindUnknown', /namespace/],
     [output({ state: 'paused' }), 'ClusterPaused', /fleetrelay.dev\/paused-/],
   ])('an object that is %o', (each, reason, fix) => {
-    expect(troubles(well, [each]).find((found) => found.reason === reason)?.fix).toMatch(fix);
+    expect(problems(well, [each]).find((found) => found.reason === reason)?.fix).toMatch(fix);
   });
 
   test('hundreds of objects are not hundreds of findings', () => {
     const many = Array.from({ length: 300 }, (_, index) =>
       output({ state: 'failed', object: `ConfigMap/web/c${index}` }),
     );
-    const found = troubles(well, many);
+    const found = problems(well, many);
     expect(found).toHaveLength(11);
     expect(found.at(-1)?.what).toBe('290 more objects are not as they should be');
   });
@@ -146,7 +146,7 @@ describe('what is wrong is named with a way out:', () => {
   test('what ends by itself is no finding', () => {
     const states = ['pending', 'removing', 'kept', 'unreachable', 'applied'] as const;
     expect(
-      troubles(
+      problems(
         well,
         states.map((state) => output({ state })),
       ),

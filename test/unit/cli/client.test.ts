@@ -87,8 +87,8 @@ describe('status', () => {
       0,
     ],
     [{ leads: false, leader: null }, 'no replica leads just now', 'server a_1: no replica leads just now; 2', 1],
-  ])('says what the server is among several: %j', async (role, trouble, line, code) => {
-    const replica = { id: 'a_1', ...role, admitted: { epoch: 1, sequence: 2 }, alive: 2, trouble };
+  ])('says what the server is among several: %j', async (role, problem, line, code) => {
+    const replica = { id: 'a_1', ...role, admitted: { epoch: 1, sequence: 2 }, alive: 2, problem };
     const { ask } = await server(fakeApi(fleetView({ heldRemovals: [], diagnostics: [], clusters: [], replica })));
     const answer = await ask('status');
     expect(answer.out).toContain(line);
@@ -340,7 +340,7 @@ describe('audit', () => {
 
   test('says whose it is: of several servers each has its own', async () => {
     const leader = { id: 'b_2', address: null };
-    const replica = { id: 'a_1', leads: false, leader, admitted: { epoch: 1, sequence: 1 }, alive: 2, trouble: '' };
+    const replica = { id: 'a_1', leads: false, leader, admitted: { epoch: 1, sequence: 1 }, alive: 2, problem: '' };
     const { ask } = await server(fakeApi(fleetView({ replica })), TOKEN);
     const env = { FLEETRELAY_API_TOKEN: TOKEN };
     await ask('cluster replace west', env);
@@ -355,7 +355,7 @@ describe('of several servers', () => {
     ['leads says that nothing was published yet', true, 1],
   ])('one that %s', async (_name, leads, lines) => {
     const leader = { id: 'a', address: null };
-    const replica = { id: 'b', leads, leader, admitted: { epoch: 1, sequence: 1 }, alive: 2, trouble: '' };
+    const replica = { id: 'b', leads, leader, admitted: { epoch: 1, sequence: 1 }, alive: 2, problem: '' };
     const statusBranch = { state: 'pending', message: 'nothing was published yet', commit: null } as const;
     const { ask } = await server(fakeApi(fleetView({ replica, statusBranch })));
     expect((await ask('status')).out.match(/^status branch/gm) ?? []).toHaveLength(lines);

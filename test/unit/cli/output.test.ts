@@ -90,7 +90,7 @@ test('a cluster that is not well says why once', () => {
     counts: { targeted: 7, applied: 0, failed: 0, held: 0, pending: 0, unreachable: 7 },
     message,
     agentVersion: null,
-    trouble: '',
+    problem: '',
     suspended: null,
     conditions: [],
   });

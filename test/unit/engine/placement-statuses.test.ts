@@ -37,7 +37,7 @@ const clusterFile: fc.Arbitrary<Step> = fc.tuple(one(...CLUSTERS), fc.boolean())
 const connection: fc.Arbitrary<Step> = fc
   .tuple(one(...CLUSTERS), fc.boolean())
   .map(([name, connected]) => ({ engine: { inputs } }) => {
-    const agent = { connected, since: 1, trouble: '', warm: true, assumedWarm: false, kindsAsWritten: true };
+    const agent = { connected, since: 1, problem: '', warm: true, assumedWarm: false, kindsAsWritten: true };
     inputs.agents.set('', name, agent);
   });
 /** What an agent reports of an object that it should hold. */

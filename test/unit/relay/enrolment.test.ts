@@ -268,21 +268,21 @@ describe('saving', () => {
     world = await createEnrolmentWorld();
     const other = world.agent();
     world.refusal = undefined;
-    world.memory.trouble = 'the disk is full';
+    world.memory.problem = 'the disk is full';
     expect(await open(other)).toMatchObject({ reason: 'CredentialsUnreadable', message: 'memory: the disk is full' });
-    world.memory.trouble = undefined;
+    world.memory.problem = undefined;
     const { authority } = world;
     world.authority = {
       ...authority,
       issue: (request, certificate) => {
-        world.memory.trouble = 'the disk is full';
+        world.memory.problem = 'the disk is full';
         return authority.issue(request, certificate);
       },
     };
     expect(await open(other)).toMatchObject({ reason: 'CredentialsUnsaved', message: /the disk is full/ });
     expect(world.dialled, 'nothing is shown that was not saved').toHaveLength(1);
     expect(await open(other)).toMatchObject({ reason: 'CredentialsUnsaved' });
-    world.memory.trouble = undefined;
+    world.memory.problem = undefined;
     expect(good(await open(other)).shown).toBe(held().certificate);
     expect(world.asked).toHaveLength(1);
   });
@@ -291,7 +291,7 @@ describe('saving', () => {
     const trust = world.agent();
     const first = good(await open(trust));
     trust.ended(first, REVOKED);
-    world.memory.trouble = 'away';
+    world.memory.problem = 'away';
     world.refusal = NOT_OFFERED;
     expect(good(await open(trust)).metadata).toEqual(TOKEN);
   });
@@ -300,9 +300,9 @@ describe('saving', () => {
     good(await open(world.agent()));
     const before = held();
     await world.clock.advance(LIFE_MS * 0.7);
-    world.memory.trouble = 'the process is gone';
+    world.memory.problem = 'the process is gone';
     await open(world.agent());
-    world.memory.trouble = undefined;
+    world.memory.problem = undefined;
     expect(good(await open(world.agent())).shown).toBe(before.certificate);
   });
 });

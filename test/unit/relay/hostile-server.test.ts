@@ -91,7 +91,7 @@ async function meet(
   return heard;
 }
 
-function firstTrouble(agent: FakeAgent): string | undefined {
+function firstProblem(agent: FakeAgent): string | undefined {
   return agent.states.flatMap((state) => (state.type === 'waiting' ? [state.reason] : []))[0];
 }
 
@@ -164,7 +164,7 @@ const wrongs: [string, FrameInit[], string][] = [
 test.each(wrongs)('a server that %s is left, and nothing is taken', async (_what, frames, reason) => {
   const agent = createFakeAgent();
   const heard = await meet(frames, [welcome], agent);
-  expect(firstTrouble(agent)).toBe(reason);
+  expect(firstProblem(agent)).toBe(reason);
   expect(agent.deltas).toEqual([]);
   expect(heard).toContainEqual(
     expect.objectContaining({ case: 'goodbye', value: expect.objectContaining({ reason }) }),
@@ -179,7 +179,7 @@ test('a server that sends the next delta before the answer to the last is left',
     [welcome],
     agent,
   );
-  expect(firstTrouble(agent)).toBe('OutOfTurn');
+  expect(firstProblem(agent)).toBe('OutOfTurn');
 });
 
 async function hearSettings(content: string, agent: FakeAgent, capabilities?: readonly string[]): Promise<Frame[]> {
@@ -207,7 +207,7 @@ test.each<[string, string, string]>([
 ])('settings that %s end the stream', async (_what, content, reason) => {
   const agent = createFakeAgent();
   const heard = await hearSettings(content, agent);
-  expect(firstTrouble(agent)).toBe(reason);
+  expect(firstProblem(agent)).toBe(reason);
   expect(agent.settingsHeard).toEqual([]);
   expect(heard).toContainEqual(
     expect.objectContaining({ case: 'goodbye', value: expect.objectContaining({ reason }) }),
@@ -217,7 +217,7 @@ test.each<[string, string, string]>([
 test('settings for an agent that has not said that it takes them end the stream', async () => {
   const agent = createFakeAgent();
   await hearSettings(settingsText(NO_SETTINGS), agent, []);
-  expect(firstTrouble(agent)).toBe('OutOfTurn');
+  expect(firstProblem(agent)).toBe('OutOfTurn');
 });
 
 test('settings are heard', async () => {
@@ -244,5 +244,5 @@ test.each<[string, FrameInit[], string]>([
 ])('a Push welcome that %s is not believed', async (_what, frames, reason) => {
   const agent = createFakeAgent();
   await meet([welcome], frames, agent);
-  expect(firstTrouble(agent)).toBe(reason);
+  expect(firstProblem(agent)).toBe(reason);
 });

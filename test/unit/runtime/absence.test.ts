@@ -165,7 +165,7 @@ describe('the removal guard', () => {
     expect(world.server.engine.inputs.heldRemovals.size()).toBe(0);
     const after = world.server.figures();
     expect([after.heldByGuard.size, after.approvals]).toEqual([0, { granted: 6, used: 6 }]);
-    expect(after).toMatchObject({ leads: true, alive: 1, trouble: '', refilled: 0 });
+    expect(after).toMatchObject({ leads: true, alive: 1, problem: '', refilled: 0 });
     expect(after.admitted.sequence).toBe(waiting.admitted.sequence);
     world.source.push({
       'apps/a.yaml': configMapYaml('a', '1'),

@@ -55,8 +55,8 @@ describe('a server that has lost its store and finds itself behind an agent', ()
     world.agent('west').connect();
     await world.settle();
     expect(world.agent('east').deltas).toEqual([]);
-    const trouble = (): string | undefined => world.server.api.clusters().find(({ name }) => name === 'east')?.trouble;
-    expect(trouble()).toMatch(/^ServerBehind: .*\(1767268800000, 7\)/);
+    const problem = (): string | undefined => world.server.api.clusters().find(({ name }) => name === 'east')?.problem;
+    expect(problem()).toMatch(/^ServerBehind: .*\(1767268800000, 7\)/);
     // Whoever has seen nothing later is served meanwhile.
     expect(names(world, 'west')).toEqual(abc);
     world.sourceNamed('other').condition({ state: 'refused', reason: 'Test', message: 'a rewritten history' });
@@ -65,7 +65,7 @@ describe('a server that has lost its store and finds itself behind an agent', ()
     world.sourceNamed('other').push({});
     await world.settle();
     expect(names(world, 'east')).toEqual(abc);
-    expect(trouble()).toBe('');
+    expect(problem()).toBe('');
   });
 
   it('stays behind while one source is unread, whatever the others say', async () => {

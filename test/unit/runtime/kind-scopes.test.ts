@@ -56,7 +56,7 @@ describe('an object without a namespace of a kind that only the cluster knows', 
     expect(names(world, 'east')).toEqual(before);
   });
 
-  it('says nothing of trouble for kinds that are only offered', async () => {
+  it('says nothing of problem for kinds that are only offered', async () => {
     const world = await worldWithThing();
     world.agent('east').lists([{ kind: '/Service', state: 'complete', message: '' }, ...listed]);
     await world.settle();

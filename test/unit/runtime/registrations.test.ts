@@ -68,7 +68,7 @@ describe('who may have a certificate', () => {
     ask('east', 'shared');
     await world.settle();
     const east = world.server.api.clusters().find(({ name }) => name === 'east');
-    expect(east?.trouble).toMatch(/^refused a certificate: the shared token enrols new names only/);
+    expect(east?.problem).toMatch(/^refused a certificate: the shared token enrols new names only/);
   });
 });
 

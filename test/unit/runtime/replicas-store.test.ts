@@ -232,7 +232,7 @@ describe('a replica that is cut off from the store', () => {
     await world.pass();
     expect(leader.agent('east').admitted).toEqual(admitted);
     expect(leader.agent('east').deltas).toHaveLength(2);
-    expect(leader.world.server.api.clusters().find(({ name }) => name === 'east')?.trouble).toMatch(/^ServerBehind/);
+    expect(leader.world.server.api.clusters().find(({ name }) => name === 'east')?.problem).toMatch(/^ServerBehind/);
     leader.store.mend();
     leader.world.source.push({ 'apps/a.yaml': configMapYaml('a', '2') });
     world.push({ 'apps/b.yaml': configMapYaml('b', '2') });

@@ -166,11 +166,11 @@ describe('a turn as leader', () => {
     leader.store.cut();
     world.push({ 'apps/a.yaml': configMapYaml('a', '2') });
     await world.pass();
-    lease.trouble = 'nobody answers';
+    lease.problem = 'nobody answers';
     await world.pass(20_000);
     expect(leader.leads()).toBe(false);
     leader.store.mend();
-    lease.trouble = undefined;
+    lease.problem = undefined;
     await world.pass(20_000);
     expect(leader.leads()).toBe(true);
     expect(

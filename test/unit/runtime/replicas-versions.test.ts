@@ -24,7 +24,7 @@ describe('replicas of different versions', () => {
     await world.pass();
     expect(heldAt(old, 'east')).toEqual(abc);
     expect(young.agent('west').deltas).toEqual([]);
-    expect(young.world.server.api.clusters().find(({ name }) => name === 'west')?.trouble).toMatch(/^OtherGeneration/);
+    expect(young.world.server.api.clusters().find(({ name }) => name === 'west')?.problem).toMatch(/^OtherGeneration/);
     old.kill();
     await world.pass(20_000);
     expect(young.leads()).toBe(true);

@@ -360,7 +360,7 @@ describe('an agent', () => {
       await world.pass(20_000);
       expect(leader.world.server.replica.admitted()).toEqual(before);
       const east = at.world.server.api.clusters().find(({ name }) => name === 'east');
-      expect(east?.trouble).toMatch(/^ServerBehind: /);
+      expect(east?.problem).toMatch(/^ServerBehind: /);
       world.push({ 'apps/a.yaml': configMapYaml('a', '2') });
       await world.pass();
       expect(dataOf(elsewhere, 'west', KEY_A)).toEqual({ value: '2' });

@@ -184,8 +184,8 @@ describe('an agent that states an admission that no server has made', () => {
     await world.settle();
   };
   const lastAt = (world: FleetWorld, cluster: string) => world.agent(cluster).deltas.at(-1)?.upserts[0]?.value.data;
-  const troubleOf = (world: FleetWorld, cluster: string): string | undefined =>
-    world.server.api.clusters().find(({ name }) => name === cluster)?.trouble;
+  const problemOf = (world: FleetWorld, cluster: string): string | undefined =>
+    world.server.api.clusters().find(({ name }) => name === cluster)?.problem;
 
   it.each(claims)('(%s) is sent nothing, and every other cluster is served', async (_what, claim) => {
     const world = await startedWorld();
@@ -196,8 +196,8 @@ describe('an agent that states an admission that no server has made', () => {
     expect(lastAt(world, 'west')).toEqual({ value: '2' });
     expect(world.server.replica.admitted()).toEqual({ epoch, sequence: sequence + 1 });
     expect(lastAt(world, 'east')).toEqual({ value: '1' });
-    expect(troubleOf(world, 'east')).toMatch(/^ServerBehind: /);
-    expect(troubleOf(world, 'west')).toBe('');
+    expect(problemOf(world, 'east')).toMatch(/^ServerBehind: /);
+    expect(problemOf(world, 'west')).toBe('');
   });
 
   it.each(claims)('(%s) moves nothing after a restart either', async (_what, claim) => {
@@ -225,7 +225,7 @@ describe('an agent that states an admission that no server has made', () => {
     await world.clock.advance(120_000);
     expect(lastAt(world, 'west')).toEqual({ value: '2' });
     expect(world.server.replica.admitted()).toEqual({ epoch, sequence: sequence + 1 });
-    expect(troubleOf(world, 'east')).toMatch(/^ServerBehind: /);
+    expect(problemOf(world, 'east')).toMatch(/^ServerBehind: /);
   });
 
   it('is served again when a server has started later than what it states', async () => {
@@ -237,20 +237,20 @@ describe('an agent that states an admission that no server has made', () => {
     world.agent('east').connect();
     await world.settle();
     expect(lastAt(world, 'east')).toEqual({ value: '2' });
-    expect(troubleOf(world, 'east')).toBe('');
+    expect(problemOf(world, 'east')).toBe('');
   });
 });
 
 it('why the session of an agent was ended before it was up is shown at its cluster', async () => {
   const world = await startedWorld();
-  const troubles = (): readonly string[] => world.server.api.clusters().map(({ trouble }) => trouble);
+  const problems = (): readonly string[] => world.server.api.clusters().map(({ problem }) => problem);
   world.agent('east').disconnect();
   world.agents.listener?.broken(must(parseClusterName('east')), 'ImplausiblePosition: test');
   await world.settle();
-  expect(troubles()).toEqual(['its session was ended: ImplausiblePosition: test', '']);
+  expect(problems()).toEqual(['its session was ended: ImplausiblePosition: test', '']);
   world.agent('east').connect();
   await world.settle();
-  expect(troubles()).toEqual(['', '']);
+  expect(problems()).toEqual(['', '']);
 });
 
 async function later(ticks: number): Promise<void> {

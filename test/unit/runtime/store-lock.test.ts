@@ -77,10 +77,10 @@ describe('a single server on a store that others can use', () => {
       return get(key);
     };
     await pass(place, 2_000);
-    expect(lock.trouble()).toBe('the store is being locked anew');
+    expect(lock.problem()).toBe('the store is being locked anew');
     asked.resolve();
     await pass(place, 2_000);
-    expect(lock.trouble()).toBeUndefined();
+    expect(lock.problem()).toBeUndefined();
   });
 
   it('refuses to be the second one, and says who is the first', async () => {
@@ -171,7 +171,7 @@ describe('a single server on a store that others can use', () => {
     first.world.source.push({ 'apps/a.yaml': configMapYaml('a', '2') });
     await pass(place, 4_000);
     expect(first.world.agent('east').deltas).toHaveLength(1);
-    expect(first.world.server.api.clusters().find(({ name }) => name === 'east')?.trouble).toMatch(/^StoreTaken/);
+    expect(first.world.server.api.clusters().find(({ name }) => name === 'east')?.problem).toMatch(/^StoreTaken/);
     await pass(place, LEASE_DURATION_MS);
     expect(first.over()).toMatch(/server second uses the store, and lives/);
     await within(place, first.world.server.stop());

@@ -93,7 +93,7 @@ test('leader, admission, store and guards', async () => {
     {
       fleet: () => fleetView({ safeMode }),
       relay: () => relayView([]),
-      replica: () => ({ ...REPLICA, leads: false, trouble: 'no replica leads' }),
+      replica: () => ({ ...REPLICA, leads: false, problem: 'no replica leads' }),
       store: () => STORE,
     },
     'v',
@@ -134,7 +134,7 @@ type Client = Scrape['relay']['clients'][number];
 
 const REPLICA: ReplicaFigures = {
   leads: true,
-  trouble: '',
+  problem: '',
   admitted: { epoch: 5, sequence: 9 },
   admittedAt: 1_800_000_000_000,
   alive: 2,

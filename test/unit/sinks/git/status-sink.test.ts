@@ -159,7 +159,7 @@ describe('publishing', () => {
   });
 });
 
-describe('trouble', () => {
+describe('problem', () => {
   test("another fleet's branch is never written", async () => {
     const first = setUp();
     first.update({ 'a/1': '1' });
