@@ -99,53 +99,46 @@ export function isSamePosition(a: AdmissionPosition | undefined, b: AdmissionPos
   return a === undefined || b === undefined ? a === b : comparePositions(a, b) === 0;
 }
 
-/** Numbers the admissions of a fleet, so that an agent can tell a later one from an earlier one, whichever replica sends it. */
-export interface AdmissionCounter {
-  /** Of what is admitted now. */
-  current(): AdmissionPosition;
-  /** Of the next admission. */
-  next(): AdmissionPosition;
-  /** It is admitted; `current` never becomes lower. */
-  set(position: AdmissionPosition): void;
-  /** Another replica or the store knows this one: the next admission comes after it. */
-  seen(position: AdmissionPosition): void;
-  /**
-   * The store may be older than the last admission: a new epoch begins once every source was read anew. `now`:
-   * milliseconds since 1970.
-   */
-  planEpoch(now: number): void;
-  /** An agent states this one, and it counts (`countedStatement`): admissions come after it once every source was read anew. */
-  stated(position: AdmissionPosition | undefined): void;
-  /** Admissions are to be raised once every source was read anew. */
-  isBehind(): boolean;
-  /** Every source was read anew: the next admission comes after all that was planned and stated. */
-  catchUp(): void;
-}
+export type AdmissionCounter = ReturnType<typeof createAdmissionCounter>;
 
-/** `stored`: as last written; undefined: nothing was admitted in this epoch. */
-export function createAdmissionCounter(epoch: number, stored: AdmissionPosition | undefined): AdmissionCounter {
+/**
+ * Numbers the admissions of a fleet, so that an agent can tell a later one from an earlier one, whichever replica sends it.
+ * `stored`: as last written; undefined: nothing was admitted in this epoch.
+ */
+export function createAdmissionCounter(epoch: number, stored: AdmissionPosition | undefined) {
   let current = later(stored ?? { epoch: 0, sequence: 0 }, { epoch, sequence: 0 });
   let highest = current;
   /** Once every source was read anew, admissions come after this one. */
   let goal = current;
   return {
-    current: () => current,
-    next: () => positionAfter(highest),
-    set: (position) => {
+    /** Of what is admitted now; never becomes lower. */
+    current: (): AdmissionPosition => current,
+    /** Of the next admission. */
+    next: (): AdmissionPosition => positionAfter(highest),
+    /** It is admitted. */
+    set: (position: AdmissionPosition): void => {
       current = later(current, position);
       highest = later(highest, position);
     },
-    seen: (position) => {
+    /** Another replica or the store knows this one: the next admission comes after it. */
+    seen: (position: AdmissionPosition): void => {
       highest = later(highest, position);
     },
-    planEpoch: (now) => {
+    /**
+     * The store may be older than the last admission: a new epoch begins once every source was read anew. `now`:
+     * milliseconds since 1970.
+     */
+    planEpoch: (now: number): void => {
       goal = later(goal, { epoch: Math.max(now, highest.epoch + 1), sequence: 0 });
     },
-    stated: (position) => {
+    /** An agent states this one, and it counts (`countedStatement`): see `catchUp`. Undefined: none counts. */
+    stated: (position: AdmissionPosition | undefined): void => {
       if (position !== undefined) goal = later(goal, position);
     },
-    isBehind: () => comparePositions(current, later(highest, goal)) < 0,
-    catchUp: () => {
+    /** Admissions are to be raised once every source was read anew. */
+    isBehind: (): boolean => comparePositions(current, later(highest, goal)) < 0,
+    /** Every source was read anew: the next admission comes after all that was planned and stated. */
+    catchUp: (): void => {
       highest = later(highest, goal);
     },
   };

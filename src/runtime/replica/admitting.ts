@@ -1,20 +1,17 @@
 import { comparePositions } from '../../model/output.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
+import type { ServerCore } from '../core.ts';
 import type { AdmissionCounter, AdmissionRecord } from './admission.ts';
 import type { Candidacy } from './candidacy.ts';
 import type { Publisher } from './publisher.ts';
 import { createSingleFlight } from './single-flight.ts';
 import type { FollowedTrees, StagedSources } from './sources.ts';
 
-export interface AdmittingDeps {
+interface AdmittingDeps extends Pick<ServerCore, 'clock' | 'log'> {
   readonly staged: StagedSources;
   readonly followed: FollowedTrees;
   readonly publisher: Publisher;
   readonly counter: AdmissionCounter;
   readonly candidacy: Pick<Candidacy, 'turn' | 'guard'>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** What else belongs to a turn as leader, and to another admission. */
@@ -42,30 +39,17 @@ export interface TurnHooks {
   readonly entered: () => void;
 }
 
-/** Follows the admissions of the leader; admits while this replica leads itself. */
-export interface Admitting {
-  /** Stages the admission in the store. True: files of it are missing at the moment. Rejects if the store does not answer. */
-  follow(): Promise<boolean>;
-  /** The store, a source or the leader may have changed. */
-  wake(): void;
-  /** This replica leads, and knows what was held and approved. */
-  judges(): boolean;
-  /** The turn is over by the clock, and what was judged in it is still staged. */
-  isOver(): boolean;
-  stop(): Promise<void>;
-}
+export type Admitting = ReturnType<typeof createAdmitting>;
 
-export function createAdmitting(
-  deps: AdmittingDeps,
-  hooks: TurnHooks,
-  options: { readonly needsStore: boolean },
-): Admitting {
+/** Follows the admissions of the leader; admits while this replica leads itself. */
+export function createAdmitting(deps: AdmittingDeps, hooks: TurnHooks, options: { readonly needsStore: boolean }) {
   const { staged, followed, publisher, counter, candidacy } = deps;
   const { turn } = candidacy;
   const judging = createJudging(hooks);
   /** The turn that this replica has begun. */
   let begun: number | undefined;
 
+  /** The turn is over by the clock, and what was judged in it is still staged. */
   const isOver = (): boolean => judging.isEnding() || (begun !== undefined && turn() !== begun);
   const end = (): void => {
     if (begun === undefined) return;
@@ -90,6 +74,7 @@ export function createAdmitting(
     begun = now;
     return true;
   };
+  /** Stages the admission in the store. True: files of it are missing at the moment. Rejects if the store does not answer. */
   const follow = async (): Promise<boolean> => {
     const record = await followed.peek();
     const current = staged.record();
@@ -120,15 +105,17 @@ export function createAdmitting(
 
   return {
     follow,
-    wake: () => {
+    /** The store, a source or the leader may have changed. */
+    wake: (): void => {
       // The turn ends at once: the task may be waiting for a store that does not answer.
       if (isOver()) end();
       else publisher.reconsider();
       task.wake();
     },
-    judges: () => judging.is() && turn() === begun,
+    /** This replica leads, and knows what was held and approved. */
+    judges: (): boolean => judging.is() && turn() === begun,
     isOver,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await task.stop();
       end();
     },

@@ -1,41 +1,25 @@
 import { createElector } from '../../election/elector.ts';
 import { objectOf } from '../../model/json.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Fence, FencedLease, Lease } from '../../ports/lease.ts';
-import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import type { ServerCore } from '../core.ts';
 import { isLeaderRecord } from '../ledger/records.ts';
-import type { WriteGroup, WriteGuard } from '../stored/group.ts';
-import type { Journal } from '../stored/journal.ts';
+import type { WriteGuard } from '../stored/group.ts';
 import { jsonWrite, readJson } from './records.ts';
 
-/** The part of a replica in the leader election of the servers, and its right to write the records of the leader. */
-export interface Candidacy {
-  readonly id: string;
-  /** Number of the current turn of this replica as leader, from 1; undefined: it does not lead. */
-  turn(): number | undefined;
-  /** The identity of the leader, as far as it is known. */
-  leader(): string | undefined;
-  /** Lets a batch pass only while this replica leads and no other one has led since. */
-  readonly guard: WriteGuard;
-  /** The records of the fleet. What a follower puts here is not written: the leader puts the same. */
-  readonly fleet: WriteGroup;
-  /** The listener is called when a turn begins or ends, or another leader is observed. */
-  onChange(listener: () => void): void;
-  start(): void;
-  /** Releases the lease. Never rejects. */
-  stop(): Promise<void>;
-}
+export type Candidacy = ReturnType<typeof createCandidacy>;
 
+/** The part of a replica in the leader election of the servers, and its right to write the records of the leader. */
 export function createCandidacy(
-  deps: { readonly lease: FencedLease; readonly journal: Journal; readonly clock: Clock; readonly log: Log },
+  deps: Pick<ServerCore, 'journal' | 'clock' | 'log'> & { readonly lease: FencedLease },
   id: string,
-): Candidacy {
+) {
   const { lease, journal } = deps;
   const listeners: (() => void)[] = [];
   let lastFence = 0;
   let hasAnotherLed = false;
 
+  /** Number of the current turn of this replica as leader, from 1; undefined: it does not lead. */
   const turn = (): number | undefined => elector.term()?.number;
   /**
    * Forgets the leader's records of this replica if another one has led since. The numbers of the fences show that as well,
@@ -55,16 +39,20 @@ export function createCandidacy(
       for (const listener of listeners) listener();
     },
   });
+  /** Lets a batch pass only while this replica leads and no other one has led since. */
   const guard: WriteGuard = {
     check: () => (turn() === undefined ? undefined : lease.fence()?.check),
     refused: () => elector.resign('another replica has led since'),
   };
+  /** Writes the records of the fleet. What a follower puts here is not written: the leader puts the same. */
   const fleet = journal.group(guard);
   listeners.push(fleet.resume);
   return {
     ...{ id, turn, guard, fleet, start: elector.start, stop: elector.stop },
-    leader: () => (turn() === undefined ? elector.otherLeader() : id),
-    onChange: (listener) => void listeners.push(listener),
+    /** The identity of the leader, as far as it is known. */
+    leader: (): string | undefined => (turn() === undefined ? elector.otherLeader() : id),
+    /** The listener is called when a turn begins or ends, or another leader is observed. */
+    onChange: (listener: () => void) => void listeners.push(listener),
   };
 }
 

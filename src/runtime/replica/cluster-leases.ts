@@ -1,10 +1,9 @@
 import type { AgentHello } from '../../model/agent.ts';
 import { type JsonValue, objectOf, parseJsonBytes, textOf } from '../../model/json.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
-import type { SnapshotStore, StoreWrite } from '../../ports/snapshot-store.ts';
+import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import type { AgentSession, HelloDecision } from '../../relay/session.ts';
+import type { ServerCore } from '../core.ts';
 import type { WriteGuard } from '../stored/group.ts';
 import { parsePosition, positionJson } from './admission.ts';
 import type { Peers } from './peers.ts';
@@ -22,38 +21,8 @@ export interface ClusterLease {
   readonly stated: AdmissionPosition | undefined;
 }
 
-/** Decides which replica serves which agent: one at a time, by compare-and-set in the store. */
-export interface ClusterLeases {
-  /** What another replica's lease means for this hello; undefined: nothing. */
-  judge(hello: AgentHello): HelloDecision | undefined;
-  /** The agent is connected here: requests the lease. `stated`: see {@link ClusterLease.stated}. */
-  connected(session: AgentSession, stated: AdmissionPosition | undefined): void;
-  disconnected(session: AgentSession): void;
-  /** The lease of this replica for the cluster is in the store. */
-  holds(cluster: string): boolean;
-  /** This replica has a session of the cluster, with or without the lease. */
-  serves(cluster: string): boolean;
-  /** It serves the cluster, or has not yet released the lease of its last session: no other replica writes its records. */
-  owns(cluster: string): boolean;
-  /** Leases of other replicas, as read last. */
-  others(): ReadonlyMap<string, ClusterLease>;
-  /** Leases cannot be written at the moment: agents are served without them. */
-  isStuck(): boolean;
-  /** Lets the records of a cluster be written while the lease is unchanged. */
-  guard(cluster: string): WriteGuard;
-  /** Ends the lease of another replica, and makes this write in the same batch; the agent must connect again. */
-  revoke(cluster: string, write: StoreWrite): void;
-  /** The lease may have changed in the store; without a cluster, any lease. */
-  wake(cluster?: string): void;
-  /** Releases all leases. */
-  stop(): Promise<void>;
-}
-
-export interface ClusterLeaseDeps {
-  readonly store: SnapshotStore;
+interface ClusterLeaseDeps extends Pick<ServerCore, 'store' | 'clock' | 'log'> {
   readonly peers: Pick<Peers, 'isAlive' | 'probe'>;
-  readonly clock: Clock;
-  readonly log: Log;
   /** This replica or another one has obtained or lost the lease of the cluster. */
   readonly changed: (cluster: string) => void;
   /** Makes the records of a cluster durable after the end of its session, and ends the writing of them. */
@@ -81,10 +50,11 @@ interface State {
 const PREFIX = 'cluster-leases/';
 export const clusterLeaseKey = (cluster: string): string => PREFIX + cluster;
 
-export function createClusterLeases(deps: ClusterLeaseDeps, id: string): ClusterLeases {
-  const state: State = {
-    ...{ deps, id, own: new Map(), others: new Map(), leaving: new Map(), revocations: new Map() },
-  };
+export type ClusterLeases = ReturnType<typeof createClusterLeases>;
+
+/** Decides which replica serves which agent: one at a time, by compare-and-set in the store. */
+export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
+  const state: State = { deps, id, own: new Map(), others: new Map(), leaving: new Map(), revocations: new Map() };
   const { own, others, leaving, revocations } = state;
   let isStuck = false;
   let sessions = 0;
@@ -99,9 +69,12 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string): Cluster
     },
   });
   return {
+    /** The lease may have changed in the store; without a cluster, any lease. */
     wake: task.wake,
-    judge: (hello) => judge(deps, others.get(hello.cluster), hello),
-    connected: (session, stated) => {
+    /** What another replica's lease means for this hello; undefined: nothing. */
+    judge: (hello: AgentHello) => judge(deps, others.get(hello.cluster), hello),
+    /** The agent is connected here: requests the lease. `stated`: see {@link ClusterLease.stated}. */
+    connected: (session: AgentSession, stated: AdmissionPosition | undefined): void => {
       const { cluster, instance } = session.hello;
       sessions += 1;
       const lease = { replica: id, instance, session: `${id}/${sessions}`, stated };
@@ -110,7 +83,7 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string): Cluster
       revocations.delete(cluster);
       task.wake(cluster);
     },
-    disconnected: (session) => {
+    disconnected: (session: AgentSession): void => {
       const { cluster } = session.hello;
       const mine = own.get(cluster);
       if (mine?.session !== session) return;
@@ -118,23 +91,31 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string): Cluster
       if (mine.version !== undefined) leaving.set(cluster, mine.version);
       task.wake(cluster);
     },
-    revoke: (cluster, write) => {
+    /** Ends the lease of another replica, and makes this write in the same batch; the agent must connect again. */
+    revoke: (cluster: string, write: StoreWrite): void => {
       revocations.set(cluster, write);
       task.wake(cluster);
     },
-    holds: (cluster) => own.get(cluster)?.version !== undefined,
-    serves: (cluster) => own.has(cluster),
-    owns: (cluster) => own.has(cluster) || leaving.has(cluster),
-    others: () => others,
-    isStuck: () => isStuck,
-    guard: (cluster) => ({
+    /** The lease of this replica for the cluster is in the store. */
+    holds: (cluster: string): boolean => own.get(cluster)?.version !== undefined,
+    /** This replica has a session of the cluster, with or without the lease. */
+    serves: (cluster: string): boolean => own.has(cluster),
+    /** It serves the cluster, or has not yet released the lease of its last session: no other replica writes its records. */
+    owns: (cluster: string): boolean => own.has(cluster) || leaving.has(cluster),
+    /** Leases of other replicas, as read last. */
+    others: (): ReadonlyMap<string, ClusterLease> => others,
+    /** Leases cannot be written at the moment: agents are served without them. */
+    isStuck: (): boolean => isStuck,
+    /** Lets the records of a cluster be written while the lease is unchanged. */
+    guard: (cluster: string): WriteGuard => ({
       check: () => {
         const version = own.has(cluster) ? own.get(cluster)?.version : leaving.get(cluster);
         return version === undefined ? undefined : { key: clusterLeaseKey(cluster), ifVersion: version };
       },
       refused: () => task.wake(cluster),
     }),
-    stop: async () => {
+    /** Releases all leases. */
+    stop: async (): Promise<void> => {
       await task.stop();
       await releaseAll(state);
     },

@@ -1,7 +1,7 @@
 import { objectOf } from '../../model/json.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
 import { jsonWrite, readJson } from './records.ts';
@@ -21,7 +21,7 @@ export async function ensureEpoch(store: SnapshotStore, clock: Clock): Promise<v
  * before the others have written theirs again. `raised`: this replica has adopted a higher epoch.
  */
 export function createEpochRecorder(
-  deps: { readonly store: SnapshotStore; readonly ledger: Ledger; readonly clock: Clock; readonly log: Log },
+  deps: Pick<ServerCore, 'store' | 'clock' | 'log'> & { readonly ledger: Ledger },
   raised: (epoch: number) => void,
 ): SingleFlight {
   const { store, ledger, log } = deps;

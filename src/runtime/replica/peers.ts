@@ -1,15 +1,13 @@
 import { objectOf, parseJsonBytes, textOf, textsOf } from '../../model/json.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
-import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import type { ServerCore } from '../core.ts';
 import type { Sessions } from '../sessions.ts';
 import { parsePosition, positionJson } from './admission.ts';
 import { jsonWrite, readJson } from './records.ts';
 import { createKeyedTask } from './single-flight.ts';
 
 /** The heartbeat of a replica: its state, written to the store every three seconds. */
-export interface Heartbeat {
+interface Heartbeat {
   /** HOST:PORT or URL of its HTTP, for the clients of the others; empty: it advertises none. */
   readonly address: string;
   readonly version: string;
@@ -19,26 +17,8 @@ export interface Heartbeat {
   readonly admitted: AdmissionPosition;
 }
 
-export interface Peer extends Heartbeat {
+interface Peer extends Heartbeat {
   readonly id: string;
-}
-
-/** The other replicas of a fleet. They write heartbeats to the store, and answer probes there. */
-export interface Peers {
-  start(): void;
-  /** The others whose heartbeat has changed in the last ten seconds. */
-  alive(): readonly Peer[];
-  isAlive(id: string): boolean;
-  get(id: string): Peer | undefined;
-  /**
-   * Asks the replica that holds this lease session whether its agent answers a ping. `alive`: it has answered within the
-   * last 15 seconds; `asked`: the answer is not known yet.
-   */
-  probe(cluster: string, session: string): 'asked' | 'alive';
-  /** The probe of the cluster has changed in the store. */
-  wakeProbe(cluster: string): void;
-  /** Writes that this replica leaves: the others need not wait until its heartbeat is old. */
-  stop(): Promise<void>;
 }
 
 const BEAT_MS = 3_000;
@@ -60,18 +40,20 @@ interface Seen {
   readonly at: number;
 }
 
-interface PeerDeps {
-  readonly store: SnapshotStore;
+interface PeerDeps extends Pick<ServerCore, 'store' | 'clock' | 'log'> {
   readonly sessions: Sessions;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly own: () => Heartbeat;
   /** Called after each look; `moved`: the replicas that have fallen silent or become alive since the last look. */
   readonly changed: (moved: ReadonlySet<string>) => void;
 }
 
-/** Whether another replica lives is judged by the monotonic clock of this one. */
-export function createPeers(deps: PeerDeps, id: string): Peers {
+export type Peers = ReturnType<typeof createPeers>;
+
+/**
+ * The other replicas of a fleet. They write heartbeats to the store, and answer probes there. Whether another replica lives
+ * is judged by the monotonic clock of this one.
+ */
+export function createPeers(deps: PeerDeps, id: string) {
   const { store, clock, log } = deps;
   const seen = new Map<string, Seen>();
   const stopping = new AbortController();
@@ -122,18 +104,21 @@ export function createPeers(deps: PeerDeps, id: string): Peers {
   }
 
   return {
-    start: () => {
+    start: (): void => {
       running = beat();
     },
-    alive: () => [...seen.values()].filter(lives).map(({ peer }) => peer),
-    isAlive: (other) => {
+    /** The others whose heartbeat has changed in the last ten seconds. */
+    alive: (): readonly Peer[] => [...seen.values()].filter(lives).map(({ peer }) => peer),
+    isAlive: (other: string): boolean => {
       const found = seen.get(other);
       return found !== undefined && lives(found);
     },
-    get: (other) => seen.get(other)?.peer,
+    get: (other: string): Peer | undefined => seen.get(other)?.peer,
     probe: probes.probe,
+    /** The probe of the cluster has changed in the store. */
     wakeProbe: probes.wake,
-    stop: async () => {
+    /** Writes that this replica leaves: the others need not wait until its heartbeat is old. */
+    stop: async (): Promise<void> => {
       stopping.abort();
       await running;
       await probes.stop();
@@ -180,6 +165,10 @@ export function createProbes(deps: Pick<PeerDeps, 'store' | 'sessions' | 'clock'
   });
   const answers = createKeyedTask(deps, 'answering whether an agent lives', { each: answer });
   return {
+    /**
+     * Asks the replica that holds this lease session whether its agent answers a ping. `alive`: it has answered within the
+     * last 15 seconds; `asked`: the answer is not known yet.
+     */
     probe: (cluster: string, session: string): 'asked' | 'alive' => {
       const known = asked.get(cluster);
       if (known?.session === session && clock.monotonic() - known.at < ANSWER_MS) {

@@ -1,9 +1,7 @@
 import type { FileReading } from '../../model/desired.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
-import type { Log } from '../../ports/log.ts';
-import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import type { ServerCore } from '../core.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';
-import type { Journal } from '../stored/journal.ts';
 import type { MapWriter } from '../stored/map-writer.ts';
 import {
   ADMISSION_KEY,
@@ -26,24 +24,7 @@ import {
   treeName,
 } from './sources.ts';
 
-/** Admits what the sources of the leader have read: writes it to the store for all replicas, then stages it. */
-export interface Publisher {
-  /** A turn begins. */
-  begin(guard: WriteGuard): void;
-  end(): void;
-  /** Writes further records of the leader on the same condition; undefined: this replica does not lead. */
-  group(): WriteGroup | undefined;
-  /** The store may be older than what this replica has admitted: admits all of it again, in a higher epoch. */
-  lost(): void;
-  /** A source may be suspended now: takes its proposal back if it is not admitted yet. */
-  reconsider(): void;
-  /** Admits what is due. True: not all of it could be admitted, and it is to be tried again. */
-  run(): Promise<boolean>;
-}
-
-export interface PublisherDeps {
-  readonly store: SnapshotStore;
-  readonly journal: Journal;
+interface PublisherDeps extends Pick<ServerCore, 'store' | 'journal' | 'log'> {
   readonly counter: AdmissionCounter;
   readonly staged: StagedSources;
   readonly followed: FollowedTrees;
@@ -55,10 +36,9 @@ export interface PublisherDeps {
   /** By the clock of this process. */
   readonly leads: () => boolean;
   readonly isSuspended: (source: string) => boolean;
-  readonly log: Log;
 }
 
-export interface PublisherOptions {
+interface PublisherOptions {
   /** Generation of the engine. */
   readonly engine: number;
   /** Nothing is admitted that is not in the store: the next leader must find it there. */
@@ -85,7 +65,10 @@ interface Turn {
 
 const FLUSH_MS = 2_000;
 
-export function createPublisher(deps: PublisherDeps, options: PublisherOptions): Publisher {
+export type Publisher = ReturnType<typeof createPublisher>;
+
+/** Admits what the sources of the leader have read: writes it to the store for all replicas, then stages it. */
+export function createPublisher(deps: PublisherDeps, options: PublisherOptions) {
   const { store, journal, counter, staged, own, log } = deps;
   let turn: Turn | undefined;
 
@@ -101,28 +84,33 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions):
   };
 
   return {
-    begin: (guard) => {
+    /** A turn begins. */
+    begin: (guard: WriteGuard): void => {
       turn = { group: journal.group(guard), writers: new Map(), proposal: undefined, isForced: false, wasLost: false };
       own.begin();
     },
-    end: () => {
+    end: (): void => {
       turn?.group.close();
       turn = undefined;
       own.end();
     },
+    /** Writes further records of the leader on the same condition; undefined: this replica does not lead. */
     group: () => turn?.group,
-    lost: () => {
+    /** The store may be older than what this replica has admitted: admits all of it again, in a higher epoch. */
+    lost: (): void => {
       if (turn === undefined) return;
       counter.seen({ epoch: counter.current().epoch + 1, sequence: 0 });
       turn.isForced = true;
       turn.wasLost = true;
     },
-    reconsider: () => {
+    /** A source may be suspended now: takes its proposal back if it is not admitted yet. */
+    reconsider: (): void => {
       if (turn?.proposal?.updated.some(deps.isSuspended) !== true) return;
       withdraw(deps, turn, turn.proposal);
       turn.proposal = propose(deps, options, turn);
     },
-    run: async () => {
+    /** Admits what is due. True: not all of it could be admitted, and it is to be tried again. */
+    run: async (): Promise<boolean> => {
       const of = turn;
       while (of !== undefined) {
         of.proposal ??= propose(deps, options, of);

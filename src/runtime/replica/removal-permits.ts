@@ -1,31 +1,12 @@
-import type { Engine } from '../../engine/graph.ts';
 import { isPassedRemoval } from '../../engine/output/outputs.ts';
 import { compareText, type JsonValue, objectOf, parseJsonBytes, textsOf } from '../../model/json.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
-import type { Loop } from '../loop.ts';
+import type { ServerCore } from '../core.ts';
 import type { Windows } from '../removals/windows.ts';
 import type { RecordWriter } from '../stored/group.ts';
 import { type AdmissionCounter, isSamePosition, parsePosition, positionJson } from './admission.ts';
 import { readJson } from './records.ts';
 import { createKeyedTask } from './single-flight.ts';
-
-/**
- * The leader judges the removals of all clusters. For the clusters of other replicas it writes which removals passed the
- * guards, with the admission that it judged from; a follower removes nothing else.
- */
-export interface RemovalPermits {
-  /** After each commit of the leader. `writer`: writes only while this replica leads. */
-  write(writer: RecordWriter): void;
-  /** A turn begins: the permits of earlier leaders do not count. Rejects if the store does not answer. */
-  begin(): Promise<void>;
-  /** Stages, within a transaction, that no removal is permitted before the permits were read again. */
-  stageNone(): void;
-  /** At a follower: the permits of the cluster, or the admission, may have changed. */
-  wake(cluster: string): void;
-  stop(): Promise<void>;
-}
 
 const PREFIX = 'removal-permits/';
 
@@ -42,18 +23,21 @@ export async function readRemovalPermits(store: SnapshotStore): Promise<Readonly
   return permits;
 }
 
-export function createRemovalPermits(deps: {
-  readonly engine: Engine;
-  readonly loop: Loop;
-  readonly store: SnapshotStore;
+interface PermitDeps extends Pick<ServerCore, 'engine' | 'loop' | 'store' | 'clock' | 'log'> {
   readonly counter: AdmissionCounter;
   readonly judges: () => boolean;
   /** This replica serves the cluster itself. */
   readonly isOwn: (cluster: string) => boolean;
   readonly mayLeave: Windows['mayLeave'];
-  readonly clock: Clock;
-  readonly log: Log;
-}): RemovalPermits {
+}
+
+export type RemovalPermits = ReturnType<typeof createRemovalPermits>;
+
+/**
+ * The leader judges the removals of all clusters. For the clusters of other replicas it writes which removals passed the
+ * guards, with the admission that it judged from; a follower removes nothing else.
+ */
+export function createRemovalPermits(deps: PermitDeps) {
   const { engine, loop, store, counter } = deps;
   const changes = engine.graph.watch(engine.outputs);
   /** Removals that passed the guards, by cluster. */
@@ -89,12 +73,13 @@ export function createRemovalPermits(deps: {
       const { admission, removals } = objectOf(value);
       if (deps.judges()) return;
       const counts = isSamePosition(parsePosition(admission), counter.current());
-      stageRemovalPermits(engine, loop, cluster, counts ? textsOf(removals) : []);
+      stageRemovalPermits(deps, cluster, counts ? textsOf(removals) : []);
     },
   });
 
   return {
-    write: (writer) => {
+    /** After each commit of the leader. `writer`: writes only while this replica leads. */
+    write: (writer: RecordWriter): void => {
       for (const cluster of new Set([...passed.keys(), ...written.keys()])) {
         const record = recordOf(cluster);
         const text = JSON.stringify(record);
@@ -104,20 +89,23 @@ export function createRemovalPermits(deps: {
         writer.put(PREFIX + cluster, record);
       }
     },
-    begin: async () => {
+    /** A turn begins: the permits of earlier leaders do not count. Rejects if the store does not answer. */
+    begin: async (): Promise<void> => {
       written.clear();
       for await (const { key } of store.list(PREFIX)) written.set(key.slice(PREFIX.length), 'of an earlier leader');
     },
-    stageNone: () => {
+    /** Stages, within a transaction, that no removal is permitted before the permits were read again. */
+    stageNone: (): void => {
       const { removalPermits } = engine.inputs;
       for (const cluster of [...removalPermits.partitions()]) removalPermits.drop(cluster);
     },
-    wake: task.wake,
+    /** At a follower: the permits of the cluster, or the admission, may have changed. */
+    wake: (cluster: string): void => task.wake(cluster),
     stop: task.stop,
   };
 }
 
-function stageRemovalPermits(engine: Engine, loop: Loop, cluster: string, removals: readonly string[]): void {
+function stageRemovalPermits({ engine, loop }: PermitDeps, cluster: string, removals: readonly string[]): void {
   const { removalPermits } = engine.inputs;
   const permitted = new Set(removals);
   loop.settle();

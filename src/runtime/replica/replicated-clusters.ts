@@ -1,9 +1,8 @@
 import type { Engine } from '../../engine/graph.ts';
 import { objectOf, textOf } from '../../model/json.ts';
 import type { Registration } from '../../model/ledger.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import type { ServerCore } from '../core.ts';
 import {
   type ClusterMapKind,
   type ClusterReadings,
@@ -16,7 +15,6 @@ import {
 import { type Ledger, unseenAgent } from '../ledger/ledger.ts';
 import { type Revocation, recordKey, recordShape, type Shape } from '../ledger/records.ts';
 import { isLater } from '../ledger/registrations.ts';
-import type { Loop } from '../loop.ts';
 import { atOneMoment, readMap } from '../stored/read-map.ts';
 import { changesBetween } from '../stored/stored-map.ts';
 import type { Candidacy } from './candidacy.ts';
@@ -24,22 +22,8 @@ import { clusterLeaseKey } from './cluster-leases.ts';
 import { readJson } from './records.ts';
 import { createKeyedTask } from './single-flight.ts';
 
-/** Stages what other replicas write of the clusters that they serve: so every replica computes the outputs of all clusters. */
-export interface ReplicatedClusters {
-  /** The records of the cluster may have changed; without a cluster, any records. */
-  wake(cluster?: string): void;
-  /** The maps of a cluster as read last. */
-  readings(cluster: string): ClusterReadings;
-  /** This replica writes the cluster from now on: the readings are outdated soon. */
-  forget(cluster: string): void;
-  stop(): Promise<void>;
-}
-
-export interface ReplicatedClusterDeps {
-  readonly engine: Engine;
-  readonly loop: Loop;
+interface ReplicatedClusterDeps extends Pick<ServerCore, 'engine' | 'loop' | 'store' | 'clock' | 'log'> {
   readonly ledger: Ledger;
-  readonly store: SnapshotStore;
   readonly candidacy: Candidacy;
   /** The maps that were read and staged when this process started. */
   readonly staged: ReadonlyMap<string, ClusterReadings>;
@@ -47,8 +31,6 @@ export interface ReplicatedClusterDeps {
   readonly isOwn: (cluster: string) => boolean;
   /** The cluster's agent is connected to another replica that lives. */
   readonly isConnected: (cluster: string) => boolean;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Longer than a silent replica counts as alive: by then the replica that serves a cluster has written it again. */
@@ -67,7 +49,10 @@ interface ClusterRecords {
   readonly revocation: Revocation | undefined;
 }
 
-export function createReplicatedClusters(deps: ReplicatedClusterDeps): ReplicatedClusters {
+export type ReplicatedClusters = ReturnType<typeof createReplicatedClusters>;
+
+/** Stages what other replicas write of the clusters that they serve: so every replica computes the outputs of all clusters. */
+export function createReplicatedClusters(deps: ReplicatedClusterDeps) {
   const { store, isOwn, clock } = deps;
   const known = new Map(deps.staged);
   /** The session of the cluster lease under which the known maps were written. */
@@ -116,9 +101,12 @@ export function createReplicatedClusters(deps: ReplicatedClusterDeps): Replicate
   // An earlier leader may have ended before it could write what the store has lost.
   deps.candidacy.onChange(() => task.wake());
   return {
+    /** The records of the cluster may have changed; without a cluster, any records. */
     wake: task.wake,
-    readings: (cluster) => known.get(cluster) ?? {},
-    forget: (cluster) => {
+    /** The maps of a cluster as read last. */
+    readings: (cluster: string): ClusterReadings => known.get(cluster) ?? {},
+    /** This replica writes the cluster from now on: the readings are outdated soon. */
+    forget: (cluster: string): void => {
       known.delete(cluster);
       writers.delete(cluster);
       older.delete(cluster);

@@ -1,16 +1,15 @@
 import type { Collection } from '../../engine/collections/types.ts';
 import type { Engine } from '../../engine/graph.ts';
 import { type JsonValue, parseJsonBytes } from '../../model/json.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
-import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
+import type { StoredRecord } from '../../ports/snapshot-store.ts';
+import type { ServerCore } from '../core.ts';
 import type { Deadlines } from '../deadlines.ts';
 import { type ElapsedRecord, recordKey, recordShape, type Shape } from '../ledger/records.ts';
 import type { ObservedStatuses } from '../status/observed-statuses.ts';
 import { createKeyedTask, type KeyedTask } from './single-flight.ts';
 
 /** Records `PREFIX/PARTITION/KEY` that the leader writes and followers stage as entries of an input of the engine. */
-export interface ReplicatedInput {
+interface ReplicatedInput {
   /** Ends with a slash. */
   readonly prefix: string;
   /** The value of a record that does not match is ignored. */
@@ -46,14 +45,13 @@ export function replicatedInputs({
 const LIST_FROM = 100;
 
 /** Stages at a follower what the leader has written. The keys of the task are records of these inputs; others are ignored. */
-export function createReplicatedRecords(deps: {
-  readonly store: SnapshotStore;
-  readonly inputs: readonly ReplicatedInput[];
-  /** A leader reads nothing: it writes the records. */
-  readonly leads: () => boolean;
-  readonly clock: Clock;
-  readonly log: Log;
-}): KeyedTask {
+export function createReplicatedRecords(
+  deps: Pick<ServerCore, 'store' | 'clock' | 'log'> & {
+    readonly inputs: readonly ReplicatedInput[];
+    /** A leader reads nothing: it writes the records. */
+    readonly leads: () => boolean;
+  },
+): KeyedTask {
   const { store, inputs, leads } = deps;
 
   const apply = (record: string, stored: StoredRecord | undefined): void => {

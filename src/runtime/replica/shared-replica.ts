@@ -1,21 +1,17 @@
-import type { Engine } from '../../engine/graph.ts';
 import type { FleetSettings } from '../../engine/inputs.ts';
 import type { AgentHolding } from '../../model/agent.ts';
 import type { JsonValue } from '../../model/json.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
-import type { SnapshotStore, StoreEvent } from '../../ports/snapshot-store.ts';
+import type { StoreEvent } from '../../ports/snapshot-store.ts';
 import type { AgentSession } from '../../relay/session.ts';
+import type { ServerCore } from '../core.ts';
 import type { Deadlines } from '../deadlines.ts';
 import type { ClusterReadings } from '../ledger/cluster-state.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
-import type { Loop } from '../loop.ts';
 import type { Windows } from '../removals/windows.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { ObservedStatuses } from '../status/observed-statuses.ts';
-import type { Journal } from '../stored/journal.ts';
 import { ADMISSION_KEY, type AdmissionCounter } from './admission.ts';
 import { type Admitting, createAdmitting, type TurnHooks } from './admitting.ts';
 import type { Candidacy } from './candidacy.ts';
@@ -31,23 +27,17 @@ import { createReplicatedRecords, replicatedInputs } from './replicated-records.
 import type { KeyedTask, SingleFlight } from './single-flight.ts';
 import { createFollowedTrees, type SharedSources, type StagedSources } from './sources.ts';
 
-export interface SharedDeps {
-  readonly engine: Engine;
-  readonly loop: Loop;
+interface SharedDeps extends ServerCore {
   readonly ledger: Ledger;
   readonly deadlines: Deadlines;
   readonly observed: ObservedStatuses;
-  readonly journal: Journal;
-  readonly store: SnapshotStore;
   readonly counter: AdmissionCounter;
   readonly candidacy: Candidacy;
   /** A person has suspended the source: no new revision of it is admitted. */
   readonly isSuspended: (source: string) => boolean;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
-export interface SharedOptions {
+interface SharedOptions {
   readonly version: string;
   /** HOST:PORT or URL of this replica's HTTP, for the clients of the others. */
   readonly advertise: string;
@@ -72,7 +62,7 @@ export interface Judgement {
   changed(judges: boolean): void;
 }
 
-export interface ReplicaDeps extends SharedDeps {
+interface ReplicaDeps extends SharedDeps {
   readonly sources: SourceTable;
   readonly sessions: Sessions;
   readonly shared: SharedSources;

@@ -2,13 +2,7 @@ import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 
-/** Work that runs again whenever something may have changed, once at a time. */
-export interface SingleFlight {
-  /** There may be something to do: the work runs soon, once more if it is running. */
-  wake(): void;
-  /** Starts no further run. Resolves when the current run has ended. */
-  stop(): Promise<void>;
-}
+export type SingleFlight = ReturnType<typeof createSingleFlight>;
 
 interface TaskDeps {
   readonly clock: Clock;
@@ -17,8 +11,11 @@ interface TaskDeps {
 
 const RETRY_MS = 1_000;
 
-/** `run` resolves with true if it is to run again a second later. A rejection is logged, and `run` is retried. */
-export function createSingleFlight({ clock, log }: TaskDeps, what: string, run: () => Promise<boolean>): SingleFlight {
+/**
+ * Work that runs again whenever something may have changed, once at a time. `run` resolves with true if it is to run again a
+ * second later. A rejection is logged, and `run` is retried.
+ */
+export function createSingleFlight({ clock, log }: TaskDeps, what: string, run: () => Promise<boolean>) {
   const stopping = new AbortController();
   let wanted = false;
   let running: Promise<void> | undefined;
@@ -52,8 +49,10 @@ export function createSingleFlight({ clock, log }: TaskDeps, what: string, run: 
     if (running === undefined && !stopping.signal.aborted) running = work();
   }
   return {
+    /** There may be something to do: the work runs soon, once more if it is running. */
     wake,
-    stop: async () => {
+    /** Starts no further run. Resolves when the current run has ended. */
+    stop: async (): Promise<void> => {
       stopping.abort();
       cancelRetry();
       await running;
@@ -61,14 +60,9 @@ export function createSingleFlight({ clock, log }: TaskDeps, what: string, run: 
   };
 }
 
-/** Single-flight work on keys, each of which is due after it may have changed. */
-export interface KeyedTask {
-  /** The key may have changed; without a key, any key may have changed. */
-  wake(key?: string): void;
-  stop(): Promise<void>;
-}
+export type KeyedTask = ReturnType<typeof createKeyedTask>;
 
-export interface KeyedWork {
+interface KeyedWork {
   /** Works on one key. After a rejection the key stays due. */
   readonly each: (key: string) => Promise<unknown>;
   /** Looks at all keys at once; resolves with the keys that are due. Absent: only single keys are woken. */
@@ -81,8 +75,8 @@ export interface KeyedWork {
   readonly ended?: (ok: boolean) => void;
 }
 
-/** The keys of one run are worked on one after the other, in the order in which they became due. */
-export function createKeyedTask(deps: TaskDeps, what: string, work: KeyedWork): KeyedTask {
+/** Single-flight work on keys, one after the other, in the order in which they became due. */
+export function createKeyedTask(deps: TaskDeps, what: string, work: KeyedWork) {
   const { each, all = async () => [], allFrom = Number.POSITIVE_INFINITY, later = () => [], ended } = work;
   const due = new Set<string>();
   let isAllDue = false;
@@ -126,7 +120,8 @@ export function createKeyedTask(deps: TaskDeps, what: string, work: KeyedWork): 
     }
   });
   return {
-    wake: (key) => {
+    /** The key may have changed; without a key, any key may have changed. */
+    wake: (key?: string): void => {
       if (key === undefined) isAllDue = true;
       else due.add(key);
       task.wake();

@@ -1,25 +1,16 @@
-import type { Engine } from '../../engine/graph.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
 import type { Source } from '../../ports/source.ts';
+import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Loop } from '../loop.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
-import type { Journal } from '../stored/journal.ts';
 import { ADMISSION_KEY, type AdmissionCounter, type AdmittedRevision } from './admission.ts';
 import { behindAgent, countedStatement, type Replica } from './replica.ts';
 import { type Intake, stageFile } from './sources.ts';
 import type { StoreLock } from './store-lock.ts';
 
-interface SoleDeps {
-  readonly engine: Engine;
-  readonly loop: Loop;
+interface SoleDeps extends ServerCore {
   readonly ledger: Ledger;
-  readonly journal: Journal;
   readonly counter: AdmissionCounter;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Admits at once what the sources of the only server observe. */

@@ -3,7 +3,7 @@ import type { FileValue } from '../../engine/inputs.ts';
 import type { FileReading } from '../../model/desired.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { RevisionObservation, Source } from '../../ports/source.ts';
-import type { Loop } from '../loop.ts';
+import type { ServerCore } from '../core.ts';
 import { readMap } from '../stored/read-map.ts';
 import type { MapReading, StoredMap, ValueCodec } from '../stored/stored-map.ts';
 import {
@@ -41,25 +41,14 @@ export function stageFile(engine: Engine, source: string, path: string, file: Fi
   }
 }
 
-/** The sources as they are staged in this process: always one complete admission. */
-export interface StagedSources {
-  /** Undefined: no admission is staged yet. */
-  record(): AdmissionRecord | undefined;
-  source(name: string): AdmittedSource | undefined;
-  /** The staged files of a source, by path. */
-  files(name: string): ReadonlyMap<string, FileReading>;
-  /** The changes from the staged files of a source to these files. */
-  difference(name: string, files: ReadonlyMap<string, FileReading>): FileChanges;
-  /** Stages an admission with the changed files of its sources; `also` stages more in the same transaction. Commits. */
-  enter(record: AdmissionRecord, changes: ReadonlyMap<string, FileChanges>, also?: () => void): void;
+interface StagedDeps extends Pick<ServerCore, 'engine' | 'loop'> {
+  readonly counter: AdmissionCounter;
 }
 
-export function createStagedSources(deps: {
-  readonly engine: Engine;
-  readonly loop: Loop;
-  readonly counter: AdmissionCounter;
-}): StagedSources {
-  const { engine, loop, counter } = deps;
+export type StagedSources = ReturnType<typeof createStagedSources>;
+
+/** The sources as they are staged in this process: always one complete admission. */
+export function createStagedSources({ engine, loop, counter }: StagedDeps) {
   /** By source and path. */
   const staged = new Map<string, Map<string, FileReading>>();
   let current: AdmissionRecord | undefined;
@@ -77,12 +66,15 @@ export function createStagedSources(deps: {
     staged.delete(name);
     engine.inputs.sources.delete('', name);
   };
+  /** The staged files of a source, by path. */
   const files = (name: string): ReadonlyMap<string, FileReading> => staged.get(name) ?? new Map();
   return {
     files,
-    record: () => current,
-    source: (wanted) => current?.sources.find(({ name }) => name === wanted),
-    difference: (name, wanted) => {
+    /** Undefined: no admission is staged yet. */
+    record: (): AdmissionRecord | undefined => current,
+    source: (wanted: string): AdmittedSource | undefined => current?.sources.find(({ name }) => name === wanted),
+    /** The changes from the staged files of a source to these files. */
+    difference: (name: string, wanted: ReadonlyMap<string, FileReading>): FileChanges => {
       const before = files(name);
       const changes = new Map<string, FileReading | null>();
       for (const path of before.keys()) if (!wanted.has(path)) changes.set(path, null);
@@ -92,7 +84,8 @@ export function createStagedSources(deps: {
       }
       return changes;
     },
-    enter: (record, changes, also) => {
+    /** Stages an admission with the changed files of its sources; `also` stages more in the same transaction. Commits. */
+    enter: (record: AdmissionRecord, changes: ReadonlyMap<string, FileChanges>, also?: () => void): void => {
       const names = new Set(record.sources.map(({ name }) => name));
       loop.settle();
       loop.transact(() => {
@@ -129,33 +122,28 @@ export const fileCodec: ValueCodec<FileReading> = {
   equals: isSameReading,
 };
 
-/** Reads the leader's admissions from the store. Each call that reads rejects when the store does not answer. */
-export interface FollowedTrees {
-  /** The record without the files; undefined: there is none. */
-  peek(): Promise<AdmissionRecord | undefined>;
-  /** The changes by source from what is staged to the admission; undefined: some files of it are missing at the moment. */
-  read(record: AdmissionRecord): Promise<ReadonlyMap<string, FileChanges> | undefined>;
-  /** Reads the stored files of these sources, for a new leader that will write them. */
-  reread(sources: readonly string[]): Promise<void>;
-  /** The stored files of a source as read last; undefined: the store did not answer. */
-  last(source: string): MapReading<FileReading> | undefined;
-}
+export type FollowedTrees = ReturnType<typeof createFollowedTrees>;
 
-export function createFollowedTrees(store: SnapshotStore, staged: StagedSources): FollowedTrees {
+/** Reads the leader's admissions from the store. Each call that reads rejects when the store does not answer. */
+export function createFollowedTrees(store: SnapshotStore, staged: StagedSources) {
   const readings = new Map<string, MapReading<FileReading>>();
   const before = (source: string): StoredMap<FileReading> | undefined => {
     const reading = readings.get(source);
     return reading?.type === 'complete' ? reading.map : undefined;
   };
   return {
-    last: (source) => readings.get(source),
-    reread: async (sources) => {
+    /** The stored files of a source as read last; undefined: the store did not answer. */
+    last: (source: string): MapReading<FileReading> | undefined => readings.get(source),
+    /** Reads the stored files of these sources, for a new leader that will write them. */
+    reread: async (sources: readonly string[]): Promise<void> => {
       const known = new Map(sources.map((name) => [name, before(name)]));
       readings.clear();
       for (const [name, map] of known) readings.set(name, await readMap(store, treeName(name), fileCodec, map));
     },
+    /** The record without the files; undefined: there is none. */
     peek: async () => parseAdmission((await readJson(store, ADMISSION_KEY)).value),
-    read: async (record) => {
+    /** The changes by source from what is staged to the admission; undefined: some files of it are missing at the moment. */
+    read: async (record: AdmissionRecord): Promise<ReadonlyMap<string, FileChanges> | undefined> => {
       const changes = new Map<string, FileChanges>();
       for (const { name, at, engine } of record.sources) {
         const known = staged.source(name);
@@ -185,23 +173,6 @@ export interface OwnSource {
   readonly isFresh: boolean;
 }
 
-/**
- * The sources of one of several replicas. Each replica follows all of its sources, so that it can lead at any time; what it
- * reads is not staged before the leader has admitted it.
- */
-export interface OwnSources extends Intake {
-  all(): readonly OwnSource[];
-  /** A turn as leader begins: compares everything with what is staged, and lets each source look again. */
-  begin(): void;
-  /** The turn is over: only the readings are kept. */
-  end(): void;
-  /** The changes of the source, which are being admitted; later changes start from them. `complete`: with every file. */
-  take(source: string, complete: boolean): FileChanges;
-  /** The changes that were taken last are not admitted: they are due again, with what was read since. */
-  putBack(source: string): void;
-  conditionChanged(source: string): void;
-}
-
 interface State extends OwnSource {
   readonly files: Map<string, FileReading>;
   reading: AdmittedRevision | undefined;
@@ -209,14 +180,22 @@ interface State extends OwnSource {
   isFresh: boolean;
 }
 
-/** `changed`: there may be something to admit. `hasSynced`: the last look of a source has succeeded. */
-export function createOwnSources(deps: {
+interface OwnDeps {
   readonly sources: readonly Source[];
   readonly staged: StagedSources;
+  /** The last look of the source has succeeded. */
   readonly hasSynced: (source: string) => boolean;
+  /** There may be something to admit, or not any more. */
   readonly changed: () => void;
-}): OwnSources {
-  const { sources, staged, hasSynced, changed } = deps;
+}
+
+export type OwnSources = ReturnType<typeof createOwnSources>;
+
+/**
+ * The sources of one of several replicas. Each replica follows all of its sources, so that it can lead at any time; what it
+ * reads is not staged before the leader has admitted it.
+ */
+export function createOwnSources({ sources, staged, hasSynced, changed }: OwnDeps) {
   const states = new Map<string, State>(
     sources.map((source) => [
       source.name,
@@ -236,7 +215,7 @@ export function createOwnSources(deps: {
     changed();
   };
   return {
-    observed: ({ changes, ...reading }) => {
+    observed: ({ changes, ...reading }: RevisionObservation): void => {
       const state = states.get(reading.source);
       if (state === undefined) return;
       state.reading = reading;
@@ -247,9 +226,10 @@ export function createOwnSources(deps: {
       }
       changed();
     },
-    admitted: (name) => admittedOf(staged, states.get(name)),
-    all: () => [...states.values()],
-    begin: () => {
+    admitted: (name: string) => admittedOf(staged, states.get(name)),
+    all: (): readonly OwnSource[] => [...states.values()],
+    /** A turn as leader begins: compares everything with what is staged, and lets each source look again. */
+    begin: (): void => {
       turn = {};
       for (const state of states.values()) {
         compare(state);
@@ -257,22 +237,25 @@ export function createOwnSources(deps: {
         void lookAgain(state);
       }
     },
-    end: () => {
+    /** The turn is over: only the readings are kept. */
+    end: (): void => {
       turn = undefined;
       for (const state of states.values()) state.changes = new Map();
     },
-    take: (name, complete) => {
+    /** The changes of the source, which are being admitted; later changes start from them. `complete`: with every file. */
+    take: (name: string, complete: boolean): FileChanges => {
       const state = states.get(name);
       if (state === undefined) return new Map();
       const taken = new Map([...state.changes, ...(complete ? state.files : [])]);
       state.changes = new Map();
       return taken;
     },
-    putBack: (name) => {
+    /** The changes that were taken last are not admitted: they are due again, with what was read since. */
+    putBack: (name: string): void => {
       const state = states.get(name);
       if (state !== undefined) compare(state);
     },
-    conditionChanged: (name) => {
+    conditionChanged: (name: string): void => {
       const state = states.get(name);
       if (turn !== undefined && state !== undefined) state.isFresh ||= hasSynced(name);
       changed();
@@ -288,27 +271,17 @@ function admittedOf(staged: StagedSources, state: State | undefined): AdmittedRe
   return { source: state.source.name, ...revision, diagnostics };
 }
 
-/** What the sources of one of several replicas have read, and what of it is admitted. */
-export interface SharedSources {
-  readonly staged: StagedSources;
-  readonly own: OwnSources;
-  /** There may be something to admit, or not any more. */
-  changed(): void;
-  /** The listener is called by `changed`. */
-  onChange(listener: () => void): void;
-}
+export type SharedSources = ReturnType<typeof createSharedSources>;
 
-/** `hasSynced`: the last look of the source has succeeded. */
-export function createSharedSources(
-  deps: Parameters<typeof createStagedSources>[0],
-  sources: readonly Source[],
-  hasSynced: (source: string) => boolean,
-): SharedSources {
+/** What the sources of one of several replicas have read, and what of it is admitted. `hasSynced`: see {@link OwnDeps}. */
+export function createSharedSources(deps: StagedDeps, sources: readonly Source[], hasSynced: OwnDeps['hasSynced']) {
   const staged = createStagedSources(deps);
   const listeners: (() => void)[] = [];
   const changed = (): void => {
     for (const listener of listeners) listener();
   };
   const own = createOwnSources({ sources, staged, hasSynced, changed });
-  return { staged, own, changed, onChange: (listener) => void listeners.push(listener) };
+  /** The listener is called by `changed`. */
+  const onChange = (listener: () => void): void => void listeners.push(listener);
+  return { staged, own, changed, onChange };
 }
