@@ -1,16 +1,8 @@
-import { createElector, type ElectionStatus, type Term } from '../election/elector.ts';
+import { createElector, type Term } from '../election/elector.ts';
 import { backOffMs } from '../model/back-off.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Lease } from '../ports/lease.ts';
 import type { Log } from '../ports/log.ts';
-
-/** Contends for a lease, and does the leader's work while it holds the lease. */
-export interface Leadership {
-  start(): void;
-  status(): ElectionStatus;
-  /** Ends the work of the term, then the term, and then releases the lease. Never rejects. */
-  stop(): Promise<void>;
-}
 
 /** A term of this process as the leader. */
 export interface LedTerm extends Term {
@@ -19,7 +11,7 @@ export interface LedTerm extends Term {
 }
 
 /** Starts the leader's work; resolves with the function that ends it. Rejects if the work cannot start. */
-export type Lead = (term: LedTerm) => Promise<() => Promise<void>>;
+type Lead = (term: LedTerm) => Promise<() => Promise<void>>;
 
 interface Work {
   readonly over: AbortSignal;
@@ -33,10 +25,13 @@ interface Work {
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 30_000;
 
+export type Leadership = ReturnType<typeof createLeadership>;
+
+/** Contends for a lease, and does the leader's work while it holds the lease. `stop` ends the work before the term. */
 export function createLeadership(
   deps: { readonly lease: Lease; readonly clock: Clock; readonly log: Log },
   lead: Lead,
-): Leadership {
+) {
   const { log } = deps;
   let work: Work | undefined;
   let failures = 0;

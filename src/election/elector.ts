@@ -22,24 +22,8 @@ export type ElectionStatus =
   | { readonly type: 'following'; readonly leader: string }
   | { readonly type: 'unknown'; readonly message: string };
 
-/** Requests and renews a lease, and divides the time in which this process holds it into terms. */
-export interface Elector {
-  start(): void;
-  /** The current term; undefined if this process does not lead by its own clock. */
-  term(): Term | undefined;
-  /** Another process that was observed to lead; undefined: none was, or this process has led since. */
-  otherLeader(): string | undefined;
-  status(): ElectionStatus;
-  /** Requests or renews the lease once, after the requests that are under way. Never rejects. */
-  request(): Promise<void>;
-  /** Ends the term before its deadline. */
-  resign(reason: string): void;
-  /** Ends the term and releases the lease. Never rejects. */
-  stop(): Promise<void>;
-}
-
 /** All hooks are optional. */
-export interface ElectorHooks {
+interface ElectorHooks {
   /** A term began or ended, or another leader was observed. */
   readonly changed?: () => void;
   /** The lease has answered a request. `askedAt`: monotonic milliseconds, before the request. */
@@ -53,7 +37,7 @@ export interface ElectorHooks {
   readonly stopping?: () => Promise<void>;
 }
 
-export interface ElectorOptions {
+interface ElectorOptions {
   /** Milliseconds between two requests; much less than the duration of the lease. Default 1 s. */
   readonly retryMs?: () => number;
   /**
@@ -71,7 +55,10 @@ interface ElectorDeps {
   readonly log: Log;
 }
 
-export function createElector(deps: ElectorDeps, hooks: ElectorHooks = {}, options: ElectorOptions = {}): Elector {
+export type Elector = ReturnType<typeof createElector>;
+
+/** Requests and renews a lease, and divides the time in which this process holds it into terms. */
+export function createElector(deps: ElectorDeps, hooks: ElectorHooks = {}, options: ElectorOptions = {}) {
   const { lease, clock, log } = deps;
   const { changed = () => undefined, ready } = hooks;
   const stopping = new AbortController();
@@ -96,6 +83,7 @@ export function createElector(deps: ElectorDeps, hooks: ElectorHooks = {}, optio
       log.warn('the lease could not be taken or renewed; it is tried again', { reason: message });
     failure = message;
   };
+  /** Requests or renews the lease once, after the requests that are under way. Never rejects. */
   const request = (): Promise<void> =>
     inTurn(async () => {
       if (stopping.signal.aborted) return;
@@ -119,12 +107,14 @@ export function createElector(deps: ElectorDeps, hooks: ElectorHooks = {}, optio
   };
 
   return {
-    start: () => {
+    start: (): void => {
       contending = contend();
     },
+    /** The current term; undefined if this process does not lead by its own clock. */
     term: terms.current,
-    otherLeader: () => other,
-    status: () => {
+    /** Another process that was observed to lead; undefined: none was, or this process has led since. */
+    otherLeader: (): string | undefined => other,
+    status: (): ElectionStatus => {
       if (terms.current() !== undefined) return { type: 'leading' };
       if (failure !== undefined) return { type: 'unknown', message: failure };
       if (other !== undefined) return { type: 'following', leader: other };
@@ -133,8 +123,10 @@ export function createElector(deps: ElectorDeps, hooks: ElectorHooks = {}, optio
       return { type: 'unknown', message: why };
     },
     request,
+    /** Ends the term before its deadline. */
     resign: terms.end,
-    stop: async () => {
+    /** Ends the term and releases the lease. Never rejects. */
+    stop: async (): Promise<void> => {
       stopping.abort();
       await contending;
       await inTurn(async () => hooks.stopping?.());

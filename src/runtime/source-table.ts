@@ -58,7 +58,7 @@ export function createSourceTable(deps: {
     condition: (condition) => {
       conditions.set(condition.source, condition);
       logCondition(log, condition);
-      intake.conditionChanged?.(condition.source);
+      intake.conditionChanged?.(condition.source, condition.state === 'synced');
       commit();
     },
   };

@@ -101,9 +101,8 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const loop = createLoop({ commit: timedCommit(engine, deps), clock, log });
   const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup, statusBranchOf(deps));
   const suspensions = await createSuspensions({ ...foundation, journal: foundation.fleet });
-  const table = (): SourceTable => sources;
-  const standing = createReplicaParts(foundation, suspensions, deps.sources, table, setup, options.version);
-  const sources: SourceTable = createSourceTable({ ...deps, ...foundation, intake: standing.intake });
+  const standing = createReplicaParts(foundation, suspensions, deps.sources, setup, options.version);
+  const sources = createSourceTable({ ...deps, ...foundation, intake: standing.intake });
   const sessions: Sessions = new Map();
   const leading = createLeading();
   const replica = withSuspensions(standing.create(sources, sessions, leading.set), suspensions);

@@ -1,50 +1,33 @@
 import { SAFE_START } from '../../engine/fleet/safe-mode.ts';
-import type { Engine } from '../../engine/graph.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { FencedLease } from '../../ports/lease.ts';
-import type { Log } from '../../ports/log.ts';
-import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { Source } from '../../ports/source.ts';
-import { createDeadlines, type Deadlines } from '../../runtime/deadlines.ts';
+import type { ServerCore } from '../../runtime/core.ts';
+import { createDeadlines } from '../../runtime/deadlines.ts';
 import { type ClusterReadings, validReadings } from '../../runtime/ledger/cluster-state.ts';
-import { createLedger, type Ledger, loadHolds } from '../../runtime/ledger/ledger.ts';
-import { joinContenders } from '../../runtime/ledger/recorders.ts';
-import {
-  type LedgerRecords,
-  readDeclarations,
-  readLeaderRecords,
-  readRecords,
-  recordedInputs,
-} from '../../runtime/ledger/records.ts';
-import type { Loop } from '../../runtime/loop.ts';
-import { type Approvals, createApprovals } from '../../runtime/removals/approvals.ts';
-import { createWindows, type Windows } from '../../runtime/removals/windows.ts';
+import { createLedger } from '../../runtime/ledger/ledger.ts';
+import { type LedgerRecords, readRecords } from '../../runtime/ledger/records.ts';
+import { createApprovals } from '../../runtime/removals/approvals.ts';
+import { createWindows } from '../../runtime/removals/windows.ts';
 import {
   ADMISSION_KEY,
-  type AdmissionCounter,
   createAdmissionCounter,
   ENGINE_GENERATION,
   parsePosition,
 } from '../../runtime/replica/admission.ts';
-import { type Candidacy, createCandidacy } from '../../runtime/replica/candidacy.ts';
+import { createCandidacy } from '../../runtime/replica/candidacy.ts';
 import { createConditionedStore, openStoreFormat } from '../../runtime/replica/conditioned-store.ts';
 import { ensureEpoch } from '../../runtime/replica/epoch.ts';
+import { createJudgement } from '../../runtime/replica/judgement.ts';
 import { readJson } from '../../runtime/replica/records.ts';
-import { readRemovalPermits } from '../../runtime/replica/removal-permits.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
-import { createSharedReplica, type Judgement } from '../../runtime/replica/shared-replica.ts';
+import { createSharedReplica } from '../../runtime/replica/shared-replica.ts';
 import { createSoleIntake, createSoleReplica } from '../../runtime/replica/sole-replica.ts';
 import { createSharedSources, type Intake } from '../../runtime/replica/sources.ts';
 import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
-import {
-  createObservedStatuses,
-  type ObservedStatuses,
-  type StatusBranch,
-} from '../../runtime/status/observed-statuses.ts';
-import type { RecordWriter } from '../../runtime/stored/group.ts';
-import { createJournal, type Journal } from '../../runtime/stored/journal.ts';
+import { createObservedStatuses, type StatusBranch } from '../../runtime/status/observed-statuses.ts';
+import { createJournal } from '../../runtime/stored/journal.ts';
 import { createSuspendableIntake, type Suspensions } from '../../runtime/suspensions.ts';
 
 /** Set for one of several servers that share a store. */
@@ -61,37 +44,17 @@ export interface ReplicaSetup {
   readonly engine?: number;
 }
 
-/** The parts of a server that all others use. */
-export interface Foundation {
-  readonly engine: Engine;
-  readonly loop: Loop;
-  readonly store: SnapshotStore;
-  readonly journal: Journal;
-  /** Writes the records of the fleet; of several replicas only the leader's are written. */
-  readonly fleet: RecordWriter;
-  readonly records: LedgerRecords;
-  readonly ledger: Ledger;
-  readonly approvals: Approvals;
-  readonly windows: Windows;
-  readonly deadlines: Deadlines;
-  readonly observed: ObservedStatuses;
-  readonly counter: AdmissionCounter;
-  /** Undefined: this is the only server of its fleet. */
-  readonly candidacy: Candidacy | undefined;
-  /** Set for the only server if others could use its store. */
-  readonly lock: StoreLock | undefined;
-  /** Resolves, with a text for people, when this process may not use the store any more and must end. */
-  readonly over: Promise<string>;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+export type Foundation = Awaited<ReturnType<typeof layFoundation>>;
 
-/** Reads the store. Rejects if it does not answer, or a newer version has written it. */
+/**
+ * Reads the store, and makes the parts of a server that all others use. Rejects if the store does not answer, or a newer
+ * version has written it. `lock`: set for the only server if others could use its store.
+ */
 export async function layFoundation(
-  given: Pick<Foundation, 'engine' | 'loop' | 'store' | 'clock' | 'log' | 'lock'>,
+  given: Pick<ServerCore, 'engine' | 'loop' | 'store' | 'clock' | 'log'> & { readonly lock: StoreLock | undefined },
   setup: ReplicaSetup | undefined,
   branch: StatusBranch | undefined,
-): Promise<Foundation> {
+) {
   const over = Promise.withResolvers<string>();
   const { lock, clock, engine, log } = given;
   void lock?.over.then(over.resolve);
@@ -117,7 +80,9 @@ export async function layFoundation(
   const stored = setup === undefined ? parsePosition((await readJson(store, ADMISSION_KEY)).value) : undefined;
   return {
     ...core,
-    ...{ ledger, candidacy, over: over.promise },
+    ...{ ledger, candidacy },
+    /** Resolves, with a text for people, when this process may not use the store any more and must end. */
+    over: over.promise,
     approvals: createApprovals(core),
     windows: createWindows({ ...core, ledger }),
     observed: createObservedStatuses({ ...core, branch }),
@@ -129,22 +94,19 @@ export async function layFoundation(
   };
 }
 
-/** Made in two steps: the table of sources needs the intake, and the replica needs the table. */
-export interface ReplicaParts {
-  readonly intake: Intake;
-  /** `changed`: this server leads now, or does not any more. */
-  create(sources: SourceTable, sessions: Sessions, changed: (leads: boolean) => void): Replica;
-}
+type CreateReplica = (sources: SourceTable, sessions: Sessions, changed: (leads: boolean) => void) => Replica;
 
-/** `table` is called later only: it is made from the intake. */
+/**
+ * Makes the replica in two steps: the table of sources needs the intake, and the replica needs the table. `changed` is called
+ * when this server begins or ends to lead.
+ */
 export function createReplicaParts(
   foundation: Foundation,
   suspensions: Suspensions,
   sources: readonly Source[],
-  table: () => SourceTable,
   setup: ReplicaSetup | undefined,
   version: string,
-): ReplicaParts {
+): { readonly intake: Intake; readonly create: CreateReplica } {
   const { candidacy } = foundation;
   if (candidacy === undefined || setup === undefined) {
     return {
@@ -157,7 +119,7 @@ export function createReplicaParts(
   }
   const isSuspended = (source: string): boolean => suspensions.get('source', source) !== undefined;
   const deps = { ...foundation, candidacy, isSuspended };
-  const shared = createSharedSources(deps, sources, (name) => table().get(name)?.condition.state === 'synced');
+  const shared = createSharedSources(deps, sources);
   suspensions.onChange(shared.changed);
   return {
     intake: shared.own,
@@ -176,47 +138,4 @@ export function createReplicaParts(
 /** The maps of the clusters that the ledger has staged. */
 function stagedReadings({ readings, registrations }: LedgerRecords): ReadonlyMap<string, ClusterReadings> {
   return new Map([...readings].map(([cluster, read]) => [cluster, validReadings(read, registrations.has(cluster))]));
-}
-
-const FLUSH_MS = 2_000;
-
-function createJudgement(
-  { engine, store, journal, fleet, approvals, windows, deadlines, observed, log }: Foundation,
-  changed: (leads: boolean) => void,
-): Judgement {
-  const { heldRemovals, approvalOutcomes, ledger } = engine.inputs;
-  const recorded = recordedInputs(engine, fleet);
-  return {
-    changed,
-    mayLeave: windows.mayLeave,
-    prepare: observed.readBranch,
-    load: async () => {
-      // The store may have been lost since the last turn, and lack what this replica has judged in it.
-      if (!(await journal.flush(FLUSH_MS))) throw new Error('the store cannot be written');
-      const records = await readLeaderRecords(store, log);
-      const permitted = await readRemovalPermits(store);
-      return () => {
-        approvals.load(records.approvals);
-        windows.load(records.windows);
-        deadlines.load(records.elapsed);
-        observed.load(records.observed);
-        // Removals that an earlier leader has permitted and may not have counted: a counted one is not in the record.
-        for (const [cluster, keys] of permitted) windows.mayLeave(cluster, keys);
-        joinContenders(engine, fleet, records.contenders);
-        recorded.approvalOutcomes.load(records.approvalOutcomes);
-        loadHolds({ engine, fleet }, records.held, (cluster, key) => ledger.get(cluster, key) !== undefined);
-      };
-    },
-    unload: () => {
-      approvals.unload();
-      windows.unload();
-      approvalOutcomes.drop('');
-      for (const cluster of [...heldRemovals.partitions()]) heldRemovals.drop(cluster);
-    },
-    declarations: async () => {
-      const declared = await readDeclarations(store, log);
-      // The record is newer than what this replica had noted; if it is not, the recorder writes it again.
-      return () => recorded.lastKnownGood.load(declared);
-    },
-  };
 }

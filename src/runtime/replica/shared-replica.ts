@@ -8,7 +8,6 @@ import type { Deadlines } from '../deadlines.ts';
 import type { ClusterReadings } from '../ledger/cluster-state.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
-import type { Windows } from '../removals/windows.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { ObservedStatuses } from '../status/observed-statuses.ts';
@@ -17,6 +16,7 @@ import { type Admitting, createAdmitting, type TurnHooks } from './admitting.ts'
 import type { Candidacy } from './candidacy.ts';
 import { type ClusterLeases, createClusterLeases } from './cluster-leases.ts';
 import { createEpochRecorder } from './epoch.ts';
+import type { Judgement } from './judgement.ts';
 import { createPeers, type Peers } from './peers.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
 import { jsonWrite } from './records.ts';
@@ -45,21 +45,6 @@ interface SharedOptions {
   readonly engine: number;
   /** The leader's lease is in the store: without the store nothing new is admitted. */
   readonly needsStore: boolean;
-}
-
-/** The records that only the judge of removals knows. */
-export interface Judgement {
-  /** A turn begins: reads from the status branch what the store may lack. Takes some seconds at most, and never rejects. */
-  prepare(): Promise<void>;
-  /** Reads what was held and approved; the result stages it. Rejects if the store does not answer. */
-  load(): Promise<() => void>;
-  /** Stages that nothing is held or approved. */
-  unload(): void;
-  /** Reads the declarations as last known good; the result stages them. */
-  declarations(): Promise<() => void>;
-  readonly mayLeave: Windows['mayLeave'];
-  /** This replica judges now, or does not any more. */
-  changed(judges: boolean): void;
 }
 
 interface ReplicaDeps extends SharedDeps {

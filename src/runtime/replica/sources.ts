@@ -21,7 +21,8 @@ import { readJson } from './records.ts';
 /** Takes what the sources of this process observe. */
 export interface Intake {
   observed(observation: RevisionObservation): void;
-  conditionChanged?(source: string): void;
+  /** The condition of a source has changed; `hasSynced`: its last look has succeeded. */
+  conditionChanged?(source: string, hasSynced: boolean): void;
   /** The admitted revision of a source; undefined: none yet. */
   admitted(source: string): AdmittedRevision | undefined;
 }
@@ -178,13 +179,12 @@ interface State extends OwnSource {
   reading: AdmittedRevision | undefined;
   changes: Map<string, FileReading | null>;
   isFresh: boolean;
+  hasSynced: boolean;
 }
 
 interface OwnDeps {
   readonly sources: readonly Source[];
   readonly staged: StagedSources;
-  /** The last look of the source has succeeded. */
-  readonly hasSynced: (source: string) => boolean;
   /** There may be something to admit, or not any more. */
   readonly changed: () => void;
 }
@@ -195,11 +195,11 @@ export type OwnSources = ReturnType<typeof createOwnSources>;
  * The sources of one of several replicas. Each replica follows all of its sources, so that it can lead at any time; what it
  * reads is not staged before the leader has admitted it.
  */
-export function createOwnSources({ sources, staged, hasSynced, changed }: OwnDeps) {
+export function createOwnSources({ sources, staged, changed }: OwnDeps) {
   const states = new Map<string, State>(
     sources.map((source) => [
       source.name,
-      { source, files: new Map(), reading: undefined, changes: new Map(), isFresh: false },
+      { source, files: new Map(), reading: undefined, changes: new Map(), isFresh: false, hasSynced: false },
     ]),
   );
   let turn: object | undefined;
@@ -210,7 +210,7 @@ export function createOwnSources({ sources, staged, hasSynced, changed }: OwnDep
   const lookAgain = async (state: State): Promise<void> => {
     const begun = turn;
     await state.source.look?.();
-    if (turn !== begun || !hasSynced(state.source.name)) return;
+    if (turn !== begun || !state.hasSynced) return;
     state.isFresh = true;
     changed();
   };
@@ -255,9 +255,10 @@ export function createOwnSources({ sources, staged, hasSynced, changed }: OwnDep
       const state = states.get(name);
       if (state !== undefined) compare(state);
     },
-    conditionChanged: (name: string): void => {
+    conditionChanged: (name: string, hasSynced: boolean): void => {
       const state = states.get(name);
-      if (turn !== undefined && state !== undefined) state.isFresh ||= hasSynced(name);
+      if (state !== undefined) state.hasSynced = hasSynced;
+      if (turn !== undefined && state !== undefined) state.isFresh ||= hasSynced;
       changed();
     },
   };
@@ -273,14 +274,14 @@ function admittedOf(staged: StagedSources, state: State | undefined): AdmittedRe
 
 export type SharedSources = ReturnType<typeof createSharedSources>;
 
-/** What the sources of one of several replicas have read, and what of it is admitted. `hasSynced`: see {@link OwnDeps}. */
-export function createSharedSources(deps: StagedDeps, sources: readonly Source[], hasSynced: OwnDeps['hasSynced']) {
+/** What the sources of one of several replicas have read, and what of it is admitted. */
+export function createSharedSources(deps: StagedDeps, sources: readonly Source[]) {
   const staged = createStagedSources(deps);
   const listeners: (() => void)[] = [];
   const changed = (): void => {
     for (const listener of listeners) listener();
   };
-  const own = createOwnSources({ sources, staged, hasSynced, changed });
+  const own = createOwnSources({ sources, staged, changed });
   /** The listener is called by `changed`. */
   const onChange = (listener: () => void): void => void listeners.push(listener);
   return { staged, own, changed, onChange };

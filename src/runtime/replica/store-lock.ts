@@ -4,28 +4,13 @@ import type { FencedLease } from '../../ports/lease.ts';
 import type { Log } from '../../ports/log.ts';
 import type { StoreCondition } from './conditioned-store.ts';
 
-/**
- * The exclusive lock of a single server on a store that other servers could use. The server goes on while the store is
- * away, and ends when another server has taken the lock meanwhile.
- */
-export interface StoreLock extends StoreCondition {
-  /** Why nothing is sent now; undefined: it is; empty: it will be known in a moment. */
-  obstacle(): string | undefined;
-  /** The listener is called when `obstacle` may have changed. */
-  onChange(listener: () => void): void;
-  /** Resolves, with a text for people, when another server has the store. */
-  readonly over: Promise<string>;
-  /** Releases the lock: the next server need not wait. Never rejects. */
-  stop(): Promise<void>;
-}
-
-export interface StoreLockDeps {
+interface StoreLockDeps {
   readonly lease: FencedLease;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export interface StoreLockOptions {
+interface StoreLockOptions {
   /** The record of the lease. */
   readonly key: string;
   /** Duration of the lease in milliseconds; a lock that is refused for longer belongs to a server that lives. */
@@ -39,11 +24,14 @@ export interface StoreLockOptions {
 const RENEW_MS = 1_000;
 const WAIT_MS = 250;
 
+export type StoreLock = Awaited<ReturnType<typeof lockStore>>;
+
 /**
- * Locks the store; the lock of a server that was killed expires with its lease. Rejects, with a text for people, if another
- * server lives, or with the reason of the signal.
+ * Takes the exclusive lock of a single server on a store that other servers could use. The server goes on while the store is
+ * away, and ends when another server has taken the lock meanwhile. The lock of a server that was killed expires with its
+ * lease. Rejects, with a text for people, if another server lives, or with the reason of the signal.
  */
-export async function lockStore(deps: StoreLockDeps, options: StoreLockOptions): Promise<StoreLock> {
+export async function lockStore(deps: StoreLockDeps, options: StoreLockOptions) {
   const { lease, clock } = deps;
   const { key, durationMs, signal } = options;
   const listeners: (() => void)[] = [];
@@ -93,22 +81,27 @@ export async function lockStore(deps: StoreLockDeps, options: StoreLockOptions):
   } finally {
     signal?.removeEventListener('abort', giveUp);
   }
-  return {
-    key,
-    over: over.promise,
-    problem,
+  const condition: StoreCondition = {
+    ...{ key, problem, look: elector.request },
     check: () => {
       const fence = lease.fence();
       if (fence === undefined) throw new Error(problem() ?? 'the lock of the store is not known');
       return fence.check;
     },
-    look: elector.request,
-    obstacle: () => {
+  };
+  return {
+    ...condition,
+    /** Resolves, with a text for people, when another server has the store. */
+    over: over.promise,
+    /** Why nothing is sent now; undefined: it is; empty: it will be known in a moment. */
+    obstacle: (): string | undefined => {
       if (taken !== undefined) return `StoreTaken: ${problem()}; nothing is sent until that is decided`;
       // This process has slept: another one may have taken the store since.
       return clock.monotonic() - answeredAt > durationMs ? '' : undefined;
     },
-    onChange: (listener) => void listeners.push(listener),
+    /** The listener is called when `obstacle` may have changed. */
+    onChange: (listener: () => void) => void listeners.push(listener),
+    /** Releases the lock: the next server need not wait. Never rejects. */
     stop: elector.stop,
   };
 }
