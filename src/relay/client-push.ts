@@ -3,7 +3,7 @@ import type { Digest } from '../model/ids.ts';
 import { canonicalJson, compareText } from '../model/json.ts';
 import { type ObjectKey, objectRefOf } from '../model/object-key.ts';
 import type { Log } from '../ports/log.ts';
-import { createInputDigests, type InputDigests, inputDigest } from './input-digests.ts';
+import { createInputDigests, inputDigest } from './input-digests.ts';
 import type { Link } from './link.ts';
 import type { InputSnapshot, ServerListener } from './session.ts';
 import type { ReadSubject, Transfers } from './transfer.ts';
@@ -12,32 +12,29 @@ import { createDigestsAssembler, inputHead, inputRecords } from './wire/input.ts
 import { type Assembler, ObjectTooLargeError } from './wire/records.ts';
 import { ProtocolError } from './wire/scalars.ts';
 
-/** The input that the server has acknowledged. */
-interface AcknowledgedInput {
-  readonly digests: InputDigests;
-  /** Canonical text of the kinds; undefined: unknown. */
-  kinds: string | undefined;
-}
-
-/** The state of the input that outlives a link. */
-export interface InputState {
-  latest: InputSnapshot | undefined;
-  acknowledged: AcknowledgedInput;
-  /** Keys that may differ between `latest` and `acknowledged`. */
-  dirty: Set<string> | 'all';
-  /** Objects that the server does not accept: key to the digest of that content. */
-  readonly tooLarge: Map<string, Digest>;
-}
-
 const EMPTY = inputDigest([]);
 
+/** The state of the input that outlives a link. */
+export type InputState = ReturnType<typeof createInputState>;
+
 /** The state without an input. */
-export function createInputState(): InputState {
-  return { latest: undefined, acknowledged: acknowledgedInput([]), dirty: 'all', tooLarge: new Map() };
+export function createInputState() {
+  return {
+    latest: undefined as InputSnapshot | undefined,
+    acknowledged: acknowledgedInput([]),
+    /** Keys that may differ between `latest` and `acknowledged`. */
+    dirty: 'all' as Set<string> | 'all',
+    /** Objects that the server does not accept: key to the digest of that content. */
+    tooLarge: new Map<string, Digest>(),
+  };
 }
 
-function acknowledgedInput(objects: Iterable<readonly [string, Digest]>): AcknowledgedInput {
-  return { digests: createInputDigests(objects), kinds: undefined };
+/** The input that the server has acknowledged. */
+type AcknowledgedInput = ReturnType<typeof acknowledgedInput>;
+
+function acknowledgedInput(objects: Iterable<readonly [string, Digest]>) {
+  // `kinds` is the canonical text of the kinds; undefined: unknown.
+  return { digests: createInputDigests(objects), kinds: undefined as string | undefined };
 }
 
 /** Records a published snapshot. `changed`: every key that may differ from the one before; undefined: any key. */
@@ -54,14 +51,18 @@ interface PushDeps {
   readonly stream: () => { readonly link: Link; readonly transfers: Transfers };
 }
 
-interface PushState {
-  readonly deps: PushDeps;
-  /** The digests at the server, after the agent has asked for them. */
-  readonly listed: PromiseWithResolvers<Map<string, Digest>>;
-  asked: boolean;
-  pumping: boolean;
-  /** Set by the welcome; undefined before the two ends have compared their digests. */
-  server: { readonly objectBytes: number; readonly keepsKinds: boolean } | undefined;
+type PushState = ReturnType<typeof newState>;
+
+function newState(deps: PushDeps) {
+  return {
+    deps,
+    /** The digests at the server, after the agent has asked for them. */
+    listed: Promise.withResolvers<Map<string, Digest>>(),
+    asked: false,
+    pumping: false,
+    /** Set by the welcome; undefined before the two ends have compared their digests. */
+    server: undefined as { readonly objectBytes: number; readonly keepsKinds: boolean } | undefined,
+  };
 }
 
 /** The agent's end of a Push stream. */
@@ -69,13 +70,7 @@ export type PushEnd = ReturnType<typeof createPushEnd>;
 
 /** The agent's end of a Push stream; `stream` is called after the stream is open. */
 export function createPushEnd(deps: PushDeps) {
-  const state: PushState = {
-    deps,
-    listed: Promise.withResolvers(),
-    asked: false,
-    pumping: false,
-    server: undefined,
-  };
+  const state = newState(deps);
   return {
     /** The assembler for a transfer from the server. */
     open(subject: ReadSubject): Assembler {

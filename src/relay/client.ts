@@ -4,14 +4,13 @@ import type { CertificateRequests } from '../ports/certificate-requests.ts';
 import type { CredentialStore } from '../ports/credentials.ts';
 import type { DialCredentials, EndCode, MessageStream, StreamEnd } from '../ports/transport.ts';
 import { createPullEnd, type PullEnd, type PullMemory, queueResults } from './client-pull.ts';
-import { createInputState, createPushEnd, type InputState, noteInput, type PushEnd } from './client-push.ts';
+import { createInputState, createPushEnd, noteInput, type PushEnd } from './client-push.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from './limits.ts';
-import { createLink, type Link } from './link.ts';
+import { createLink } from './link.ts';
 import type { RelayClient, ServerListener } from './session.ts';
 import { createTransfers, type Transfers } from './transfer.ts';
 import {
   type Applicant,
-  type ClientTrust,
   type ClientTrustDeps,
   createGivenTrust,
   type TrustedConnection,
@@ -43,21 +42,6 @@ export interface ObservedRelayClient extends RelayClient {
   certificateExpiresAt(): number | undefined;
 }
 
-interface ClientState {
-  readonly deps: ClientTrustDeps;
-  readonly limits: RelayLimits;
-  readonly hello: AgentHello;
-  readonly trust: ClientTrust;
-  readonly input: InputState;
-  readonly memory: PullMemory;
-  readonly stopping: AbortController;
-  /** The ends of the established link; undefined without one. */
-  ends: { readonly pull: PullEnd; readonly push: PushEnd } | undefined;
-  /** The reason in the last warning: a repeated reason is logged at debug level. */
-  lastReason: string | undefined;
-  running: Promise<void> | undefined;
-}
-
 /** Pauses between links in milliseconds, by how the last link ended. */
 interface Pace {
   readonly firstMs: number;
@@ -87,11 +71,12 @@ const GOOD_AFTER_MS = 10_000;
 const GOODBYE_MS = 1_000;
 const STOPPING: StreamEnd = { code: 'done', reason: 'Stopping', message: 'the agent is stopping' };
 
-/** The agent's end of the relay over a transport. Starts once. */
-export function createRelayClient(deps: ClientTrustDeps, options: RelayClientOptions): ObservedRelayClient {
+type ClientState = ReturnType<typeof newState>;
+
+function newState(deps: ClientTrustDeps, options: RelayClientOptions) {
   const { cluster, clusterId, instance, version, certificates } = options;
   const capabilities = [...options.capabilities, ...(certificates?.type === 'enrolled' ? [TAKES_ROOTS] : [])];
-  const state: ClientState = {
+  return {
     deps,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     hello: { cluster, clusterId, instance, version, capabilities },
@@ -100,12 +85,19 @@ export function createRelayClient(deps: ClientTrustDeps, options: RelayClientOpt
         ? createEnrolment({ ...deps, ...certificates }, options)
         : createGivenTrust(deps, options, certificates?.read),
     input: createInputState(),
-    memory: { results: new Map(), taking: Promise.resolve() },
+    memory: { results: new Map(), taking: Promise.resolve() } as PullMemory,
     stopping: new AbortController(),
-    ends: undefined,
-    lastReason: undefined,
-    running: undefined,
+    /** The ends of the established link; undefined without one. */
+    ends: undefined as { readonly pull: PullEnd; readonly push: PushEnd } | undefined,
+    /** The reason in the last warning: a repeated reason is logged at debug level. */
+    lastReason: undefined as string | undefined,
+    running: undefined as Promise<void> | undefined,
   };
+}
+
+/** The agent's end of the relay over a transport. Starts once. */
+export function createRelayClient(deps: ClientTrustDeps, options: RelayClientOptions): ObservedRelayClient {
+  const state = newState(deps, options);
   return {
     start(listener) {
       if (state.running !== undefined) throw new Error('the relay client was started before');
@@ -225,16 +217,6 @@ async function useConnection(
   return end;
 }
 
-/** One of the two streams of a link. */
-interface ClientStream {
-  readonly link: Link;
-  readonly transfers: Transfers;
-  /** Resolves with the welcome, or undefined if the stream ends first. */
-  readonly welcome: Promise<ServerWelcome | undefined>;
-  /** Resolves when the transport has closed the stream. */
-  readonly closed: Promise<unknown>;
-}
-
 interface StreamOptions {
   readonly stream: MessageStream;
   /** Of a Pull stream, which also detects silence for both streams of the connection. */
@@ -243,7 +225,7 @@ interface StreamOptions {
 }
 
 /** Sends the hello, and reads the frames of the server. */
-function openStream(state: ClientState, listener: ServerListener, { stream, pull, open }: StreamOptions): ClientStream {
+function openStream(state: ClientState, listener: ServerListener, { stream, pull, open }: StreamOptions) {
   const { deps, limits } = state;
   const { clock, log } = deps;
   const fleet = listener.fleet();
@@ -272,7 +254,7 @@ function openStream(state: ClientState, listener: ServerListener, { stream, pull
   void welcome.promise.then(cancel);
   void link.over.then(() => welcome.resolve(undefined));
   void link.send(helloFrame(hello, limits));
-  return { link, transfers, welcome: welcome.promise, closed: stream.ended };
+  return { link, transfers, /** Undefined if the stream ends first. */ welcome: welcome.promise, closed: stream.ended };
 }
 
 function readFrame({ deps, hello }: ClientState, frame: Frame, transfers: Transfers, pull?: PullEnd): void {

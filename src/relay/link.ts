@@ -44,39 +44,31 @@ export interface LinkOptions {
 /** Frames of {@link Link.post} that may wait at once. A peer that follows the protocol causes only a few. */
 const MAX_POSTED = 64;
 
-interface LinkState {
-  readonly options: LinkOptions;
-  readonly over: PromiseWithResolvers<StreamEnd>;
-  ended: boolean;
-  /** Monotonic milliseconds of the last frame from the peer. */
-  heard: number;
-  pings: bigint;
-  cancelTick: () => void;
-  /** Frames of {@link Link.post}, newest last. */
-  readonly posted: FrameInit[];
-  /** The frame of {@link Link.send}. */
-  sending: { readonly frame: FrameInit; readonly done: (open: boolean) => void } | undefined;
-  writing: boolean;
-  /** The newest write of the stream. */
-  write: Promise<boolean>;
-  readonly probes: Set<(alive: boolean) => void>;
+type LinkState = ReturnType<typeof newState>;
+
+function newState(options: LinkOptions) {
+  return {
+    options,
+    over: Promise.withResolvers<StreamEnd>(),
+    ended: false,
+    /** Monotonic milliseconds of the last frame from the peer. */
+    heard: options.clock.monotonic(),
+    pings: 0n,
+    cancelTick: (): void => {},
+    /** Frames of {@link Link.post}, newest last. */
+    posted: [] as FrameInit[],
+    /** The frame of {@link Link.send}. */
+    sending: undefined as { readonly frame: FrameInit; readonly done: (open: boolean) => void } | undefined,
+    writing: false,
+    /** The newest write of the stream. */
+    write: Promise.resolve(true),
+    probes: new Set<(alive: boolean) => void>(),
+  };
 }
 
 /** A link over a stream; it starts to read at once. */
 export function createLink(options: LinkOptions): Link {
-  const state: LinkState = {
-    options,
-    over: Promise.withResolvers<StreamEnd>(),
-    ended: false,
-    heard: options.clock.monotonic(),
-    pings: 0n,
-    cancelTick: () => {},
-    posted: [],
-    sending: undefined,
-    writing: false,
-    write: Promise.resolve(true),
-    probes: new Set(),
-  };
+  const state = newState(options);
   void readFrames(state);
   if (options.watches) scheduleTick(state);
   return {

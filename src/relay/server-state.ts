@@ -4,7 +4,7 @@ import type { CertificateAuthority, CertificateExpiry, ServerRoots } from '../po
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { ServerTransport, StreamEnd } from '../ports/transport.ts';
-import type { RelayLimits } from './limits.ts';
+import { DEFAULT_LIMITS, type RelayLimits } from './limits.ts';
 import type { Link } from './link.ts';
 import type { AgentCertificate, AgentListener, AgentSession, HelloDecision } from './session.ts';
 import type { Transfers } from './transfer.ts';
@@ -50,19 +50,19 @@ export interface RelayServerOptions {
 }
 
 /** Counters since the start, for metrics. */
-export interface RelayServerCounts {
-  bytesIn: number;
-  bytesOut: number;
-  outputsAccepted: number;
-  outputsRejected: number;
-  inputDeltas: number;
-  results: number;
+export const NO_COUNTS = {
+  bytesIn: 0,
+  bytesOut: 0,
+  outputsAccepted: 0,
+  outputsRejected: 0,
+  inputDeltas: 0,
+  results: 0,
   /** Tokens that were wrong or not the newest, on streams and in registrations. */
-  wrongTokens: number;
-}
+  wrongTokens: 0,
+};
 
 /** Counters since the start, and the state of the moment, for metrics. */
-export interface RelayServerStats extends Readonly<RelayServerCounts> {
+export interface RelayServerStats extends Readonly<typeof NO_COUNTS> {
   readonly connectedClusters: number;
   /** The streams of each cluster that has any. */
   readonly clients: readonly {
@@ -114,20 +114,27 @@ export interface ClusterSlot {
 }
 
 /** The one mutable state of a relay server. */
-export interface ServerState {
-  readonly deps: RelayServerDeps;
-  readonly options: RelayServerOptions;
-  readonly limits: RelayLimits;
-  readonly listener: AgentListener;
-  readonly slots: Map<ClusterName, ClusterSlot>;
-  readonly counts: RelayServerCounts;
-  readonly ended: Map<string, number>;
-  readonly registrations: Map<string, number>;
-  /** Last log line per reason and caller, in monotonic milliseconds. */
-  readonly logged: Map<string, number>;
-  /** Callers with a wrong token whose answer is delayed. */
-  delayed: number;
-  draining: boolean;
+export type ServerState = ReturnType<typeof createServerState>;
+
+/** The state of a server without streams. */
+export function createServerState(deps: RelayServerDeps, options: RelayServerOptions, listener: AgentListener) {
+  return {
+    deps,
+    options,
+    listener,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    slots: new Map<ClusterName, ClusterSlot>(),
+    counts: { ...NO_COUNTS },
+    /** Ended streams by reason. */
+    ended: new Map<string, number>(),
+    /** Registrations by outcome. */
+    registrations: new Map<string, number>(),
+    /** Last log line per reason and caller, in monotonic milliseconds. */
+    logged: new Map<string, number>(),
+    /** Callers with a wrong token whose answer is delayed. */
+    delayed: 0,
+    draining: false,
+  };
 }
 
 /** A stream with a checked hello, before the decision of the listener. */

@@ -1,20 +1,20 @@
 import { type ClusterName, quote } from '../model/ids.ts';
 import type { IncomingStream, StreamEnd } from '../ports/transport.ts';
-import { DEFAULT_LIMITS } from './limits.ts';
 import { createLink } from './link.ts';
 import { sendRoots, welcomePull } from './server-pull.ts';
 import { welcomePush } from './server-push.ts';
 import {
   type ClusterSlot,
+  createServerState,
   type Greeted,
+  NO_COUNTS,
   noteEnd,
-  type RelayServerCounts,
   type RelayServerDeps,
   type RelayServerOptions,
   type RelayServerStats,
   type ServerState,
 } from './server-state.ts';
-import type { AgentListener, RelayServer } from './session.ts';
+import type { RelayServer } from './session.ts';
 import { type ClientCertificate, isForOtherId, mismatch } from './trust/certificates.ts';
 import { type Caller, delayWrongToken, endWithCertificate, endWithToken, recognize } from './trust/recognize.ts';
 import { callerOf, createRegistrar } from './trust/registrar.ts';
@@ -33,7 +33,7 @@ export function createRelayServer(deps: RelayServerDeps, options: RelayServerOpt
   return {
     async start(listener) {
       if (state !== undefined) throw new Error('the relay server was started before');
-      const started = createState(deps, options, listener);
+      const started = createServerState(deps, options, listener);
       state = started;
       unwatch = deps.roots?.watch(() => {
         for (const { pull } of started.slots.values()) if (pull !== undefined) sendRoots(started, pull);
@@ -50,30 +50,6 @@ export function createRelayServer(deps: RelayServerDeps, options: RelayServerOpt
       await deps.transport.stop();
     },
     stats: () => readStats(deps, state),
-  };
-}
-
-const NO_COUNTS: Readonly<RelayServerCounts> = {
-  bytesIn: 0,
-  bytesOut: 0,
-  outputsAccepted: 0,
-  outputsRejected: 0,
-  inputDeltas: 0,
-  results: 0,
-  wrongTokens: 0,
-};
-
-function createState(deps: RelayServerDeps, options: RelayServerOptions, listener: AgentListener): ServerState {
-  return {
-    ...{ deps, options, listener },
-    limits: { ...DEFAULT_LIMITS, ...options.limits },
-    slots: new Map(),
-    counts: { ...NO_COUNTS },
-    ended: new Map(),
-    registrations: new Map(),
-    logged: new Map(),
-    delayed: 0,
-    draining: false,
   };
 }
 

@@ -67,23 +67,33 @@ interface Deps {
   readonly limits: RelayLimits;
 }
 
-/** The transfer that is being sent. */
-interface Sending {
-  readonly number: bigint;
-  /** Chunks. */
-  sent: number;
-  acknowledged: number;
-  complete: boolean;
-  /** Resumes the sender after an acknowledgement. */
-  wake: () => void;
-  readonly outcome: PromiseWithResolvers<ExchangeOutcome> | undefined;
+type Sender = ReturnType<typeof newSender>;
+
+function newSender(deps: Deps) {
+  return {
+    deps,
+    /** Unacknowledged chunks that the peer accepts. */
+    window: 1,
+    last: 0n,
+    /** The transfer that is being sent. */
+    current: undefined as Sending | undefined,
+  };
 }
 
-interface SenderState {
-  readonly deps: Deps;
-  window: number;
-  last: bigint;
-  current: Sending | undefined;
+type Sending = ReturnType<typeof begin>;
+
+function begin(sender: { last: bigint }, answered: boolean) {
+  sender.last += 1n;
+  return {
+    number: sender.last,
+    /** Chunks. */
+    sent: 0,
+    acknowledged: 0,
+    complete: false,
+    /** Resumes the sender after an acknowledgement. */
+    wake: (): void => {},
+    outcome: answered ? Promise.withResolvers<ExchangeOutcome>() : undefined,
+  };
 }
 
 /**
@@ -92,7 +102,7 @@ interface SenderState {
  * @param open returns the assembler for a transfer from the peer, or throws if this transfer is not due
  */
 export function createTransfers(deps: Deps, open: (subject: ReadSubject, answer: Answer) => Assembler): Transfers {
-  const state: SenderState = { deps, window: 1, last: 0n, current: undefined };
+  const state = newSender(deps);
   const inTurn = createTurns();
   const receive = createReceiver(deps, open);
   // Once, not at each wait: a promise keeps its callbacks, and a link lives for months.
@@ -130,13 +140,7 @@ export function createTransfers(deps: Deps, open: (subject: ReadSubject, answer:
   };
 }
 
-function begin(state: SenderState, answered: boolean): Sending {
-  state.last += 1n;
-  const outcome = answered ? Promise.withResolvers<ExchangeOutcome>() : undefined;
-  return { number: state.last, sent: 0, acknowledged: 0, complete: false, wake: () => {}, outcome };
-}
-
-async function exchange(state: SenderState, subject: Subject, records: Iterable<RecordInit>): Promise<ExchangeOutcome> {
+async function exchange(state: Sender, subject: Subject, records: Iterable<RecordInit>): Promise<ExchangeOutcome> {
   const { link, clock, limits } = state.deps;
   const transfer = begin(state, true);
   if (!(await transmit(state, subject, records, transfer)) || transfer.outcome === undefined) return { type: 'over' };
@@ -152,7 +156,7 @@ async function exchange(state: SenderState, subject: Subject, records: Iterable<
 
 /** Sends Begin and Chunks: true when the transport has all of them. A transfer with an answer stays current. */
 async function transmit(
-  state: SenderState,
+  state: Sender,
   subject: Subject,
   records: Iterable<RecordInit>,
   transfer: Sending,
@@ -171,7 +175,7 @@ async function transmit(
   return true;
 }
 
-async function roomInWindow(state: SenderState, transfer: Sending): Promise<boolean> {
+async function roomInWindow(state: Sender, transfer: Sending): Promise<boolean> {
   const { link, clock, limits } = state.deps;
   while (!link.isOver() && transfer.sent - transfer.acknowledged >= state.window) {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -186,7 +190,7 @@ async function roomInWindow(state: SenderState, transfer: Sending): Promise<bool
   return !link.isOver();
 }
 
-function noteChunkAck({ current, last }: SenderState, ack: ChunkAck): void {
+function noteChunkAck({ current, last }: Sender, ack: ChunkAck): void {
   if (current === undefined || ack.transfer !== current.number) {
     // The acknowledgement of the last chunks of a transfer may cross with the Begin of the next one.
     if (ack.transfer > 0n && ack.transfer <= last) return;
@@ -197,7 +201,7 @@ function noteChunkAck({ current, last }: SenderState, ack: ChunkAck): void {
   current.wake();
 }
 
-function noteAnswer({ current }: SenderState, transfer: bigint, outcome: ExchangeOutcome): void {
+function noteAnswer({ current }: Sender, transfer: bigint, outcome: ExchangeOutcome): void {
   if (current?.outcome === undefined || transfer !== current.number || !current.complete) {
     throw new ProtocolError('OutOfTurn', 'an answer to no transfer');
   }
@@ -257,13 +261,6 @@ function checkSize(what: string, size: number, limit: number): void {
   }
 }
 
-/** One chunk of a transfer as it is sent. */
-interface PackedChunk {
-  readonly compressed: boolean;
-  readonly data: Uint8Array<ArrayBuffer>;
-  readonly last: boolean;
-}
-
 /** Compressing fewer bytes saves nothing worth its time. */
 const COMPRESS_FROM = 256;
 /** A small frame may request a window of gigabytes; every decoder is expected to have 8 MiB. */
@@ -275,7 +272,7 @@ const RECORD_OVERHEAD = 8;
  * Packs records into chunks as the caller asks for them, so at most two are in memory. Yields at least one chunk. A record
  * must be smaller than a chunk (a programming error otherwise).
  */
-export function* packChunks(records: Iterable<RecordInit>): Generator<PackedChunk, void, void> {
+export function* packChunks(records: Iterable<RecordInit>): Generator<ReturnType<typeof pack>, void, void> {
   let waiting: Uint8Array<ArrayBuffer> | undefined;
   for (const part of packParts(records)) {
     if (waiting !== undefined) yield pack(waiting, false);
@@ -302,7 +299,7 @@ function* packParts(records: Iterable<RecordInit>): Generator<Uint8Array<ArrayBu
   if (size > 0) yield writer.finish();
 }
 
-function pack(part: Uint8Array<ArrayBuffer>, last: boolean): PackedChunk {
+function pack(part: Uint8Array<ArrayBuffer>, last: boolean) {
   if (part.length >= COMPRESS_FROM) {
     const data = zstdCompressSync(part, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
     if (data.length < part.length) return { compressed: true, data, last };

@@ -105,21 +105,19 @@ function isSame(one: Authorities, other: Authorities): boolean {
 }
 
 /** The authorities that a server has made: in a folder (`ca.crt`, `ca.key`), and in the store that replicas share. */
-export interface OwnAuthority {
-  /**
-   * The accepted authorities at `now` (milliseconds since 1970): joined with those of the other replicas, with a successor
-   * when one is due, and written to the folder and the store if they lack any. Rejects with a text for people without
-   * authorities, for unusable files, or for a record that this server cannot open. `problem`: the store failed, and the
-   * known authorities are used. One call at a time.
-   */
-  refresh(now: number): Promise<{ readonly authorities: Authorities; readonly problem?: string }>;
-}
+export type OwnAuthority = ReturnType<typeof createOwnAuthority>;
 
 /** `store`: sealed, shared with other replicas; absent: there are none. */
-export function createOwnAuthority(dir: string, store?: SnapshotStore): OwnAuthority {
+export function createOwnAuthority(dir: string, store?: SnapshotStore) {
   let known: Authorities | undefined;
   return {
-    async refresh(now) {
+    /**
+     * The accepted authorities at `now` (milliseconds since 1970): joined with those of the other replicas, with a successor
+     * when one is due, and written to the folder and the store if they lack any. Rejects with a text for people without
+     * authorities, for unusable files, or for a record that this server cannot open. `problem`: the store failed, and the
+     * known authorities are used. One call at a time.
+     */
+    async refresh(now: number): Promise<{ readonly authorities: Authorities; readonly problem?: string }> {
       known ??= (await readFolder(dir, now)) ?? (store === undefined ? await begin(dir, now) : []);
       const before = joined(known, [], now);
       try {

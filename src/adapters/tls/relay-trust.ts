@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { errorText } from '../../model/messages.ts';
-import { unreachable } from '../../model/result.ts';
+import type { CertificateSource, ClientCertificates } from '../../model/relay-config.ts';
 import {
   type CertificateAuthority,
   type CertificateExpiry,
@@ -14,8 +14,6 @@ import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { ensurePrivateFolder } from './files.ts';
 import { AUTHORITY_KEY, type Authorities, createOwnAuthority, rootsText, signingAuthority } from './own-authority.ts';
 import {
-  type CertificateFiles,
-  type CertificateNames,
   checkRooted,
   ensureSigned,
   readRoots,
@@ -25,39 +23,17 @@ import {
 } from './server-certificate.ts';
 import type { AuthorityFiles } from './x509.ts';
 
-/** Which certificates a server uses. `folder` contains those that it makes. */
+/** Which certificates a server uses. */
 export interface TrustOptions {
+  /** Contains the certificates that the server makes. */
   readonly folder: string;
-  readonly server:
-    | { readonly type: 'generated'; readonly wanted: CertificateNames }
-    | ({ readonly type: 'files' } & CertificateFiles);
-  readonly clients: TrustedClients;
+  readonly server: CertificateSource;
+  /** Which client certificates are accepted; undefined: none. */
+  readonly clients: ClientCertificates | undefined;
 }
-
-/** Which client certificates are accepted: none, those that this server issues, or those of another authority. */
-export type TrustedClients =
-  | { readonly type: 'none' }
-  | {
-      readonly type: 'issued';
-      readonly lifetimeMs: number;
-      /** Instead of the own authority. */
-      readonly signing?: Pick<CertificateFiles, 'certFile' | 'keyFile'>;
-    }
-  | { readonly type: 'given'; readonly caFile: string };
 
 /** The certificates of a relay server, which are kept up to date until `stop`. */
-export interface RelayTrust {
-  /** The certificate of the port, and the roots of client certificates. */
-  readonly material: {
-    current(): { readonly certificate: Uint8Array; readonly key: Uint8Array; readonly clientRoots?: Uint8Array };
-    watch(changed: () => void): () => void;
-  };
-  readonly roots: ServerRoots;
-  /** Present if this server issues client certificates. */
-  readonly authority?: CertificateAuthority;
-  expiries(): readonly CertificateExpiry[];
-  stop(): void;
-}
+export type RelayTrust = Awaited<ReturnType<typeof openRelayTrust>>;
 
 /** `store`: sealed, shared with other replicas; absent: there are none. */
 export interface RelayTrustDeps {
@@ -74,7 +50,7 @@ const WARN_EVERY_MS = 24 * 60 * 60 * 1000;
  * Reads or makes the certificates. Rejects with a text for people if that is not possible. A later problem is logged, and
  * the certificates stay as they were.
  */
-export async function openRelayTrust(deps: RelayTrustDeps, options: TrustOptions): Promise<RelayTrust> {
+export async function openRelayTrust(deps: RelayTrustDeps, options: TrustOptions) {
   const { clock, log, store } = deps;
   await ensurePrivateFolder(options.folder);
   const read = createReader(options, store);
@@ -114,10 +90,15 @@ export async function openRelayTrust(deps: RelayTrustDeps, options: TrustOptions
     return () => listeners.delete(changed);
   };
   const { clients } = options;
+  const authority =
+    clients?.type === 'issued' ? createIssuer(() => trusted, clients.lifetimeSeconds, clock) : undefined;
+  const roots: ServerRoots = { watch, current: () => Buffer.from(trusted.server.ca).toString('utf8') };
   return {
+    /** The certificate of the port, and the roots of client certificates. */
     material: { watch, current: () => materialOf(trusted) },
-    roots: { watch, current: () => Buffer.from(trusted.server.ca).toString('utf8') },
-    ...(clients.type === 'issued' ? { authority: createIssuer(() => trusted, clients.lifetimeMs, clock) } : {}),
+    roots,
+    /** Present if this server issues client certificates. */
+    ...(authority === undefined ? {} : { authority }),
     expiries: () => trusted.expiries,
     stop() {
       stopped = true;
@@ -127,30 +108,13 @@ export async function openRelayTrust(deps: RelayTrustDeps, options: TrustOptions
   };
 }
 
-/** The certificates of one moment. */
-interface Trusted {
-  readonly server: ServerCertificate;
-  readonly clients: ClientRoots;
-  readonly expiries: readonly CertificateExpiry[];
-  /** Why a part could not be read or made this time and is as before. Texts for people. */
-  readonly problems: readonly string[];
-}
-
-/** The roots of client certificates, and the authority that signs new ones. */
-interface ClientRoots {
-  readonly roots?: Uint8Array;
-  readonly signer?: AuthorityFiles;
-  /** If the roots are managed outside. */
-  readonly expiresAt?: number;
-}
+/** The certificates of one moment, and why parts of them are as before. */
+type Trusted = Awaited<ReturnType<ReturnType<typeof createReader>>>;
 
 /** Reads and makes certificates, one call at a time. The first call rejects on a problem; later ones keep the last value. */
-function createReader(
-  { folder, server, clients }: TrustOptions,
-  store: SnapshotStore | undefined,
-): (now: number) => Promise<Trusted> {
+function createReader({ folder, server, clients }: TrustOptions, store: SnapshotStore | undefined) {
   const ownAuthority = createOwnAuthority(folder, store);
-  const needsOwn = server.type === 'generated' || (clients.type === 'issued' && clients.signing === undefined);
+  const needsOwn = server.type === 'generated' || (clients?.type === 'issued' && clients.signing === undefined);
   const own = kept(
     async (now): ReturnType<typeof ownAuthority.refresh> =>
       needsOwn ? ownAuthority.refresh(now) : { authorities: [] },
@@ -158,7 +122,7 @@ function createReader(
   const shown = kept(async (now, authorities: Authorities) => {
     const read =
       server.type === 'generated'
-        ? await ensureSigned(folder, authorities, server.wanted, now)
+        ? await ensureSigned(folder, authorities, server.names, now)
         : await readServerCertificate(server, now);
     const { certificate, key, ca } = read;
     // Throws if the platform refuses the certificate.
@@ -166,7 +130,7 @@ function createReader(
     return read;
   });
   const accepted = kept((now, authorities: Authorities) => readClients(clients, authorities, now));
-  return async (now) => {
+  return async (now: number) => {
     const problems: string[] = [];
     const { authorities, problem } = await own(problems, now);
     if (problem !== undefined) problems.push(problem);
@@ -197,28 +161,33 @@ function kept<Args extends unknown[], Value>(
   };
 }
 
-async function readClients(clients: TrustedClients, authorities: Authorities, now: number): Promise<ClientRoots> {
-  switch (clients.type) {
-    case 'none':
-      return {};
-    case 'given': {
-      const given = await readRoots(clients.caFile);
-      checkRooted(given.roots, clients.caFile);
-      createSecureContext({ ca: Buffer.from(given.roots) });
-      return given;
-    }
-    case 'issued': {
-      if (clients.signing !== undefined) {
-        const { certificate, key, expiresAt } = await readSigningPair(clients.signing, now);
-        checkRooted(certificate, clients.signing.certFile);
-        return { roots: certificate, signer: { ca: certificate, caKey: key }, expiresAt };
-      }
-      const signer = signingAuthority(authorities, now);
-      return { roots: Buffer.from(rootsText(authorities)), ...(signer === undefined ? {} : { signer }) };
-    }
-    default:
-      return unreachable(clients);
+/** The roots of client certificates, and the authority that signs new ones. */
+interface ClientRoots {
+  readonly roots?: Uint8Array;
+  readonly signer?: AuthorityFiles;
+  /** If the roots are managed outside. */
+  readonly expiresAt?: number;
+}
+
+async function readClients(
+  clients: ClientCertificates | undefined,
+  authorities: Authorities,
+  now: number,
+): Promise<ClientRoots> {
+  if (clients === undefined) return {};
+  if (clients.type === 'given') {
+    const given = await readRoots(clients.caFile);
+    checkRooted(given.roots, clients.caFile);
+    createSecureContext({ ca: Buffer.from(given.roots) });
+    return given;
   }
+  if (clients.signing !== undefined) {
+    const { certificate, key, expiresAt } = await readSigningPair(clients.signing, now);
+    checkRooted(certificate, clients.signing.certFile);
+    return { roots: certificate, signer: { ca: certificate, caKey: key }, expiresAt };
+  }
+  const signer = signingAuthority(authorities, now);
+  return { roots: Buffer.from(rootsText(authorities)), ...(signer === undefined ? {} : { signer }) };
 }
 
 /** `own`: when the own authority that signs expires. */
@@ -256,7 +225,7 @@ function createWarnings({ clock, log }: RelayTrustDeps): (trusted: Trusted) => v
   };
 }
 
-function createIssuer(trusted: () => Trusted, lifetimeMs: number, clock: Clock): CertificateAuthority {
+function createIssuer(trusted: () => Trusted, lifetimeSeconds: number, clock: Clock): CertificateAuthority {
   return {
     async inspect(request) {
       const { readCertificateRequest } = await import('./x509.ts');
@@ -266,7 +235,11 @@ function createIssuer(trusted: () => Trusted, lifetimeMs: number, clock: Clock):
       const { signer } = trusted().clients;
       if (signer === undefined) throw new Error('there is no certificate authority that can sign');
       const { issueClientCertificate } = await import('./x509.ts');
-      const { certificate, expiresAt } = await issueClientCertificate(signer, order, clock.now() + lifetimeMs);
+      const { certificate, expiresAt } = await issueClientCertificate(
+        signer,
+        order,
+        clock.now() + lifetimeSeconds * 1000,
+      );
       return { certificate: Buffer.from(certificate).toString('utf8'), expiresAt };
     },
   };

@@ -1,7 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isIssuer } from '../../relay/trust/certificates.ts';
+import type { CertificateSource } from '../../model/relay-config.ts';
+import { isIssuer, leadsTo } from '../../relay/trust/certificates.ts';
 import { readIfThere, writePrivate } from './files.ts';
 import { type Authorities, BACKDATE_MS, pemBlocks, rootsText, signingAuthority } from './own-authority.ts';
 
@@ -16,18 +18,8 @@ export interface ServerCertificate {
   readonly rootsExpireAt?: number;
 }
 
-/** Further names and addresses that agents may dial. */
-export interface CertificateNames {
-  readonly names: readonly string[];
-  readonly ips: readonly string[];
-}
-
 /** Paths of certificates that are managed outside (PEM). */
-export interface CertificateFiles {
-  readonly certFile: string;
-  readonly keyFile: string;
-  readonly caFile: string;
-}
+type CertificateFiles = Omit<Extract<CertificateSource, { readonly type: 'files' }>, 'type'>;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Life of a certificate in milliseconds. */
@@ -38,17 +30,20 @@ const RENEW_BEFORE_MS = 122 * DAY_MS;
 /**
  * The server's certificate in `dir` (`tls.crt`, `tls.key`), signed by the current authority. It is made if there is none,
  * if it has expired or is about to, if another authority signs now, or if it lacks one of the names.
+ *
+ * @param wanted further names and addresses that agents may dial
  */
 export async function ensureSigned(
   dir: string,
   authorities: Authorities,
-  wanted: CertificateNames,
+  wanted: readonly string[],
   now: number,
 ): Promise<ServerCertificate> {
   const authority = signingAuthority(authorities, now);
   if (authority === undefined) throw new Error(`there is no certificate authority in ${dir} that can sign`);
-  const names = [...new Set(['localhost', hostname().toLowerCase(), ...wanted.names])];
-  const ips = [...new Set(['127.0.0.1', '::1', ...wanted.ips])];
+  const hosts = [...new Set(['localhost', hostname().toLowerCase(), '127.0.0.1', '::1', ...wanted])];
+  const names = hosts.filter((host) => isIP(host) === 0);
+  const ips = hosts.filter((host) => isIP(host) !== 0);
   const ca = Buffer.from(rootsText(authorities));
   const paths = { certificate: join(dir, 'tls.crt'), key: join(dir, 'tls.key') };
   const [certificate, key] = await Promise.all([readIfThere(paths.certificate), readIfThere(paths.key)]);
@@ -92,7 +87,10 @@ export async function readServerCertificate(files: CertificateFiles, now: number
     readRoots(caFile, `${SETTING}.caFile; ${REMEDY}`),
   ]);
   const expiresAt = checkPair(certificate, key, files, now).validToDate.getTime();
-  if (!leadsTo(certificate, ca)) {
+  const roots = certificatesIn(ca);
+  const isVerified = (signed: X509Certificate): boolean =>
+    roots.some((root) => root.fingerprint256 === signed.fingerprint256 || isIssuer(root, signed));
+  if (!leadsTo(certificatesIn(certificate), isVerified)) {
     throw new Error(
       `${certFile} is not signed by a certificate of ${caFile}: agents that trust the one refuse the other`,
     );
@@ -175,20 +173,4 @@ function expiryOf(certificate: Uint8Array): number {
 
 function certificatesIn(pem: Uint8Array): X509Certificate[] {
   return pemBlocks(Buffer.from(pem).toString('utf8'), 'CERTIFICATE').map((block) => new X509Certificate(block));
-}
-
-/** Longer chains are not followed. */
-const LONGEST_CHAIN = 10;
-
-/** Whether a chain (PEM, the leaf first) leads to one of these authorities, or begins with one. */
-function leadsTo(chain: Uint8Array, ca: Uint8Array): boolean {
-  const [leaf, ...between] = certificatesIn(chain);
-  const roots = certificatesIn(ca);
-  let last = leaf;
-  for (let length = 0; last !== undefined && length < LONGEST_CHAIN; length += 1) {
-    const signed = last;
-    if (roots.some((root) => root.fingerprint256 === signed.fingerprint256 || isIssuer(root, signed))) return true;
-    last = between.find((candidate) => candidate !== signed && isIssuer(candidate, signed));
-  }
-  return false;
 }

@@ -1,13 +1,12 @@
-import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { createGrpcServerTransport } from '../../adapters/grpc/server.ts';
 import { sealStore } from '../../adapters/stores/sealed.ts';
 import { privateFile } from '../../adapters/tls/files.ts';
 import { ensureRelaySecret, readRelaySecret, relaySecretIn } from '../../adapters/tls/relay-secret.ts';
-import { openRelayTrust, type TrustedClients, type TrustOptions } from '../../adapters/tls/relay-trust.ts';
+import { openRelayTrust } from '../../adapters/tls/relay-trust.ts';
 import {
-  type CertificateSource,
   CLIENT_CERTIFICATE_SECONDS,
+  type ClientCertificates,
   type RelayConfig,
   type RelayTls,
   type SecretReference,
@@ -77,7 +76,7 @@ export async function openRelay(
   };
 
   async function openTrust({ certificate }: TlsOfRelay) {
-    const options = { folder, server: serverOf(certificate), clients: clientsOf(relay) };
+    const options = { folder, server: certificate, clients: clientsOf(relay) };
     const { material, stop, ...trust } = await openRelayTrust(deps, options);
     return {
       material,
@@ -103,18 +102,9 @@ async function relaySecrets(
   );
 }
 
-function serverOf(certificate: CertificateSource): TrustOptions['server'] {
-  if (certificate.type === 'files') return certificate;
-  const { names } = certificate;
-  const wanted = { names: names.filter((name) => isIP(name) === 0), ips: names.filter((name) => isIP(name) !== 0) };
-  return { type: 'generated', wanted };
-}
-
 /** In the mode `tls`, certificates are issued only for the shared token, which cannot open a stream. */
-function clientsOf({ tls, sharedToken }: RelayConfig['relay']): TrustedClients {
-  if (tls.mode === 'insecure' || (tls.mode === 'tls' && sharedToken === undefined)) return { type: 'none' };
-  if (tls.mode === 'tls') return { type: 'issued', lifetimeMs: CLIENT_CERTIFICATE_SECONDS * 1000 };
-  if (tls.clients.type === 'given') return tls.clients;
-  const { signing, lifetimeSeconds } = tls.clients;
-  return { type: 'issued', lifetimeMs: lifetimeSeconds * 1000, ...(signing && { signing }) };
+function clientsOf({ tls, sharedToken }: RelayConfig['relay']): ClientCertificates | undefined {
+  if (tls.mode === 'mtls') return tls.clients;
+  if (tls.mode === 'insecure' || sharedToken === undefined) return undefined;
+  return { type: 'issued', lifetimeSeconds: CLIENT_CERTIFICATE_SECONDS };
 }

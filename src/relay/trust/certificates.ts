@@ -151,19 +151,30 @@ export function verifiesChain(chain: readonly Uint8Array[], roots: string, now: 
     const anchors = (roots.match(CERTIFICATE) ?? [])
       .map((text) => new X509Certificate(text))
       .filter((root) => root.ca && isIssuer(root, root) && isValid(root));
-    const [leaf, ...rest] = chain.slice(0, LONGEST_CHAIN).map((der) => new X509Certificate(der));
-    let last = leaf;
-    const left = new Set(rest);
-    while (last !== undefined && isValid(last)) {
-      const signed = last;
-      if (anchors.some((anchor) => isIssuer(anchor, signed))) return true;
-      last = [...left].find((candidate) => candidate.ca && isIssuer(candidate, signed));
-      if (last !== undefined) left.delete(last);
-    }
-    return false;
+    const certificates = chain.slice(0, LONGEST_CHAIN).map((der) => new X509Certificate(der));
+    return leadsTo(certificates, (signed) => anchors.some((anchor) => isIssuer(anchor, signed)), isValid);
   } catch {
     return false;
   }
+}
+
+/**
+ * Follows a chain from its leaf, the first certificate, to the issuer of each. True at the first certificate that
+ * `isVerified`; false at the end of the chain, or at a certificate that is not usable.
+ */
+export function leadsTo(
+  chain: readonly X509Certificate[],
+  isVerified: (certificate: X509Certificate) => boolean,
+  isUsable: (certificate: X509Certificate) => boolean = () => true,
+): boolean {
+  let [last, ...left] = chain.slice(0, LONGEST_CHAIN);
+  while (last !== undefined && isUsable(last)) {
+    if (isVerified(last)) return true;
+    const signed: X509Certificate = last;
+    last = left.find((candidate) => candidate.ca && isIssuer(candidate, signed));
+    left = left.filter((candidate) => candidate !== last);
+  }
+  return false;
 }
 
 /** Whether `issuer` has signed the other certificate. */

@@ -1,6 +1,6 @@
 import { backOffMs } from '../../model/back-off.ts';
 import type { FleetName } from '../../model/ids.ts';
-import { createTurns, type InTurn } from '../../model/in-turn.ts';
+import { createTurns } from '../../model/in-turn.ts';
 import { errorText } from '../../model/messages.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 import type { CertificateRequests } from '../../ports/certificate-requests.ts';
@@ -35,26 +35,6 @@ interface Pair {
   readonly own: boolean;
 }
 
-interface Enrolment {
-  readonly deps: EnrolmentDeps;
-  readonly options: Applicant;
-  /** Reads and writes of the store follow each other, and each write starts from the result of the one before. */
-  readonly inTurn: InTurn;
-  /** The content of the store, as far as this process knows. */
-  stored: AgentCredentials;
-  /** The certificate of `stored`, if it is usable. */
-  pair: Pair | undefined;
-  loaded: boolean;
-  /** The server has refused the pair. */
-  doubted: boolean;
-  /** The server issues no certificates: the token authenticates every stream. */
-  tokenOnly: boolean;
-  /** Consecutive failures to enrol. */
-  failures: number;
-  /** Issued, but the store could not save it yet. */
-  unsaved: AgentCredentials | undefined;
-}
-
 const NONE: AgentCredentials = { key: '', certificate: '', roots: '' };
 /** Part of the life after which a certificate is renewed, or up to a twentieth earlier, so that a fleet does not renew in step. */
 const RENEW_AFTER = 2 / 3;
@@ -65,24 +45,37 @@ const SPREAD = 1 / 20;
  */
 const SHOW_DOUBTED_EVERY = 8;
 
+type Enrolment = ReturnType<typeof newState>;
+
+function newState(deps: EnrolmentDeps, options: Applicant) {
+  return {
+    deps,
+    options,
+    /** Reads and writes of the store follow each other, and each write starts from the result of the one before. */
+    inTurn: createTurns(),
+    /** The content of the store, as far as this process knows. */
+    stored: NONE,
+    /** The certificate of `stored`, if it is usable. */
+    pair: undefined as Pair | undefined,
+    loaded: false,
+    /** The server has refused the pair. */
+    doubted: false,
+    /** The server issues no certificates: the token authenticates every stream. */
+    tokenOnly: false,
+    /** Consecutive failures to enrol. */
+    failures: 0,
+    /** Issued, but the store could not save it yet. */
+    unsaved: undefined as AgentCredentials | undefined,
+  };
+}
+
 /**
  * Authentication with a client certificate that the server issues for the token, and renews. The states: without a usable
  * pair the agent enrols; with one it shows the pair; after a refusal it enrols again but keeps the pair; a server that
  * issues no certificates gets the token on every stream.
  */
 export function createEnrolment(deps: EnrolmentDeps, options: Applicant): ClientTrust {
-  const enrolment: Enrolment = {
-    deps,
-    options,
-    inTurn: createTurns(),
-    stored: NONE,
-    pair: undefined,
-    loaded: false,
-    doubted: false,
-    tokenOnly: false,
-    failures: 0,
-    unsaved: undefined,
-  };
+  const enrolment = newState(deps, options);
   return {
     open: (fleet, stopping) => open(enrolment, fleet, stopping).catch(badSettings),
     keep(opened, over) {

@@ -71,7 +71,7 @@ describe('an own authority', () => {
     const own = createOwnAuthority(dir);
     const shown = async (day: number) => {
       const authorities = await onDay(own, day);
-      const server = await ensureSigned(dir, authorities, { names: [], ips: [] }, NOW + day * DAY_MS);
+      const server = await ensureSigned(dir, authorities, [], NOW + day * DAY_MS);
       return {
         authorities,
         certificate: new X509Certificate(server.certificate),

@@ -20,7 +20,7 @@ import { createTestCallers } from '../../support/test-callers.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 const LIFE_MS = 90 * DAY_MS;
-const issued = { type: 'issued', lifetimeMs: LIFE_MS } as const;
+const issued = { type: 'issued', lifetimeSeconds: LIFE_MS / 1000 } as const;
 
 let root: string;
 let clock: VirtualClock;
@@ -46,7 +46,7 @@ afterEach(async () => {
 const now = (): number => clock.now() + jumped;
 
 async function open(options: Partial<TrustOptions> = {}, store?: SnapshotStore): Promise<RelayTrust> {
-  const server = { type: 'generated', wanted: { names: [], ips: [] } } as const;
+  const server = { type: 'generated', names: [] } as const;
   const given = { folder: join(root, 'trust'), server, clients: issued, ...options };
   const shared = store === undefined ? {} : { store };
   const opened = await openRelayTrust({ log, clock: { ...clock, now }, ...shared }, given);
@@ -249,7 +249,7 @@ describe('files that somebody else manages', () => {
 
   test('are warned of from thirty days before their end, once a day, and after it', async () => {
     await write(await triple('one'));
-    await open({ server: server(), clients: { type: 'none' } });
+    await open({ server: server(), clients: undefined });
     const soon = 'relay: a certificate ends soon';
     jumped = 334 * DAY_MS;
     await clock.advance(60_000);
