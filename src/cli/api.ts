@@ -51,7 +51,7 @@ export interface Api {
   act<View>(path: readonly string[], details?: Texts): Promise<View>;
 }
 
-/** Which server to ask, and who asks. */
+/** The options of {@link withApiOptions}, and `--as`. */
 export interface ApiOptions {
   readonly api?: string;
   readonly apiTokenFile?: string;
@@ -83,7 +83,7 @@ const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
   409: EXIT.refused,
 };
 
-/** Adds the options that say which server to ask, and who asks. */
+/** Adds the options for the address of the server and the credentials of the caller. */
 export function withApiOptions<Some extends Command>(command: Some): Some {
   return command
     .option('--api <url>', `address of the server (environment: FLEETRELAY_API; default: ${DEFAULT_API})`)
@@ -194,7 +194,7 @@ interface Server {
 interface Response {
   readonly status: number;
   readonly statusText: string;
-  /** Undefined if it is no JSON. */
+  /** Undefined if it is not JSON. */
   readonly body: unknown;
 }
 
@@ -218,7 +218,7 @@ async function ask({ base, token, ca, cert, key }: Server, path: string, body: T
   try {
     const request =
       url.protocol === 'https:' ? secureRequest(url, { ...options, ca, cert, key }) : plainRequest(url, options);
-    // Once the response has begun, its reader gets the error too.
+    // After the response has begun, reading it throws the error.
     request.on('error', () => undefined);
     request.end(body === undefined ? undefined : JSON.stringify(body));
     const [response] = (await once(request, 'response')) as [IncomingMessage];

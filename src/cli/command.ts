@@ -71,7 +71,7 @@ export function answering<Flags, Words extends readonly unknown[]>(
   });
 }
 
-/** As {@link answering}, for a command that asks the server: adds the options that say which server, and who asks. */
+/** As {@link answering}, for a command that asks the server: adds the options of the API. */
 export function asking<Flags, Words extends readonly unknown[]>(
   context: CliContext,
   command: CliCommand,
@@ -82,7 +82,7 @@ export function asking<Flags, Words extends readonly unknown[]>(
   );
 }
 
-/** Runs a long-running root until it ends or the process is told to stop, and exits with its code. */
+/** Runs a long-running root until it ends or a signal stops the process, and exits with its code. */
 export async function runRoot<Options>(
   context: CliContext,
   root: (options: Options, signal: AbortSignal, io: RunIo) => Promise<number>,
@@ -103,7 +103,7 @@ export function kubeTarget({ kubeconfig, context, namespace }: KubeTarget): Kube
   return { kubeconfig, context, namespace };
 }
 
-/** Adds kubectl's options. `cluster` says in words which cluster is meant, `namespace` what the namespace is for. */
+/** Adds kubectl's options. `cluster` names the cluster in words, `namespace` is the help for that option. */
 export function withKubeOptions(
   command: CliCommand,
   { cluster, namespace }: { readonly cluster: string; readonly namespace: string },

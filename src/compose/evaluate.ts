@@ -9,8 +9,7 @@ import type { Checkout } from './read-checkout.ts';
 const SOURCE = must(parseSourceName('main'));
 
 /**
- * An engine that has read the files of a checkout, as the only source of a fleet, and of whose clusters nothing is known
- * yet. Nothing is committed.
+ * Creates an engine with the files of a checkout as its only source. No cluster has reported, and nothing is committed.
  */
 export function openEvaluation({ files }: Checkout): Engine {
   const engine = createEngine(createGraph());

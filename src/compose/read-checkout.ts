@@ -17,7 +17,7 @@ export interface Checkout {
   /** By path relative to the folder, with `/`. */
   readonly files: ReadonlyMap<string, DecodedFile>;
   readonly diagnostics: readonly Diagnostic[];
-  /** Where a document or a field of it stands; only the path if it is no longer there. */
+  /** The position of a document or of a field in it; only the path if the file has changed meanwhile. */
   locate(path: string, identity: string, field?: WrittenPath): Promise<Location>;
 }
 

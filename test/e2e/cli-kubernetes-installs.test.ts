@@ -145,7 +145,7 @@ describe.skipIf(noKubernetes)('commands and an agent that something else install
     const { code, err } = await cli(
       ...['cluster', 'deregister', 'west', '--remove-objects', '--confirm', 'west', ...inCluster()],
     );
-    expect([code, err]).toEqual([1, expect.stringContaining('nothing that says whose')]);
+    expect([code, err]).toEqual([1, expect.stringContaining('no settings that name its cluster')]);
   });
 });
 

@@ -40,7 +40,7 @@ const NOTES = `
 The cluster is a Kubernetes cluster, or a folder with --directory. Several
 replicas may run for one Kubernetes cluster: the one that holds the Lease
 "fleetrelay-agent" leads, the others stand by and take over within 15 seconds of
-a crash, and at once after a clean stop. /readyz says which is which, and so
+a crash, and at once after a clean stop. /readyz shows which one leads, and so
 does: kubectl get lease fleetrelay-agent -n NAMESPACE
 
 The server issues a client certificate for the token, and renews it; the agent
@@ -64,7 +64,7 @@ export function agentCommand(context: CliContext): CliCommand {
       'file with the token of the cluster (`fleetrelay cluster token` prints it); default: the variable RELAY_TOKEN',
     )
     .option('--ca-file <file>', 'certificate authority of the server (default: those that the system trusts)')
-    .option('--cert-file <file>', 'client certificate that somebody else renews (default: the server issues one)')
+    .option('--cert-file <file>', 'client certificate that another program renews (default: the server issues one)')
     .option('--key-file <file>', 'its key; both files are read each time the server is dialled');
   return withKubeOptions(command, {
     cluster: 'the cluster; inside a pod, that of the pod if neither this nor --context is given',

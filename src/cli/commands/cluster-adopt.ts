@@ -22,7 +22,7 @@ export function adoptCommand(command: CliCommand, context: CliContext): void {
   command
     .summary('what a first sync would change in a cluster')
     .description(
-      'Asks the API server of a cluster what applying each object would change, as a dry run: created, unchanged, changed (field by field), taken over, or refused because it has another owner. Writes nothing. An object of another owner is taken over only if its manifest in the repository says so: fleetrelay.dev/adopt: "true". Exits with 1 if something needs a person.',
+      'Asks the API server of a cluster what applying each object would change, in a dry run: created, unchanged, changed (field by field), taken over, or refused because it has another owner. Writes nothing. An object of another owner is taken over only if its manifest in the repository has the annotation fleetrelay.dev/adopt: "true". Exits with 1 if something needs a person.',
     )
     .argument('<name>', 'name of the cluster', clusterName)
     .option('--dry-run', 'only show what would change (without it, also what is to be written into the repository)')

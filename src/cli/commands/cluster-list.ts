@@ -41,7 +41,7 @@ export function listCommand(command: CliCommand, context: CliContext): void {
   });
 }
 
-/** Prints the clusters that have changed, again and again, until the process is told to stop. Waits for a server that is away. */
+/** Prints each cluster that has changed until a signal stops the process. Waits while the server does not answer. */
 async function follow(context: CliContext, api: Api, first: readonly ClusterView[]): Promise<void> {
   const stopped = context.untilStopped();
   const shown = new Map<string, string>();

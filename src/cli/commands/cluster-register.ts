@@ -20,7 +20,7 @@ export function registerCommand(command: CliCommand, context: CliContext): void 
   declarationOptions(command);
   agentOptions(command);
   command
-    .option('--force', 'replace a file that says something else, take fields over from other managers')
+    .option('--force', 'replace a file with other content, take fields over from other managers')
     .option('--dry-run', 'only say what would be done')
     .examples([
       ['fleetrelay cluster register east --label env=prod', 'print its KubernetesCluster, for git'],

@@ -35,7 +35,7 @@ export function tokenCommand(command: CliCommand, context: CliContext): void {
       ['fleetrelay cluster token east --data-dir /var/lib/fleetrelay > east.token', 'for the agent of "east"'],
       [
         'fleetrelay cluster token east --renew --data-dir /var/lib/fleetrelay > east.token',
-        'another one: that was lost',
+        'another one, because the first was lost',
       ],
       ['fleetrelay cluster token east --renew', 'where the secret is not: print the new one elsewhere'],
     ]);
@@ -59,7 +59,7 @@ export function tokenCommand(command: CliCommand, context: CliContext): void {
         // The token alone is for a file or a pipe.
         const beside = token === null ? out : context.stderr;
         beside.write(
-          `every earlier token of ${cluster} is worth nothing; an agent that has its certificate goes on.\n`,
+          `every earlier token of ${cluster} is invalid now; an agent that has its certificate is not affected.\n`,
         );
         out.write(
           token === null

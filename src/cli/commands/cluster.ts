@@ -12,7 +12,7 @@ import { suspendCommands } from './suspend.ts';
 export function clusterCommand(context: CliContext): CliCommand {
   const command = newCommand('cluster', context)
     .summary('register, list, deregister, replace or suspend clusters; token of a cluster')
-    .description('Joining and replacing clusters.')
+    .description('Registers, lists, replaces and deregisters clusters.')
     .examples([
       ['fleetrelay cluster register east --label env=prod --directory ./fleet', 'declare a cluster in a checkout'],
       ['fleetrelay cluster list', 'all clusters as the server knows them'],
@@ -27,7 +27,7 @@ export function clusterCommand(context: CliContext): CliCommand {
   adoptCommand(command.command('adopt'), context);
   tokenCommand(command.command('token'), context);
   replaceCommand(command.command('replace'), context);
-  const effect = 'nothing is sent to it, and its agent goes on keeping what it holds as it is';
+  const effect = 'nothing is sent to it, and its agent keeps its objects as they are';
   suspendCommands(command, context, 'cluster', CLUSTER_COLUMNS, effect);
   return command;
 }

@@ -42,13 +42,13 @@ export function debugCommand(context: CliContext): CliCommand {
     .command('snapshot')
     .summary('one file for a report of a fault, without secrets')
     .description(
-      'Collects status, clusters, outputs, diagnostics and metrics of the server, health of agents, and from a cluster the Deployment, pods, events, logs, lease and inventory of the agent. What Secrets hold is never asked for; what looks like a secret anywhere else is masked. manifest.json in it says what is there, what could not be had, and what was left out.',
+      'Collects status, clusters, outputs, diagnostics and metrics of the server, health of agents, and from a cluster the Deployment, pods, events, logs, lease and inventory of the agent. The content of Secrets is never asked for; other values that look like secrets are masked. manifest.json in it lists the files, what is missing, and what was left out.',
     )
     .option('--file <path>', 'FILE.tar.gz, or a folder (default: fleetrelay-debug-TIME.tar.gz)')
     .option('--config <file>', 'RelayConfig of the server')
     .option(
       '--metrics <url>',
-      'health and metrics address of the server (environment: FLEETRELAY_METRICS; default: where the server says)',
+      'health and metrics address of the server (environment: FLEETRELAY_METRICS; default: as the server reports it)',
     )
     .addOption(repeated('--agent-health <url>', 'health address of an agent; may be repeated', 'none'))
     .option('--tail <lines>', 'lines of each log', wholeNumber(1, 100_000), 2_000)
@@ -83,7 +83,7 @@ async function takeSnapshot(context: CliContext, flags: Flags): Promise<Answer> 
     table: (out) => {
       out.write(`${printable(manifest.destination)}: ${manifest.files.length} files\n`);
       for (const { path, why } of manifest.missing) {
-        out.write(`  ${styled(out, 'warn', 'could not be had')}: ${printable(path)}: ${printable(why)}\n`);
+        out.write(`  ${styled(out, 'warn', 'missing')}: ${printable(path)}: ${printable(why)}\n`);
       }
       for (const what of manifest.leftOut) out.write(`  ${styled(out, 'faint', `left out: ${what}`)}\n`);
       out.write('look at it before you send it: it names clusters, objects and addresses\n');

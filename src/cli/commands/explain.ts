@@ -18,12 +18,12 @@ const CONDITION_COLUMNS: readonly Column<ConditionView>[] = [
   { title: 'MESSAGE', text: ({ message }) => message },
 ];
 
-/** `fleetrelay explain [CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]`: where it comes from, down to file and line. */
+/** `fleetrelay explain [CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]`: the origin, down to file and line. */
 export function explainCommand(context: CliContext): CliCommand {
   const command = newCommand('explain', context)
     .summary('where an object or a declaration comes from, or why it is missing')
     .description(
-      'Walks from an object of a cluster back to the files, lines and rules that it comes from. Of a kind that the server reads itself, such as Placement, it says which declaration is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it.',
+      'Walks from an object of a cluster back to the files, lines and rules that it comes from. For a kind that the server reads itself, such as Placement, it shows the declaration that is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it.',
     )
     .usage(`[options] ${EXPLAIN_GRAMMAR}`)
     .argument(

@@ -55,7 +55,7 @@ export function getCommand(context: CliContext): CliCommand {
       ['fleetrelay get mirrored-services', 'every Service that is made known in other clusters: a view of the server'],
     ]);
   return asking(context, command, async (api, { cluster }: { readonly cluster?: ClusterName }, what: string) => {
-    refuseUsage([[cluster !== undefined && !OF_CLUSTERS.includes(what), `--cluster says nothing about ${what}`]]);
+    refuseUsage([[cluster !== undefined && !OF_CLUSTERS.includes(what), `--cluster does not apply to ${what}`]]);
     const list = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
     if (list !== undefined) return list(api, cluster);
     const rows = await api.view(what);

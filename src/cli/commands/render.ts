@@ -30,8 +30,11 @@ export function renderCommand(context: CliContext): CliCommand {
     .addOption(new Option('-o, --output <format>', 'how to print it (default: "json")').choices(['json', 'yaml']))
     .option('--output-dir <dir>', 'write the objects into a folder for each cluster; print only with -o')
     .examples([
-      ['fleetrelay render', 'what the repository in this folder comes to, as JSON'],
-      ['fleetrelay render fleet --clusters recorded -o yaml', 'with what lies in recorded/east, recorded/west, ...'],
+      ['fleetrelay render', 'the result for the repository in this folder, as JSON'],
+      [
+        'fleetrelay render fleet --clusters recorded -o yaml',
+        'with the live state in recorded/east, recorded/west, ...',
+      ],
       ['fleetrelay render --output-dir new && diff -r old new', 'what a change does to the objects of each cluster'],
       ['fleetrelay render --status ../status --at 2026-01-31T10:42:07Z', 'the status documents as of a moment'],
     ])

@@ -11,17 +11,17 @@ const SHORTEST = 6;
 export function sourceCommand(context: CliContext): CliCommand {
   const command = newCommand('source', context)
     .summary('list sources, accept a refused revision, suspend and resume')
-    .description('The places that desired state comes from.')
+    .description('Sources are the places from which the server reads desired state.')
     .examples([
-      ['fleetrelay source list', 'where desired state comes from, and how each place is'],
+      ['fleetrelay source list', 'every source and its state'],
       ['fleetrelay source accept main 4be7c1', 'let a rewritten history or an empty tree in after all'],
       ['fleetrelay source suspend main --reason "a bad merge"', 'admit nothing new of it for now'],
     ]);
   const list = command
     .command('list')
-    .summary('all sources and how they are')
-    .description('Lists the sources and how they are.')
-    .examples([['fleetrelay source list', 'where desired state comes from, and how each place is']]);
+    .summary('all sources and their states')
+    .description('Lists the sources and their states.')
+    .examples([['fleetrelay source list', 'every source and its state']]);
   asking(context, list, async (api) => listAnswer(SOURCE_COLUMNS, await api.list('sources'), 'no sources'));
   const accept = command
     .command('accept')
@@ -30,7 +30,7 @@ export function sourceCommand(context: CliContext): CliCommand {
     .argument('<name>', 'name of the source')
     .argument('<revision>', `the revision that waits, or at least ${SHORTEST} of its first digits`)
     .option('--as <name>', 'who accepts, for a server without configured people (default: your user name)')
-    .examples([['fleetrelay source accept main 4be7c1', 'let in what "source list" says waits']]);
+    .examples([['fleetrelay source accept main 4be7c1', 'admit the revision that "source list" shows as waiting']]);
   asking(context, accept, async (api, _flags, name: string, text: string) => {
     // The server is sent the complete revision.
     const waiting = (await api.list('sources')).find((source) => source.name === name)?.refusedRevision;

@@ -1,7 +1,7 @@
 import { asking, type CliCommand, type CliContext } from '../command.ts';
-import { type Column, writeTable } from '../output.ts';
+import { type Column, type TextOutput, writeTable } from '../output.ts';
 
-/** Adds `suspend` and `resume` to a command about clusters or sources. `effect` says what a suspension does. */
+/** Adds `suspend` and `resume` to a command about clusters or sources. `effect` is what a suspension does. */
 export function suspendCommands<View>(
   command: CliCommand,
   context: CliContext,
@@ -9,33 +9,27 @@ export function suspendCommands<View>(
   columns: readonly Column<View>[],
   effect: string,
 ): void {
-  const example = what === 'cluster' ? 'east' : 'main';
-  const add = (verb: 'suspend' | 'resume', meaning: string, message: (name: string) => string): CliCommand => {
-    const added = command
-      .command(verb)
-      .argument('<name>', `name of the ${what}`)
-      .option('--as <name>', `who ${verb}s it, for a server without configured people (default: your user name)`)
-      .examples([[`fleetrelay ${what} ${verb} ${example}`, meaning]]);
+  const add = (verb: 'suspend' | 'resume', message: (name: string) => string): CliCommand => {
+    const added = command.command(verb).argument('<name>', `name of the ${what}`);
+    if (verb === 'suspend') added.option('--reason <text>', 'why; the status shows it');
+    added.option('--as <name>', `who ${verb}s it, for a server without configured people (default: your user name)`);
     return asking(context, added, async (api, { reason = '' }: { readonly reason?: string }, name: string) => {
       const view = await api.act<View>([`${what}s`, name, verb], verb === 'suspend' ? { reason } : {});
-      return {
-        value: view,
-        table: (out) => {
-          out.write(`${message(name)}\n\n`);
-          writeTable(out, columns, [view]);
-        },
+      const table = (out: TextOutput): void => {
+        out.write(`${message(name)}\n\n`);
+        writeTable(out, columns, [view]);
       };
+      return { value: view, table };
     });
   };
-  add(
-    'suspend',
-    effect,
-    (name) => `the ${what} ${name} is suspended: ${effect}; go on with: fleetrelay ${what} resume ${name}`,
-  )
+  const example = what === 'cluster' ? 'east' : 'main';
+  const way = `go on with: fleetrelay ${what} resume`;
+  add('suspend', (name) => `the ${what} ${name} is suspended: ${effect}; ${way} ${name}`)
     .summary(`stop a ${what} for now`)
     .description(`Suspends a ${what} until it is resumed, also over restarts of the server: ${effect}.`)
-    .option('--reason <text>', 'why; the status shows it');
-  add('resume', 'do what has waited since', (name) => `the ${what} ${name} is resumed`)
+    .examples([[`fleetrelay ${what} suspend ${example} --reason "a bad merge"`, effect]]);
+  add('resume', (name) => `the ${what} ${name} is resumed`)
     .summary(`go on with a suspended ${what}`)
-    .description('Ends a suspension; what has waited since is done now.');
+    .description('Ends a suspension; what has waited since is done now.')
+    .examples([[`fleetrelay ${what} resume ${example}`, 'do what has waited since']]);
 }

@@ -8,7 +8,7 @@ import { styled, writeDiagnostics } from '../output.ts';
 export function validateCommand(context: CliContext): CliCommand {
   const command = newCommand('validate', context)
     .summary('check manifests, with file:line:column for every error')
-    .description('Reads manifests as the server would and says everything that is wrong with them. Needs no server.')
+    .description('Reads manifests as the server would and reports every error in them. Needs no server.')
     .argument('[path...]', 'files and folders; - is standard input', ['.'])
     .option('--strict', 'warnings are errors')
     .examples([

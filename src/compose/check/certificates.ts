@@ -5,7 +5,7 @@ import { firstOf, type Row } from './finding.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 const SOON_MS = 30 * DAY_MS;
 const DEADLINE_MS = 5_000;
-const RENEW = 'renew it; what the server has made it renews while it runs, and its log says what hinders it';
+const RENEW = 'renew it; the server renews the certificates that it has made, and logs the reason if it cannot';
 
 /** The row that the dates of a certificate give at `now` (milliseconds since 1970). */
 export function dateRows(certificate: X509Certificate, whose: string, now: number): readonly Row[] {

@@ -96,7 +96,7 @@ function heldFindings({ heldRemovals }: FleetView): readonly Finding[] {
 }
 
 function safeModeFindings({ safeMode }: FleetView): readonly Finding[] {
-  const fix = 'see what its agent says: fleetrelay get clusters, and its log';
+  const fix = 'see fleetrelay get clusters, and the log of its agent';
   return (safeMode?.causes ?? []).map(({ cluster, reason, message }) => {
     const what = `safe mode waits for it: ${message}`;
     return { severity: 'warning', area: 'cluster', where: cluster, reason, what, fix };
@@ -192,6 +192,6 @@ function objectFix(cluster: string, { state, reason, object }: OutputView): stri
     return `let the agent write the kind: fleetrelay cluster register ${cluster} --install --allow secrets|rbac|crds with the options of its installation, or a ClusterRole with the label rbac.fleetrelay.dev/aggregate-to-agent: "true"; it tries again by itself within five minutes`;
   }
   if (state === 'conflict')
-    return `fleetrelay cluster adopt ${cluster} --dry-run says what taking it over would change`;
+    return `fleetrelay cluster adopt ${cluster} --dry-run shows what taking it over would change`;
   return `fleetrelay explain ${cluster} ${object}`;
 }

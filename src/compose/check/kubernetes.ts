@@ -277,7 +277,7 @@ async function dialRows(server: string, ca: string | undefined, now: number): Pr
   const host = server.slice(0, colon).replaceAll(/[[\]]/g, '');
   const shown = await shownCertificate(host, Number(server.slice(colon + 1)), ca);
   if (shown.type === 'silent') {
-    const what = `the server that the agent is told to reach does not answer from here: ${shown.message}`;
+    const what = `the server does not answer from here at the address that the agent uses: ${shown.message}`;
     const log = 'see the log of the agent';
     const fix = isIP(host) === 0 ? `from inside the cluster it may; ${log}` : log;
     return [[true, 'unknown', 'RelayUnreachableFromHere', what, fix]];

@@ -137,10 +137,10 @@ function verdictOf({ wanted }: Judging, key: ObjectKey, value: JsonObject, previ
       const declared = preview.conflicts.filter(({ operation }) => operation === 'Apply');
       const conflicts = declared.map(({ manager, field }) => ({ manager, field }));
       const found = { owner: adopts, changes, conflicts };
-      if (adopts !== '' && !says(value, 'fleetrelay.dev/adopt')) {
+      if (adopts !== '' && !isSet(value, 'fleetrelay.dev/adopt')) {
         return { ...found, verdict: 'refused', message: `${adopts} has it` };
       }
-      if (conflicts.length > 0 && !says(value, 'fleetrelay.dev/force-conflicts')) {
+      if (conflicts.length > 0 && !isSet(value, 'fleetrelay.dev/force-conflicts')) {
         const managers = [...new Set(conflicts.map(({ manager }) => manager))].join(', ');
         return { ...found, verdict: 'conflict', message: `${managers} declares fields of it too` };
       }
@@ -158,7 +158,7 @@ function comesBefore(key: ObjectKey, reason: string, wanted: ReadonlySet<string>
   return reason === 'NamespaceNotFound' ? wanted.has(`/Namespace//${namespace}`) : false;
 }
 
-function says(value: JsonObject, annotation: string): boolean {
+function isSet(value: JsonObject, annotation: string): boolean {
   return annotationOf(value, annotation) === 'true';
 }
 
@@ -180,7 +180,7 @@ async function judgeHidden({ looking, request, wanted }: Judging, key: ObjectKey
     ? {
         verdict: 'refused',
         owner: ownership.owner,
-        message: `${ownership.owner} has it, unless its manifest says adopt; ${note}`,
+        message: `${ownership.owner} has it, unless its manifest has the annotation adopt; ${note}`,
       }
     : { verdict: 'conflict', owner: ownership.owner, message: ownership.message };
 }

@@ -21,8 +21,8 @@ export function clusterManifest(name: ClusterName, labels: Readonly<Record<strin
   const { diagnostics } = decodeFile('cluster.yaml', new TextEncoder().encode(printYaml(manifest)), '');
   const wrong = diagnostics.find(({ severity }) => severity === 'error');
   if (wrong === undefined) return manifest;
-  const { at: _nowhere, ...said } = wrong;
-  throw new Error(`no KubernetesCluster can be made of this: ${displayDiagnostic(said)}`);
+  const { at: _nowhere, ...rest } = wrong;
+  throw new Error(`no KubernetesCluster can be made of this: ${displayDiagnostic(rest)}`);
 }
 
 /** How a file is written. */
@@ -67,7 +67,7 @@ export async function writeOnce(
   const there = await readIfThere(where);
   if (there !== undefined && isSame(there)) return { what, outcome: 'unchanged', where };
   if (there !== undefined && !force) {
-    throw new Error(`${where} is there and says something else; look at it, or replace it with --force`);
+    throw new Error(`${where} exists with other content; look at it, or replace it with --force`);
   }
   if (!dryRun) await replaceFile(where, text, mode);
   return { what, outcome: there === undefined ? 'created' : 'changed', where, dryRun };

@@ -43,7 +43,7 @@ type Io = Pick<RunIo, 'cwd' | 'env' | 'version' | 'err'>;
 
 /**
  * Takes a cluster out of the fleet. The objects of the fleet in it stay, unless their removal is asked for. Works without
- * the server. Rejects with a text for a person; what was done before that stays done, and a second call goes on.
+ * the server. Rejects with a text for a person; earlier steps stay done, and a second call continues.
  */
 export async function deregisterCluster(request: DeregisterRequest, io: Io): Promise<DeregisterReport> {
   const { name: cluster, agentKubeconfig, agentContext, agentNamespace, uninstallAgent, dryRun = false } = request;
@@ -98,7 +98,7 @@ async function checkCluster(kube: Kube, { name, removeObjects: removesObjects }:
   if (found !== undefined) throw new Error(`the agent in ${where} is that of ${found}, not of ${name}`);
   if (removesObjects !== true || (await countOwned(kube)) === null) return;
   throw new Error(
-    `there is an inventory in ${where}, and nothing that says whose: if it is that of ${name}, say so with: kubectl -n ${namespace} create configmap fleetrelay-agent-settings --from-literal=cluster=${name}`,
+    `there is an inventory in ${where}, and no settings that name its cluster: if it is that of ${name}, name it with: kubectl -n ${namespace} create configmap fleetrelay-agent-settings --from-literal=cluster=${name}`,
   );
 }
 

@@ -56,7 +56,7 @@ export async function removeObjects(kube: Kube, removing: Removing): Promise<rea
   }
 }
 
-/** The first term of the elector. Rejects if an agent goes on holding the lease. */
+/** The first term of the elector. Rejects if an agent keeps the lease. */
 async function firstTerm(elector: Elector, clock: Clock): Promise<Term> {
   const until = clock.monotonic() + LEASE_DEADLINE_MS;
   elector.start();

@@ -13,8 +13,8 @@ const SECRET_VARIABLE = /(pass|pwd|auth|key|webhook|salt)/;
 /** Names that only speak of a secret: where it is, how long it lives. */
 const HARMLESS_NAME =
   /(file|path|name|names|ref|refs|type|kind|reason|mountpath|seconds|serviceaccounttoken|secretkeyref|configmapkeyref|optional|audience|count)$/;
-/** Said of a secret on a command line or in a text: `--token=x`, `password: x`. */
-const SAID =
+/** A secret with its name, on a command line or in a text: `--token=x`, `password: x`. */
+const ASSIGNED =
   /((?:password|passwd|passphrase|[_-]pass|pwd|secret|token|credentials?|api[_-]?key|access[_-]?key|private[_-]?key)[\w-]*["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*("|$)|'[^']*('|$)|[^\s,;&}\]]+)/gi;
 /** `--token x`. */
 const FLAG = /(--[\w-]*(?:password|passphrase|secret|token|key))(\s+)(?!-)(\S+)/gi;
@@ -29,7 +29,7 @@ const KNOWN_TOKENS =
 const FILE_FLAG = /-file$/i;
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 
-/** A text without credentials: as in logs, and also what is said of secrets by name. A line may be an object as JSON. */
+/** A text without credentials and without values that a name marks as secret. A line may be an object as JSON. */
 export function withoutSecrets(text: string): string {
   return text.replace(PRIVATE_KEY, MASK).split('\n').map(lineWithoutSecrets).join('\n');
 }
@@ -43,25 +43,25 @@ function lineWithoutSecrets(whole: string): string {
     .replace(OWN_TOKEN, MASK)
     .replace(WEB_TOKEN, MASK)
     .replace(KNOWN_TOKENS, MASK)
-    .replace(COOKIE, (_, said: string) => `${said}${MASK}`)
-    .replace(USER, (_, said: string) => `${said}${MASK}`)
-    .replace(SAID, (whole, said: string) => (isFileFlag(said) ? whole : `${said}${MASK}`))
+    .replace(COOKIE, (_, name: string) => `${name}${MASK}`)
+    .replace(USER, (_, name: string) => `${name}${MASK}`)
+    .replace(ASSIGNED, (whole, name: string) => (isFileFlag(name) ? whole : `${name}${MASK}`))
     .replace(FLAG, (whole, flag: string, space: string) => (FILE_FLAG.test(flag) ? whole : `${flag}${space}${MASK}`));
 }
 
-/** A word that is cut in two could be half a secret that nobody recognises. */
+/** Cuts a long line between two words: no rule recognises half a secret. */
 function shortened(line: string): string {
   if (line.length <= LONGEST_LINE) return line;
   return `${line.slice(0, LONGEST_LINE).replace(/\S+$/, '')}... (${line.length} characters)`;
 }
 
-function isFileFlag(said: string): boolean {
-  return /file["']?\s*[=:]\s*$/i.test(said);
+function isFileFlag(name: string): boolean {
+  return /file["']?\s*[=:]\s*$/i.test(name);
 }
 
 /**
- * A copy of anything that a server or a cluster says, without secrets: what a Secret holds, values of members and
- * environment variables with telling names, credentials in texts, and texts that hold such objects as JSON.
+ * A copy of an answer of a server or a cluster without secrets: the content of Secrets, values of members and environment
+ * variables with telling names, and credentials in texts. A text may be JSON itself.
  */
 export function redacted(value: JsonValue, depth = 0): JsonValue {
   if (typeof value === 'string') return redactedText(value, depth);
@@ -90,7 +90,7 @@ function redactedMember(holder: JsonObject, name: string, member: JsonValue, dep
   return redacted(member, depth + 1);
 }
 
-/** What a Secret holds, wherever the Secret itself is held. Its digest would let one try out values. */
+/** Whether a member is the content of a Secret, or a digest of it, which would allow to guess the content. */
 function isSecretContent({ kind, key, object }: JsonObject, name: string): boolean {
   if (kind === 'Secret') return name === 'data' || name === 'stringData' || name === 'binaryData';
   if (name !== 'digest' && name !== 'value') return false;

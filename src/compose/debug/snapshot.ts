@@ -30,7 +30,7 @@ export interface DebugSnapshotRequest {
   readonly logLines: number;
 }
 
-/** A file of the snapshot, or why it could not be had. */
+/** A file of the snapshot, or why it is missing. */
 export type DebugPiece =
   | { readonly path: string; readonly type: 'json'; readonly value: JsonValue }
   | { readonly path: string; readonly type: 'text'; readonly text: string }
@@ -57,6 +57,8 @@ const LEFT_OUT = [
 
 /** The lists that are read in the namespace of fleetrelay. No Secrets, and no ConfigMaps but the agent's settings. */
 const LISTS = [
+  RESOURCES.deployments,
+  RESOURCES.pods,
   { group: 'apps', version: 'v1', resource: 'replicasets' },
   { group: '', version: 'v1', resource: 'events' },
   { group: '', version: 'v1', resource: 'services' },
@@ -65,7 +67,7 @@ const LISTS = [
 ];
 
 /**
- * Collects what a maintainer needs into one file, readable by its owner alone. What cannot be had is named in the manifest
+ * Collects what a maintainer needs into one file, readable by its owner alone. A missing piece is named in the manifest
  * and is no failure. Rejects with a text for a person if the file exists or cannot be written.
  */
 export async function takeDebugSnapshot(request: DebugSnapshotRequest, io: KubeIo): Promise<DebugManifest> {

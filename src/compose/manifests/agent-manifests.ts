@@ -13,7 +13,7 @@ import {
   WIDEN_LABEL,
 } from './agent-rights.ts';
 
-/** What the manifests of one cluster's agent say. */
+/** The settings in the manifests of one cluster's agent. */
 export interface AgentManifestOptions extends Omit<AgentPodOptions, 'settingsDigest' | 'ca'> {
   /** Name of the cluster, as its KubernetesCluster declares it. */
   readonly cluster: string;
@@ -99,7 +99,7 @@ export function furtherAgentRights(namespace: string, access: AgentAccess): read
   return [role(name, FURTHER[access]), bound(namespace, name)];
 }
 
-/** Nothing comes in but the questions for health and metrics; out go DNS, the API server and the relay. */
+/** Admits only requests for health and metrics; the agent reaches only DNS, the API server and the relay. */
 export function agentNetworkPolicies(namespace: string, relayPort: number): readonly JsonObject[] {
   const tcp = (port: number): JsonObject => ({ protocol: 'TCP', port });
   const policy = (name: string, spec: JsonObject): JsonObject => ({
@@ -114,14 +114,14 @@ export function agentNetworkPolicies(namespace: string, relayPort: number): read
       ingress: [{ from: [{ namespaceSelector: {} }], ports: [tcp(9981)] }],
       egress: [
         { ports: [{ protocol: 'UDP', port: 53 }, tcp(53)] },
-        // The API server has no pod that a selector could name, and hides behind either port.
+        // No selector names the API server, which has no pod; its port is one of these two.
         { ports: [...new Set([443, 6443, relayPort])].map(tcp) },
       ],
     }),
   ];
 }
 
-/** At most one agent is taken by a drain at a time. */
+/** A drain evicts at most one agent at a time. */
 export function agentDisruptionBudget(namespace: string): JsonObject {
   return {
     ...inNamespace('policy/v1', 'PodDisruptionBudget', namespace, 'fleetrelay-agent'),

@@ -25,7 +25,7 @@ import type { Checkout } from '../read-checkout.ts';
 
 /**
  * Computes what the engine makes of a checkout and of recorded clusters. Every recorded cluster counts as connected, and
- * an object counts as applied if its cluster holds it as it is declared.
+ * an object counts as applied if it is in its cluster as it is declared.
  *
  * @param at whole seconds since 1970: deadlines up to then have passed
  * @param written reads the status that was written last
@@ -71,7 +71,7 @@ function digestsOf({ live: { objects } }: RecordedCluster): ReadonlyMap<ObjectKe
   return new Map([...objects].map(([key, { value }]) => [key, objectDigest(value)]));
 }
 
-/** Stages the live objects that are as they are declared as applied. Returns whether there are more than before. */
+/** Stages live objects that equal their declaration as applied. Returns whether there are more than before. */
 function stageApplied({ inputs, outputs }: Engine, cluster: string, live: ReadonlyMap<ObjectKey, Digest>): boolean {
   let hasMore = false;
   for (const [key, found] of live) {

@@ -23,7 +23,9 @@ describe('cluster token --renew', () => {
   test('tells the server, and prints the new token alone', async () => {
     const { code, out, err, asked, roots } = await renew(['--data-dir', 'd']);
     expect([code, out]).toEqual([0, 'frt1_token\n']);
-    expect(err).toBe('every earlier token of east is worth nothing; an agent that has its certificate goes on.\n');
+    expect(err).toBe(
+      'every earlier token of east is invalid now; an agent that has its certificate is not affected.\n',
+    );
     expect(asked).toEqual(['renew token east by ann']);
     expect(roots.at(-1)).toMatchObject(['clusterToken', { cluster: 'east', dataDir: 'd', generation: 1_780_000_000 }]);
   });

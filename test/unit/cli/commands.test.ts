@@ -20,7 +20,7 @@ describe('a wrong command line exits with 2 and', () => {
     [['status', 'extra'], 'too many arguments'],
     [['source', 'acept', 'main', 'abc'], 'Did you mean accept?'],
     [['source'], 'Usage: fleetrelay source'],
-    [['get', 'sources', '--cluster', 'east'], '--cluster says nothing about sources'],
+    [['get', 'sources', '--cluster', 'east'], '--cluster does not apply to sources'],
     [['serve'], 'serve needs something to follow'],
     [['serve', '--repo', 'https://example.com/x', '--watch', '.'], 'cannot be used with'],
     [['serve', '--watch', '.', '--poll', '0'], 'a whole number from 1'],
