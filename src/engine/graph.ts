@@ -175,7 +175,7 @@ function wireStatus(
   wired: readonly WiredDomain[],
   { outputs, safeMode }: Pick<ReturnType<typeof wireOutputs>, 'outputs' | 'safeMode'>,
 ) {
-  const progress = deriveProgress(graph, outputs, inputs.results, inputs.agents, inputs.ledger);
+  const progress = deriveProgress(graph, outputs, inputs);
   const progressBySubject = indexProgress(graph, progress);
   const deadlineParts = [safeMode.deadlines, ...wired.flatMap(({ parts }) => parts.deadlines ?? [])];
   const deadlines = joinDeadlines(graph, deadlineParts);

@@ -1,18 +1,4 @@
-import {
-  EVENT_ALIAS,
-  EVENT_DOCUMENT,
-  EVENT_MAPPING,
-  EVENT_POP,
-  EVENT_SCALAR,
-  EVENT_SEQUENCE,
-  getScalarValue,
-  type parseEvents,
-  SCALAR_STYLE_DOUBLE_QUOTED,
-  SCALAR_STYLE_FOLDED_BLOCK,
-  SCALAR_STYLE_LITERAL_BLOCK,
-  SCALAR_STYLE_PLAIN,
-  SCALAR_STYLE_SINGLE_QUOTED,
-} from 'js-yaml';
+import * as yaml from 'js-yaml';
 import type { FindingReason } from '../model/diagnostic.ts';
 import { quote } from '../model/ids.ts';
 import type { JsonValue } from '../model/json.ts';
@@ -20,7 +6,7 @@ import type { DecodeLimits } from './limits.ts';
 import { resolvePlain, unquotedSurprise, yamlSurprise } from './plain-scalars.ts';
 
 /** The flat list of events of js-yaml's parser; events refer to the text by offsets. */
-export type YamlEvents = ReturnType<typeof parseEvents>;
+export type YamlEvents = ReturnType<typeof yaml.parseEvents>;
 export type YamlEvent = YamlEvents[number];
 
 /** A problem at an offset of the text. */
@@ -97,7 +83,7 @@ export function composeDocuments(text: string, events: YamlEvents, limits: Decod
   };
   const documents: YamlDocument[] = [];
   try {
-    for (let event = events[0]; event?.type === EVENT_DOCUMENT; event = events[walk.cursor]) {
+    for (let event = events[0]; event?.type === yaml.EVENT_DOCUMENT; event = events[walk.cursor]) {
       if (documents.length >= limits.maxDocuments) {
         fail(walk, 'TooManyDocuments', text.length, `the file holds more than ${limits.maxDocuments} documents`);
         break;
@@ -127,7 +113,7 @@ function composeDocument(walk: Walk): YamlDocument {
   return { value, root, events: walk.events };
 }
 
-function warnOfVersion(walk: Walk, event: EventOf<typeof EVENT_DOCUMENT>): void {
+function warnOfVersion(walk: Walk, event: EventOf<typeof yaml.EVENT_DOCUMENT>): void {
   if (event.directives.some((directive) => directive.kind === 'yaml' && directive.version !== '1.2')) {
     const message = 'the file says that it is not YAML 1.2; it is read as YAML 1.2 all the same';
     walk.problems.push({ severity: 'warning', reason: 'YamlVersion', message, offset: 0 });
@@ -137,11 +123,11 @@ function warnOfVersion(walk: Walk, event: EventOf<typeof EVENT_DOCUMENT>): void 
 function composeNode(walk: Walk, depth: number, isKey = false): Composed {
   const event = walk.events[walk.cursor];
   walk.cursor += 1;
-  if (event === undefined || event.type === EVENT_POP || event.type === EVENT_DOCUMENT) {
+  if (event === undefined || event.type === yaml.EVENT_POP || event.type === yaml.EVENT_DOCUMENT) {
     throw new Error('the parser gave events that do not nest');
   }
   const offset = offsetOf(walk.text, event);
-  if (event.type === EVENT_ALIAS) return composeAlias(walk, event, offset, depth);
+  if (event.type === yaml.EVENT_ALIAS) return composeAlias(walk, event, offset, depth);
   count(walk, 1, offset);
   const anchor = event.anchorStart < 0 ? undefined : walk.text.slice(event.anchorStart, event.anchorEnd);
   if (anchor !== undefined) walk.anchors.set(anchor, 'open');
@@ -152,19 +138,19 @@ function composeNode(walk: Walk, depth: number, isKey = false): Composed {
 
 function composeContent(
   walk: Walk,
-  event: EventOf<typeof EVENT_SCALAR | typeof EVENT_SEQUENCE | typeof EVENT_MAPPING>,
+  event: EventOf<typeof yaml.EVENT_SCALAR | typeof yaml.EVENT_SEQUENCE | typeof yaml.EVENT_MAPPING>,
   offset: number,
   depth: number,
   isKey: boolean,
 ): Composed {
-  if (event.type === EVENT_SCALAR) return composeScalar(walk, event, offset, isKey);
+  if (event.type === yaml.EVENT_SCALAR) return composeScalar(walk, event, offset, isKey);
   checkDepth(walk, depth + 1, offset);
-  const isSequence = event.type === EVENT_SEQUENCE;
+  const isSequence = event.type === yaml.EVENT_SEQUENCE;
   checkTag(walk, event, isSequence ? ['!!seq'] : ['!!map']);
   return isSequence ? composeSequence(walk, depth + 1) : composeMapping(walk, depth + 1);
 }
 
-function composeAlias(walk: Walk, event: EventOf<typeof EVENT_ALIAS>, offset: number, depth: number): Composed {
+function composeAlias(walk: Walk, event: EventOf<typeof yaml.EVENT_ALIAS>, offset: number, depth: number): Composed {
   walk.aliases += 1;
   if (walk.aliases > walk.limits.maxAliases) {
     fail(walk, 'TooManyAliases', offset, `the file holds more than ${walk.limits.maxAliases} aliases`);
@@ -182,9 +168,9 @@ function composeAlias(walk: Walk, event: EventOf<typeof EVENT_ALIAS>, offset: nu
   return target;
 }
 
-function composeScalar(walk: Walk, event: EventOf<typeof EVENT_SCALAR>, offset: number, isKey: boolean): Composed {
-  const source = event.valueStart < 0 ? '' : getScalarValue(walk.text, event);
-  if (event.tagStart >= 0 || event.style !== SCALAR_STYLE_PLAIN) {
+function composeScalar(walk: Walk, event: EventOf<typeof yaml.EVENT_SCALAR>, offset: number, isKey: boolean): Composed {
+  const source = event.valueStart < 0 ? '' : yaml.getScalarValue(walk.text, event);
+  if (event.tagStart >= 0 || event.style !== yaml.SCALAR_STYLE_PLAIN) {
     checkTag(walk, event, ['!', '!!str']);
     return { value: source, nodes: 1, height: 0 };
   }
@@ -204,7 +190,7 @@ function composeSequence(walk: Walk, depth: number): Composed {
   const value: JsonValue[] = [];
   let nodes = 1;
   let height = 0;
-  while (walk.events[walk.cursor]?.type !== EVENT_POP) {
+  while (walk.events[walk.cursor]?.type !== yaml.EVENT_POP) {
     const item = composeNode(walk, depth);
     value.push(item.value);
     nodes += item.nodes;
@@ -218,7 +204,7 @@ function composeMapping(walk: Walk, depth: number): Composed {
   const value: Record<string, JsonValue> = {};
   let nodes = 1;
   let height = 0;
-  while (walk.events[walk.cursor]?.type !== EVENT_POP) {
+  while (walk.events[walk.cursor]?.type !== yaml.EVENT_POP) {
     const key = composeKey(walk, value, depth);
     const member = composeNode(walk, depth);
     if (key !== undefined) value[key] = member.value;
@@ -234,12 +220,12 @@ function composeKey(walk: Walk, siblings: Readonly<Record<string, JsonValue>>, d
   const event = walk.events[walk.cursor];
   const offset = event === undefined ? 0 : offsetOf(walk.text, event);
   const { value } = composeNode(walk, depth, true);
-  if (value === null || typeof value === 'object' || event?.type !== EVENT_SCALAR) {
+  if (value === null || typeof value === 'object' || event?.type !== yaml.EVENT_SCALAR) {
     fail(walk, 'KeyNotText', offset, 'a key must be text', 'quote it');
     return undefined;
   }
   const key = String(value);
-  if (key === '<<' && event.style === SCALAR_STYLE_PLAIN) {
+  if (key === '<<' && event.style === yaml.SCALAR_STYLE_PLAIN) {
     fail(walk, 'MergeKey', offset, 'merge keys (<<) are not supported', 'write the fields out');
     return undefined;
   }
@@ -290,19 +276,19 @@ function fail(walk: Walk, reason: FindingReason, offset: number, message: string
 /** The offset at which a node begins, with its quote, tag or `|`; 0 for a node without text. */
 export function offsetOf(text: string, event: YamlEvent): number {
   switch (event.type) {
-    case EVENT_SCALAR: {
+    case yaml.EVENT_SCALAR: {
       if (event.tagStart >= 0) return event.tagStart;
       const { style, valueStart } = event;
       if (valueStart < 0) return Math.max(0, event.anchorStart - 1);
-      if (style === SCALAR_STYLE_SINGLE_QUOTED || style === SCALAR_STYLE_DOUBLE_QUOTED) return valueStart - 1;
-      if (style === SCALAR_STYLE_LITERAL_BLOCK) return Math.max(0, text.lastIndexOf('|', valueStart));
-      if (style === SCALAR_STYLE_FOLDED_BLOCK) return Math.max(0, text.lastIndexOf('>', valueStart));
+      if (style === yaml.SCALAR_STYLE_SINGLE_QUOTED || style === yaml.SCALAR_STYLE_DOUBLE_QUOTED) return valueStart - 1;
+      if (style === yaml.SCALAR_STYLE_LITERAL_BLOCK) return Math.max(0, text.lastIndexOf('|', valueStart));
+      if (style === yaml.SCALAR_STYLE_FOLDED_BLOCK) return Math.max(0, text.lastIndexOf('>', valueStart));
       return valueStart;
     }
-    case EVENT_SEQUENCE:
-    case EVENT_MAPPING:
+    case yaml.EVENT_SEQUENCE:
+    case yaml.EVENT_MAPPING:
       return event.start;
-    case EVENT_ALIAS:
+    case yaml.EVENT_ALIAS:
       return Math.max(0, text.lastIndexOf('*', event.anchorStart));
     default:
       return 0;

@@ -1,12 +1,4 @@
-import {
-  EVENT_DOCUMENT,
-  EVENT_MAPPING,
-  EVENT_POP,
-  EVENT_SCALAR,
-  EVENT_SEQUENCE,
-  getScalarValue,
-  SCALAR_STYLE_PLAIN,
-} from 'js-yaml';
+import * as yaml from 'js-yaml';
 import type { FieldPath } from '../model/field-path.ts';
 import { offsetOf, type YamlDocument, type YamlEvents } from './compose-documents.ts';
 import { resolvePlain } from './plain-scalars.ts';
@@ -42,9 +34,9 @@ interface Child {
 }
 
 function itemAt(events: YamlEvents, parent: number, index: number): Child | undefined {
-  if (events[parent]?.type !== EVENT_SEQUENCE) return undefined;
+  if (events[parent]?.type !== yaml.EVENT_SEQUENCE) return undefined;
   let at = parent + 1;
-  for (let item = 0; events[at]?.type !== EVENT_POP && at < events.length; item += 1) {
+  for (let item = 0; events[at]?.type !== yaml.EVENT_POP && at < events.length; item += 1) {
     if (item === index) return { key: at, value: at, empty: isEmpty(events, at) };
     at = afterNode(events, at);
   }
@@ -52,9 +44,9 @@ function itemAt(events: YamlEvents, parent: number, index: number): Child | unde
 }
 
 function memberAt(text: string, events: YamlEvents, parent: number, name: string): Child | undefined {
-  if (events[parent]?.type !== EVENT_MAPPING) return undefined;
+  if (events[parent]?.type !== yaml.EVENT_MAPPING) return undefined;
   let at = parent + 1;
-  while (events[at]?.type !== EVENT_POP && at < events.length) {
+  while (events[at]?.type !== yaml.EVENT_POP && at < events.length) {
     const value = afterNode(events, at);
     if (keyText(text, events, at) === name) return { key: at, value, empty: isEmpty(events, value) };
     at = afterNode(events, value);
@@ -64,16 +56,16 @@ function memberAt(text: string, events: YamlEvents, parent: number, name: string
 
 function keyText(text: string, events: YamlEvents, at: number): string | undefined {
   const event = events[at];
-  if (event?.type !== EVENT_SCALAR) return undefined;
-  const source = event.valueStart < 0 ? '' : getScalarValue(text, event);
-  if (event.style !== SCALAR_STYLE_PLAIN) return source;
+  if (event?.type !== yaml.EVENT_SCALAR) return undefined;
+  const source = event.valueStart < 0 ? '' : yaml.getScalarValue(text, event);
+  if (event.style !== yaml.SCALAR_STYLE_PLAIN) return source;
   const plain = resolvePlain(source);
   return plain.ok ? String(plain.value) : undefined;
 }
 
 function isEmpty(events: YamlEvents, at: number): boolean {
   const event = events[at];
-  return event?.type === EVENT_SCALAR && event.valueStart < 0 && event.anchorStart < 0 && event.tagStart < 0;
+  return event?.type === yaml.EVENT_SCALAR && event.valueStart < 0 && event.anchorStart < 0 && event.tagStart < 0;
 }
 
 function offsetAt(text: string, events: YamlEvents, at: number): number {
@@ -86,12 +78,12 @@ function afterNode(events: YamlEvents, at: number): number {
   let open = 0;
   for (let index = at; index < events.length; index += 1) {
     switch (events[index]?.type) {
-      case EVENT_DOCUMENT:
-      case EVENT_MAPPING:
-      case EVENT_SEQUENCE:
+      case yaml.EVENT_DOCUMENT:
+      case yaml.EVENT_MAPPING:
+      case yaml.EVENT_SEQUENCE:
         open += 1;
         break;
-      case EVENT_POP:
+      case yaml.EVENT_POP:
         open -= 1;
         break;
       default:

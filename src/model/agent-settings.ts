@@ -1,6 +1,6 @@
 import { quote } from './ids.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
-import type { LabelRequirement, LabelSelector } from './label-selector.ts';
+import { canonicalJson, isJsonObject, type JsonValue, parseJson } from './json.ts';
+import type { LabelSelector } from './label-selector.ts';
 import { ok, problem, type Result } from './result.ts';
 
 /** The part of a FleetPolicy that the server sends to every agent, at each connect and at each change. */
@@ -49,86 +49,72 @@ export function settingsText(settings: AgentSettings): string {
  * objects that must not leave the cluster.
  */
 export function parseSettings(text: string): Result<AgentSettings> {
-  if (Buffer.byteLength(text) > MOST_SETTINGS_BYTES)
+  if (Buffer.byteLength(text) > MOST_SETTINGS_BYTES) {
     return problem(`settings of more than ${MOST_SETTINGS_BYTES} bytes`);
-  try {
-    return ok(readSettings(JSON.parse(text)));
-  } catch (error) {
-    return problem(error instanceof NotSettings ? error.message : 'settings that are not JSON');
   }
+  const value = parseJson(text);
+  if (value === undefined) return problem('settings that are not JSON');
+  const found = SETTINGS(value, 'settings');
+  return found === undefined ? ok(value as unknown as AgentSettings) : problem(`settings: ${found}`);
 }
 
-class NotSettings extends Error {}
+/** Returns the first problem of a value, if there is one. */
+type Check = (value: JsonValue | undefined, name: string) => string | undefined;
 
 const MOST_ITEMS = 1000;
-const KIND = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/[A-Za-z][A-Za-z0-9]{0,62}$/;
-const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
-const FIELD = /^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$/;
-const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
+const TEXT = text();
+const KIND = text(/^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?\/[A-Za-z][A-Za-z0-9]{0,62}$/);
+const NAMESPACE = text(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
+const FIELD = text(/^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$/);
+const OPERATOR = text(/^(In|NotIn|Exists|DoesNotExist)$/);
+const SELECTOR = members({
+  matchLabels: (labels, name) =>
+    isJsonObject(labels) ? first(Object.entries(labels), TEXT) : `${name} is not an object`,
+  matchExpressions: list(members({ key: TEXT, operator: OPERATOR, values: list(TEXT) })),
+});
+const SETTINGS = members({
+  discovery: members(
+    { excludedNamespaces: list(NAMESPACE), excludedKinds: list(KIND) },
+    { additionalKinds: list(KIND), namespaceSelector: SELECTOR, objectSelector: SELECTOR },
+  ),
+  ignoredFields: list(members({ kind: KIND, fields: list(FIELD) })),
+});
 
-function readSettings(value: JsonValue): AgentSettings {
-  const { discovery, ignoredFields } = members(value, 'settings', ['discovery', 'ignoredFields']);
-  const said = members(discovery, 'discovery', [
-    'excludedNamespaces',
-    'excludedKinds',
-    'additionalKinds',
-    'namespaceSelector',
-    'objectSelector',
-  ]);
-  const { additionalKinds, namespaceSelector, objectSelector } = said;
-  return {
-    discovery: {
-      excludedNamespaces: texts(said.excludedNamespaces, 'excludedNamespaces', NAMESPACE),
-      excludedKinds: texts(said.excludedKinds, 'excludedKinds', KIND),
-      ...(additionalKinds === undefined ? {} : { additionalKinds: texts(additionalKinds, 'additionalKinds', KIND) }),
-      ...(namespaceSelector === undefined ? {} : { namespaceSelector: selector(namespaceSelector) }),
-      ...(objectSelector === undefined ? {} : { objectSelector: selector(objectSelector) }),
-    },
-    ignoredFields: list(ignoredFields, 'ignoredFields').map((item) => {
-      const { kind, fields } = members(item, 'ignoredFields', ['kind', 'fields']);
-      return { kind: text(kind, 'kind', KIND), fields: texts(fields, 'fields', FIELD) };
-    }),
+function members(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {
+  return (value, name) => {
+    if (!isJsonObject(value)) return `${name} is not an object`;
+    const known = { ...required, ...optional };
+    const unknown = Object.keys(value).find((each) => !Object.hasOwn(known, each));
+    if (unknown !== undefined) return `${name} has the unknown member ${quote(unknown)}`;
+    const checked = Object.entries(known).filter(
+      ([each]) => Object.hasOwn(required, each) || value[each] !== undefined,
+    );
+    return checked.map(([each, check]) => check(value[each], each)).find((found) => found !== undefined);
   };
 }
 
-function selector(value: JsonValue): LabelSelector {
-  const { matchLabels, matchExpressions } = members(value, 'a selector', ['matchLabels', 'matchExpressions']);
-  if (!isJsonObject(matchLabels)) throw new NotSettings('settings: matchLabels is not an object');
-  return {
-    matchLabels: Object.fromEntries(
-      Object.entries(matchLabels).map(([key, label]) => [key, text(label, 'matchLabels')] as const),
-    ),
-    matchExpressions: list(matchExpressions, 'matchExpressions').map(requirement),
+function list(item: Check): Check {
+  return (value, name) => {
+    if (!Array.isArray(value)) return `${name} is not a list`;
+    if (value.length > MOST_ITEMS) return `${name} has more than ${MOST_ITEMS} items`;
+    return first(
+      value.map((each): readonly [string, JsonValue] => [name, each]),
+      item,
+    );
   };
 }
 
-function requirement(value: JsonValue): LabelRequirement {
-  const { key, operator, values } = members(value, 'a requirement', ['key', 'operator', 'values']);
-  const known = OPERATORS.find((word) => word === operator);
-  if (known === undefined) throw new NotSettings('settings: an unknown operator');
-  return { key: text(key, 'key'), operator: known, values: texts(values, 'values') };
+function text(pattern?: RegExp): Check {
+  return (value, name) =>
+    typeof value === 'string' && pattern?.test(value) !== false
+      ? undefined
+      : `${name} holds ${quote(String(value))}, which does not belong there`;
 }
 
-function members(value: JsonValue | undefined, what: string, known: readonly string[]): JsonObject {
-  if (!isJsonObject(value)) throw new NotSettings(`settings: ${what} is not an object`);
-  const unknown = Object.keys(value).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new NotSettings(`settings: ${what} has the unknown member ${quote(unknown)}`);
-  return value;
-}
-
-function list(value: JsonValue | undefined, what: string): readonly JsonValue[] {
-  if (!Array.isArray(value)) throw new NotSettings(`settings: ${what} is not a list`);
-  if (value.length > MOST_ITEMS) throw new NotSettings(`settings: ${what} has more than ${MOST_ITEMS} items`);
-  return value;
-}
-
-function texts(value: JsonValue | undefined, what: string, pattern?: RegExp): readonly string[] {
-  return list(value, what).map((item) => text(item, what, pattern));
-}
-
-function text(value: JsonValue | undefined, what: string, pattern?: RegExp): string {
-  if (typeof value !== 'string' || pattern?.test(value) === false) {
-    throw new NotSettings(`settings: ${what} holds ${quote(String(value))}, which does not belong there`);
+function first(values: readonly (readonly [string, JsonValue | undefined])[], check: Check): string | undefined {
+  for (const [name, value] of values) {
+    const found = check(value, name);
+    if (found !== undefined) return found;
   }
-  return value;
+  return undefined;
 }

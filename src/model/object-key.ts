@@ -51,18 +51,10 @@ export function objectKey(ref: ObjectRef): ObjectKey {
 
 /** Parses a key from a store or the wire. */
 export function parseObjectKey(text: string): Result<ObjectKey> {
-  const parts = text.split('/');
-  const [group, kind, namespace, name] = parts;
-  if (
-    parts.length !== 4 ||
-    group === undefined ||
-    kind === undefined ||
-    namespace === undefined ||
-    name === undefined
-  ) {
+  if (text.split('/').length !== 4) {
     return problem(`${quote(text)} is not an object key (group/Kind/namespace/name)`);
   }
-  const ref = parseObjectRef({ group, kind, namespace, name });
+  const ref = parseObjectRef(objectRefOf(text as ObjectKey));
   return ref.ok ? ok(text as ObjectKey) : ref;
 }
 

@@ -5,7 +5,7 @@ import type { Hold, LastKnownGood } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Derivation, Derived, Entry, Graph, Reader } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
-import type { SourceValue } from '../inputs.ts';
+import type { EngineInputs } from '../inputs.ts';
 import { type Contender, elect } from './elect.ts';
 import { type DocumentRef, type DocumentValue, originOf, provesAbsence, type SourceProofs } from './sources.ts';
 
@@ -36,15 +36,10 @@ export interface Declarations extends Derived<Declared> {
 }
 
 /** What {@link deriveDeclarations} reads. */
-export interface DeclarationInputs {
+interface DeclarationInputs extends EngineInputs {
   readonly documents: Collection<DocumentValue>;
-  readonly sources: Collection<SourceValue>;
   /** Judged by the files alone. */
   readonly fileProofs: SourceProofs;
-  /** Same addresses as {@link Declarations}. */
-  readonly lastKnownGood: Collection<LastKnownGood>;
-  /** Same addresses: the status written last. */
-  readonly observed: Collection<ObservedStatus>;
   readonly accepts: ReturnType<typeof joinAccepts>;
 }
 

@@ -3,7 +3,7 @@ import type { FleetPolicy } from '../../model/desired.ts';
 import { boundPolicy, defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import { type Deadline, hasPassed } from '../deadlines.ts';
-import type { AgentValue, FleetSettings, SnapshotValue } from '../inputs.ts';
+import type { EngineInputs, FleetSettings } from '../inputs.ts';
 import type { ClusterValue } from './clusters.ts';
 import type { PolicyValue } from './policy.ts';
 
@@ -62,15 +62,9 @@ export interface SafeMode {
 export const SAFE_START = 'safe-mode';
 
 /** What {@link deriveSafeMode} reads. */
-interface SafeModeInputs {
-  readonly fleet: Collection<FleetSettings>;
-  readonly safeStart: Collection<number>;
-  readonly elapsed: Collection<number>;
+interface SafeModeInputs extends EngineInputs {
   readonly policy: Collection<PolicyValue>;
   readonly clusters: Collection<ClusterValue>;
-  readonly agents: Collection<AgentValue>;
-  readonly snapshots: Collection<SnapshotValue>;
-  readonly kinds: Collection<KindState>;
   readonly liveReads: LiveReads;
 }
 

@@ -1,9 +1,9 @@
 import type { Digest } from '../../model/ids.ts';
 import { compareText, isSameList, type JsonObject, type JsonValue, jsonEquals } from '../../model/json.ts';
-import type { Contenders, Hold, LedgerEntry } from '../../model/ledger.ts';
+import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
-import type { Collection, Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
+import type { Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentValue, fileGroup, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { Candidate } from '../placement/wants.ts';
@@ -55,7 +55,6 @@ export interface Collisions {
 }
 
 interface DecisionInputs extends Electorate, Visibility {
-  readonly contenders: Collection<Contenders>;
   readonly documentsByFile: Index<DocumentValue>;
   /** By the name of the domain. */
   readonly collisions: ReadonlyMap<string, Collisions>;
@@ -84,25 +83,30 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
         if (entry !== undefined) emit(cluster, key, { type: 'left', ...metaOf(entry) });
         return;
       }
+      const at = { read, inputs, cluster, key, entry };
       const wanting = left.map(({ value }) => value);
       const possible = wanting.filter((candidate) => meetsRequirement(read, inputs, cluster, candidate) !== 'no');
-      const decision = decide({ cluster, key }, possible, entry, read, inputs);
+      const decision = decide(at, possible);
       if (decision === undefined) return;
       const required = wanting.flatMap(({ derived }) => derived?.requires?.key ?? []);
       const besides = required.flatMap((each) => read.get(ledger, cluster, each)?.scope ?? []);
-      emit(cluster, key, whileSeen(key, decision, { entry, besides }, read, inputs));
+      emit(cluster, key, whileSeen(at, decision, besides));
     },
   });
 }
 
+/** One key of one cluster, and what its decision reads. */
+interface Subject {
+  readonly read: Reader;
+  readonly inputs: DecisionInputs;
+  readonly cluster: string;
+  readonly key: ObjectKey;
+  readonly entry: LedgerEntry | undefined;
+}
+
 /** Decides by wants and ownership. {@link whileSeen} checks the visibility of clusters afterwards. */
-function decide(
-  { cluster, key }: { readonly cluster: string; readonly key: ObjectKey },
-  candidates: readonly Candidate[],
-  entry: LedgerEntry | undefined,
-  read: Reader,
-  inputs: DecisionInputs,
-): Decision | undefined {
+function decide(at: Subject, candidates: readonly Candidate[]): Decision | undefined {
+  const { read, inputs, cluster, entry } = at;
   const standing = electCandidate(read, inputs, candidates, entry);
   if (standing.type === 'won') {
     const { value } = standing.winner;
@@ -115,7 +119,7 @@ function decide(
   }
   if (entry === undefined) return undefined;
   if (standing.type === 'contested') return keep(entry, collisionsOf(inputs, candidates).contested);
-  return unwanted({ cluster, key }, entry, read, inputs);
+  return unwanted(at, entry);
 }
 
 /** The messages of the domain of the first derived candidate. */
@@ -134,14 +138,11 @@ const ruleInDoubt: Hold = {
   message: 'it is still declared, and a source that cannot be read whole may hold the rule that placed it',
 };
 
-/** Replaces a change by a keep while a cluster that it can depend on is not visible. */
-function whileSeen(
-  key: ObjectKey,
-  decision: Decision,
-  { entry, besides }: { readonly entry: LedgerEntry | undefined; readonly besides: readonly string[] },
-  read: Reader,
-  inputs: DecisionInputs,
-): Decision {
+/**
+ * Replaces a change by a keep while a cluster that it can depend on is not visible. `besides`: clusters that a required object
+ * can depend on.
+ */
+function whileSeen({ read, inputs, key, entry }: Subject, decision: Decision, besides: readonly string[]): Decision {
   const { type } = decision;
   if ((type !== 'object' && type !== 'remove') || isInForce(decision, entry)) return decision;
   const scope = [...new Set([...decision.scope, ...(entry?.scope ?? []), ...besides])];
@@ -157,12 +158,8 @@ function isInForce(decision: Decision, entry: LedgerEntry | undefined): boolean 
 }
 
 /** No candidate: removes only if every origin and every contender was read completely and omits the key. */
-function unwanted(
-  { cluster, key }: { readonly cluster: string; readonly key: ObjectKey },
-  entry: LedgerEntry,
-  read: Reader,
-  { proofs, documentsByFile, contenders }: DecisionInputs,
-): Decision {
+function unwanted({ read, inputs, cluster, key }: Subject, entry: LedgerEntry): Decision {
+  const { proofs, documentsByFile, contenders } = inputs;
   if (entry.phase === 'removing') return { type: 'removing', ...metaOf(entry) };
   const isDoubtful = ({ source }: Origin): boolean => !provesAbsence(proofs.of(read, source));
   // Most keeps need not read the contenders.

@@ -1,21 +1,16 @@
-import type { LiveObject } from '../../model/agent.ts';
 import { compareText, isSameList } from '../../model/json.ts';
 import type { LedgerEntry } from '../../model/ledger.ts';
 import type { Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Reader } from '../collections/types.ts';
 import { type Contender, type Election, elect, isSameOrigin } from '../fleet/elect.ts';
 import { provesAbsence, type SourceProofs } from '../fleet/sources.ts';
-import type { SourceValue } from '../inputs.ts';
+import type { EngineInputs } from '../inputs.ts';
 import { type Candidate, sameLive } from '../placement/wants.ts';
 
 /** What elections of candidates read. */
-export interface Electorate {
+export interface Electorate extends EngineInputs {
   readonly candidates: Collection<readonly Contribution<Candidate>[]>;
-  readonly ledger: Collection<LedgerEntry>;
-  readonly sources: Collection<SourceValue>;
   readonly proofs: SourceProofs;
-  /** Without derived objects of fleetrelay. */
-  readonly live: Collection<LiveObject>;
 }
 
 /** `contested`: the document of the owned object wants several objects with the key; it is unknown which one is owned. */

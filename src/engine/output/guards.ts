@@ -4,23 +4,16 @@ import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
 import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
-import type { FleetSettings } from '../inputs.ts';
+import type { EngineInputs, FleetSettings } from '../inputs.ts';
 import type { Decision, ObjectDecision, Removal } from './decisions.ts';
 
 /** Group of the fleet in the guards' indexes; no cluster can have this name. */
 const FLEET = '*';
 
-interface GuardInputs {
+interface GuardInputs extends EngineInputs {
   readonly decisions: Collection<Decision>;
-  readonly ledger: Collection<LedgerEntry>;
   readonly clusters: Collection<ClusterValue>;
-  readonly fleet: Collection<FleetSettings>;
   readonly limits: Collection<GuardLimits>;
-  readonly approvals: Collection<true>;
-  readonly recentRemovals: Collection<number>;
-  readonly departures: Collection<true>;
-  readonly heldRemovals: Collection<Hold>;
-  readonly removalPermits: Collection<true>;
 }
 
 /** What the guards of a commit read and decide. */
@@ -136,15 +129,17 @@ function judge(
 /** `held`: a removal waits for an approval. `keep`: a follower waits for the leader's permit. */
 export type GuardHold = Hold & { readonly type: 'held' | 'keep' };
 
-/** Why a removal waits; undefined: the guards let it pass. `decision` is that of the key. */
-export function holdOnRemoval(
-  read: Reader,
-  guards: Guards,
-  cluster: string,
-  key: ObjectKey,
-  decision: Removal,
-): GuardHold | undefined {
-  return unlessPassed(read, guards, cluster, key, () => {
+/** The guards, as the computation of an output in a cluster reads them. */
+export interface GuardReader {
+  readonly read: Reader;
+  readonly guards: Guards;
+  readonly cluster: string;
+}
+
+/** Why a removal waits; undefined: the guards let it pass. */
+export function holdOnRemoval(at: GuardReader, key: ObjectKey, decision: Removal): GuardHold | undefined {
+  const { read, guards, cluster } = at;
+  return unlessPassed(at, key, () => {
     const byNumber = read.get(guards.perFleet, '', '') ?? read.get(guards.perCluster, '', cluster);
     if (byNumber !== undefined) return byNumber;
     if (contentsOf(cluster, key) !== undefined) {
@@ -152,23 +147,15 @@ export function holdOnRemoval(
     }
     // A held removal waits for its approval although the limits are looser now, but not for a service that has addresses again.
     const before = read.get(guards.heldRemovals, cluster, key);
-    return before === undefined || before.reason === EMPTIED
-      ? whyEmptied(read, guards, cluster, key, decision)
-      : before;
+    return before === undefined || before.reason === EMPTIED ? whyEmptied(at, key, decision) : before;
   });
 }
 
 /** Why a change waits that the guards judge by `why`; undefined: it has passed, or `why` finds no reason. */
-export function unlessPassed(
-  read: Reader,
-  guards: Guards,
-  cluster: string,
-  key: ObjectKey,
-  why: () => Hold | undefined,
-): GuardHold | undefined {
-  if (isPassed(read, guards, cluster, key)) return undefined;
+export function unlessPassed(at: GuardReader, key: ObjectKey, why: () => Hold | undefined): GuardHold | undefined {
+  if (isPassed(at, key)) return undefined;
   // Only the leader knows windows and approvals.
-  if (isFollower(read, guards)) {
+  if (isFollower(at)) {
     const message = 'the replica that judges removals has not let this one pass yet';
     return { type: 'keep', reason: 'WaitsForLeader', message };
   }
@@ -177,12 +164,13 @@ export function unlessPassed(
 }
 
 /** Whether a person has approved the change; on a follower, whether the leader permits it. */
-export function isPassed(read: Reader, guards: Guards, cluster: string, key: ObjectKey): boolean {
-  return read.get(isFollower(read, guards) ? guards.removalPermits : guards.approvals, cluster, key) === true;
+export function isPassed(at: GuardReader, key: ObjectKey): boolean {
+  const { removalPermits, approvals } = at.guards;
+  return at.read.get(isFollower(at) ? removalPermits : approvals, at.cluster, key) === true;
 }
 
-function isFollower(read: Reader, { fleet }: Guards): boolean {
-  return read.get(fleet, '', '')?.role === 'follower';
+function isFollower({ read, guards }: GuardReader): boolean {
+  return read.get(guards.fleet, '', '')?.role === 'follower';
 }
 
 /** For a Namespace or CustomResourceDefinition the group of the objects in it (see `containersOf`); undefined for others. */
@@ -210,13 +198,8 @@ function indexServing(graph: Graph, decisions: Collection<Decision>): Index<Deci
  * Why a change waits that takes the last addresses of a service, because its clients would lose it. Undefined if the service
  * keeps addresses, or if the Service itself is removed: then the guards judge that removal.
  */
-export function whyEmptied(
-  read: Reader,
-  guards: Guards,
-  cluster: string,
-  key: ObjectKey,
-  decision: ObjectDecision | Removal,
-): Hold | undefined {
+export function whyEmptied(at: GuardReader, key: ObjectKey, decision: ObjectDecision | Removal): Hold | undefined {
+  const { read, guards, cluster } = at;
   if (!carriesEndpoints(key)) return undefined;
   const name = servedBefore(key, decision, read.get(guards.ledger, cluster, key));
   if (name === '') return undefined;
@@ -226,9 +209,7 @@ export function whyEmptied(
   const fate = read.get(guards.decisions, cluster, service);
   if (fate?.type === 'removing') return undefined;
   // The addresses of a Service whose removal is held stay with it.
-  if (fate?.type === 'remove' && holdOnRemoval(read, guards, cluster, service, fate) === undefined) {
-    return undefined;
-  }
+  if (fate?.type === 'remove' && holdOnRemoval(at, service, fate) === undefined) return undefined;
   const change = decision.type === 'remove' ? 'goes' : 'becomes empty';
   const message = `${displayKey(service)} would be left without any address: ${displayKey(key)} ${change}`;
   return { reason: EMPTIED, message };

@@ -4,9 +4,17 @@ import { type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { ObjectMeta } from '../../model/output.ts';
-import type { Collection, Derived, Graph, Index, Reader } from '../collections/types.ts';
+import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
 import { type Decision, type KeepDecision, type ObjectDecision, type Removal, sameMeta } from './decisions.ts';
-import { contentsOf, type Guards, holdOnRemoval, isPassed, unlessPassed, whyEmptied } from './guards.ts';
+import {
+  contentsOf,
+  type GuardReader,
+  type Guards,
+  holdOnRemoval,
+  isPassed,
+  unlessPassed,
+  whyEmptied,
+} from './guards.ts';
 
 /**
  * The output snapshot: what each cluster should hold, after the guards. Partition: the cluster. Key: the object's.
@@ -38,46 +46,45 @@ export function deriveOutputs(graph: Graph, decisions: Collection<Decision>, gua
     equals: (a, b) => a === b || (a.type === b.type && a.type !== 'object' && JSON.stringify(a) === JSON.stringify(b)),
     compute: ({ partition: cluster, key: text, value }, read, emit) => {
       const key = text as ObjectKey;
-      if (value.type === 'remove') emit(cluster, key, guardedRemoval(read, guards, cluster, key, value, contents));
-      else if (value.type === 'object') emit(cluster, key, guardedUpdate(read, guards, cluster, key, value));
-      else emit(cluster, key, value);
+      const at = { read, guards, cluster };
+      if (value.type === 'remove') emit(cluster, key, guardedRemoval(at, key, value, contents));
+      else emit(cluster, key, value.type === 'object' ? guardedUpdate(at, key, value) : value);
     },
   });
 }
 
 /** The removal, or a keep or hold. A container stays while objects in it stay, also while their removals are held. */
 function guardedRemoval(
-  read: Reader,
-  guards: Guards,
-  cluster: string,
+  at: GuardReader,
   key: ObjectKey,
   value: Removal,
   { staying, removed }: Readonly<Record<'staying' | 'removed', Index<Decision>>>,
 ): Output {
+  const { read, cluster } = at;
   const container = contentsOf(cluster, key);
   const message = `${displayKey(key)} stays while objects in it are meant to be there`;
   const inUse: Output = { ...value, type: 'keep', reason: 'ContainerInUse', message };
   if (container !== undefined && read.count(staying, container) > 0) return inUse;
-  const hold = holdOnRemoval(read, guards, cluster, key, value);
+  const hold = holdOnRemoval(at, key, value);
   if (hold !== undefined) return { ...value, ...hold };
   const contents = container === undefined ? [] : read.members(removed, container);
   const isHeld = contents.some(
     ({ key: inside, value: decision }) =>
-      decision.type === 'remove' && holdOnRemoval(read, guards, cluster, inside as ObjectKey, decision) !== undefined,
+      decision.type === 'remove' && holdOnRemoval(at, inside as ObjectKey, decision) !== undefined,
   );
   return isHeld ? inUse : value;
 }
 
 /** The update, or the accepted object if the update would take the last addresses of a service. */
-function guardedUpdate(read: Reader, guards: Guards, cluster: string, key: ObjectKey, value: ObjectDecision): Output {
+function guardedUpdate(at: GuardReader, key: ObjectKey, value: ObjectDecision): Output {
   if (!carriesEndpoints(key)) return value;
-  const emptied = whyEmptied(read, guards, cluster, key, value);
-  const entry = read.get(guards.ledger, cluster, key);
+  const emptied = whyEmptied(at, key, value);
+  const entry = at.read.get(at.guards.ledger, at.cluster, key);
   if (emptied === undefined) {
     // A delta can be lost in flight, so the permit lasts until the agent has accepted the update.
-    return entry?.phase === 'inFlight' && isPassed(read, guards, cluster, key) ? { ...value, empties: true } : value;
+    return entry?.phase === 'inFlight' && isPassed(at, key) ? { ...value, empties: true } : value;
   }
-  const hold = unlessPassed(read, guards, cluster, key, () => emptied);
+  const hold = unlessPassed(at, key, () => emptied);
   if (hold === undefined || entry === undefined) return { ...value, empties: true };
   const { digest, origins, scope } = entry;
   return { digest, origins, scope, ...hold };

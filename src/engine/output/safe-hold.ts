@@ -1,18 +1,15 @@
-import type { KindState } from '../../model/agent.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { kindOf, type ObjectKey } from '../../model/object-key.ts';
 import type { Collection, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { LiveReads, SafeMode } from '../fleet/safe-mode.ts';
 import type { SourceProofs } from '../fleet/sources.ts';
-import type { SnapshotValue } from '../inputs.ts';
+import type { EngineInputs } from '../inputs.ts';
 
 /** The collections that say which clusters and kinds are visible. */
-export interface Visibility {
+export interface Visibility extends EngineInputs {
   readonly safeMode: SafeMode;
   readonly clusters: Collection<ClusterValue>;
-  readonly snapshots: Collection<SnapshotValue>;
-  readonly kinds: Collection<KindState>;
   readonly liveReads: LiveReads;
   readonly proofs: SourceProofs;
 }

@@ -16,7 +16,7 @@ import type { Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Derived, Graph, Reader } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
 import { type DocumentValue, originOf, type SourceProofs } from '../fleet/sources.ts';
-import type { AgentValue } from '../inputs.ts';
+import type { EngineInputs } from '../inputs.ts';
 import type { Assignment } from './placements.ts';
 
 /** A live object of a cluster. */
@@ -95,12 +95,9 @@ function sameCandidate(a: Candidate, b: Candidate): boolean {
   );
 }
 
-interface DocumentWantInputs {
+interface DocumentWantInputs extends EngineInputs {
   readonly assignments: Collection<Assignment>;
   readonly documents: Collection<DocumentValue>;
-  readonly agents: Collection<AgentValue>;
-  readonly kinds: Collection<KindState>;
-  readonly ledger: Collection<LedgerEntry>;
   /** Judged by the files alone. */
   readonly fileProofs: SourceProofs;
 }

@@ -9,16 +9,14 @@ import type { Collection, Derived, Entry, Graph, Index } from '../collections/ty
 import type { DomainParts } from '../domain.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { SafeModeValue, UnseenValue } from '../fleet/safe-mode.ts';
-import type { AgentValue } from '../inputs.ts';
+import type { EngineInputs } from '../inputs.ts';
 import type { StatusPart } from './declared-status.ts';
 import { clusterSubject, healthGroup, type Progress } from './progress.ts';
 import { countOutcomes, type HealthCounts, healthStates, type Lookups, moving, summarise, tallyOf } from './tally.ts';
 
 /** What the status of clusters is derived from. */
-interface ClusterStatusInputs extends SafeModeReads {
+interface ClusterStatusInputs extends EngineInputs, SafeModeReads {
   readonly clusters: Collection<ClusterValue>;
-  readonly agents: Collection<AgentValue>;
-  readonly kinds: Collection<KindState>;
   /** As of `indexProgress`. */
   readonly progressBySubject: Index<Progress>;
   readonly mode: Collection<SafeModeValue>;

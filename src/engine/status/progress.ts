@@ -1,11 +1,10 @@
 import type { ObjectResult } from '../../model/agent.ts';
 import type { Digest } from '../../model/ids.ts';
-import type { LedgerEntry } from '../../model/ledger.ts';
 import type { ObjectHealth } from '../../model/object-health.ts';
 import type { Origin } from '../../model/output.ts';
 import { unreachable } from '../../model/result.ts';
 import type { Collection, Derived, Graph, Index } from '../collections/types.ts';
-import type { AgentValue } from '../inputs.ts';
+import type { EngineInputs } from '../inputs.ts';
 import type { Output } from '../output/outputs.ts';
 
 export const progressStates = [
@@ -39,9 +38,7 @@ export interface Progress {
 export function deriveProgress(
   graph: Graph,
   outputs: Collection<Output>,
-  results: Collection<ObjectResult>,
-  agents: Collection<AgentValue>,
-  ledger: Collection<LedgerEntry>,
+  { results, agents, ledger }: EngineInputs,
 ): Derived<Progress> {
   return graph.join<Output, ObjectResult, Progress>({
     name: 'progress',
