@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { createAgentDisk } from '../../adapters/disk/agent-disk.ts';
 import { createGrpcClientTransport, type GrpcClientOptions } from '../../adapters/grpc/client.ts';
 import { createCertificateRequests } from '../../adapters/tls/certificate-requests.ts';
-import { type Agent, createAgent } from '../../agent/agent.ts';
+import { createAgent } from '../../agent/agent.ts';
 import { TAKES_SETTINGS } from '../../model/agent.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
@@ -21,56 +21,42 @@ export interface LinkedAgentDeps {
   readonly random: Random;
   readonly log: Log;
   readonly cluster: ClusterApi;
-  /** Counts what it does; absent: nobody does. */
+  /** Counts the work of the agent. */
   readonly meter?: AgentMeter;
-  /** Where it keeps a certificate that the server has issued. */
+  /** Keeps the certificate that the server issues. */
   readonly credentials: CredentialStore;
 }
 
-export interface LinkedAgentOptions extends CommonAgentOptions {
-  /** Relative paths start here. */
-  readonly cwd: string;
+export interface LinkedAgentOptions extends CommonAgentOptions, Pick<RunIo, 'cwd' | 'version'> {
   readonly env?: RunIo['env'];
-  readonly version: string;
-  /** One random id a process. */
+  /** Random, one per process. */
   readonly instance: string;
-  /** Beside those that every agent has. */
+  /** Capabilities beside those of every agent. */
   readonly capabilities: readonly string[];
-  /** Of its disk; made if it is not there. */
+  /** Folder of its disk, which is created. */
   readonly folder: string;
 }
 
-/** An agent with its way to the server and its disk; not started. */
-export interface LinkedAgent {
-  readonly agent: Agent;
-  /** When its client certificate runs out, in milliseconds since 1970; undefined: it has none. */
-  certificateExpiresAt(): number | undefined;
-  /** After the agent was stopped. */
-  close(): Promise<void>;
-}
+/** An agent with its end of the relay and its disk. */
+export type LinkedAgent = Awaited<ReturnType<typeof createLinkedAgent>>;
 
-/** Gives an opened cluster its agent. Files of tokens, authorities and certificates are read when the server is dialled. */
-export async function createLinkedAgent(deps: LinkedAgentDeps, options: LinkedAgentOptions): Promise<LinkedAgent> {
+/** Makes the agent of an opened cluster. Files of tokens, authorities and certificates are read at each dial. */
+export async function createLinkedAgent(deps: LinkedAgentDeps, options: LinkedAgentOptions) {
   const { server, cluster, instance, version, capabilities, folder } = options;
+  const clusterId = await deps.cluster.identity();
   const transport = createGrpcClientTransport({ server: displayAddress(server), security: security(options) });
-  const relay = createRelayClient(
-    { ...deps, transport },
-    {
-      cluster,
-      clusterId: await deps.cluster.identity(),
-      instance,
-      token: tokenOf(options),
-      ...certificatesOf(deps, options),
-      version,
-      capabilities: [TAKES_SETTINGS, ...capabilities],
-    },
-  );
+  const about = { cluster, clusterId, instance, version, capabilities: [TAKES_SETTINGS, ...capabilities] };
+  const token = tokenOf(options);
+  const relay = createRelayClient({ ...deps, transport }, { ...about, token, ...certificatesOf(deps, options) });
   const { meter } = deps;
   const metered = meter?.cluster(deps.cluster) ?? deps.cluster;
   const disk = createAgentDisk(deps, { folder });
   return {
+    /** Not started. */
     agent: createAgent({ ...deps, cluster: metered, relay: meter?.relay(relay) ?? relay, disk }),
+    /** When its client certificate expires, in milliseconds since 1970; undefined: it has none. */
     certificateExpiresAt: relay.certificateExpiresAt,
+    /** Called after the agent was stopped. */
     close: () => disk.close(),
   };
 }
@@ -85,34 +71,29 @@ function certificatesOf(
   }
   const { certFile, keyFile } = certificate;
   const read = () => ({
-    certificate: readOrSay('certificate', pathFrom(cwd, certFile)).toString('utf8'),
-    key: readOrSay('key', pathFrom(cwd, keyFile)).toString('utf8'),
+    certificate: readNamed('certificate', resolve(cwd, certFile)).toString('utf8'),
+    key: readNamed('key', resolve(cwd, keyFile)).toString('utf8'),
   });
   return { certificates: { type: 'given', read } };
-}
-
-/** A path as it was given, from the folder that the process was started in. */
-export function pathFrom(cwd: string, path: string): string {
-  return isAbsolute(path) ? path : resolve(cwd, path);
 }
 
 function security({ caFile, insecure, cwd }: LinkedAgentOptions): GrpcClientOptions['security'] {
   if (insecure) return { type: 'insecure' };
   if (caFile === undefined) return { type: 'tls', ca: () => Buffer.from(getCACertificates('default').join('\n')) };
-  return { type: 'tls', ca: () => readOrSay('certificate authority', pathFrom(cwd, caFile)) };
+  return { type: 'tls', ca: () => readNamed('certificate authority', resolve(cwd, caFile)) };
 }
 
-/** By the name that Gloo's setups have for it, where no file is named. */
+/** The name that Gloo uses; read if no file is named. */
 const TOKEN_VARIABLE = 'RELAY_TOKEN';
 
 function tokenOf({ tokenFile, cwd, env = {} }: LinkedAgentOptions): () => string {
   return tokenFile === undefined
     ? () => env[TOKEN_VARIABLE] ?? ''
-    : () => readOrSay('token', pathFrom(cwd, tokenFile)).toString('utf8');
+    : () => readNamed('token', resolve(cwd, tokenFile)).toString('utf8');
 }
 
-/** Read at each dial: a file that is replaced takes effect, and one that comes late does no harm. */
-function readOrSay(what: string, path: string): Buffer {
+/** Reads a file at each dial, so that a replaced or late file takes effect. */
+function readNamed(what: string, path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
