@@ -1,44 +1,38 @@
 import { canonicalJson, type JsonObject, objectOf, textOf } from '../../model/json.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { AgentCredentials, CredentialStore } from '../../ports/credentials.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Random } from '../../ports/random.ts';
 import { resourcePath } from './api/paths.ts';
-import type { KubeAnswer, KubeClient, KubeRequest } from './api/types.ts';
-import { type Asking, answerText, startAsking } from './inventory/ask.ts';
-
-export interface KubernetesCredentialsDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-}
+import type { FollowerDeps, KubeAnswer, KubeRequest } from './api/types.ts';
+import { answerText, type Requests, startRequests } from './inventory/requests.ts';
 
 export interface KubernetesCredentialsOptions {
   readonly namespace: string;
   /** Name of the Secret. */
   readonly name: string;
-  /** Used instead, with a warning, where the API server does not let this process have that Secret. */
+  /** Used instead, with a warning, if the API server refuses this process the Secret. */
   readonly fallback: CredentialStore;
 }
 
 const SECRETS = { group: '', version: 'v1', resource: 'secrets' };
-/** Makes the empty Secret; what is in it is written by another name, so that a second maker finds it taken. */
-const MAKER = 'fleetrelay-agent-maker';
+/** Creates the empty Secret. Its content has another field manager, so that a second creation is a conflict. */
+const CREATOR = 'fleetrelay-agent-maker';
 const WRITER = 'fleetrelay-agent';
 const LABELS = { 'app.kubernetes.io/name': 'fleetrelay-agent', 'app.kubernetes.io/part-of': 'fleetrelay' };
 const EMPTY = { 'tls.crt': '', 'tls.key': '' };
 
+type Refused = Extract<KubeAnswer, { readonly type: 'refused' }>;
+
 /**
- * Credentials in a Secret of the type `kubernetes.io/tls`, which the replicas of an agent share. It is made by applying,
- * because the right to do that can be given for one name; every write is on the condition that nobody else has written.
+ * Credentials in a Secret of the type `kubernetes.io/tls`, which the replicas of an agent share. It is created by an apply,
+ * because rights for an apply can be limited to one name. Each write is bound to the version that was read.
  */
 export function createKubernetesCredentials(
-  deps: KubernetesCredentialsDeps,
+  deps: FollowerDeps,
   { namespace, name, fallback }: KubernetesCredentialsOptions,
 ): CredentialStore {
   const path = resourcePath({ resource: SECRETS, namespace, name });
   const secretPlace = `Secret/${namespace}/${name}`;
+  const start = (): Requests => startRequests(deps, () => undefined);
   let known: JsonObject | undefined;
   let forbidden = false;
   return {
@@ -46,32 +40,27 @@ export function createKubernetesCredentials(
       return forbidden ? fallback.place : secretPlace;
     },
     async load() {
-      const asking = ask();
-      const answer = await asking.patiently({ method: 'GET', path });
-      if (isForbidden(answer)) return (await turnedAway(answer)).load();
+      const answer = await start().untilAnswered({ method: 'GET', path });
+      if (isForbidden(answer)) return useFallback(answer).load();
       forbidden = false;
       if (answer.type === 'refused' && answer.status !== 404) throw new Error(answerText(answer));
       known = answer.type === 'ok' ? answer.body : undefined;
-      // The right may have been given after the agent had enrolled without it.
+      // An agent that enrolled before it had the right has its credentials in the fallback.
       return (known === undefined ? undefined : read(deps.log, secretPlace, known)) ?? fallback.load();
     },
     async save(credentials) {
       if (forbidden) return fallback.save(credentials);
-      const asking = ask();
-      if (known !== undefined) return write(asking, known, credentials);
-      const answer = await asking.patiently(emptySecret(path, namespace, name));
-      if (isForbidden(answer)) return (await turnedAway(answer)).save(credentials);
-      if (answer.type === 'ok' && isEmpty(answer.body)) return write(asking, answer.body, credentials);
+      const requests = start();
+      if (known !== undefined) return write(requests, known, credentials);
+      const answer = await requests.untilAnswered(emptySecret(path, namespace, name));
+      if (isForbidden(answer)) return useFallback(answer).save(credentials);
+      if (answer.type === 'ok' && isEmpty(answer.body)) return write(requests, answer.body, credentials);
       if (answer.type === 'ok' || answer.status === 409) throw overtaken(secretPlace);
       throw new Error(answer.status === 404 ? `the namespace ${namespace} is not there` : answerText(answer));
     },
   };
 
-  function ask(): Asking {
-    return startAsking(deps, () => {});
-  }
-
-  async function turnedAway(answer: KubeAnswer): Promise<CredentialStore> {
+  function useFallback(answer: Refused): CredentialStore {
     forbidden = true;
     deps.log.warn(
       'the agent may not keep its credentials in a Secret of its namespace: they stay on its disk, and are lost with it',
@@ -80,19 +69,19 @@ export function createKubernetesCredentials(
     return fallback;
   }
 
-  async function write(asking: Asking, secret: JsonObject, credentials: AgentCredentials): Promise<void> {
+  async function write(requests: Requests, secret: JsonObject, credentials: AgentCredentials): Promise<void> {
     const data = { ...objectOf(secret.data), ...encoded(credentials) };
     const { managedFields: _, ...metadata } = objectOf(secret.metadata);
     const body = { ...secret, metadata, data };
-    const answer = await asking.patiently({ method: 'PUT', path, query: { fieldManager: WRITER }, body });
+    const answer = await requests.untilAnswered({ method: 'PUT', path, query: { fieldManager: WRITER }, body });
     if (answer.type === 'ok') {
       known = answer.body;
       return;
     }
-    if (isForbidden(answer)) return (await turnedAway(answer)).save(credentials);
+    if (isForbidden(answer)) return useFallback(answer).save(credentials);
     if (answer.status !== 409 && answer.status !== 404) throw new Error(answerText(answer));
-    // Somebody was faster, or it was us and the answer was lost.
-    const now = await asking.patiently({ method: 'GET', path });
+    // Another process has written, or this one has and the answer was lost.
+    const now = await requests.untilAnswered({ method: 'GET', path });
     known = now.type === 'ok' ? now.body : undefined;
     if (known === undefined || !holds(known, credentials)) throw overtaken(secretPlace);
   }
@@ -100,13 +89,13 @@ export function createKubernetesCredentials(
 
 const CERTIFICATE = '-----BEGIN CERTIFICATE-----';
 
-function isForbidden(answer: KubeAnswer): boolean {
+function isForbidden(answer: KubeAnswer): answer is Refused & { readonly status: 403 } {
   return answer.type === 'refused' && answer.status === 403;
 }
 
 function holds({ data }: JsonObject, credentials: AgentCredentials): boolean {
-  const there = objectOf(data);
-  return Object.entries(encoded(credentials)).every(([member, value]) => textOf(there[member]) === value);
+  const present = objectOf(data);
+  return Object.entries(encoded(credentials)).every(([member, value]) => textOf(present[member]) === value);
 }
 
 function encoded({ key, certificate, roots }: AgentCredentials): Record<string, string> {
@@ -123,7 +112,7 @@ function emptySecret(path: string, namespace: string, name: string): KubeRequest
   return {
     method: 'PATCH',
     path,
-    query: { fieldManager: MAKER },
+    query: { fieldManager: CREATOR },
     contentType: 'application/apply-patch+yaml',
     body: { apiVersion: 'v1', kind: 'Secret', metadata, type: 'kubernetes.io/tls', data: EMPTY },
   };

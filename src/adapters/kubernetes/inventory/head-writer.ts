@@ -1,80 +1,76 @@
 import { isJsonObject, type JsonObject, objectOf } from '../../../model/json.ts';
-import type { KubeRequest } from '../api/types.ts';
-import { type Asking, answerText, isPassing } from './ask.ts';
-import { configMap, configMapPath, HEAD_NAME } from './config-maps.ts';
-import { dataOf, type HeadContent, type Holder, readHolder, renderHead, withHolder } from './head.ts';
-import { listPieces } from './pieces.ts';
-
-/** The one object that every step of the inventory goes through. Each write is on condition that nobody else has written. */
-export interface HeadWriter {
-  /** Puts this process in the place of whoever held the inventory before: from now on every write of theirs fails. */
-  take(asking: Asking): Promise<void>;
-  /** What is there now; undefined if nothing is. Rejects if it was taken by this process and is somebody else's now. */
-  read(asking: Asking): Promise<JsonObject | undefined>;
-  /** The atomic step. Rejects if it did not happen, or nobody knows. */
-  write(asking: Asking, content: HeadContent): Promise<void>;
-  /** Of this process and its last attempt to write; undefined before `take`. */
-  holder(): Holder | undefined;
-  /** What every further request of this process is refused with; undefined while it was not overtaken. */
-  refusal(): Overtaken | undefined;
-}
+import { type HeadContent, type Holder, readHolder, renderHead, withHolder } from './head.ts';
+import { configMap, configMapPath, HEAD_NAME, listPieces } from './pieces.ts';
+import { answerText, isPassing, type Requests } from './requests.ts';
 
 /** Another process writes the inventory now; this one never does again. */
 export class Overtaken extends Error {}
 
 export interface HeadWriterOptions {
   readonly namespace: string;
-  /** Of this very process and turn. */
+  /** Of this process; no other process has it. */
   readonly identity: string;
-  /** Called once, when it turns out that another process holds the inventory now. */
+  /** Called once, when another process has taken the inventory over. */
   readonly overtaken: () => void;
 }
 
-export function createHeadWriter(options: HeadWriterOptions): HeadWriter {
-  const { namespace, identity } = options;
-  const there = createHeadObject(namespace);
+export type HeadWriter = ReturnType<typeof createHeadWriter>;
+
+/** Writes the head: the one object that every step of the inventory replaces. Each write is bound to the version before. */
+export function createHeadWriter({ namespace, identity, overtaken }: HeadWriterOptions) {
+  const object = createHeadObject(namespace);
   let holder: Holder | undefined;
-  let overtaken: Overtaken | undefined;
+  let refusal: Overtaken | undefined;
+  return {
+    take,
+    read,
+    write,
+    /** Of this process and its last attempt to write; undefined before `take`. */
+    holder: () => holder,
+    /** The error of every further request of this process; undefined: it was not overtaken. */
+    refusal: () => refusal,
+  };
 
-  return { take, read, write, holder: () => holder, refusal: () => overtaken };
-
-  async function take(asking: Asking): Promise<void> {
+  /** Makes this process the holder: from then on every write of an earlier process fails. */
+  async function take(requests: Requests): Promise<void> {
     for (;;) {
-      const data = await there.get(asking);
+      const data = await object.get(requests);
       const before = data && readHolder(data);
       // The answer to an earlier attempt was lost.
-      const next = before?.identity === identity ? before : await nextHolder(asking, before);
-      if (next === before || (await there.put(asking, withHolder(data ?? {}, next)))) {
+      const next = before?.identity === identity ? before : await nextHolder(requests, before);
+      if (next === before || (await object.put(requests, withHolder(data ?? {}, next)))) {
         holder = next;
         return;
       }
     }
   }
 
-  /** Where the head cannot say: no piece of an earlier process may be taken for one of ours. */
-  async function nextHolder(asking: Asking, before: Holder | undefined): Promise<Holder> {
-    const pieces = before === undefined ? await listPieces(asking, namespace) : [];
+  /** Without a readable holder the term follows from the pieces: their names must never be used again. */
+  async function nextHolder(requests: Requests, before: Holder | undefined): Promise<Holder> {
+    const pieces = before === undefined ? await listPieces(requests, namespace) : [];
     const term = Math.max(before?.term ?? 0, ...pieces.map((piece) => piece.term)) + 1;
     return { identity, term, write: 0 };
   }
 
-  async function read(asking: Asking): Promise<JsonObject | undefined> {
-    const data = await there.get(asking);
+  /** The data of the head; undefined: it does not exist. Rejects if this process has been overtaken. */
+  async function read(requests: Requests): Promise<JsonObject | undefined> {
+    const data = await object.get(requests);
     if (holder !== undefined && data !== undefined) checkStillOurs(data, holder);
     return data;
   }
 
-  async function write(asking: Asking, content: HeadContent): Promise<void> {
+  /** Writes the content atomically. Rejects if that failed or its outcome is unknown. */
+  async function write(requests: Requests, content: HeadContent): Promise<void> {
     if (holder === undefined) throw new Error('the inventory is written only after it was taken');
     const ours = { ...holder, write: holder.write + 1 };
     holder = ours;
     const data = renderHead(content, ours);
-    while (!(await there.put(asking, data))) {
-      const found = await there.get(asking);
-      // Whoever takes it away by hand does not take it from us: it is made anew.
+    while (!(await object.put(requests, data))) {
+      const found = await object.get(requests);
+      // A head that a person has removed is created again.
       if (found === undefined) continue;
       checkStillOurs(found, ours);
-      // The answer was lost. Anything else that is there was changed by hand, and we know better.
+      // The answer was lost. A head that a person has edited is written again.
       if (readHolder(found)?.write === ours.write && found.sha256 === data.sha256) return;
     }
   }
@@ -83,34 +79,38 @@ export function createHeadWriter(options: HeadWriterOptions): HeadWriter {
     const now = readHolder(data);
     if (now?.identity === ours.identity && now.term === ours.term) return;
     const who = now === undefined ? 'somebody' : now.identity;
-    overtaken = new Overtaken(
+    refusal = new Overtaken(
       `${who} has taken the inventory over: this process has been fenced and writes nothing any more`,
     );
-    options.overtaken();
-    throw overtaken;
+    overtaken();
+    throw refusal;
   }
 }
 
-/** The head as an object of the API server: remembers as what it was seen last, and writes on that condition. */
+/** The head on the API server, with the metadata that the next write is bound to. */
 function createHeadObject(namespace: string) {
   const path = configMapPath(namespace, HEAD_NAME);
-  /** Undefined: it is not there. */
+  /** Undefined: it does not exist. */
   let metadata: JsonObject | undefined;
   return { get, put };
 
-  async function get(asking: Asking): Promise<JsonObject | undefined> {
-    const answer = await asking.patiently({ method: 'GET', path });
-    const isMissing = answer.type === 'refused' && answer.status === 404;
-    if (answer.type === 'refused' && !isMissing) throw new Error(answerText(answer));
-    metadata = answer.type === 'ok' ? metadataOf(answer.body) : undefined;
-    return answer.type === 'ok' ? dataOf(answer.body) : undefined;
+  async function get(requests: Requests): Promise<JsonObject | undefined> {
+    const answer = await requests.untilAnswered({ method: 'GET', path });
+    if (answer.type === 'refused' && answer.status !== 404) throw new Error(answerText(answer));
+    metadata = answer.type === 'ok' ? metadataIn(answer.body) : undefined;
+    return answer.type === 'ok' ? objectOf(answer.body.data) : undefined;
   }
 
-  /** False, after a while: it did not happen or nobody knows, and `get` tells. Rejects if trying again cannot help. */
-  async function put(asking: Asking, data: JsonObject): Promise<boolean> {
-    const answer = await asking.once(metadata === undefined ? creation(data) : replacement(data, metadata));
+  /** Returns false, after a pause, if the write failed or its outcome is unknown: `get` tells. Rejects if retries are useless. */
+  async function put(requests: Requests, data: JsonObject): Promise<boolean> {
+    const body = configMap(namespace, HEAD_NAME, data);
+    const answer = await requests.once(
+      metadata === undefined
+        ? { method: 'POST', path: configMapPath(namespace), body }
+        : { method: 'PUT', path, body: { ...body, metadata: keptMetadata(body, metadata) } },
+    );
     if (answer.type === 'ok') {
-      metadata = metadataOf(answer.body);
+      metadata = metadataIn(answer.body);
       return true;
     }
     if (answer.type === 'refused' && answer.status === 404 && metadata === undefined) {
@@ -118,23 +118,16 @@ function createHeadObject(namespace: string) {
     }
     const isConflict = answer.type === 'refused' && (answer.status === 404 || answer.status === 409);
     if (!isConflict && !isPassing(answer)) throw new Error(answerText(answer));
-    await asking.pause(isConflict ? 'somebody else keeps changing it' : answerText(answer));
+    await requests.pause(isConflict ? 'somebody else keeps changing it' : answerText(answer));
     return false;
-  }
-
-  function creation(data: JsonObject): KubeRequest {
-    return { method: 'POST', path: configMapPath(namespace), body: configMap(namespace, HEAD_NAME, data) };
-  }
-
-  /** What people have put there stays: labels, annotations, owners. */
-  function replacement(data: JsonObject, seen: JsonObject): KubeRequest {
-    const fresh = configMap(namespace, HEAD_NAME, data);
-    const { managedFields: _, ...kept } = seen;
-    const labels = { ...objectOf(kept.labels), ...objectOf(metadataOf(fresh)?.labels) };
-    return { method: 'PUT', path, body: { ...fresh, metadata: { ...kept, labels } } };
   }
 }
 
-function metadataOf({ metadata }: JsonObject): JsonObject | undefined {
+/** Keeps the labels, annotations and owners that others have set. */
+function keptMetadata(body: JsonObject, { managedFields: _, ...kept }: JsonObject): JsonObject {
+  return { ...kept, labels: { ...objectOf(kept.labels), ...objectOf(objectOf(body.metadata).labels) } };
+}
+
+function metadataIn({ metadata }: JsonObject): JsonObject | undefined {
   return isJsonObject(metadata) ? metadata : undefined;
 }

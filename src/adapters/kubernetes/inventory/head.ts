@@ -1,12 +1,22 @@
-import { parseSettings, settingsText } from '../../../model/agent-settings.ts';
+import { parseSettings } from '../../../model/agent-settings.ts';
 import { sha256 } from '../../../model/digest.ts';
 import { type Digest, parseDigest, quote } from '../../../model/ids.ts';
-import { canonicalJson, type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/json.ts';
+import { canonicalJson, compareText, type JsonObject, type JsonValue, textOf } from '../../../model/json.ts';
 import { errorText } from '../../../model/messages.ts';
-import type { InventoryState } from '../../../ports/cluster-api.ts';
-import { asCount, asInventoryState, asObject, asText, parsed } from '../../disk/stored-json.ts';
+import type { ObjectKey } from '../../../model/object-key.ts';
+import type { InventoryChange, InventoryRecord, InventoryState } from '../../../ports/cluster-api.ts';
+import {
+  asCount,
+  asInventoryRecord,
+  asInventoryState,
+  asKeys,
+  asList,
+  asObject,
+  asText,
+  parsed,
+} from '../../disk/stored-json.ts';
 
-/** Who writes the inventory now. `write` grows with each write of the head: two heads with one holder are one head. */
+/** The process that writes the inventory. `write` grows with each write, so equal holders are the same head. */
 export interface Holder {
   readonly identity: string;
   /** Grows with each process that takes the inventory over. */
@@ -14,22 +24,25 @@ export interface Holder {
   readonly write: number;
 }
 
-/** A piece of the inventory that the head counts on. */
+/** A piece of the inventory that the head names. */
 export interface PieceRef {
   readonly name: string;
   readonly sha256: Digest;
-  /** Of its text. */
+  /** Length of its text. */
   readonly bytes: number;
 }
 
-/** What the head says beside its holder. Pieces in order, then the journal: what comes later wins. */
+/** The content of the head beside its holder: pieces in their order, then the journal. Later lines replace earlier ones. */
 export interface HeadContent {
-  /** Absent: nothing was ever saved. */
+  /** Absent: nothing was saved yet. */
   readonly state?: InventoryState;
   readonly pieces: readonly PieceRef[];
-  /** Lines, each with its end. */
+  /** Lines, each with its line end. */
   readonly journal: string;
 }
+
+/** The objects of an inventory. */
+export type Records = Map<ObjectKey, InventoryRecord>;
 
 export const EMPTY_HEAD: HeadContent = { pieces: [], journal: '' };
 
@@ -39,19 +52,19 @@ const FORMAT = 'fleetrelay.dev/inventory/v1';
 export function renderHead({ state, pieces, journal }: HeadContent, holder: Holder): JsonObject {
   const content = {
     format: FORMAT,
-    ...(state === undefined ? {} : renderState(state)),
-    pieces: pieces.map((piece) => JSON.stringify(piece)).join('\n'),
+    ...(state === undefined ? {} : { state: canonical(state) }),
+    pieces: canonical(pieces),
     journal,
   };
-  return { ...content, holder: JSON.stringify(holder), sha256: checkOf(content) };
+  return withHolder({ ...content, sha256: sha256(canonical(content)) }, holder);
 }
 
-/** The holder alone is exchanged; the rest stays as it is, damaged or not. */
+/** The `data` of a head with another holder. The content stays, damaged or not. */
 export function withHolder(data: JsonObject, holder: Holder): JsonObject {
   return { ...data, holder: JSON.stringify(holder) };
 }
 
-/** Undefined if it says none that can be read. */
+/** Undefined: there is none, or it cannot be read. */
 export function readHolder({ holder }: JsonObject): Holder | undefined {
   try {
     const { identity, term, write } = asObject(JSON.parse(asText(holder)));
@@ -61,57 +74,29 @@ export function readHolder({ holder }: JsonObject): Holder | undefined {
   }
 }
 
-/** Is it what we wrote, and not only its holder? A head that nobody has written content to yet is so as well. */
-export function isSound(data: JsonObject): boolean {
-  const { holder: _, sha256: check, ...content } = data;
-  return Object.keys(content).length === 0 || check === checkOf(content);
-}
-
-/** Reads the `data` of a head. */
+/** Reads the `data` of a head. A head that has only a holder is empty. */
 export function readHead(
   data: JsonObject,
 ): { readonly type: 'read'; readonly content: HeadContent } | { readonly type: 'damaged'; readonly message: string } {
-  const { holder: _, ...written } = data;
-  if (Object.keys(written).length === 0) return { type: 'read', content: EMPTY_HEAD };
-  if (data.format !== FORMAT) {
-    const format = quote(textOf(data.format));
-    return { type: 'damaged', message: `it is of the format ${format}, which this version does not know` };
-  }
-  if (!isSound(data)) return { type: 'damaged', message: 'its content was changed by hand: the checksum differs' };
+  const { holder: _, sha256: check, ...content } = data;
+  if (check === undefined && Object.keys(content).length === 0) return { type: 'read', content: EMPTY_HEAD };
   try {
-    return { type: 'read', content: readContent(data) };
+    if (data.format !== FORMAT) {
+      throw new Error(`it is of the format ${quote(textOf(data.format))}, which this version does not know`);
+    }
+    if (check !== sha256(canonical(content))) throw new Error('its content was changed by hand: the checksum differs');
+    const { state, pieces, journal } = content;
+    return {
+      type: 'read',
+      content: {
+        ...(state === undefined ? {} : { state: readState(JSON.parse(asText(state))) }),
+        pieces: asList(JSON.parse(asText(pieces))).map(readPiece),
+        journal: asText(journal),
+      },
+    };
   } catch (error) {
     return { type: 'damaged', message: errorText(error) };
   }
-}
-
-function checkOf(content: JsonObject): Digest {
-  return sha256(canonicalJson(content));
-}
-
-function renderState({ settings, ...state }: InventoryState): JsonObject {
-  const { position, digest, revisions, fleet, admitted } = state;
-  return {
-    state: canonicalJson({
-      position: { epoch: position.epoch, sequence: position.sequence },
-      digest,
-      revisions: revisions.map(({ source, revision }) => ({ source, revision })),
-      fleet,
-      ...(admitted === undefined ? {} : { admitted: { epoch: admitted.epoch, sequence: admitted.sequence } }),
-    }),
-    ...(settings === undefined ? {} : { settings: settingsText(settings) }),
-  };
-}
-
-function readContent(data: JsonObject): HeadContent {
-  const pieces = asText(data.pieces)
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => readPiece(JSON.parse(line)));
-  const journal = asText(data.journal);
-  if (data.state === undefined) return { pieces, journal };
-  const state = { ...asInventoryState(JSON.parse(asText(data.state))), ...readSettings(data.settings) };
-  return { state, pieces, journal };
 }
 
 function readPiece(value: JsonValue): PieceRef {
@@ -119,14 +104,36 @@ function readPiece(value: JsonValue): PieceRef {
   return { name: asText(name), sha256: parsed(parseDigest, digest), bytes: asCount(bytes) };
 }
 
-/** What cannot be read of them is left out: the server says them again, and nothing else may be lost over it. */
-function readSettings(text: JsonValue | undefined): Pick<InventoryState, 'settings'> {
-  if (typeof text !== 'string') return {};
-  const settings = parseSettings(text);
-  return settings.ok ? { settings: settings.value } : {};
+/** Ignores invalid settings, so that the rest of the inventory stays valid: the server sends settings again. */
+function readState(value: unknown): InventoryState {
+  const { settings } = asObject(value);
+  const read = settings === undefined ? undefined : parseSettings(JSON.stringify(settings));
+  return { ...asInventoryState(value), ...(read?.ok === true ? { settings: read.value } : {}) };
 }
 
-/** The `data` of a ConfigMap; empty if it has none. */
-export function dataOf(object: JsonObject): JsonObject {
-  return objectOf(object.data);
+type Step = Pick<InventoryChange, 'put' | 'drop'>;
+
+/** The line of a step. */
+export function lineOf({ put, drop }: Step): string {
+  return `${canonical({ put: put.toSorted((a, b) => compareText(a.key, b.key)), drop })}\n`;
+}
+
+/** The objects after all steps of a text. Throws on a line that is no step. */
+export function readLines(text: string): Records {
+  const records: Records = new Map();
+  for (const line of text.split('\n')) {
+    if (line === '') continue;
+    const { put, drop } = asObject(JSON.parse(line));
+    takeStep(records, { put: asList(put).map(asInventoryRecord), drop: asKeys(drop) });
+  }
+  return records;
+}
+
+export function takeStep(records: Records, { put, drop }: Step): void {
+  for (const record of put) records.set(record.key, record);
+  for (const key of drop) records.delete(key);
+}
+
+function canonical(value: object): string {
+  return canonicalJson(value as JsonValue);
 }

@@ -1,62 +1,61 @@
 import { sha256 } from '../../../model/digest.ts';
 import { createTurns } from '../../../model/in-turn.ts';
 import { errorText } from '../../../model/messages.ts';
-import type { Clock } from '../../../ports/clock.ts';
 import type { InventoryChange, LoadedInventory } from '../../../ports/cluster-api.ts';
 import type { Log } from '../../../ports/log.ts';
-import type { Random } from '../../../ports/random.ts';
-import type { KubeClient } from '../api/types.ts';
-import { type Asking, startAsking } from './ask.ts';
-import { EMPTY_HEAD, type HeadContent, type PieceRef, readHead } from './head.ts';
+import type { FollowerDeps } from '../api/types.ts';
+import {
+  EMPTY_HEAD,
+  type HeadContent,
+  lineOf,
+  type PieceRef,
+  type Records,
+  readHead,
+  readLines,
+  takeStep,
+} from './head.ts';
 import { createHeadWriter, type HeadWriter, Overtaken } from './head-writer.ts';
-import { listPieces, readPiece, removePiece, writePieces } from './pieces.ts';
-import { changeLines, type Records, readLines } from './records.ts';
-
-export interface InventoryDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-}
+import { HEAD_NAME, listPieces, readPiece, removePiece, writePieces } from './pieces.ts';
+import { type Requests, startRequests } from './requests.ts';
 
 export interface InventoryOptions {
   /** The agent's own namespace. */
   readonly namespace: string;
-  /** Who this process is, for people who look into the head. */
+  /** Name of this process, for people who look into the head. */
   readonly holder?: string;
-  /** May a request be sent at this moment? Default: always. */
+  /** Whether a request may be sent at this moment. Default: always. */
   readonly mayWrite?: () => boolean;
-  /** Called once, when it turns out that another process has taken the inventory over. */
+  /** Called once, when another process has taken the inventory over. */
   readonly overtaken?: () => void;
 }
 
 /**
  * The inventory of a cluster, in ConfigMaps of the agent's namespace: the head `fleetrelay-inventory`, whose replacement
- * is the one atomic step, and immutable pieces that it names with their checksums.
+ * is the atomic step, and immutable pieces that it names with their checksums.
  */
 export interface KubernetesInventory {
   /**
-   * Comes before anything else of a process that is going to save: from then on every save of an earlier process fails.
-   * Rejects if the cluster cannot be asked, or the namespace is not there.
+   * Must precede the first save: from then on every save of an earlier process fails. Rejects if the cluster does not answer,
+   * or the namespace does not exist.
    */
   fence(): Promise<void>;
-  /** Reads it. Rejects if the cluster cannot be asked, which is neither missing nor damaged. */
+  /** Reads the inventory. Rejects if the cluster does not answer; that is neither missing nor damaged. */
   load(): Promise<LoadedInventory>;
   /**
-   * Durable, whole or not at all, when it resolves. Trouble of the API server is waited for, 20 s at most. When it
-   * rejects, it may have happened all the same; the next save goes on from what was there before it.
+   * Durable, completely or not at all, when it resolves. Waits up to 20 s for the API server. When it rejects, it may have
+   * been saved all the same; the next save begins with the content before.
    */
   save(change: InventoryChange): Promise<void>;
 }
 
-/** Changes of this many bytes are kept in the head; more become a piece. */
+/** A journal of at most this many bytes stays in the head; a longer one becomes a piece. */
 const JOURNAL_BYTES = 64 * 1024;
-/** All is written anew when the pieces are this many times as long as what they say, and this long at least. */
+/** All pieces are rewritten when they are this many times as long as after the last rewrite, and at least so long. */
 const SLACK = 2;
 const SMALLEST_REWRITE_BYTES = 256 * 1024;
 
-/** Opens the inventory; nothing is asked before the first call. Calls run one after the other. */
-export function openInventory(deps: InventoryDeps, options: InventoryOptions): KubernetesInventory {
+/** Opens the inventory; no request is sent before the first call. Calls run one after the other. */
+export function openInventory(deps: FollowerDeps, options: InventoryOptions): KubernetesInventory {
   const { namespace, mayWrite = () => true } = options;
   const identity = `${options.holder ?? 'agent'}/${deps.random.id().slice(0, 8)}`;
   const state: State = {
@@ -65,25 +64,24 @@ export function openInventory(deps: InventoryDeps, options: InventoryOptions): K
     head: createHeadWriter({ namespace, identity, overtaken: () => options.overtaken?.() }),
     records: new Map(),
     content: EMPTY_HEAD,
-    loaded: false,
+    isLoaded: false,
     bytesAtRewrite: 0,
-    litter: true,
-    uncertain: false,
-    attempts: 0,
+    hasGarbage: true,
+    isUncertain: false,
+    saves: 0,
   };
   const inTurn = createTurns();
   return {
-    fence: () => work('taken over', (asking) => state.head.take(asking)),
-    load: () => work('read', (asking) => load(state, asking)),
-    save: (change) => work('saved', (asking) => save(state, asking, change)),
+    fence: () => work('taken over', (requests) => state.head.take(requests)),
+    load: () => work('read', (requests) => load(state, requests)),
+    save: (change) => work('saved', (requests) => save(state, requests, change)),
   };
 
-  function work<Value>(what: string, run: (asking: Asking) => Promise<Value>): Promise<Value> {
-    return inTurn(() => run(startAsking(deps, checkLeading))).catch((error: unknown) => {
+  function work<Value>(what: string, run: (requests: Requests) => Promise<Value>): Promise<Value> {
+    return inTurn(() => run(startRequests(deps, checkLeading))).catch((error: unknown) => {
       if (error instanceof Overtaken) throw error;
-      throw new Error(`the inventory in namespace ${namespace} could not be ${what}: ${errorText(error)}`, {
-        cause: error,
-      });
+      const message = `the inventory in namespace ${namespace} could not be ${what}: ${errorText(error)}`;
+      throw new Error(message, { cause: error });
     });
   }
 
@@ -100,134 +98,128 @@ interface State {
   readonly head: HeadWriter;
   records: Records;
   content: HeadContent;
-  loaded: boolean;
+  isLoaded: boolean;
   bytesAtRewrite: number;
-  /** There may be pieces that nobody counts on. */
-  litter: boolean;
-  /** A write of the head has failed: it may still take effect, until another one has. */
-  uncertain: boolean;
-  /** How often a save was begun: no two of them write pieces of one name. */
-  attempts: number;
+  /** There may be pieces that the head does not name. */
+  hasGarbage: boolean;
+  /** A write of the head has failed. It can still take effect until another write succeeds. */
+  isUncertain: boolean;
+  /** Number of saves, in the names of pieces: no two saves write pieces of the same name. */
+  saves: number;
 }
 
-async function load(state: State, asking: Asking): Promise<LoadedInventory> {
-  const found = await readAll(state, asking);
-  state.loaded = true;
+async function load(state: State, requests: Requests): Promise<LoadedInventory> {
+  const found = await readAll(state, requests);
+  state.isLoaded = true;
   state.content = found.type === 'read' ? found.content : EMPTY_HEAD;
   state.records = found.type === 'read' ? found.records : new Map();
   if (found.type === 'damaged') return found;
-  state.bytesAtRewrite = Buffer.byteLength(changeLines({ put: state.records.values(), drop: [] }));
-  if (!state.uncertain) await sweep(state, asking);
-  const { state: said } = state.content;
-  return said === undefined
+  const records = [...state.records.values()];
+  state.bytesAtRewrite = Buffer.byteLength(lineOf({ put: records, drop: [] }));
+  if (!state.isUncertain) await removeGarbage(state, requests);
+  return found.content.state === undefined
     ? { type: 'missing' }
-    : { type: 'found', state: said, records: [...state.records.values()] };
+    : { type: 'found', state: found.content.state, records };
 }
 
 type ReadInventory =
   | { readonly type: 'read'; readonly content: HeadContent; readonly records: Records }
   | { readonly type: 'damaged'; readonly message: string };
 
-/** A reader that has not fenced may be overtaken by whoever saves meanwhile: it looks again. */
-async function readAll({ head, namespace }: State, asking: Asking): Promise<ReadInventory> {
-  let data = (await head.read(asking)) ?? {};
+/** A reader that has not fenced can read pieces that a save removes meanwhile. Then the head has changed: it reads again. */
+async function readAll({ head, namespace }: State, requests: Requests): Promise<ReadInventory> {
+  let data = (await head.read(requests)) ?? {};
   for (;;) {
     const read = readHead(data);
     if (read.type === 'damaged') return read;
-    const records = await readRecords(asking, namespace, read.content);
+    const records = await readRecords(requests, namespace, read.content);
     if (typeof records !== 'string') return { type: 'read', content: read.content, records };
-    const now = (await head.read(asking)) ?? {};
+    const now = (await head.read(requests)) ?? {};
     if (now.holder === data.holder) return { type: 'damaged', message: records };
     data = now;
   }
 }
 
-/** Resolves with what is wrong with them, if something is. */
-async function readRecords(asking: Asking, namespace: string, content: HeadContent): Promise<Records | string> {
+/** Resolves with a message if the pieces are damaged. */
+async function readRecords(
+  requests: Requests,
+  namespace: string,
+  { pieces, journal, state }: HeadContent,
+): Promise<Records | string> {
   const texts: string[] = [];
-  for (const { name, sha256: expected } of content.pieces) {
-    const text = await readPiece(asking, namespace, name);
+  for (const { name, sha256: expected } of pieces) {
+    const text = await readPiece(requests, namespace, name);
     if (text === undefined) return `the ConfigMap ${name} is not there`;
     if (sha256(text) !== expected) return `the ConfigMap ${name} is not what was written: its checksum differs`;
     texts.push(text);
   }
   try {
-    const records = readLines([...texts, content.journal].join(''));
-    if (records.size > 0 && content.state?.fleet === undefined) return 'it does not say which fleet it is of';
-    return records;
+    const records = readLines([...texts, journal].join(''));
+    return records.size > 0 && state?.fleet === undefined ? 'it does not say which fleet it is of' : records;
   } catch (error) {
     return errorText(error);
   }
 }
 
-async function save(state: State, asking: Asking, change: InventoryChange): Promise<void> {
-  if (!state.loaded || state.head.holder() === undefined) {
+async function save(state: State, requests: Requests, change: InventoryChange): Promise<void> {
+  if (!state.isLoaded || state.head.holder() === undefined) {
     throw new Error('it can be saved only after it was taken over and read');
   }
-  state.attempts += 1;
+  state.saves += 1;
   try {
-    const { next, rewritten } = await prepare(state, asking, change);
-    await state.head.write(asking, next);
+    const { next, isRewritten } = await prepare(state, requests, change);
+    await state.head.write(requests, next);
     state.content = next;
-    take(state.records, change);
-    if (rewritten) state.bytesAtRewrite = bytesOf(next.pieces);
-    state.litter ||= rewritten;
-    state.uncertain = false;
+    takeStep(state.records, change);
+    if (isRewritten) state.bytesAtRewrite = bytesOf(next.pieces);
+    state.hasGarbage ||= isRewritten;
+    state.isUncertain = false;
   } catch (error) {
-    state.litter = true;
-    state.uncertain = true;
+    state.hasGarbage = true;
+    state.isUncertain = true;
     throw error;
   }
-  // Not before: what an attempt of unknown end has left may be counted on until the head was written again.
-  if (state.litter) await sweep(state, asking);
+  // Not earlier: a head of unknown outcome can name the pieces until the head was written again.
+  if (state.hasGarbage) await removeGarbage(state, requests);
 }
 
-/** What the head is to say after the change; what is too long for it is written before. */
+/** The head after the change. Content that is too long for the head is written as pieces before. */
 async function prepare(
-  { namespace, head, records, content, bytesAtRewrite, attempts }: State,
-  asking: Asking,
+  { namespace, head, records, content, bytesAtRewrite, saves }: State,
+  requests: Requests,
   { state, put, drop }: InventoryChange,
-): Promise<{ readonly next: HeadContent; readonly rewritten: boolean }> {
+): Promise<{ readonly next: HeadContent; readonly isRewritten: boolean }> {
   const { pieces } = content;
-  const journal = content.journal + changeLines({ put, drop });
+  const journal = content.journal + lineOf({ put, drop });
   const length = Buffer.byteLength(journal);
-  if (length <= JOURNAL_BYTES) return { next: { state, pieces, journal }, rewritten: false };
-  const write = (text: string): Promise<readonly PieceRef[]> =>
-    writePieces(asking, namespace, { term: head.holder()?.term ?? 0, attempt: attempts, text });
+  if (length <= JOURNAL_BYTES) return { next: { state, pieces, journal }, isRewritten: false };
+  const prefix = `${HEAD_NAME}-${head.holder()?.term ?? 0}-${saves}`;
   if (bytesOf(pieces) + length <= Math.max(SMALLEST_REWRITE_BYTES, SLACK * bytesAtRewrite)) {
-    return { next: { state, pieces: [...pieces, ...(await write(journal))], journal: '' }, rewritten: false };
+    const added = await writePieces(requests, namespace, prefix, journal);
+    return { next: { state, pieces: [...pieces, ...added], journal: '' }, isRewritten: false };
   }
   const all = new Map(records);
-  take(all, { put, drop });
-  const whole = await write(changeLines({ put: all.values(), drop: [] }));
-  return { next: { state, pieces: whole, journal: '' }, rewritten: true };
+  takeStep(all, { put, drop });
+  const complete = lineOf({ put: [...all.values()], drop: [] });
+  const written = await writePieces(requests, namespace, prefix, complete);
+  return { next: { state, pieces: written, journal: '' }, isRewritten: true };
 }
 
-/**
- * Removes pieces that the head does not name: of earlier processes, and of our own earlier writes. What a later process
- * has written is not ours to judge. Trouble with it is no trouble of the inventory.
- */
-async function sweep(state: State, asking: Asking): Promise<void> {
+/** Removes pieces that the head does not name, except those of later processes. A failure does not affect the inventory. */
+async function removeGarbage(state: State, requests: Requests): Promise<void> {
   const { head, content, namespace, log } = state;
   const holder = head.holder();
   if (holder === undefined) return;
   const named = new Set(content.pieces.map(({ name }) => name));
   try {
-    for (const piece of await listPieces(asking, namespace)) {
-      if (!named.has(piece.name) && piece.term <= holder.term) await removePiece(asking, namespace, piece);
+    for (const piece of await listPieces(requests, namespace)) {
+      if (!named.has(piece.name) && piece.term <= holder.term) await removePiece(requests, namespace, piece);
     }
   } catch (error) {
-    log.warn('pieces of the inventory that nobody needs any more could not be removed', {
-      namespace,
-      reason: errorText(error),
-    });
+    const reason = errorText(error);
+    log.warn('pieces of the inventory that nobody needs any more could not be removed', { namespace, reason });
   }
-  state.litter = false;
-}
-
-function take(records: Records, { put, drop }: Pick<InventoryChange, 'put' | 'drop'>): void {
-  for (const record of put) records.set(record.key, record);
-  for (const key of drop) records.delete(key);
+  state.hasGarbage = false;
 }
 
 function bytesOf(pieces: readonly PieceRef[]): number {

@@ -1,120 +1,105 @@
 import { sha256 } from '../../../model/digest.ts';
-import { objectOf, objectsOf, textOf } from '../../../model/json.ts';
-import { type Asking, answerText } from './ask.ts';
-import { configMap, configMapPath, HEAD_NAME, INVENTORY_LABEL } from './config-maps.ts';
-import { dataOf, type PieceRef } from './head.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../model/json.ts';
+import { resourcePath } from '../api/paths.ts';
+import type { PieceRef } from './head.ts';
+import { answerText, type Requests } from './requests.ts';
 
-/** An API server takes 1 MiB of data in one ConfigMap. */
+/** Name of the head. Pieces are called `HEAD-TERM-SAVE-NUMBER`. */
+export const HEAD_NAME = 'fleetrelay-inventory';
+/** On the head and on each piece. */
+const INVENTORY_LABEL = 'fleetrelay.dev/inventory';
+const CONFIG_MAPS = { group: '', version: 'v1', resource: 'configmaps' };
+/** An API server accepts 1 MiB of data in one ConfigMap. */
 const PIECE_BYTES = 512 * 1024;
 const RECORDS = 'records';
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
-/** Cuts lines into texts that one ConfigMap can hold; only a line that is longer than that is cut itself. */
-export function cut(text: string, largest = PIECE_BYTES): readonly string[] {
-  const pieces: string[] = [];
-  let piece: string[] = [];
-  let bytes = 0;
-  const close = (): void => {
-    if (piece.length > 0) pieces.push(piece.join(''));
-    piece = [];
-    bytes = 0;
-  };
-  for (const line of text.split(/(?<=\n)/)) {
-    const length = Buffer.byteLength(line);
-    if (bytes + length > largest) close();
-    if (length > largest) pieces.push(...cutLine(line, largest));
-    else if (length > 0) {
-      piece.push(line);
-      bytes += length;
-    }
-  }
-  close();
-  return pieces;
+/** Path of a ConfigMap, or of all of them. */
+export function configMapPath(namespace: string, name?: string): string {
+  return resourcePath({ resource: CONFIG_MAPS, namespace, ...(name === undefined ? {} : { name }) });
 }
 
-/** By characters: three bytes each at most, or four for a pair. */
-function cutLine(line: string, largest: number): readonly string[] {
+/** A ConfigMap of the inventory. */
+export function configMap(namespace: string, name: string, data: JsonObject): JsonObject {
+  const metadata = { name, namespace, labels: { [INVENTORY_LABEL]: 'true' } };
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
+}
+
+/** Cuts a text into parts that fit into one ConfigMap each, between characters. Joined, they are the text again. */
+function cut(text: string): readonly string[] {
+  const bytes = Buffer.from(text);
   const parts: string[] = [];
-  const step = Math.max(2, Math.floor(largest / 3));
-  for (let start = 0; start < line.length; ) {
-    let end = Math.min(line.length, start + step);
-    const last = line.charCodeAt(end - 1);
-    if (end < line.length && last >= 0xd800 && last <= 0xdbff) end -= 1;
-    parts.push(line.slice(start, end));
+  for (let start = 0; start < bytes.length; ) {
+    let end = Math.min(bytes.length, start + PIECE_BYTES);
+    while (end < bytes.length && (bytes.readUInt8(end) & 0xc0) === 0x80) end -= 1;
+    parts.push(bytes.toString('utf8', start, end));
     start = end;
   }
   return parts;
 }
 
-/** Writes a text as new pieces. Rejects if one of them cannot be written. */
+/** Writes a text as new pieces. `prefix`: of their names. Rejects if one of them cannot be written. */
 export async function writePieces(
-  asking: Asking,
+  requests: Requests,
   namespace: string,
-  { term, attempt, text }: { readonly term: number; readonly attempt: number; readonly text: string },
+  prefix: string,
+  text: string,
 ): Promise<readonly PieceRef[]> {
   const refs: PieceRef[] = [];
   for (const [number, piece] of cut(text).entries()) {
-    const name = `${HEAD_NAME}-${term}-${attempt}-${number}`;
-    const answer = await asking.patiently({
-      method: 'POST',
-      path: configMapPath(namespace),
-      body: configMap(namespace, name, { [RECORDS]: piece }, { immutable: true }),
-    });
-    const taken = answer.type === 'refused' && answer.status === 409;
-    // The answer to an earlier attempt was lost.
-    const there = taken && (await readPiece(asking, namespace, name)) === piece;
-    if (answer.type !== 'ok' && !there) throw new Error(answerText(answer));
+    const name = `${prefix}-${number}`;
+    const body = { ...configMap(namespace, name, { [RECORDS]: piece }), immutable: true };
+    const answer = await requests.untilAnswered({ method: 'POST', path: configMapPath(namespace), body });
+    // After 409 an earlier attempt has succeeded and its answer was lost, if the content is the same.
+    const isTaken = answer.type === 'refused' && answer.status === 409;
+    const isWritten = isTaken && (await readPiece(requests, namespace, name)) === piece;
+    if (answer.type !== 'ok' && !isWritten) throw new Error(answerText(answer));
     refs.push({ name, sha256: sha256(piece), bytes: Buffer.byteLength(piece) });
   }
   return refs;
 }
 
-/** The text of a piece; undefined if it is not there. Rejects if that cannot be found out. */
-export async function readPiece(asking: Asking, namespace: string, name: string): Promise<string | undefined> {
-  const answer = await asking.patiently({ method: 'GET', path: configMapPath(namespace, name) });
+/** The text of a piece; undefined if the piece does not exist. Rejects if it cannot be read. */
+export async function readPiece(requests: Requests, namespace: string, name: string): Promise<string | undefined> {
+  const answer = await requests.untilAnswered({ method: 'GET', path: configMapPath(namespace, name) });
   if (answer.type === 'refused' && answer.status === 404) return undefined;
   if (answer.type === 'refused') throw new Error(answerText(answer));
-  return textOf(dataOf(answer.body)[RECORDS]);
+  return textOf(objectOf(answer.body.data)[RECORDS]);
 }
 
-/** A piece in the cluster, and the term that its name says. */
-export interface FoundPiece {
+interface FoundPiece {
   readonly name: string;
   readonly uid: string;
+  /** As its name says. */
   readonly term: number;
 }
 
-/** All pieces that are there, whoever counts on them. */
-export async function listPieces(asking: Asking, namespace: string): Promise<readonly FoundPiece[]> {
+/** All pieces that exist. */
+export async function listPieces(requests: Requests, namespace: string): Promise<readonly FoundPiece[]> {
   const found: FoundPiece[] = [];
-  let next = '';
+  let token = '';
   do {
-    const answer = await asking.patiently({
+    const page = { limit: '500', ...(token === '' ? {} : { continue: token }) };
+    const answer = await requests.untilAnswered({
       method: 'GET',
       path: configMapPath(namespace),
-      query: { labelSelector: `${INVENTORY_LABEL}=true`, limit: '500', ...(next === '' ? {} : { continue: next }) },
+      query: { labelSelector: `${INVENTORY_LABEL}=true`, ...page },
       accept: METADATA_ONLY,
     });
     if (answer.type === 'refused') throw new Error(answerText(answer));
-    const { items, metadata } = answer.body;
-    for (const item of objectsOf(items)) {
-      const piece = foundPiece(objectOf(item.metadata));
-      if (piece !== undefined) found.push(piece);
+    for (const { metadata } of objectsOf(answer.body.items)) {
+      const { name, uid } = objectOf(metadata);
+      const [, term] = /^fleetrelay-inventory-(\d+)-\d+-\d+$/.exec(textOf(name)) ?? [];
+      if (term !== undefined) found.push({ name: textOf(name), uid: textOf(uid), term: Number(term) });
     }
-    next = textOf(objectOf(metadata).continue);
-  } while (next !== '');
+    token = textOf(objectOf(answer.body.metadata).continue);
+  } while (token !== '');
   return found;
 }
 
-function foundPiece({ name, uid }: { readonly name?: unknown; readonly uid?: unknown }): FoundPiece | undefined {
-  if (typeof name !== 'string' || typeof uid !== 'string') return undefined;
-  const [, term] = /^fleetrelay-inventory-(\d+)-\d+-\d+$/.exec(name) ?? [];
-  return term === undefined ? undefined : { name, uid, term: Number(term) };
-}
-
-/** Removes this very piece. Rejects if that cannot be done. */
-export async function removePiece(asking: Asking, namespace: string, { name, uid }: FoundPiece): Promise<void> {
-  const answer = await asking.patiently({
+/** Removes the piece with this UID. Rejects if that is refused. */
+export async function removePiece(requests: Requests, namespace: string, { name, uid }: FoundPiece): Promise<void> {
+  const answer = await requests.untilAnswered({
     method: 'DELETE',
     path: configMapPath(namespace, name),
     body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } },
