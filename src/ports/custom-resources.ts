@@ -34,7 +34,7 @@ export interface CustomResource {
   /** Of the object: changes with its spec. */
   readonly generation: number;
   readonly uid: string;
-  /** Without managedFields, last-applied annotation and status. */
+  /** Without status and without what only an API server sets. */
   readonly value: JsonObject;
   /** The status as it is; undefined if there is none. */
   readonly status: JsonObject | undefined;

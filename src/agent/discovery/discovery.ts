@@ -4,23 +4,13 @@ import { objectDigest, sha256 } from '../../model/digest.ts';
 import type { Digest } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
-import { kindOf, type ObjectKey } from '../../model/object-key.ts';
+import type { ObjectKey } from '../../model/object-key.ts';
+import { withoutSecretValues, withoutServerFields } from '../../model/server-fields.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { RelayClient } from '../../relay/session.ts';
 import { createGatewayWatch } from './gateway-watch.ts';
 import { gatewayKey } from './gateways.ts';
 import { createSelection, type Selection } from './selection.ts';
-
-/** Makes the input snapshot from live states and publishes its changes. */
-export interface Discovery {
-  take(live: LiveState, records: ReadonlyMap<ObjectKey, InventoryRecord>): void;
-  /** The cluster cannot be listed: the last snapshot stays, with every kind unknown. */
-  unreadable(error: unknown): void;
-}
-
-/** Metadata that the API server maintains: it changes with every write and carries no information. */
-const NOISE: readonly string[] = ['managedFields', 'resourceVersion', 'generation', 'selfLink'];
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** One object of the snapshot. Its value is computed when it is read, so that no copy of the live object is kept. */
 interface Discovered extends LiveObject {
@@ -28,11 +18,14 @@ interface Discovered extends LiveObject {
   readonly observed?: ObservedObject;
 }
 
+export type Discovery = ReturnType<typeof createDiscovery>;
+
 /**
- * The cost of a state follows its changes. The first state, new settings, and a state without `changed` are compared
- * completely. The snapshot's objects are one map, which changes only in the event loop turn that publishes it.
+ * Makes the input snapshot from live states and publishes its changes. The cost of a state follows its changes. The first
+ * state, new settings, and a state without `changed` are compared completely. The snapshot's objects are one map, which
+ * changes only in the event loop turn that publishes it.
  */
-export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settings: () => AgentSettings): Discovery {
+export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settings: () => AgentSettings) {
   const objects = new Map<ObjectKey, Discovered>();
   const gateways = createGatewayWatch();
   let kinds: readonly KindState[] = [];
@@ -46,7 +39,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
   let records: ReadonlyMap<ObjectKey, InventoryRecord> = new Map();
 
   return {
-    take(live, now) {
+    take(live: LiveState, now: ReadonlyMap<ObjectKey, InventoryRecord>): void {
       try {
         takeState(live, now);
       } catch (error) {
@@ -54,7 +47,8 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
         throw error;
       }
     },
-    unreadable(error) {
+    /** The cluster cannot be listed: the last snapshot stays, with every kind unknown. */
+    unreadable(error: unknown): void {
       if (!published) return;
       clusterKinds = undefined;
       publish(new Set(), kinds.map(unknownBecause(errorText(error))));
@@ -101,7 +95,7 @@ export function createDiscovery(relay: Pick<RelayClient, 'publishInput'>, settin
     const { value, content } = observed;
     if (selection?.takes(key, value) === false) return objects.delete(key);
     if (before?.observed === observed) return false;
-    const object = discovered(observed, content === undefined ? objectDigest(trim(key, value)) : sha256(content));
+    const object = discovered(observed, content === undefined ? objectDigest(trim(value)) : sha256(content));
     objects.set(key, object);
     return before?.digest !== object.digest;
   }
@@ -142,7 +136,7 @@ function discovered(observed: ObservedObject, digest: Digest): Discovered {
     observed,
     ...(content === undefined ? {} : { content }),
     get value() {
-      return content === undefined ? trim(key, observed.value) : observed.value;
+      return content === undefined ? trim(observed.value) : observed.value;
     },
   };
 }
@@ -167,19 +161,7 @@ function isDerived({ key, stamp }: ObservedObject, record: InventoryRecord | und
   return stamp?.key === key && (record ?? stamp).scope.length > 0;
 }
 
-function trim(key: ObjectKey, value: JsonObject): JsonObject {
-  const metadata = isJsonObject(value.metadata) ? trimMetadata(value.metadata) : value.metadata;
-  const rest = { ...value, metadata };
-  if (kindOf(key) !== '/Secret') return rest;
-  // The values of Secrets stay in their cluster.
-  const { data: _data, stringData: _stringData, ...named } = rest as JsonObject;
-  return named;
-}
-
-function trimMetadata(metadata: JsonObject): JsonObject {
-  const kept = Object.fromEntries(Object.entries(metadata).filter(([name]) => !NOISE.includes(name)));
-  const { annotations, ...others } = kept;
-  if (!isJsonObject(annotations) || annotations[LAST_APPLIED] === undefined) return kept;
-  const { [LAST_APPLIED]: _lastApplied, ...rest } = annotations;
-  return Object.keys(rest).length === 0 ? others : { ...others, annotations: rest };
+function trim(value: JsonObject): JsonObject {
+  const metadata = isJsonObject(value.metadata) ? withoutServerFields(value.metadata) : value.metadata;
+  return withoutSecretValues({ ...value, metadata });
 }

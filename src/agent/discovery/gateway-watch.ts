@@ -5,16 +5,6 @@ import { kindOf, labelsOf, type ObjectKey, objectKey, objectRefOf } from '../../
 import type { LiveState } from '../../ports/cluster-api.ts';
 import { discoverGateway, GATEWAY_KIND, gatewayKey, isGateway } from './gateways.ts';
 
-/** The gateways of a cluster; a gateway is computed again when an object that it was computed from changes. */
-export interface GatewayWatch {
-  /** Takes a new state; `keys` can differ from the state before. Returns the Services whose gateways can have changed. */
-  note(live: LiveState, keys: Iterable<ObjectKey>): readonly ObjectKey[];
-  /** The gateway of a Service; undefined: the Service is no gateway. */
-  of(service: ObjectKey): LiveObject | undefined;
-  /** The state of the gateway kind; undefined if the cluster never had a gateway and its Services are readable. */
-  kind(kinds: readonly KindState[]): KindState | undefined;
-}
-
 interface Gateway {
   readonly object: LiveObject;
   /** Keys that were read to compute it, also those without an object. */
@@ -25,14 +15,23 @@ const SLICE = 'discovery.k8s.io/EndpointSlice';
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 const MADE_OF: readonly string[] = ['/Service', SLICE, '/Node', '/Pod'];
 
-export function createGatewayWatch(): GatewayWatch {
+export type GatewayWatch = ReturnType<typeof createGatewayWatch>;
+
+/** The gateways of a cluster. A gateway is computed again when an object that it was computed from changes. */
+export function createGatewayWatch() {
   const gateways = new Map<ObjectKey, Gateway>();
   const slices = new Map<ObjectKey, Set<ObjectKey>>();
   const serviceOf = new Map<ObjectKey, ObjectKey>();
   let wereThere = false;
 
-  return { note, of: (service) => gateways.get(service)?.object, kind };
+  return {
+    note,
+    /** The gateway of a Service; undefined: the Service is no gateway. */
+    of: (service: ObjectKey): LiveObject | undefined => gateways.get(service)?.object,
+    kind,
+  };
 
+  /** Takes a new state; `keys` can differ from the state before. Returns the Services whose gateways can have changed. */
   function note(live: LiveState, keys: Iterable<ObjectKey>): readonly ObjectKey[] {
     const due = new Set<ObjectKey>();
     for (const key of keys) {
@@ -87,6 +86,7 @@ export function createGatewayWatch(): GatewayWatch {
     return { object: { key: gatewayKey(service), value: made, digest: objectDigest(made) }, madeOf };
   }
 
+  /** The state of the gateway kind; undefined if the cluster never had a gateway and its Services are readable. */
   function kind(kinds: readonly KindState[]): KindState | undefined {
     const isUnseen = kinds.some(({ kind: name, state }) => name === '/Service' && state === 'unknown');
     if (!wereThere && !isUnseen) return undefined;

@@ -8,22 +8,10 @@ import type { LiveState } from '../../ports/cluster-api.ts';
 /** The value `disabled` excludes an object, or all objects of a Namespace, from input snapshots. */
 const DISCOVERY_ANNOTATION = 'fleetrelay.dev/discovery';
 
-/** Selects the objects of the input snapshot, by the fleet's settings and by annotations. */
-export interface Selection {
-  /** The settings of this selection. */
-  readonly of: AgentSettings;
-  /**
-   * Takes a new state. Returns the keys to select again: the changed ones, and all in Namespaces that this state includes
-   * or excludes anew; undefined: all keys. `anew`: the selection has not seen the state before.
-   */
-  note(live: LiveState, anew: boolean): readonly ObjectKey[] | undefined;
-  takes(key: ObjectKey, value: JsonObject): boolean;
-  /** The reported state of a kind. An excluded kind is `offered`; a kind whose Namespace labels are unknown is `unknown`. */
-  kind(kind: KindState): KindState;
-}
+export type Selection = ReturnType<typeof createSelection>;
 
-/** Makes the selection of these settings. */
-export function createSelection(settings: AgentSettings): Selection {
+/** Selects the objects of the input snapshot, by the fleet's settings and by annotations. */
+export function createSelection(settings: AgentSettings) {
   const { excludedNamespaces, excludedKinds, namespaceSelector, objectSelector } = settings.discovery;
   const namespacesOut = new Set(excludedNamespaces);
   const kindsOut = new Set(excludedKinds);
@@ -34,19 +22,19 @@ export function createSelection(settings: AgentSettings): Selection {
   /** Why Namespaces cannot be listed, where a selector needs their labels; then unseen Namespaces are excluded. */
   let blind: string | undefined;
 
-  return {
-    of: settings,
-    note,
-    takes,
-    kind,
-  };
+  return { of: settings, note, takes, kind };
 
+  /** The reported state of a kind. An excluded kind is `offered`; a kind whose Namespace labels are unknown is `unknown`. */
   function kind(found: KindState): KindState {
     if (kindsOut.has(found.kind)) return { ...found, state: 'offered', message: '' };
     if (blind === undefined || found.state !== 'complete' || found.scope === 'Cluster') return found;
     return { ...found, state: 'unknown', message: `Namespaces are selected by labels, and cannot be listed: ${blind}` };
   }
 
+  /**
+   * Takes a new state. Returns the keys to select again: the changed ones, and all in Namespaces that this state includes
+   * or excludes anew; undefined: all keys. `anew`: the selection has not seen the state before.
+   */
   function note(live: LiveState, anew: boolean): readonly ObjectKey[] | undefined {
     const { changed } = live;
     const wasBlind = blind !== undefined;

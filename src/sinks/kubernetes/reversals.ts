@@ -2,20 +2,11 @@ import { backOffMs } from '../../model/back-off.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { ObjectKey } from '../../model/object-key.ts';
 
-/** Notices another writer that keeps reversing our status. */
-export interface Reversals {
-  /** Takes a status that was written because the object had another one. */
-  written(key: ObjectKey, uid: string, status: JsonObject): void;
-  /** Milliseconds to wait before this status is written; 0 unless it was written and reversed several times lately. */
-  waitFor(key: ObjectKey, uid: string, status: JsonObject): number;
-  forget(key: ObjectKey): void;
-}
-
 interface Written {
   readonly uid: string;
   readonly text: string;
   /** When the same status was written again; monotonic milliseconds. */
-  again: readonly number[];
+  readonly again: readonly number[];
 }
 
 /** Reversals by a person or by a controller with outdated data, which end by themselves. */
@@ -24,25 +15,35 @@ const WITHIN_MS = 10 * 60_000;
 const FIRST_WAIT_MS = 15_000;
 const LONGEST_WAIT_MS = 5 * 60_000;
 
-/** @param now monotonic milliseconds */
-export function createReversals(now: () => number): Reversals {
-  const written = new Map<ObjectKey, Written>();
+export type Reversals = ReturnType<typeof createReversals>;
+
+/**
+ * Notices another writer that keeps reversing our status.
+ *
+ * @param now monotonic milliseconds
+ */
+export function createReversals(now: () => number) {
+  const last = new Map<ObjectKey, Written>();
   /** The times at which this status was written again lately; undefined: it is not the status written last. */
   function againOf(key: ObjectKey, uid: string, text: string): readonly number[] | undefined {
-    const last = written.get(key);
-    return last?.uid === uid && last.text === text ? last.again.filter((at) => now() - at < WITHIN_MS) : undefined;
+    const before = last.get(key);
+    return before?.uid === uid && before.text === text
+      ? before.again.filter((at) => now() - at < WITHIN_MS)
+      : undefined;
   }
   return {
-    written(key, uid, status) {
+    /** Takes a status that was written because the object had another one. */
+    written(key: ObjectKey, uid: string, status: JsonObject): void {
       const text = textWithoutTimes(status);
       const before = againOf(key, uid, text);
-      written.set(key, { uid, text, again: before === undefined ? [] : [...before, now()] });
+      last.set(key, { uid, text, again: before === undefined ? [] : [...before, now()] });
     },
-    waitFor(key, uid, status) {
+    /** Milliseconds to wait before this status is written; 0 unless it was written and reversed several times lately. */
+    waitFor(key: ObjectKey, uid: string, status: JsonObject): number {
       const excess = (againOf(key, uid, textWithoutTimes(status))?.length ?? 0) - ALLOWED;
       return excess < 0 ? 0 : backOffMs(excess, FIRST_WAIT_MS, LONGEST_WAIT_MS);
     },
-    forget: (key) => void written.delete(key),
+    forget: (key: ObjectKey): void => void last.delete(key),
   };
 }
 

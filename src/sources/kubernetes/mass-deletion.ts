@@ -14,37 +14,31 @@ interface Step {
   readonly kinds: Kinds;
 }
 
-/** Distinguishes deletions of resources by a person from the loss of a complete kind. */
-export interface MassDeletionWatch {
-  /** Takes the resources that an earlier process has read. Called before the first look. */
-  recall(resources: readonly ObjectKey[]): void;
-  /** Notes which kinds are unknown. */
-  note(kinds: Kinds): void;
-  /** Why a person has to accept the step; undefined: nobody has to. */
-  judge(step: Step): Refusal | undefined;
-  /** A set of resources has entered: what it lacks of complete kinds is gone. */
-  entered(kinds: Kinds): void;
-}
+export type MassDeletionWatch = ReturnType<typeof createMassDeletionWatch>;
 
 /**
+ * Distinguishes deletions of resources by a person from the loss of a complete kind.
  * A kind whose definition was deleted and installed again returns empty or half restored: it may have lost at most half of
  * its resources. So may a kind that no process has watched for a while, unless others have replaced them. A kind that was
  * watched all the time may not lose all of several resources at once. A refused kind stays refused until all its resources
  * are back or a person accepts: a restore that goes on one by one must not let the others be removed on the way.
  */
-export function createMassDeletionWatch(): MassDeletionWatch {
+export function createMassDeletionWatch() {
   const wereUnknown = new Set<string>();
   const refused = new Set<string>();
   /** Resources of an earlier process whose kinds were not listed since. */
   const recalled = new Set<ObjectKey>();
   return {
-    recall(resources) {
+    /** Takes the resources that an earlier process has read. Called before the first look. */
+    recall(resources: readonly ObjectKey[]): void {
       for (const key of resources) recalled.add(key);
     },
-    note(kinds) {
+    /** Notes which kinds are unknown. */
+    note(kinds: Kinds): void {
       for (const { kind, state } of kinds) if (state === 'unknown') wereUnknown.add(kind);
     },
-    judge({ before, after, isRemoving, kinds }) {
+    /** Why a person has to accept the step; undefined: nobody has to. */
+    judge({ before, after, isRemoving, kinds }: Step): Refusal | undefined {
       if (!isRemoving && recalled.size === 0) return undefined;
       const complete = completeKinds(kinds);
       const stillUnknown = [...recalled].filter((key) => !complete.has(kindOf(key)));
@@ -54,7 +48,8 @@ export function createMassDeletionWatch(): MassDeletionWatch {
         refused,
       });
     },
-    entered(kinds) {
+    /** A set of resources has entered: what it lacks of complete kinds is gone. */
+    entered(kinds: Kinds): void {
       const complete = completeKinds(kinds);
       for (const kind of complete) {
         wereUnknown.delete(kind);

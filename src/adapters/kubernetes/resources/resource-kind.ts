@@ -1,7 +1,8 @@
 import { backOffMs } from '../../../model/back-off.ts';
-import { isJsonObject, type JsonObject, jsonEquals, objectOf, textOf } from '../../../model/json.ts';
-import { nameOfKind, type ObjectKey, refOfObject } from '../../../model/object-key.ts';
+import { isJsonObject, type JsonObject, jsonEquals, textOf } from '../../../model/json.ts';
+import { metadataOf, nameOfKind, type ObjectKey, refOfObject } from '../../../model/object-key.ts';
 import { unreachable } from '../../../model/result.ts';
+import { withoutServerFields } from '../../../model/server-fields.ts';
 import type { CustomResource, CustomResourceKindState } from '../../../ports/custom-resources.ts';
 import { createKindFollower, type KindFollower } from '../api/kind-follower.ts';
 import type { ApiResource, FollowerDeps, KindListener } from '../api/types.ts';
@@ -218,21 +219,15 @@ function report(state: State, next: CustomResourceKindState['state'], message: s
   state.changed();
 }
 
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-
 /** The part of an object that is kept. A value that equals the one before stays the same object. */
 function customResourceOf(key: ObjectKey, object: JsonObject, before: CustomResource | undefined): CustomResource {
   const { status, ...declared } = object;
-  const { managedFields: _managed, resourceVersion, annotations, ...metadata } = objectOf(object.metadata);
-  const { [LAST_APPLIED]: _applied, ...kept } = objectOf(annotations);
-  const value: JsonObject = {
-    ...declared,
-    metadata: { ...metadata, ...(Object.keys(kept).length === 0 ? {} : { annotations: kept }) },
-  };
+  const metadata = metadataOf(object);
+  const value: JsonObject = { ...declared, metadata: withoutServerFields(metadata) };
   return {
     key,
     uid: textOf(metadata.uid),
-    resourceVersion: textOf(resourceVersion),
+    resourceVersion: textOf(metadata.resourceVersion),
     generation: typeof metadata.generation === 'number' ? metadata.generation : 0,
     value: before !== undefined && jsonEquals(before.value, value) ? before.value : value,
     status: isJsonObject(status) ? status : undefined,

@@ -1,18 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../../../model/json.ts';
 import { metadataOf } from '../../../../model/object-key.ts';
+import { withoutSecretValues, withoutServerFields } from '../../../../model/server-fields.ts';
 import { withoutStamp } from '../stamp.ts';
-
-/** Metadata that only the API server sets and that carries no information about the object. */
-export const SERVERS_OWN: readonly string[] = [
-  'creationTimestamp',
-  'deletionGracePeriodSeconds',
-  'generation',
-  'managedFields',
-  'resourceVersion',
-  'selfLink',
-  'uid',
-];
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
  * The part of a live object that is kept: without stamp, the server's own metadata and the values of a Secret. Pods and Nodes
@@ -21,16 +10,9 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 export function trimObject(raw: JsonObject, ours: boolean): JsonObject {
   const { metadata: _metadata, ...rest } = raw;
   return withoutStamp({
-    ...(ours ? withoutSecret(rest) : trimKind(rest)),
-    metadata: trimMetadata(metadataOf(raw)),
+    ...(ours ? withoutSecretValues(rest) : trimKind(rest)),
+    metadata: withoutServerFields(metadataOf(raw)),
   });
-}
-
-function trimMetadata(metadata: JsonObject): JsonObject {
-  const kept = Object.fromEntries(Object.entries(metadata).filter(([name]) => !SERVERS_OWN.includes(name)));
-  if (!isJsonObject(kept.annotations)) return kept;
-  const { [LAST_APPLIED]: _lastApplied, ...annotations } = kept.annotations;
-  return { ...kept, annotations };
 }
 
 function trimKind(value: JsonObject): JsonObject {
@@ -41,14 +23,8 @@ function trimKind(value: JsonObject): JsonObject {
     case 'Node':
       return { ...value, status: trimNodeStatus(objectOf(value.status)) };
     default:
-      return withoutSecret(value);
+      return withoutSecretValues(value);
   }
-}
-
-function withoutSecret(value: JsonObject): JsonObject {
-  if (value.apiVersion !== 'v1' || value.kind !== 'Secret') return value;
-  const { data: _data, stringData: _stringData, ...named } = value;
-  return named;
 }
 
 const POD_SPEC: readonly string[] = ['hostNetwork', 'nodeName', 'serviceAccountName', 'subdomain', 'hostname'];

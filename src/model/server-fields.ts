@@ -1,0 +1,29 @@
+import { isJsonObject, type JsonObject } from './json.ts';
+
+/** Metadata that only an API server sets and that carries no information about the object. */
+export const SERVERS_OWN: readonly string[] = [
+  'creationTimestamp',
+  'deletionGracePeriodSeconds',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+  'selfLink',
+  'uid',
+];
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** The metadata of an object without what only an API server sets, and without kubectl's copy of the manifest. */
+export function withoutServerFields(metadata: JsonObject): JsonObject {
+  const kept = Object.fromEntries(Object.entries(metadata).filter(([name]) => !SERVERS_OWN.includes(name)));
+  const { annotations, ...others } = kept;
+  if (!isJsonObject(annotations) || annotations[LAST_APPLIED] === undefined) return kept;
+  const { [LAST_APPLIED]: _lastApplied, ...rest } = annotations;
+  return Object.keys(rest).length === 0 ? others : { ...others, annotations: rest };
+}
+
+/** The object without the values of a Secret, which stay in their cluster. */
+export function withoutSecretValues(value: JsonObject): JsonObject {
+  if (value.apiVersion !== 'v1' || value.kind !== 'Secret') return value;
+  const { data: _data, stringData: _stringData, ...named } = value;
+  return named;
+}
