@@ -2,36 +2,27 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ok, problem, type Result } from '../../../model/result.ts';
-import type { Clock } from '../../../ports/clock.ts';
-import type { Log } from '../../../ports/log.ts';
-import type { Random } from '../../../ports/random.ts';
 import { createKubeClient } from './client.ts';
 import { createCredentials } from './credentials.ts';
 import { type KubeconfigContext, readKubeconfig } from './kubeconfig.ts';
-import type { KubeClient } from './types.ts';
-
-export interface ConnectKubeDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-}
+import type { FollowerDeps, KubeClient } from './types.ts';
 
 export interface ConnectKubeOptions {
-  /** A file; else what KUBECONFIG names, else `~/.kube/config`. */
+  /** A file. Default: the files of KUBECONFIG, else `~/.kube/config`. */
   readonly kubeconfig?: string;
-  /** Default: the file's current one. */
+  /** Default: the current context of the file. */
   readonly context?: string;
-  /** As the ServiceAccount of the pod that this runs in; a kubeconfig is not looked for. */
+  /** Uses the ServiceAccount of the pod that this process runs in, and no kubeconfig. */
   readonly inCluster?: boolean;
   /** `fleetrelay-agent/VERSION`. */
   readonly userAgent: string;
-  /** Default: the process's. */
+  /** Default: the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where a pod's credentials are; default where Kubernetes puts them. */
+  /** The folder of the pod's credentials; default: where Kubernetes mounts it. */
   readonly serviceAccountFolder?: string;
 }
 
-/** A way to an API server; nothing has been sent yet. */
+/** A connection to an API server. No request has been sent yet. */
 export interface KubeConnection {
   readonly client: KubeClient;
   /** Of the context or of the ServiceAccount. */
@@ -41,7 +32,10 @@ export interface KubeConnection {
 const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** Finds the API server and the user by kubectl's rules. The problem says which file or context is missing. */
-export async function connectKube(deps: ConnectKubeDeps, options: ConnectKubeOptions): Promise<Result<KubeConnection>> {
+export async function connectKube(
+  deps: Omit<FollowerDeps, 'client'>,
+  options: ConnectKubeOptions,
+): Promise<Result<KubeConnection>> {
   const find = (): Promise<Result<KubeconfigContext>> =>
     options.inCluster === true
       ? findServiceAccount(options)

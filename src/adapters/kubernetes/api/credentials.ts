@@ -8,24 +8,21 @@ import type { KubeconfigContext } from './kubeconfig.ts';
 import { CREDENTIALS_MS, IDLE_CONNECTION_MS } from './limits.ts';
 import { networkErrorText } from './network-error.ts';
 
-/** What a request needs to be let in. */
+/** What a request needs to be authenticated and sent. */
 export interface Access {
   readonly headers: Readonly<Record<string, string>>;
-  /** Its connections are kept and used again. */
+  /** Pool of connections with the TLS identity. */
   readonly agent: HttpAgent;
 }
 
-/** The user of one API server. Tokens and certificates are read again while the process runs. */
-export interface Credentials {
-  access(): Promise<Result<Access>>;
-  /** The server did not take them: everything is read anew, the kubeconfig itself included. */
-  forget(): void;
-  /** Ends all connections. */
-  close(): Promise<void>;
-}
+export type Credentials = ReturnType<typeof createCredentials>;
 
-/** `load` reads the kubeconfig; the problem is a sentence for people. */
-export function createCredentials(clock: Clock, load: () => Promise<Result<KubeconfigContext>>): Credentials {
+/**
+ * The credentials of one user of an API server. Files of tokens and certificates are read again every ten seconds.
+ *
+ * @param load reads the kubeconfig; its problem is a sentence for people
+ */
+export function createCredentials(clock: Clock, load: () => Promise<Result<KubeconfigContext>>) {
   const pools = createPools(clock);
   let source: { readonly identity: ReadIdentity; readonly plain: boolean } | undefined;
   let current: { readonly access: Access; readonly readAt: number } | undefined;
@@ -44,7 +41,8 @@ export function createCredentials(clock: Clock, load: () => Promise<Result<Kubec
   }
 
   return {
-    access() {
+    /** Reads the credentials if they are older than ten seconds. Calls at the same time share one read. Never rejects. */
+    access(): Promise<Result<Access>> {
       if (current !== undefined && clock.monotonic() - current.readAt < CREDENTIALS_MS) {
         return Promise.resolve(ok(current.access));
       }
@@ -55,32 +53,34 @@ export function createCredentials(clock: Clock, load: () => Promise<Result<Kubec
         });
       return reading;
     },
-    forget() {
+    /** The server has refused the credentials: all of them are read again, and the kubeconfig as well. */
+    forget(): void {
       source = undefined;
       current = undefined;
     },
-    close: async () => {
+    /** Ends all connections. */
+    async close(): Promise<void> {
       current?.access.agent.destroy();
       pools.close();
     },
   };
 }
 
-/** One pool of connections; another one when certificates change, while what runs on the old one goes on to its end. */
-function createPools(clock: Clock): { get(tls: TlsIdentity | undefined): HttpAgent; close(): void } {
+/** Keeps one pool of connections per TLS identity. Requests that use an older identity go on to their end. */
+function createPools(clock: Clock) {
   const open = new Set<HttpAgent>();
   let current: { readonly digest: string; readonly agent: HttpAgent } | undefined;
 
+  /** No new request uses the pool after a while. Then its idle connections are closed; busy ones close after their request. */
   function retire(old: HttpAgent): void {
     clock.schedule(CREDENTIALS_MS, () => {
-      // What is idle goes now, what is under way when it has ended: nothing new is asked of it.
       for (const sockets of Object.values(old.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
       open.delete(old);
     });
   }
 
   return {
-    get(tls) {
+    get(tls: TlsIdentity | undefined): HttpAgent {
       const digest = digestOf(tls);
       if (current?.digest === digest) return current.agent;
       const agent = createAgent(tls);
@@ -89,7 +89,7 @@ function createPools(clock: Clock): { get(tls: TlsIdentity | undefined): HttpAge
       current = { digest, agent };
       return agent;
     },
-    close() {
+    close(): void {
       current = undefined;
       for (const agent of open) agent.destroy();
       open.clear();
@@ -98,18 +98,18 @@ function createPools(clock: Clock): { get(tls: TlsIdentity | undefined): HttpAge
 }
 
 /**
- * HTTP/1.1 with as many connections as there are requests: one stuck connection is one stuck request. Times are kept by
- * the client; only an idle connection ends by itself.
+ * HTTP/1.1 with one connection per concurrent request: a stuck connection delays one request. The client bounds requests;
+ * the agent closes idle connections only.
  */
 function createAgent(tls: TlsIdentity | undefined): HttpAgent {
   const common = { keepAlive: true, timeout: IDLE_CONNECTION_MS };
   const agent = tls === undefined ? new HttpAgent(common) : new HttpsAgent({ ...common, ...tls });
-  // All of it goes to one server as one user: nothing need be told apart, and the certificates are long.
+  // All connections have one server and one user, so one name. The default name would contain the certificates.
   agent.getName = () => 'server';
   return agent;
 }
 
-/** Of secrets too: never shown. */
+/** The digest covers private keys: it is never logged. */
 function digestOf(tls: TlsIdentity | undefined): string {
   const hash = createHash('sha256');
   for (const [name, value] of Object.entries(tls ?? { plain: '' })) hash.update(`${name}\0`).update(String(value));

@@ -1,6 +1,6 @@
 import { KubeConfig } from '@kubernetes/client-node';
 
-/** An empty configuration of the library. A module by itself, so that a bundle leaves out the rest, though this is imported late. */
+/** An empty configuration of the library. In a module of its own, so that the bundle contains only this part of the library. */
 export function createKubeConfig(): KubeConfig {
   return new KubeConfig();
 }

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue, objectsOf } from '../../
 import { errorText } from '../../../model/messages.ts';
 import { ok, problem, type Result } from '../../../model/result.ts';
 
-/** One cluster and one user of a kubeconfig, as written there; paths are absolute. */
+/** The cluster and the user of a kubeconfig's context. Paths are absolute. */
 export interface KubeconfigContext {
   readonly name: string;
   readonly cluster: JsonObject;
@@ -15,8 +15,8 @@ export interface KubeconfigContext {
 }
 
 /**
- * Reads the first file of each name that is there, merges them as kubectl does (the first one that names a thing wins)
- * and picks a context. `context` undefined: the current one. The problem is a sentence for people.
+ * Reads the files, merges them as kubectl does (the first file that has an entry wins), and returns a context. `context`
+ * undefined: the current one. The problem is a sentence for people.
  */
 export async function readKubeconfig(
   files: readonly string[],
@@ -33,7 +33,7 @@ export async function readKubeconfig(
   return pickContext(documents, context, where);
 }
 
-/** `mayBeMissing`: kubectl passes over files of KUBECONFIG that are not there. */
+/** `mayBeMissing`: kubectl ignores files of KUBECONFIG that do not exist. */
 async function readOne(file: string, mayBeMissing: boolean): Promise<Result<JsonObject | undefined>> {
   let text: string;
   try {
@@ -48,7 +48,7 @@ async function readOne(file: string, mayBeMissing: boolean): Promise<Result<Json
   try {
     document = text.trim() === '' ? {} : JSON.parse(JSON.stringify(load(text) ?? {}));
   } catch {
-    // The parser's message quotes the text, and that holds secrets.
+    // The parser's message quotes the text, which contains secrets.
     return problem(`the kubeconfig ${file} is not YAML`);
   }
   if (!isJsonObject(document)) return problem(`the kubeconfig ${file} is not a mapping`);
@@ -66,27 +66,25 @@ function pickContext(
   const name = wanted ?? current;
   const names = [...new Set(documents.flatMap((document) => entries(document, 'contexts')).map(([entry]) => entry))];
   const offered = names.length === 0 ? 'it has none' : `there are: ${names.join(', ')}`;
-  if (name === undefined)
+  if (name === undefined) {
     return problem(`${where} has no current-context; choose one with --context NAME (${offered})`);
+  }
   const context = findEntry(documents, 'contexts', 'context', name);
   if (context === undefined) return problem(`${where} has no context ${JSON.stringify(name)} (${offered})`);
   const [clusterName, userName] = [givenText(context.cluster), givenText(context.user)];
   const cluster = clusterName && findEntry(documents, 'clusters', 'cluster', clusterName);
-  if (!cluster)
-    return problem(
-      `context ${JSON.stringify(name)} in ${where} names a cluster that is not there: ${clusterName ?? 'none'}`,
-    );
+  const named = `context ${JSON.stringify(name)} in ${where}`;
+  if (!cluster) return problem(`${named} names a cluster that is not there: ${clusterName ?? 'none'}`);
   const user = userName === undefined ? {} : findEntry(documents, 'users', 'user', userName);
-  if (user === undefined)
-    return problem(`context ${JSON.stringify(name)} in ${where} names a user that is not there: ${userName}`);
+  if (user === undefined) return problem(`${named} names a user that is not there: ${userName}`);
   const server = givenText(cluster.server);
   if (server === undefined) return problem(`cluster ${JSON.stringify(clusterName)} in ${where} has no server`);
   const wrong = wrongServer(server) ?? wrongProxy(givenText(cluster['proxy-url'])) ?? unsupportedUser(user);
-  if (wrong !== undefined) return problem(`context ${JSON.stringify(name)} in ${where}: ${wrong}`);
+  if (wrong !== undefined) return problem(`${named}: ${wrong}`);
   return ok({ name, cluster, user, server, namespace: givenText(context.namespace) });
 }
 
-/** Why this is no address of an API server that secrets may be sent to; undefined: it is one. */
+/** Why no secrets may be sent to this address; undefined: they may. */
 export function wrongServer(server: string): string | undefined {
   if (!URL.canParse(server)) return `${JSON.stringify(server)} is no address; it begins with https://`;
   const { protocol, hostname } = new URL(server);
@@ -106,7 +104,7 @@ function wrongProxy(proxy: string | undefined): string | undefined {
   return known ? undefined : 'its proxy-url is none of http://, https:// and socks5://';
 }
 
-/** What would be passed over silently, and so act with other rights than the file says. */
+/** Fields that would be ignored, so that requests would have other rights than the file says. */
 function unsupportedUser(user: JsonObject): string | undefined {
   const extra = ['as-groups', 'as-uid', 'as-user-extra'].find((field) => user[field] !== undefined);
   return extra && `its user has ${extra}, which is not supported; use a user that has the rights itself`;
@@ -135,7 +133,7 @@ function absolute(value: JsonValue | undefined, fields: readonly string[], folde
 
 function completeUser(user: JsonObject, folder: string): JsonObject {
   const { tokenFile, exec } = user;
-  // The library knows this file only by its in-cluster name; as kubectl does, it comes before a token beside it.
+  // The library reads a token file only through this provider. As with kubectl, the file precedes a token.
   if (tokenFile !== undefined) {
     const { token: _, ...rest } = user;
     return { ...rest, 'auth-provider': { name: 'tokenFile', config: { tokenFile } } };
@@ -143,7 +141,7 @@ function completeUser(user: JsonObject, folder: string): JsonObject {
   return isJsonObject(exec) ? { ...user, exec: completeExec(exec, folder) } : user;
 }
 
-/** Programs for credentials expect to be told which version of the answer is wanted. */
+/** Credential plugins expect the version of their answer in KUBERNETES_EXEC_INFO. */
 function completeExec(exec: JsonObject, folder: string): JsonObject {
   const command = givenText(exec.command);
   const info = JSON.stringify({ apiVersion: exec.apiVersion, kind: 'ExecCredential', spec: { interactive: false } });
@@ -180,7 +178,7 @@ function entries(document: JsonObject, list: string): readonly (readonly [string
     .flatMap((entry) => (typeof entry.name === 'string' ? [[entry.name, entry] as const] : []));
 }
 
-/** A text of a kubeconfig that says something: as kubectl has it, the empty text is none. */
+/** A text of a kubeconfig; undefined if it is empty, as kubectl has it. */
 export function givenText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -1,4 +1,4 @@
-/** What went wrong between us and a server, in words for people. Errors of sockets often have no message of their own. */
+/** A network error in words for people. Errors of sockets often have no message of their own. */
 export function networkErrorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -11,7 +11,7 @@ export function resourcePath({ resource, namespace, name, subresource }: Resourc
   return `/${segments.map(encodeSegment).join('/')}`;
 }
 
-/** `.` and `..` would be resolved away by whoever reads the path as a URL. */
+/** A URL parser would resolve the segments `.` and `..`. */
 function encodeSegment(segment: string): string {
   return /^\.+$/.test(segment) ? segment.replaceAll('.', '%2E') : encodeURIComponent(segment);
 }

@@ -9,13 +9,13 @@ export interface KubeClient {
   /** Address, for people. */
   readonly server: string;
   /**
-   * One request. Never rejects. A 429 is tried again as the server asks, a few times; nothing else is. An answer that is
-   * larger than the client takes, or not JSON, is `unreachable`.
+   * Sends one request. Never rejects. After 429 it is sent again when the server asks for that, a few times; after 401 once,
+   * with new credentials. An answer that is too large or not JSON is `unreachable`.
    */
   request(request: KubeRequest): Promise<KubeAnswer>;
   /**
-   * Opens a watch and hands out its events in order until it ends; resolves with why. A peer that is silent for longer
-   * than `silentMs` is given up. Events end when `signal` aborts. `event` must not throw.
+   * Opens a watch, calls `event` for each event in order, and resolves with the reason of its end. It ends as well when the
+   * server is silent for longer than `silentMs` or `signal` aborts. `event` must not throw.
    */
   watch(request: KubeWatchRequest, event: (event: WatchEvent) => void): Promise<WatchEnd>;
   close(): Promise<void>;
@@ -29,16 +29,16 @@ export interface KubeRequest {
   readonly body?: JsonObject;
   /** Of the body; default `application/json`. Server-side apply: `application/apply-patch+yaml`. */
   readonly contentType?: string;
-  /** Default `application/json`. With `text/plain` first (logs) the answer is the member `text` of the body. */
+  /** Default `application/json`. If it begins with `text/plain` (logs), the field `text` of the body has the answer. */
   readonly accept?: string;
   readonly signal?: AbortSignal;
-  /** Milliseconds until it is given up; default 30 s. */
+  /** Time limit in milliseconds; default 30 s. */
   readonly timeoutMs?: number;
-  /** Asked at the last moment before it is sent, each time. False: it is not, and the answer is `unreachable` or the last one. */
+  /** Called immediately before each attempt. False: nothing is sent, and the answer is `unreachable` or the last one. */
   readonly maySend?: () => boolean;
 }
 
-/** `refused` is the server's own word (a Status); `unreachable` means that nobody knows what became of the request. */
+/** `refused`: the server has not carried out the request. `unreachable`: it may have. */
 export type KubeAnswer =
   | { readonly type: 'ok'; readonly status: number; readonly body: JsonObject }
   | { readonly type: 'refused'; readonly status: number; readonly refusal: KubeRefusal }
@@ -46,11 +46,11 @@ export type KubeAnswer =
 
 /** A `Status` of the API server. */
 export interface KubeRefusal {
-  /** UpperCamelCase word: `NotFound`, `Conflict`, `Invalid`, `Forbidden`, `Expired` ...; empty if it said none. */
+  /** UpperCamelCase word: `NotFound`, `Conflict`, `Invalid`, `Forbidden`, `Expired` ...; empty: none. */
   readonly reason: string;
   readonly message: string;
   readonly causes: readonly { readonly reason: string; readonly message: string; readonly field: string }[];
-  /** Milliseconds, if it said when to come again. */
+  /** Milliseconds after which the server wants the next attempt. */
   readonly retryAfterMs?: number;
 }
 
@@ -59,7 +59,7 @@ export interface KubeWatchRequest {
   readonly query: Readonly<Record<string, string>>;
   readonly silentMs: number;
   readonly signal: AbortSignal;
-  /** The server has agreed: events may come from now on. Must not throw. */
+  /** Called when the server has accepted the watch. Must not throw. */
   readonly opened?: () => void;
 }
 
@@ -68,7 +68,7 @@ export type WatchEvent =
   | { readonly type: 'ERROR'; readonly status: number; readonly refusal: KubeRefusal };
 
 export type WatchEnd =
-  /** The server closed it in order, or the signal aborted. */
+  /** The server ended it after a complete event, or the signal aborted. */
   | { readonly type: 'closed' }
   | { readonly type: 'refused'; readonly status: number; readonly refusal: KubeRefusal }
   | { readonly type: 'broken'; readonly message: string };
@@ -93,7 +93,7 @@ export interface ApiCatalog {
   readonly resources: readonly ApiResource[];
   /** Each kind once, in its preferred version. */
   readonly preferred: readonly ApiResource[];
-  /** Groups that could not be read (an aggregated API that is down): what they offer is unknown, not gone. */
+  /** Groups that could not be read (an aggregated API that is down). Their kinds are unknown, not gone. */
   readonly unreadableGroups: ReadonlySet<string>;
 }
 
