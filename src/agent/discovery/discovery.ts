@@ -18,8 +18,6 @@ interface Discovered extends LiveObject {
   readonly observed?: ObservedObject;
 }
 
-export type Discovery = ReturnType<typeof createDiscovery>;
-
 /**
  * Makes the input snapshot from live states and publishes its changes. The cost of a state follows its changes. The first
  * state, new settings, and a state without `changed` are compared completely. The snapshot's objects are one map, which

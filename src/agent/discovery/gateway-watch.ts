@@ -15,8 +15,6 @@ const SLICE = 'discovery.k8s.io/EndpointSlice';
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 const MADE_OF: readonly string[] = ['/Service', SLICE, '/Node', '/Pod'];
 
-export type GatewayWatch = ReturnType<typeof createGatewayWatch>;
-
 /** The gateways of a cluster. A gateway is computed again when an object that it was computed from changes. */
 export function createGatewayWatch() {
   const gateways = new Map<ObjectKey, Gateway>();
