@@ -1,21 +1,17 @@
-import type { Engine } from '../engine/graph.ts';
 import { safeModeStatus } from '../engine/status/rollout.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
+import type { ServerCore } from './core.ts';
 
 /**
- * Stages when the safe start window of this process began: when it let agents in, because no agent could connect before.
- * The engine emits the end of the window as a deadline. Each of several replicas has its own window and judges the end by
- * its own clock: a process that has just started knows of the clusters only what the store holds and what agents report,
- * and the store may lack what older replicas have in memory. The end is not written to the store, so the next process
- * starts a new window. Runs after each commit; returns true if it has staged something.
+ * Stages the begin of this process's safe start window: the moment when it first admits agents. The engine emits the end of
+ * the window as a deadline. Each replica has its own window and judges the end by its own clock: a process that has just
+ * started knows only the state in the store and the reports of agents, and the store may lack state that older replicas have in
+ * memory. The end is not written to the store, so the next process starts a new window. The returned function runs after each
+ * commit; it returns true if it has staged a change.
  */
-export function createSafeStart(deps: {
-  readonly engine: Pick<Engine, 'inputs'>;
-  readonly mayStart: () => boolean;
-  readonly clock: Clock;
-}): () => boolean {
-  const { engine, mayStart, clock } = deps;
+export function createSafeStart(
+  { engine, clock }: Pick<ServerCore, 'engine' | 'clock'>,
+  mayStart: () => boolean,
+): () => boolean {
   const { safeStart } = engine.inputs;
   return () => {
     if (safeStart.get('', '') !== undefined || !mayStart()) return false;
@@ -25,13 +21,8 @@ export function createSafeStart(deps: {
   };
 }
 
-/** Says once when safe mode begins to wait for a cluster, and once when it no longer does. Runs after each commit. */
-export function createSafeModeLog(deps: {
-  readonly engine: Engine;
-  readonly mayStart: () => boolean;
-  readonly log: Log;
-}): () => void {
-  const { engine, mayStart, log } = deps;
+/** Logs once when safe mode begins to wait for a cluster, and once when it ends to. The returned function runs after each commit. */
+export function createSafeModeLog({ engine, log }: ServerCore, mayStart: () => boolean): () => void {
   const unseen = engine.graph.watch(engine.safeMode.unseen);
   const mode = engine.graph.watch(engine.safeMode.mode);
   let known: ReadonlyMap<string, string> = new Map();
@@ -39,7 +30,7 @@ export function createSafeModeLog(deps: {
 
   return () => {
     const moved = unseen.take().length + mode.take().length > 0;
-    // Before agents are let in everybody is missing, and nothing is sent anyway.
+    // Before agents are admitted all clusters are missing, and nothing is sent.
     if ((!moved && !isNew) || !mayStart()) {
       isNew ||= moved;
       return;

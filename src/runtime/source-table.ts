@@ -1,10 +1,8 @@
-import type { Engine } from '../engine/graph.ts';
 import type { RevisionRef } from '../model/output.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Source, SourceCondition, SourceListener } from '../ports/source.ts';
+import type { ServerCore } from './core.ts';
 import type { LedgerRecords } from './ledger/records.ts';
-import type { Loop } from './loop.ts';
 import type { AdmittedRevision } from './replica/admission.ts';
 import type { Intake } from './replica/sources.ts';
 
@@ -22,15 +20,7 @@ export type SourceTable = ReturnType<typeof createSourceTable>;
 const FIRST_READS_MS = 1_000;
 
 /** The configured sources: starts them, passes on their observations, and knows whether each was read. */
-export function createSourceTable(deps: {
-  readonly sources: readonly Source[];
-  readonly intake: Intake;
-  readonly engine: Engine;
-  readonly loop: Loop;
-  readonly records: LedgerRecords;
-  readonly clock: Clock;
-  readonly log: Log;
-}) {
+export function createSourceTable(deps: ServerCore & { readonly sources: readonly Source[]; readonly intake: Intake }) {
   const { sources, engine, loop, log, intake, clock } = deps;
   const conditions = new Map<string, SourceCondition>(sources.map(({ name }) => [name, notReadYet(name)]));
   const observed = new Set<string>();

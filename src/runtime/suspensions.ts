@@ -1,11 +1,10 @@
-import type { SnapshotStore, StoreEvent } from '../ports/snapshot-store.ts';
+import type { StoreEvent } from '../ports/snapshot-store.ts';
 import type { RevisionObservation } from '../ports/source.ts';
+import type { ServerCore } from './core.ts';
 import { recordKey } from './ledger/records.ts';
-import type { Loop } from './loop.ts';
 import { jsonWrite } from './replica/records.ts';
 import type { Replica } from './replica/replica.ts';
 import type { Intake } from './replica/sources.ts';
-import type { RecordWriter } from './stored/group.ts';
 
 /** Who has suspended a cluster or a source, when and why. */
 export interface Suspension {
@@ -26,12 +25,7 @@ export type Suspensions = Awaited<ReturnType<typeof createSuspensions>>;
  * Clusters that are sent nothing, and sources of which nothing new is admitted, until a person resumes them. Rejects if the
  * store does not answer.
  */
-export async function createSuspensions(deps: {
-  readonly store: SnapshotStore;
-  readonly journal: RecordWriter;
-  readonly loop: Loop;
-}) {
-  const { store, journal, loop } = deps;
+export async function createSuspensions({ store, fleet, loop }: ServerCore) {
   const all = new Map<string, Suspension>();
   const listeners: (() => void)[] = [];
   /** Commands that the store may lack, by key: the suspension before the command. */
@@ -49,7 +43,7 @@ export async function createSuspensions(deps: {
     if (unconfirmed.has(key)) return;
     const suspension = value === undefined ? undefined : readSuspension(value);
     put(key, suspension);
-    journal.noted(key, suspension ?? null);
+    fleet.noted(key, suspension ?? null);
   };
   /**
    * Checks that the store has the commands to this process. If the process does not lead any more, its journal cannot write
@@ -97,7 +91,7 @@ export async function createSuspensions(deps: {
       const key = keyOf(kind, name);
       if (!unconfirmed.has(key)) unconfirmed.set(key, all.get(key));
       put(key, suspension);
-      journal.put(key, suspension);
+      fleet.put(key, suspension);
       changed();
     },
     /** Calls the listener after each change. */

@@ -100,7 +100,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   engine.inputs.fleet.set('', '', { bounds: options.bounds, role: setup === undefined ? 'leader' : 'follower' });
   const loop = createLoop({ commit: timedCommit(engine, deps), clock, log });
   const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup, statusBranchOf(deps));
-  const suspensions = await createSuspensions({ ...foundation, journal: foundation.fleet });
+  const suspensions = await createSuspensions(foundation);
   const standing = createReplicaParts(foundation, suspensions, deps.sources, setup, options.version);
   const sources = createSourceTable({ ...deps, ...foundation, intake: standing.intake });
   const sessions: Sessions = new Map();
@@ -173,7 +173,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   const { engine, loop, fleet: records, sessions, replica, suspensions, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
   const { mayStart, knowsAll } = replica;
-  loop.addBookkeeper(createSafeStart({ ...parts, mayStart }));
+  loop.addBookkeeper(createSafeStart(parts, mayStart));
   parts.deadlines.follow(replica);
   parts.observed.follow(replica);
   loop.addBookkeeper(createContenderRecorder(engine, records));
@@ -182,12 +182,12 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   loop.addBookkeeper(createHoldRecorder(engine, records, approvals));
   // After what is held: looser guards are on record only when all is that was held under those of before.
   loop.addBookkeeper(createDeclarationRecorder(engine, records));
-  const recovery = createAssumedWarmRecovery({ ...parts, knowsAll });
-  loop.addBookkeeper(createRegistrationRecorder({ ...parts, recovery, approvals, knowsAll }));
+  const recovery = createAssumedWarmRecovery(parts, parts.ledger, knowsAll);
+  loop.addBookkeeper(createRegistrationRecorder(parts, parts, recovery, knowsAll));
   loop.addBookkeeper(() => recovery.extend());
   const sender = createSender({ ...parts, windows });
   loop.addSink(() => parts.windows.recount());
-  loop.addSink(createSafeModeLog({ ...parts, mayStart }));
+  loop.addSink(createSafeModeLog(parts, mayStart));
   const settings = createSettingsSender({
     engine,
     sessions,

@@ -1,38 +1,21 @@
-import type { Engine } from '../../engine/graph.ts';
 import type { AgentHolding } from '../../model/agent.ts';
-import type { Log } from '../../ports/log.ts';
-import type { Loop } from '../loop.ts';
-import type { RecordWriter } from '../stored/group.ts';
+import type { ServerCore } from '../core.ts';
 import { type Ledger, unseenAgent } from './ledger.ts';
-import { type LedgerRecords, type RecoveryRecord, recordKey } from './records.ts';
+import { type RecoveryRecord, recordKey } from './records.ts';
+
+export type AssumedWarmRecovery = ReturnType<typeof createAssumedWarmRecovery>;
 
 /**
  * Recovery after the loss of a store. Declared clusters without a registration were probably warm, and objects that agents own
  * may have been computed from them, so these clusters are assumed warm. The evidence for a loss is an agent that owns objects
- * of an earlier epoch; a fresh installation has no such agent.
+ * of an earlier epoch; a fresh installation has no such agent. `knowsAll`: every configured source was read completely.
  */
-export interface AssumedWarmRecovery {
-  /** As of the last commit. */
-  isAssumedWarm(cluster: string): boolean;
-  /** Checks the inventory of an agent for evidence; must be called before the cluster is registered. */
-  consider(cluster: string, holding: AgentHolding): void;
-  /** Ends the assumption: the cluster is known or no longer declared. Returns true if it was assumed warm; the caller stages the change. */
-  end(cluster: string): boolean;
-  /** Assumes clusters warm whose declarations are read later, until every source was read. Returns true if it has staged a change. */
-  extend(): boolean;
-}
-
-export function createAssumedWarmRecovery(deps: {
-  readonly engine: Engine;
-  readonly loop: Loop;
-  readonly ledger: Ledger;
-  readonly journal: RecordWriter;
-  readonly records: LedgerRecords;
-  /** True if every configured source was read completely. */
-  readonly knowsAll: () => boolean;
-  readonly log: Log;
-}): AssumedWarmRecovery {
-  const { engine, loop, ledger, journal, records, log } = deps;
+export function createAssumedWarmRecovery(
+  { engine, loop, journal, records, log }: ServerCore,
+  ledger: Ledger,
+  knowsAll: () => boolean,
+) {
+  const { agents } = engine.inputs;
   /** Clusters whose records this process writes again after a loss. */
   const kept = new Set([...records.assumedWarm.keys(), ...records.unregistered]);
   let marker: RecoveryRecord | undefined = records.recovery;
@@ -41,20 +24,18 @@ export function createAssumedWarmRecovery(deps: {
     else journal.put(recordKey.assumedWarm(cluster), {});
   }
   if (records.unregistered.size > 0) {
-    log.warn('the store has lost registrations; these clusters are assumed warm', {
-      clusters: [...records.unregistered],
-    });
+    const clusters = [...records.unregistered];
+    log.warn('the store has lost registrations; these clusters are assumed warm', { clusters });
   }
   if (marker !== undefined) journal.noted(recordKey.recovery, marker);
   stage(kept);
 
   function stage(clusters: Iterable<string>): void {
     for (const cluster of clusters) {
-      const agent = engine.inputs.agents.get('', cluster) ?? unseenAgent;
-      engine.inputs.agents.set('', cluster, { ...agent, assumedWarm: true });
+      agents.set('', cluster, { ...(agents.get('', cluster) ?? unseenAgent), assumedWarm: true });
     }
   }
-  const isAssumedWarm = (cluster: string): boolean => engine.inputs.agents.get('', cluster)?.assumedWarm === true;
+  const isAssumedWarm = (cluster: string): boolean => agents.get('', cluster)?.assumedWarm === true;
   const mark = (state: RecoveryRecord['state']): void => {
     marker = { epoch: ledger.epoch(), state };
     journal.put(recordKey.recovery, marker);
@@ -73,8 +54,10 @@ export function createAssumedWarmRecovery(deps: {
   };
 
   return {
+    /** As of the last commit. */
     isAssumedWarm,
-    consider: (cluster, { position, entries }) => {
+    /** Checks the inventory of an agent for evidence; must be called before the cluster is registered. */
+    consider: (cluster: string, { position, entries }: AgentHolding): void => {
       const isEvidence =
         entries.length > 0 &&
         position.epoch > 0 &&
@@ -82,11 +65,12 @@ export function createAssumedWarmRecovery(deps: {
         ledger.registration(cluster) === undefined;
       if (!isEvidence || marker?.epoch === ledger.epoch()) return;
       log.warn('an agent owns objects from before this store: the store was lost', { cluster, epoch: position.epoch });
-      mark(deps.knowsAll() ? 'closed' : 'open');
+      mark(knowsAll() ? 'closed' : 'open');
       loop.transact(assumeUnregistered);
       loop.settle();
     },
-    end: (cluster) => {
+    /** Ends the assumption: the cluster is known or no longer declared. Returns true if it was assumed warm; the caller stages the change. */
+    end: (cluster: string): boolean => {
       if (!isAssumedWarm(cluster)) return false;
       kept.delete(cluster);
       // Deleted in the same batch as the registration is written: otherwise other replicas would take the cluster for a new one.
@@ -94,7 +78,8 @@ export function createAssumedWarmRecovery(deps: {
       else journal.put(recordKey.assumedWarm(cluster), null);
       return true;
     },
-    extend: () => {
+    /** Assumes clusters warm whose declarations are read later, until every source was read. Returns true if it has staged a change. */
+    extend: (): boolean => {
       for (const cluster of kept) {
         if (isAssumedWarm(cluster)) continue;
         // Another replica has ended it and deleted the record.
@@ -102,7 +87,7 @@ export function createAssumedWarmRecovery(deps: {
         journal.noted(recordKey.assumedWarm(cluster), null);
       }
       if (marker?.state !== 'open' || marker.epoch !== ledger.epoch()) return false;
-      if (deps.knowsAll()) mark('closed');
+      if (knowsAll()) mark('closed');
       return assumeUnregistered();
     },
   };

@@ -9,7 +9,7 @@ import { engineKinds, isEngineKind } from '../../model/engine-kinds.ts';
 import { compareText, type JsonValue, jsonEquals } from '../../model/json.ts';
 import type { Contenders, LastKnownGood } from '../../model/ledger.ts';
 import type { ObjectMeta } from '../../model/output.ts';
-import type { Log } from '../../ports/log.ts';
+import type { ServerCore } from '../core.ts';
 import type { Approvals } from '../removals/approvals.ts';
 import type { RecordWriter } from '../stored/group.ts';
 import type { AssumedWarmRecovery } from './assumed-warm.ts';
@@ -245,19 +245,15 @@ function lastKnownGoodOf({ kind, namespace, name, value, origin }: Declared): La
 }
 
 /**
- * Ends the registration of a cluster whose declaration is proven absent, and forgets its input snapshot. The returned function
- * runs after each commit; it returns true if it has staged a change.
+ * Ends the registration of a cluster whose declaration is proven absent, and forgets its input snapshot. `knowsAll`: every
+ * configured source was read completely. The returned function runs after each commit; it returns true if it has staged a change.
  */
-export function createRegistrationRecorder(deps: {
-  readonly engine: Engine;
-  readonly ledger: Ledger;
-  readonly recovery: AssumedWarmRecovery;
-  readonly approvals: Approvals;
-  /** True if every configured source was read completely. */
-  readonly knowsAll: () => boolean;
-  readonly log: Log;
-}): () => boolean {
-  const { engine, ledger, recovery, approvals, knowsAll, log } = deps;
+export function createRegistrationRecorder(
+  { engine, log }: ServerCore,
+  { ledger, approvals }: { readonly ledger: Ledger; readonly approvals: Approvals },
+  recovery: AssumedWarmRecovery,
+  knowsAll: () => boolean,
+): () => boolean {
   const clusters = engine.graph.watch(engine.clusters);
   let sawAll = false;
 
