@@ -156,11 +156,8 @@ async function accept(
     // The delta is not accepted: its changes are undone.
     if (state.store.current() !== before) adopt(state, before, keys);
     state.deps.log.error('an output could not be made durable', { error, position: delta.position });
-    return {
-      accepted: false,
-      reason: 'NotDurable',
-      message: 'the agent could not write it to its disk; its log says why',
-    };
+    const message = 'the agent could not write it to its disk; its log says why';
+    return { accepted: false, reason: 'NotDurable', message };
   }
   // The server can have disconnected since, and without a server nothing is removed.
   if (state.disconnectCount === disconnectCount) state.mayRemove = true;
@@ -202,7 +199,7 @@ function continueRemovals(state: State): void {
 }
 
 function observe(state: State, live: LiveState): void {
-  const { queue, deps, prerequisites } = state;
+  const { queue, deps, prerequisites, store } = state;
   if (live.paused !== (state.live?.paused ?? false))
     deps.log.info(live.paused ? 'paused: writing has stopped' : 'no longer paused: writing continues');
   state.live = live;
@@ -211,16 +208,16 @@ function observe(state: State, live: LiveState): void {
     return;
   }
   for (const key of prerequisites.metBy(live)) if (!queue.isActive(key)) queue.add(key);
-  const keys = keysToCompare(state, live);
+  const { changed } = live;
+  // A new list: comparing adds to `skipped`.
+  const keys =
+    state.missed || changed === undefined
+      ? [...store.current().records.keys()]
+      : [...new Set([...changed, ...state.skipped])];
   // If a comparison throws, no later state names its changes again.
   state.missed = true;
   for (const key of keys) compare(state, live, key);
   state.missed = false;
-}
-
-/** A new list: comparing adds to `skipped`. */
-function keysToCompare({ missed, skipped, store }: State, { changed }: LiveState): readonly ObjectKey[] {
-  return missed || changed === undefined ? [...store.current().records.keys()] : [...new Set([...changed, ...skipped])];
 }
 
 function compare(state: State, live: LiveState, key: ObjectKey): void {
@@ -266,11 +263,8 @@ async function work(state: State, key: ObjectKey): Promise<WorkOutcome> {
     return step.retry ? 'retry' : 'done';
   } catch (error) {
     deps.log.error('an object could not be reconciled', { object: displayKey(key), error });
-    note(state, record, {
-      state: record.phase === 'removing' ? 'removing' : 'failed',
-      reason: 'Internal',
-      message: 'it could not be worked on; the log of the agent says why',
-    });
+    const message = 'it could not be worked on; the log of the agent says why';
+    note(state, record, { state: record.phase === 'removing' ? 'removing' : 'failed', reason: 'Internal', message });
     return 'retry';
   }
 }

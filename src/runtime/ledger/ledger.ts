@@ -21,8 +21,6 @@ import { createRegistrations } from './registrations.ts';
 
 type LedgerDeps = Pick<ServerCore, 'engine' | 'journal' | 'fleet' | 'records' | 'clock'>;
 
-/** Epoch and sequence of a cluster that has received no output. */
-const NEVER_SENT = 0;
 /** Time limit for writing a cluster once; a second write of the cluster waits as long. */
 const WRITE_ONCE_MS = 10 * 60 * 1000;
 
@@ -173,7 +171,8 @@ export function newRegistration(cluster: ClusterName, id: Registration['id'], pr
     id,
     predecessors,
     warm: false,
-    position: { epoch: NEVER_SENT, sequence: NEVER_SENT },
+    // Nothing was sent.
+    position: { epoch: 0, sequence: 0 },
     connected: false,
     since: 0,
     released: false,

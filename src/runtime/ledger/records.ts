@@ -6,16 +6,9 @@ import type { ApprovalOutcome, Contenders, Hold, LastKnownGood, Registration } f
 import type { Log } from '../../ports/log.ts';
 import type { SnapshotStore, StoredRecord } from '../../ports/snapshot-store.ts';
 import type { RecordWriter } from '../stored/group.ts';
-import { decodeMap, listMaps, type RawMap, readMap } from '../stored/read-map.ts';
-import type { MapReading } from '../stored/stored-map.ts';
-import {
-  type ClusterMapKind,
-  type ClusterMapTypes,
-  type ClusterReadings,
-  clusterCodecs,
-  clusterMapName,
-  clusterMapOf,
-} from './cluster-state.ts';
+import { decodeMap, listMaps, readMap } from '../stored/read-map.ts';
+import type { ValueCodec } from '../stored/stored-map.ts';
+import { type ClusterReadings, clusterCodecs, clusterMapOf } from './cluster-state.ts';
 
 /** The format of the store; a server refuses a newer one (`../replica/conditioned-store.ts`). */
 export const STORE_FORMAT = 1;
@@ -195,36 +188,23 @@ export function readDeclarations(store: SnapshotStore, log: Log): Promise<Nested
   return createReader(store, log).nested<LastKnownGood>('declared/', recordShape.lastKnownGood);
 }
 
-/** Reads the clusters' maps in one listing. */
+/** Reads the clusters' maps in one listing. A map that is damaged there is read again, and a lasting damage is logged. */
 async function readClusterMaps(store: SnapshotStore, log: Log): Promise<ReadonlyMap<string, ClusterReadings>> {
   const readings = new Map<string, ClusterReadings>();
-  for await (const raw of listMaps(store, 'clusters/')) {
-    const owner = clusterMapOf(raw.name);
+  for await (const listed of listMaps(store, 'clusters/')) {
+    const owner = clusterMapOf(listed.name);
     if (owner === undefined) continue;
     const { cluster, kind } = owner;
-    const reading = await readClusterMap(store, cluster, kind, raw, log);
+    const codec: ValueCodec<never> = clusterCodecs[kind] as ValueCodec<never>;
+    const first = decodeMap(listed, codec);
+    const reading = first.type === 'complete' ? first : await readMap(store, listed.name, codec);
+    if (reading.type === 'damaged') {
+      const detail = reading.message;
+      log.warn('a map of a cluster in the store is damaged and counts as missing', { cluster, what: kind, detail });
+    }
     readings.set(cluster, { ...readings.get(cluster), [kind]: reading });
   }
   return readings;
-}
-
-/** Decodes a listed map of a cluster, reads it again if it is damaged, and logs a lasting damage. Rejects if the store does not answer. */
-async function readClusterMap<Kind extends ClusterMapKind>(
-  store: SnapshotStore,
-  cluster: string,
-  kind: Kind,
-  listed: RawMap,
-  log: Log,
-): Promise<MapReading<ClusterMapTypes[Kind]>> {
-  const first = decodeMap(listed, clusterCodecs[kind]);
-  if (first.type === 'complete') return first;
-  const reading = await readMap(store, clusterMapName(cluster, kind), clusterCodecs[kind]);
-  if (reading.type === 'damaged') {
-    log.warn('a map of a cluster in the store is damaged and counts as missing', {
-      ...{ cluster, what: kind, detail: reading.message },
-    });
-  }
-  return reading;
 }
 
 function createReader(store: SnapshotStore, log: Log) {

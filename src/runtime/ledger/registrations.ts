@@ -48,7 +48,7 @@ export function createRegistrations(deps: {
      * A valid certificate was issued for the registration with this number. So this many registrations of the name have ended,
      * even if the store has lost them.
      */
-    heardOfRegistration: (cluster: string, number: number): void => {
+    noteEndedRegistrations: (cluster: string, number: number): void => {
       const before = revocations.get(cluster);
       if (number <= (before?.ended ?? 0)) return;
       revoke(cluster, { notBefore: 0, ...before, ended: number });

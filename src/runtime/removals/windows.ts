@@ -101,8 +101,8 @@ function createCounts(deps: ServerCore) {
   /** By cluster: removals that another replica may send, or has sent while the ledger does not show it yet. */
   const allowed = new Map<string, ReadonlySet<string>>();
   const timers = new Map<string, () => void>();
-  const stageCount = createStaging(deps);
   const stepsOf = (cluster: string): readonly Step[] => steps.get(cluster) ?? [];
+  const stageCount = createStaging(deps);
   const stage = (cluster: string): void => stageCount(cluster, stepsOf(cluster), allowed.get(cluster) ?? []);
 
   /** Forgets steps that are older than the window. */
@@ -189,17 +189,16 @@ function createStaging({ engine, loop }: ServerCore) {
   const { recentRemovals, departures } = engine.inputs;
   const staged = new Map<string, { readonly sum: number; readonly open: ReadonlySet<string> }>();
   return (cluster: string, steps: readonly Step[], allowed: Iterable<string>): void => {
-    const before = staged.get(cluster) ?? { sum: 0, open: new Set<string>() };
+    const before = staged.get(cluster) ?? { sum: 0, open: new Set() };
     const sum = steps.reduce((total, { removed }) => total + removed, 0);
     const open = new Set([...steps.flatMap((step) => step.open), ...allowed]);
-    const isSame = open.size === before.open.size && [...open].every((key) => before.open.has(key));
-    if (sum === before.sum && isSame) return;
+    if (sum === before.sum && open.size === before.open.size && open.isSubsetOf(before.open)) return;
     if (sum === 0 && open.size === 0) staged.delete(cluster);
     else staged.set(cluster, { sum, open });
     loop.transact(() => {
-      if (sum === 0) recentRemovals.delete('', cluster);
-      else recentRemovals.set('', cluster, sum);
-      for (const key of before.open) if (!open.has(key)) departures.delete(cluster, key);
+      recentRemovals.delete('', cluster);
+      if (sum > 0) recentRemovals.set('', cluster, sum);
+      departures.drop(cluster);
       for (const key of open) departures.set(cluster, key, true);
     });
   };

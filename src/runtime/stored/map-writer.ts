@@ -35,35 +35,7 @@ export type MapState<Value> = ReturnType<typeof createMapState<Value>>;
 /** Writes a checked map. */
 export type MapWriter<Value> = Pick<MapState<Value>, 'set' | 'replaceAll' | 'setMeta' | 'drop'>;
 
-interface State<Value> {
-  readonly name: string;
-  readonly codec: ValueCodec<Value>;
-  readonly changed: () => void;
-  readonly values: Map<number, ReadonlyMap<string, Value>>;
-  /** Buckets that were copied for writing; the others are shared with the reader of the map. */
-  readonly own: Map<number, Map<string, Value>>;
-  /** Buckets that have changed since they were last staged. */
-  readonly dirty: Set<number>;
-  /** The records of each bucket in the store, committed or only staged. */
-  readonly staged: Map<number, BucketRef>;
-  /** Records that may be in the store without a manifest that names them. */
-  readonly orphans: Set<string>;
-  /** The manifest in the store; null: none; undefined: unknown. */
-  committed: Manifest | null | undefined;
-  /**
-   * Version of the manifest's record as read (null: absent); the first commit requires it. Undefined after that commit, or if
-   * no version was read.
-   */
-  read: string | null | undefined;
-  /** The desired state of the map in the store; `asIs`: not decided, the store stays as it is. */
-  wanted: 'asIs' | 'present' | 'absent';
-  meta: JsonValue;
-  /** The highest sequence that may have been written. */
-  sequence: number;
-  /** Increases with each loss of the store: outcomes of earlier writes are ignored. */
-  generation: number;
-  inFlight: number;
-}
+type State<Value> = ReturnType<typeof initialState<Value>>;
 
 /** `changed` is called whenever a write becomes due. */
 export function createMapState<Value>(
@@ -111,22 +83,37 @@ function initialState<Value>(
   codec: ValueCodec<Value>,
   before: MapReading<Value> | undefined,
   changed: () => void,
-): State<Value> {
+) {
   const map = before?.type === 'complete' ? before.map : undefined;
+  const isMissing = before?.type === 'missing';
   return {
     name,
     codec,
     changed,
-    values: new Map([...(map?.buckets ?? [])].map(([number, { values }]) => [number, values])),
-    own: new Map(),
-    dirty: new Set(),
-    staged: new Map(map?.buckets),
+    values: new Map<number, ReadonlyMap<string, Value>>(
+      map?.buckets.entries().map(([number, { values }]) => [number, values]),
+    ),
+    /** Buckets that were copied for writing; the others are shared with the reader of the map. */
+    own: new Map<number, Map<string, Value>>(),
+    /** Buckets that have changed since they were last staged. */
+    dirty: new Set<number>(),
+    /** The records of each bucket in the store, committed or only staged. */
+    staged: new Map<number, BucketRef>(map?.buckets),
+    /** Records that may be in the store without a manifest that names them. */
     orphans: new Set(before?.orphans),
-    committed: map ?? (before?.type === 'missing' ? null : undefined),
+    /** The manifest in the store; null: none; undefined: unknown. */
+    committed: (map ?? (isMissing ? null : undefined)) as Manifest | null | undefined,
+    /**
+     * Version of the manifest's record as read (null: absent); the first commit requires it. Undefined after that commit, or if
+     * no version was read.
+     */
     read: before === undefined || before.type === 'damaged' ? undefined : before.version,
-    wanted: map !== undefined ? 'present' : before?.type === 'missing' ? 'absent' : 'asIs',
+    /** The desired state of the map in the store; `asIs`: not decided, the store stays as it is. */
+    wanted: (map ? 'present' : isMissing ? 'absent' : 'asIs') as 'asIs' | 'present' | 'absent',
     meta: map?.meta ?? null,
+    /** The highest sequence that may have been written. */
     sequence: map?.sequence ?? 0,
+    /** Increases with each loss of the store: outcomes of earlier writes are ignored. */
     generation: 0,
     inFlight: 0,
   };

@@ -4,7 +4,6 @@ import {
   type BucketRef,
   bucketKeys,
   decodeManifest,
-  type Manifest,
   type MapReading,
   mapOfBucketRecord,
   type StoredBucket,
@@ -101,36 +100,31 @@ export function decodeMap<Value>(
   if (manifest === undefined) return damaged(`the manifest of ${name} is damaged`);
   const buckets = new Map<number, StoredBucket<Value>>();
   for (const [number, ref] of manifest.buckets) {
-    const known = before?.buckets.get(number);
-    if (known?.digest === ref.digest) {
-      buckets.set(number, known);
-      for (const key of bucketKeys(name, number, ref)) orphans.delete(key);
-      continue;
-    }
     const keys = bucketKeys(name, number, ref);
-    const values = decodeBucket(
-      keys.map((key) => records.get(key)),
-      ref,
-      codec,
-    );
-    if (values === undefined) return damaged(`bucket ${number} of ${name} is missing or damaged`);
+    const known = before?.buckets.get(number);
+    const chunks = keys.map((key) => records.get(key));
+    const bucket = known?.digest === ref.digest ? known : decodeBucket(chunks, ref, codec);
+    if (bucket === undefined) return damaged(`bucket ${number} of ${name} is missing or damaged`);
     for (const key of keys) orphans.delete(key);
-    buckets.set(number, { ...ref, values });
+    buckets.set(number, bucket);
   }
   const { sequence, digest, meta } = manifest;
   const map = { sequence, digest, meta, buckets, values: valuesOf(buckets) };
   return { type: 'complete', map, version: record.version, orphans: [...orphans] };
 }
 
+/** Reads the records of a map, without those of buckets that `before` has. */
 async function fetchRecords<Value>(
   store: SnapshotStore,
   name: string,
   record: StoredRecord | undefined,
   before: StoredMap<Value> | undefined,
 ): Promise<RawMap> {
-  const wanted = before === undefined ? undefined : recordsToRead(name, record?.value, before);
+  const manifest = record && decodeManifest(name, record.value);
+  const isNew = ([number, { digest }]: [number, BucketRef]): boolean => before?.buckets.get(number)?.digest !== digest;
+  const wanted = [...(manifest?.buckets ?? [])].filter(isNew).flatMap(([number, ref]) => bucketKeys(name, number, ref));
   const records = new Map<string, Uint8Array>();
-  if (wanted === undefined || wanted.length >= LIST_FROM) {
+  if (before === undefined || wanted.length >= LIST_FROM) {
     for await (const { key, value } of store.list(`${name}/`)) {
       if (mapOfBucketRecord(key) === name) records.set(key, value);
     }
@@ -142,33 +136,21 @@ async function fetchRecords<Value>(
   return { name, manifest: record, records };
 }
 
-function recordsToRead<Value>(
-  name: string,
-  bytes: Uint8Array | undefined,
-  before: StoredMap<Value>,
-): readonly string[] | undefined {
-  const manifest: Manifest | undefined = bytes === undefined ? undefined : decodeManifest(name, bytes);
-  if (manifest === undefined) return [];
-  return [...manifest.buckets].flatMap(([number, ref]) =>
-    before.buckets.get(number)?.digest === ref.digest ? [] : bucketKeys(name, number, ref),
-  );
-}
-
+/** Undefined: a chunk is missing, or the content does not match the digest or the codec. */
 function decodeBucket<Value>(
   chunks: readonly (Uint8Array | undefined)[],
-  { digest }: BucketRef,
+  ref: BucketRef,
   codec: ValueCodec<Value>,
-): ReadonlyMap<string, Value> | undefined {
+): StoredBucket<Value> | undefined {
   const present = chunks.filter((chunk) => chunk !== undefined);
-  const text = present.length === chunks.length ? unpack(present, digest) : undefined;
+  const text = present.length === chunks.length ? unpack(present, ref.digest) : undefined;
   const entries = text === undefined ? undefined : parseJson(text);
   if (!Array.isArray(entries)) return undefined;
   const values = new Map<string, Value>();
-  for (const entry of entries as readonly (readonly [string, JsonValue])[]) {
-    const [key, json] = entry;
+  for (const [key, json] of entries as readonly (readonly [string, JsonValue])[]) {
     const value = codec.decode(json, key);
     if (value === undefined) return undefined;
     values.set(key, value);
   }
-  return values;
+  return { ...ref, values };
 }

@@ -25,7 +25,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     admit: (hello, certificate) => {
       const admission = judgeHello(hello, certificate, deps);
       if (admission.type === 'refused') noteProblem(deps, hello.cluster, `refused: ${admission.message}`);
-      if (admission.type === 'admitted') ledger.heardOfRegistration(hello.cluster, certificate?.registration ?? 0);
+      if (admission.type === 'admitted') ledger.noteEndedRegistrations(hello.cluster, certificate?.registration ?? 0);
       return admission;
     },
     mayRegister: (request) => {
