@@ -24,21 +24,57 @@ export interface CliContext {
 /** Examples of a command, each with its meaning. */
 export type Examples = readonly (readonly [command: string, meaning: string])[];
 
-/** A command whose help ends with examples. */
+/** A command of this program, with the process that it runs in. */
 export class CliCommand extends Command {
-  override createCommand(name?: string): CliCommand {
-    return new CliCommand(name);
+  readonly context: CliContext;
+
+  constructor(name: string | undefined, context: CliContext) {
+    super(name);
+    this.context = context;
   }
 
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(name, this.context);
+  }
+
+  /** Ends the help with examples. */
   examples(lines: Examples): this {
     const shown = lines.flatMap(([command, meaning]) => [`  # ${meaning}`, `  $ ${command}`]);
     return this.addHelpText('after', ['', 'Examples:', ...shown].join('\n'));
+  }
+
+  /** Adds kubectl's options. `cluster` names the cluster in words, `namespace` is the help for that option. */
+  kubeOptions({ cluster, namespace }: { readonly cluster: string; readonly namespace: string }): this {
+    const kubeconfig = `kubeconfig of ${cluster} (default: what kubectl takes, KUBECONFIG or ~/.kube/config)`;
+    return this.option('--kubeconfig <file>', kubeconfig)
+      .option('--context <name>', 'context in it (default: the current one)')
+      .option('-n, --namespace <name>', namespace);
+  }
+
+  /** Adds `-o table|json|yaml`, and the action: prints the answer of `run`, and exits with its code. */
+  answers<Flags, Words extends readonly unknown[]>(run: (flags: Flags, ...words: Words) => Promise<Answer>): this {
+    const output = new Option('-o, --output <format>', 'how to print it').choices(['table', 'json', 'yaml']);
+    return this.addOption(output.default('table')).action(async () => {
+      const flags = this.opts() as Flags & { readonly output: OutputFormat };
+      const answer = await run(flags, ...(this.processedArgs as unknown as Words));
+      await print(this.context.stdout, flags.output, answer);
+      this.context.exit(answer.exitCode ?? EXIT.ok);
+    });
+  }
+
+  /** As {@link answers}, for a command that asks the server: adds the options of the API. */
+  asks<Flags, Words extends readonly unknown[]>(
+    run: (api: Api, flags: Flags & ApiOptions, ...words: Words) => Promise<Answer>,
+  ): this {
+    return withApiOptions(this).answers(async (flags: Flags & ApiOptions, ...words: Words) =>
+      run(await connect(this.context, flags), flags, ...words),
+    );
   }
 }
 
 /** Creates a command that writes to the context, throws instead of exiting, and suggests similar names after an error. */
 export function newCommand(name: string, context: CliContext): CliCommand {
-  return new CliCommand(name)
+  return new CliCommand(name, context)
     .exitOverride()
     .helpCommand(false)
     .allowExcessArguments(false)
@@ -54,32 +90,6 @@ export function newCommand(name: string, context: CliContext): CliCommand {
       getErrHelpWidth: () => context.stderr.columns,
       outputError: (text, write) => write(text.replace(/^error: /, 'fleetrelay: ')),
     });
-}
-
-/** Adds `-o table|json|yaml`, and the action: prints what `run` answers, and exits with its code. */
-export function answering<Flags, Words extends readonly unknown[]>(
-  context: CliContext,
-  command: CliCommand,
-  run: (flags: Flags, ...words: Words) => Promise<Answer>,
-): CliCommand {
-  const output = new Option('-o, --output <format>', 'how to print it').choices(['table', 'json', 'yaml']);
-  return command.addOption(output.default('table')).action(async () => {
-    const flags = command.opts() as Flags & { readonly output: OutputFormat };
-    const answer = await run(flags, ...(command.processedArgs as unknown as Words));
-    await print(context.stdout, flags.output, answer);
-    context.exit(answer.exitCode ?? EXIT.ok);
-  });
-}
-
-/** As {@link answering}, for a command that asks the server: adds the options of the API. */
-export function asking<Flags, Words extends readonly unknown[]>(
-  context: CliContext,
-  command: CliCommand,
-  run: (api: Api, flags: Flags & ApiOptions, ...words: Words) => Promise<Answer>,
-): CliCommand {
-  return answering(context, withApiOptions(command), async (flags: Flags & ApiOptions, ...words: Words) =>
-    run(await connect(context, flags), flags, ...words),
-  );
 }
 
 /** Runs a long-running root until it ends or a signal stops the process, and exits with its code. */
@@ -101,16 +111,4 @@ export function runIo({ stdout, stderr, env, cwd, version }: CliContext): RunIo 
 export function kubeTarget({ kubeconfig, context, namespace }: KubeTarget): KubeTarget | undefined {
   if ((kubeconfig ?? context ?? namespace) === undefined) return undefined;
   return { kubeconfig, context, namespace };
-}
-
-/** Adds kubectl's options. `cluster` names the cluster in words, `namespace` is the help for that option. */
-export function withKubeOptions(
-  command: CliCommand,
-  { cluster, namespace }: { readonly cluster: string; readonly namespace: string },
-): CliCommand {
-  const kubeconfig = `kubeconfig of ${cluster} (default: what kubectl takes, KUBECONFIG or ~/.kube/config)`;
-  return command
-    .option('--kubeconfig <file>', kubeconfig)
-    .option('--context <name>', 'context in it (default: the current one)')
-    .option('-n, --namespace <name>', namespace);
 }

@@ -2,7 +2,7 @@ import type { AgentOptions, KubeTarget, LogLevel } from '../../compose/options.t
 import type { ClusterName } from '../../model/ids.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
 import { clusterName, listenAddress, logLevelOption, serverAddress } from '../arguments.ts';
-import { type CliCommand, type CliContext, type Examples, newCommand, runRoot, withKubeOptions } from '../command.ts';
+import { type CliCommand, type CliContext, type Examples, newCommand, runRoot } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
 
@@ -66,10 +66,11 @@ export function agentCommand(context: CliContext): CliCommand {
     .option('--ca-file <file>', 'certificate authority of the server (default: those that the system trusts)')
     .option('--cert-file <file>', 'client certificate that another program renews (default: the server issues one)')
     .option('--key-file <file>', 'its key; both files are read each time the server is dialled');
-  return withKubeOptions(command, {
-    cluster: 'the cluster; inside a pod, that of the pod if neither this nor --context is given',
-    namespace: "the agent's own namespace (default: that of the context or ServiceAccount, else fleetrelay)",
-  })
+  return command
+    .kubeOptions({
+      cluster: 'the cluster; inside a pod, that of the pod if neither this nor --context is given',
+      namespace: "the agent's own namespace (default: that of the context or ServiceAccount, else fleetrelay)",
+    })
     .option('--leader-elect', 'of several replicas let one lead; the default')
     .option('--no-leader-elect', 'this is the only replica, for certain: lead without a Lease')
     .option('--directory <dir>', 'a folder that is the cluster: one YAML file an object')

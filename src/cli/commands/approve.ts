@@ -1,7 +1,7 @@
 import { counted } from '../../model/messages.ts';
 import type { ApprovalView, HeldRemovalsView } from '../../server/api.ts';
 import { matching } from '../arguments.ts';
-import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
+import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { listAnswer } from '../output.ts';
 import { REMOVAL_COLUMNS, removalRows } from '../views.ts';
@@ -14,7 +14,7 @@ const digestPrefix = matching(
 
 /** `fleetrelay approve DIGEST`: releases held removals; `--list` shows them. */
 export function approveCommand(context: CliContext): CliCommand {
-  const command = newCommand('approve', context)
+  return newCommand('approve', context)
     .summary('release removals that a guard holds')
     .description(
       'Releases what is still held of the set that the digest names, and nothing else. An approval is used once and expires.',
@@ -25,17 +25,17 @@ export function approveCommand(context: CliContext): CliCommand {
     .examples([
       ['fleetrelay approve --list', 'what is held, and under which digest'],
       ['fleetrelay approve 3f9ac1d27b04', 'release exactly that set, once'],
-    ]);
-  return asking(context, command, async (api, { list }: { readonly list?: true }, digest?: string) => {
-    refuseUsage([[(digest === undefined) === (list === undefined), 'approve needs either a digest or --list']]);
-    const held = await api.list('removals');
-    if (digest === undefined) {
-      return listAnswer(REMOVAL_COLUMNS, removalRows(held), 'no removals are held', held);
-    }
-    const approval = await api.act<ApprovalView>(['approvals'], { digest: fullDigest(digest, held) });
-    const line = `released ${counted(approval.released, 'removal')}; the approval expires at ${approval.expiresAt}\n`;
-    return { value: approval, table: (out) => out.write(line) };
-  });
+    ])
+    .asks(async (api, { list }: { readonly list?: true }, digest?: string) => {
+      refuseUsage([[(digest === undefined) === (list === undefined), 'approve needs either a digest or --list']]);
+      const held = await api.list('removals');
+      if (digest === undefined) {
+        return listAnswer(REMOVAL_COLUMNS, removalRows(held), 'no removals are held', held);
+      }
+      const approval = await api.act<ApprovalView>(['approvals'], { digest: fullDigest(digest, held) });
+      const line = `released ${counted(approval.released, 'removal')}; the approval expires at ${approval.expiresAt}\n`;
+      return { value: approval, table: (out) => out.write(line) };
+    });
 }
 
 function fullDigest(text: string, held: readonly HeldRemovalsView[]): string {

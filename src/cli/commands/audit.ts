@@ -1,11 +1,11 @@
 import { wholeNumber } from '../arguments.ts';
-import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
+import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { listAnswer } from '../output.ts';
 import { AUDIT_COLUMNS } from '../views.ts';
 
 /** `fleetrelay audit`: the audit log of one server. */
 export function auditCommand(context: CliContext): CliCommand {
-  const command = newCommand('audit', context)
+  return newCommand('audit', context)
     .summary('what people asked to be done, and what became of it')
     .description(
       'Shows the end of the audit log of the server that is asked, newest last: every request to change something, with who made it and whether it was done or refused. Each of several servers keeps its own log of the requests that it received; the column SERVER names it. Ask each of them (--api). Needs the role operate. Rotated files lie beside the log.',
@@ -14,11 +14,11 @@ export function auditCommand(context: CliContext): CliCommand {
     .examples([
       ['fleetrelay audit', 'what people did last'],
       ['fleetrelay audit --limit 1000 -o json', 'more of it, for programs'],
-    ]);
-  return asking(context, command, async (api, { limit }: { readonly limit: number }) => {
-    const [noted, { replica }] = await Promise.all([api.list('audit', { limit: String(limit) }), api.status()]);
-    const server = replica?.id ?? api.address;
-    const entries = noted.map((entry) => ({ server, ...entry }));
-    return listAnswer(AUDIT_COLUMNS, entries, `nothing was asked of ${server} to be done yet`);
-  });
+    ])
+    .asks(async (api, { limit }: { readonly limit: number }) => {
+      const [noted, { replica }] = await Promise.all([api.list('audit', { limit: String(limit) }), api.status()]);
+      const server = replica?.id ?? api.address;
+      const entries = noted.map((entry) => ({ server, ...entry }));
+      return listAnswer(AUDIT_COLUMNS, entries, `nothing was asked of ${server} to be done yet`);
+    });
 }

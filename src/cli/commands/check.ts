@@ -2,15 +2,7 @@ import type { Finding } from '../../compose/check/finding.ts';
 import type { KubeTarget } from '../../compose/options.ts';
 import { counted } from '../../model/messages.ts';
 import { type ApiOptions, addressOf, connect, withApiOptions } from '../api.ts';
-import {
-  answering,
-  type CliCommand,
-  type CliContext,
-  kubeTarget,
-  newCommand,
-  runIo,
-  withKubeOptions,
-} from '../command.ts';
+import { type CliCommand, type CliContext, kubeTarget, newCommand, runIo } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { printable, styled, type TextOutput, type Tone } from '../output.ts';
 
@@ -42,11 +34,11 @@ export function checkCommand(context: CliContext): CliCommand {
       ['fleetrelay check --context east -n fleetrelay', 'and the agent in the cluster of that context'],
       ['fleetrelay check --no-server --directory ./fleet', 'only a checkout; no server is asked'],
     ]);
-  withKubeOptions(command, {
+  command.kubeOptions({
     cluster: 'the cluster whose agent is looked at',
     namespace: 'namespace of the agent (default: the one of the context, else fleetrelay)',
   });
-  return answering(context, withApiOptions(command), async (flags: Flags) => {
+  return withApiOptions(command).answers(async (flags: Flags) => {
     const findings = await check(context, flags);
     const count = (severity: Finding['severity']): number =>
       findings.filter((each) => each.severity === severity).length;

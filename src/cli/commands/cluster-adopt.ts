@@ -4,7 +4,7 @@ import { type ClusterName, type FleetName, parseFleetName } from '../../model/id
 import { must } from '../../model/result.ts';
 import { type ApiOptions, connect, withApiOptions } from '../api.ts';
 import { clusterName, fleetName } from '../arguments.ts';
-import { answering, type CliCommand, type CliContext, kubeTarget, runIo, withKubeOptions } from '../command.ts';
+import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { printable, styled, type TextOutput, toneOf } from '../output.ts';
 
@@ -35,8 +35,8 @@ export function adoptCommand(command: CliCommand, context: CliContext): void {
         'the same for a checkout, before it is pushed; no server is asked',
       ],
     ]);
-  withKubeOptions(command, { cluster: 'the cluster', namespace: 'namespace of the agent' });
-  answering(context, withApiOptions(command), async (flags: Flags, name: ClusterName) => {
+  command.kubeOptions({ cluster: 'the cluster', namespace: 'namespace of the agent' });
+  withApiOptions(command).answers(async (flags: Flags, name: ClusterName) => {
     const report = await context.roots.clusterAdopt(await requestOf(context, name, flags), runIo(context));
     return {
       value: report,

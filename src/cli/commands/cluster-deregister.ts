@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { DeregisterRequest } from '../../compose/cluster/deregister.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { clusterName } from '../arguments.ts';
-import { answering, type CliCommand, type CliContext, kubeTarget, runIo, withKubeOptions } from '../command.ts';
+import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
 import { EXIT, refuseUsage } from '../exit-codes.ts';
 import { writeSteps } from '../output.ts';
 
@@ -20,7 +20,7 @@ export function deregisterCommand(command: CliCommand, context: CliContext): voi
     .argument('<name>', 'name of the cluster', clusterName)
     .addOption(new Option('--directory <dir>', 'remove the file that declares it in this checkout').conflicts('delete'))
     .option('--delete', 'delete the custom resource in the management cluster');
-  withKubeOptions(command, {
+  command.kubeOptions({
     cluster: 'the management cluster, for --delete',
     namespace: 'namespace of the custom resource',
   });
@@ -43,7 +43,7 @@ export function deregisterCommand(command: CliCommand, context: CliContext): voi
         'and remove what the fleet has made there; needs no server',
       ],
     ]);
-  answering(context, command, async (flags: Flags, name: ClusterName) => {
+  command.answers(async (flags: Flags, name: ClusterName) => {
     refuseContradictions(name, flags);
     const report = await context.roots.clusterDeregister({ ...flags, name }, runIo(context));
     return {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText } from '../../model/messages.ts';
 import type { ClusterView } from '../../server/api.ts';
 import type { Api } from '../api.ts';
-import { asking, type CliCommand, type CliContext } from '../command.ts';
+import type { CliCommand, CliContext } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { type Answer, type Column, listAnswer, type OutputFormat, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS, pairs } from '../views.ts';
@@ -31,7 +31,7 @@ export function listCommand(command: CliCommand, context: CliContext): void {
       ['fleetrelay cluster list', 'every cluster, its agent and how far it is'],
       ['fleetrelay cluster list --watch', 'and each change, until you stop it'],
     ]);
-  asking(context, command, async (api, { output, watch }: Flags): Promise<Answer> => {
+  command.asks(async (api, { output, watch }: Flags): Promise<Answer> => {
     const problem = '--watch prints a table; ask again and again for -o json';
     refuseUsage([[watch !== undefined && output !== 'table', problem]]);
     const clusters = await api.list('clusters');

@@ -3,7 +3,7 @@ import type { RegisterRequest } from '../../compose/cluster/register.ts';
 import { AGENT_ACCESS } from '../../compose/manifests/agent-rights.ts';
 import type { ClusterName } from '../../model/ids.ts';
 import { clusterName, serverAddress } from '../arguments.ts';
-import { answering, type CliCommand, type CliContext, kubeTarget, runIo, withKubeOptions } from '../command.ts';
+import { type CliCommand, type CliContext, kubeTarget, runIo } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { writeSteps } from '../output.ts';
 
@@ -38,7 +38,7 @@ export function registerCommand(command: CliCommand, context: CliContext): void 
         'print the manifests of its agent, with its token among them',
       ],
     ]);
-  answering(context, command, async (flags: Flags, name: ClusterName) => {
+  command.answers(async (flags: Flags, name: ClusterName) => {
     refuseContradictions(flags);
     const report = await context.roots.clusterRegister({ ...flags, name }, runIo(context));
     return {
@@ -67,7 +67,7 @@ function declarationOptions(command: CliCommand): void {
       ).conflicts('apply'),
     )
     .option('--apply', 'apply it as a custom resource in the management cluster');
-  withKubeOptions(command, {
+  command.kubeOptions({
     cluster: 'the management cluster, for --apply',
     namespace: 'namespace of the custom resource',
   });

@@ -2,7 +2,7 @@ import type { ClusterName } from '../../model/ids.ts';
 import { counted } from '../../model/messages.ts';
 import type { ClusterView } from '../../server/api.ts';
 import { clusterName } from '../arguments.ts';
-import { asking, type CliCommand, type CliContext } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { printable, type TextOutput, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS } from '../views.ts';
@@ -13,7 +13,7 @@ interface Flags {
 }
 
 /** `fleetrelay cluster replace NAME`. A connected cluster is shut out only if the caller names it twice. */
-export function replaceCommand(command: CliCommand, context: CliContext): void {
+export function replaceCommand(command: CliCommand): void {
   command
     .summary('let another cluster take a name')
     .description(
@@ -28,7 +28,7 @@ export function replaceCommand(command: CliCommand, context: CliContext): void {
       ['fleetrelay cluster replace east', 'the cluster is gone, and another one has been made under its name'],
       ['fleetrelay cluster replace east --confirm east', 'it is still there and connected: its agent is shut out'],
     ]);
-  asking(context, command, async (api, { confirm, dryRun }: Flags, name: ClusterName) => {
+  command.asks(async (api, { confirm, dryRun }: Flags, name: ClusterName) => {
     const before = (await api.list('clusters')).find((cluster) => cluster.name === name);
     if (dryRun === true) {
       if (before === undefined) throw new CliError(EXIT.notFound, `there is no cluster ${name}`);

@@ -3,7 +3,7 @@ import type { ClusterName } from '../../model/ids.ts';
 import type { TokenView } from '../../server/api.ts';
 import { type ApiOptions, connect, withApiOptions } from '../api.ts';
 import { clusterName, wholeNumber } from '../arguments.ts';
-import { answering, type CliCommand, type CliContext } from '../command.ts';
+import type { CliCommand, CliContext } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import type { Answer } from '../output.ts';
 
@@ -39,7 +39,7 @@ export function tokenCommand(command: CliCommand, context: CliContext): void {
       ],
       ['fleetrelay cluster token east --renew', 'where the secret is not: print the new one elsewhere'],
     ]);
-  answering(context, withApiOptions(command), async (flags: Flags, cluster: ClusterName): Promise<Answer> => {
+  withApiOptions(command).answers(async (flags: Flags, cluster: ClusterName): Promise<Answer> => {
     const { dataDir, relaySecretFile, generation } = flags;
     const hasSecret = dataDir !== undefined || relaySecretFile !== undefined;
     const tokenOf = (which?: number): Promise<string> =>

@@ -26,8 +26,8 @@ export function clusterCommand(context: CliContext): CliCommand {
   listCommand(command.command('list'), context);
   adoptCommand(command.command('adopt'), context);
   tokenCommand(command.command('token'), context);
-  replaceCommand(command.command('replace'), context);
+  replaceCommand(command.command('replace'));
   const effect = 'nothing is sent to it, and its agent keeps its objects as they are';
-  suspendCommands(command, context, 'cluster', CLUSTER_COLUMNS, effect);
+  suspendCommands(command, 'cluster', CLUSTER_COLUMNS, effect);
   return command;
 }

@@ -4,16 +4,7 @@ import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import { isLoopback } from '../../server/listen-address.ts';
 import { type ApiOptions, addressOf, connect, withApiOptions } from '../api.ts';
 import { repeated, wholeNumber } from '../arguments.ts';
-import {
-  answering,
-  type CliCommand,
-  type CliContext,
-  type Examples,
-  kubeTarget,
-  newCommand,
-  runIo,
-  withKubeOptions,
-} from '../command.ts';
+import { type CliCommand, type CliContext, type Examples, kubeTarget, newCommand, runIo } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { type Answer, printable, styled } from '../output.ts';
 
@@ -54,8 +45,8 @@ export function debugCommand(context: CliContext): CliCommand {
     .option('--tail <lines>', 'lines of each log', wholeNumber(1, 100_000), 2_000)
     .option('--no-server', 'do not ask the server')
     .examples(EXAMPLES);
-  withKubeOptions(snapshot, { cluster: 'the cluster whose agent is looked at', namespace: 'namespace of the agent' });
-  answering(context, withApiOptions(snapshot), (flags: Flags) => takeSnapshot(context, flags));
+  snapshot.kubeOptions({ cluster: 'the cluster whose agent is looked at', namespace: 'namespace of the agent' });
+  withApiOptions(snapshot).answers((flags: Flags) => takeSnapshot(context, flags));
   return command;
 }
 

@@ -1,7 +1,7 @@
 import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
 import { parseClusterName } from '../../model/ids.ts';
 import type { ConditionView, ExplainRequest, Explanation, FieldView, OutputView } from '../../server/api.ts';
-import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
+import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { type Column, printable, styled, type TextOutput, writeTable } from '../output.ts';
 
@@ -20,7 +20,7 @@ const CONDITION_COLUMNS: readonly Column<ConditionView>[] = [
 
 /** `fleetrelay explain [CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]`: the origin, down to file and line. */
 export function explainCommand(context: CliContext): CliCommand {
-  const command = newCommand('explain', context)
+  return newCommand('explain', context)
     .summary('where an object or a declaration comes from, or why it is missing')
     .description(
       'Walks from an object of a cluster back to the files, lines and rules that it comes from. For a kind that the server reads itself, such as Placement, it shows the declaration that is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it.',
@@ -35,11 +35,11 @@ export function explainCommand(context: CliContext): CliCommand {
       ['fleetrelay explain east deploy/frontend spec.replicas', 'the line of one of its fields'],
       ['fleetrelay explain Placement/shop', 'a declaration, which lies in no cluster'],
       ['fleetrelay explain KubernetesCluster/east InSync', 'why one of its conditions is as it is'],
-    ]);
-  return asking(context, command, async (api, _flags, words: readonly string[]) => {
-    const explanation = await api.explain(questionOf(words));
-    return { value: explanation, table: (out) => writeExplanation(out, explanation) };
-  });
+    ])
+    .asks(async (api, _flags, words: readonly string[]) => {
+      const explanation = await api.explain(questionOf(words));
+      return { value: explanation, table: (out) => writeExplanation(out, explanation) };
+    });
 }
 
 function questionOf(words: readonly string[]): ExplainRequest {

@@ -3,7 +3,7 @@ import type { ClusterName } from '../../model/ids.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import type { Api } from '../api.ts';
 import { clusterName } from '../arguments.ts';
-import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
+import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { type Answer, type Column, listAnswer } from '../output.ts';
 import {
@@ -40,27 +40,32 @@ const OF_CLUSTERS = ['clusters', 'outputs', 'removals'];
 /** `fleetrelay get WHAT`: lists one kind of thing that the server knows. */
 export function getCommand(context: CliContext): CliCommand {
   const known = Object.keys(LISTS);
-  const command = newCommand('get', context)
-    .summary('list clusters, outputs, sources, held removals, diagnostics or mirrored services')
-    .description(
-      `Lists what the server knows: ${known.join(', ')}, or a view that the server has. The server names its views if it has none of the name.`,
-    )
-    // The choices are for completion only: the server knows which views there are.
-    .addArgument(new Argument('<what>', 'what to list').choices(known).argParser((what) => what))
-    .option('--cluster <name>', 'only what belongs to this cluster (clusters, outputs, removals)', clusterName)
-    .examples([
-      ['fleetrelay get clusters', 'every cluster, whether it is connected and in sync'],
-      ['fleetrelay get outputs --cluster east', 'every object that "east" should hold, and what became of it'],
-      ['fleetrelay get removals -o yaml', 'what a guard holds back'],
-      ['fleetrelay get mirrored-services', 'every Service that is made known in other clusters: a view of the server'],
-    ]);
-  return asking(context, command, async (api, { cluster }: { readonly cluster?: ClusterName }, what: string) => {
-    refuseUsage([[cluster !== undefined && !OF_CLUSTERS.includes(what), `--cluster does not apply to ${what}`]]);
-    const list = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
-    if (list !== undefined) return list(api, cluster);
-    const rows = await api.view(what);
-    return listAnswer(columnsOf(rows), rows, `no ${what}`);
-  });
+  return (
+    newCommand('get', context)
+      .summary('list clusters, outputs, sources, held removals, diagnostics or mirrored services')
+      .description(
+        `Lists what the server knows: ${known.join(', ')}, or a view that the server has. The server names its views if it has none of the name.`,
+      )
+      // The choices are for completion only: the server knows which views there are.
+      .addArgument(new Argument('<what>', 'what to list').choices(known).argParser((what) => what))
+      .option('--cluster <name>', 'only what belongs to this cluster (clusters, outputs, removals)', clusterName)
+      .examples([
+        ['fleetrelay get clusters', 'every cluster, whether it is connected and in sync'],
+        ['fleetrelay get outputs --cluster east', 'every object that "east" should hold, and what became of it'],
+        ['fleetrelay get removals -o yaml', 'what a guard holds back'],
+        [
+          'fleetrelay get mirrored-services',
+          'every Service that is made known in other clusters: a view of the server',
+        ],
+      ])
+      .asks(async (api, { cluster }: { readonly cluster?: ClusterName }, what: string) => {
+        refuseUsage([[cluster !== undefined && !OF_CLUSTERS.includes(what), `--cluster does not apply to ${what}`]]);
+        const list = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
+        if (list !== undefined) return list(api, cluster);
+        const rows = await api.view(what);
+        return listAnswer(columnsOf(rows), rows, `no ${what}`);
+      })
+  );
 }
 
 /** One column for each member of the rows, in the order in which the rows have them. */

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { ServeOptions } from '../../compose/options.ts';
 import { fleetName, listenAddress, logLevelOption, repeated, replicaAddress, wholeNumber } from '../arguments.ts';
-import { type CliCommand, type CliContext, type Examples, newCommand, runRoot, withKubeOptions } from '../command.ts';
+import { type CliCommand, type CliContext, type Examples, newCommand, runRoot } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
 import { parseStoreAddress } from '../store-address.ts';
@@ -35,7 +35,7 @@ export function serveCommand(context: CliContext): CliCommand {
     );
   sourceOptions(command);
   command.option('--custom-resources', 'follow the custom resources of a Kubernetes cluster as well');
-  withKubeOptions(command, {
+  command.kubeOptions({
     cluster: 'the cluster with the custom resources',
     namespace: 'only the custom resources in this namespace (default: all namespaces)',
   });

@@ -1,5 +1,5 @@
 import type { SourceView } from '../../server/api.ts';
-import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
+import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { listAnswer } from '../output.ts';
 import { SOURCE_COLUMNS } from '../views.ts';
 import { suspendCommands } from './suspend.ts';
@@ -22,7 +22,7 @@ export function sourceCommand(context: CliContext): CliCommand {
     .summary('all sources and their states')
     .description('Lists the sources and their states.')
     .examples([['fleetrelay source list', 'every source and its state']]);
-  asking(context, list, async (api) => listAnswer(SOURCE_COLUMNS, await api.list('sources'), 'no sources'));
+  list.asks(async (api) => listAnswer(SOURCE_COLUMNS, await api.list('sources'), 'no sources'));
   const accept = command
     .command('accept')
     .summary('admit a revision that was refused')
@@ -31,7 +31,7 @@ export function sourceCommand(context: CliContext): CliCommand {
     .argument('<revision>', `the revision that waits, or at least ${SHORTEST} of its first digits`)
     .option('--as <name>', 'who accepts, for a server without configured people (default: your user name)')
     .examples([['fleetrelay source accept main 4be7c1', 'admit the revision that "source list" shows as waiting']]);
-  asking(context, accept, async (api, _flags, name: string, text: string) => {
+  accept.asks(async (api, _flags, name: string, text: string) => {
     // The server is sent the complete revision.
     const waiting = (await api.list('sources')).find((source) => source.name === name)?.refusedRevision;
     const isMeant = text.length >= SHORTEST && waiting?.startsWith(text) === true;
@@ -39,6 +39,6 @@ export function sourceCommand(context: CliContext): CliCommand {
     const source = await api.act<SourceView>(['sources', name, 'accept'], { revision });
     return listAnswer(SOURCE_COLUMNS, [source], '', source);
   });
-  suspendCommands(command, context, 'source', SOURCE_COLUMNS, 'no new revision of it is admitted');
+  suspendCommands(command, 'source', SOURCE_COLUMNS, 'no new revision of it is admitted');
   return command;
 }

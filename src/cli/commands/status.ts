@@ -1,13 +1,13 @@
 import { counted } from '../../model/messages.ts';
 import type { FleetView } from '../../server/api.ts';
-import { asking, type CliCommand, type CliContext, newCommand } from '../command.ts';
+import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable, styled, type TextOutput, type Tone, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS, DIAGNOSTIC_COLUMNS, healthOfCluster, SOURCE_COLUMNS } from '../views.ts';
 
 /** `fleetrelay status`: the complete fleet; exit code 1 if it is not well. */
 export function statusCommand(context: CliContext): CliCommand {
-  const command = newCommand('status', context)
+  return newCommand('status', context)
     .summary('how far the fleet agrees with the repository')
     .description(
       'Shows sources, clusters, held removals and diagnostics. Exits with 1 if the server is not ready, a source or cluster is behind, a source or cluster is suspended, a cluster holds something back (its stop button is on) or has objects that do not work, a removal is held, safe mode waits for a cluster, the server admits or sends nothing new, or a certificate of the server has ended. A rollout that is under way is well.',
@@ -15,11 +15,11 @@ export function statusCommand(context: CliContext): CliCommand {
     .examples([
       ['fleetrelay status', 'one look at the whole fleet'],
       ['fleetrelay status -o json', 'the same for programs; the exit code is 1 if the fleet is not well'],
-    ]);
-  return asking(context, command, async (api) => {
-    const fleet = await api.status();
-    return { value: fleet, table: (out) => writeFleet(out, fleet), exitCode: isWell(fleet) ? EXIT.ok : EXIT.notWell };
-  });
+    ])
+    .asks(async (api) => {
+      const fleet = await api.status();
+      return { value: fleet, table: (out) => writeFleet(out, fleet), exitCode: isWell(fleet) ? EXIT.ok : EXIT.notWell };
+    });
 }
 
 function isWell(fleet: FleetView): boolean {

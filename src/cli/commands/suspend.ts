@@ -1,10 +1,9 @@
-import { asking, type CliCommand, type CliContext } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { type Column, type TextOutput, writeTable } from '../output.ts';
 
 /** Adds `suspend` and `resume` to a command about clusters or sources. `effect` is what a suspension does. */
 export function suspendCommands<View>(
   command: CliCommand,
-  context: CliContext,
   what: 'cluster' | 'source',
   columns: readonly Column<View>[],
   effect: string,
@@ -13,7 +12,7 @@ export function suspendCommands<View>(
     const added = command.command(verb).argument('<name>', `name of the ${what}`);
     if (verb === 'suspend') added.option('--reason <text>', 'why; the status shows it');
     added.option('--as <name>', `who ${verb}s it, for a server without configured people (default: your user name)`);
-    return asking(context, added, async (api, { reason = '' }: { readonly reason?: string }, name: string) => {
+    return added.asks(async (api, { reason = '' }: { readonly reason?: string }, name: string) => {
       const view = await api.act<View>([`${what}s`, name, verb], verb === 'suspend' ? { reason } : {});
       const table = (out: TextOutput): void => {
         out.write(`${message(name)}\n\n`);

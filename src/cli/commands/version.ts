@@ -1,18 +1,18 @@
-import { answering, type CliCommand, type CliContext, newCommand } from '../command.ts';
+import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 
 /** `fleetrelay version`. */
 export function versionCommand(context: CliContext): CliCommand {
-  const command = newCommand('version', context)
+  return newCommand('version', context)
     .summary('version of fleetrelay and of what it runs on')
     .description('Prints the version of fleetrelay and of what it runs on.')
     .examples([
       ['fleetrelay version', 'what runs here'],
       ['fleetrelay version -o json', 'the same for a program'],
-    ]);
-  return answering(context, command, async () => {
-    const { versions, platform, arch } = process;
-    const value = { fleetrelay: context.version, node: versions.node, platform: `${platform}-${arch}` };
-    const line = `fleetrelay ${value.fleetrelay} (Node.js ${value.node}, ${value.platform})\n`;
-    return { value, table: (out) => out.write(line) };
-  });
+    ])
+    .answers(async () => {
+      const { versions, platform, arch } = process;
+      const value = { fleetrelay: context.version, node: versions.node, platform: `${platform}-${arch}` };
+      const line = `fleetrelay ${value.fleetrelay} (Node.js ${value.node}, ${value.platform})\n`;
+      return { value, table: (out) => out.write(line) };
+    });
 }

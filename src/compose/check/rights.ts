@@ -11,8 +11,8 @@ interface Right {
   readonly group: string;
   readonly resource: string;
   readonly verb: string;
-  readonly name?: string;
-  readonly namespace?: string;
+  readonly name?: string | undefined;
+  readonly namespace?: string | undefined;
 }
 
 /** Asks the API server whether the agent's ServiceAccount has every right that an agent needs. */
@@ -55,13 +55,7 @@ function rightsOf(
   return apiGroups.flatMap((group) =>
     resources
       .filter((resource) => isOffered(group, resource))
-      .flatMap((resource) =>
-        verbs.map((verb) => ({
-          ...{ group, resource, verb },
-          ...(name === undefined ? {} : { name }),
-          ...(namespace === undefined ? {} : { namespace }),
-        })),
-      ),
+      .flatMap((resource) => verbs.map((verb) => ({ group, resource, verb, name, namespace }))),
   );
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { loadAll } from 'js-yaml';
+import { readIfThere } from '../../adapters/tls/files.ts';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { printYaml } from '../../manifest/print-yaml.ts';
 import { displayDiagnostic, displayLocation } from '../../model/diagnostic.ts';
@@ -64,7 +65,7 @@ export async function writeOnce(
   { force, dryRun }: FileWriting,
   mode = 0o644,
 ): Promise<Step> {
-  const there = await readIfThere(where);
+  const there = (await readIfThere(where))?.toString('utf8');
   if (there !== undefined && isSame(there)) return { what, outcome: 'unchanged', where };
   if (there !== undefined && !force) {
     throw new Error(`${where} exists with other content; look at it, or replace it with --force`);
@@ -92,13 +93,6 @@ export async function removeFromCheckout(folder: string, name: ClusterName, dryR
   }
   for (const { path } of declared) if (!dryRun) await unlink(join(checkout.folder, path));
   return declared.map(({ path }) => ({ what, outcome: 'removed', where: path, dryRun }));
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  });
 }
 
 /** The documents of a file; none if it is no YAML. */

@@ -35,7 +35,7 @@ export async function removeObjects(kube: Kube, removing: Removing): Promise<rea
   if (removing.dryRun) {
     const loaded = await openInventory(deps, { namespace }).load();
     return inOrder(loaded.type === 'found' ? loaded.records : []).map((record) => ({
-      ...(isContainer(record) ? leftStep(kube, record) : stepOf(kube, record, 'removed')),
+      ...stepOf(kube, record, isContainer(record) ? 'container' : { type: 'gone' }),
       dryRun: true,
     }));
   }
@@ -82,24 +82,25 @@ async function removeAll(
 ): Promise<readonly Step[]> {
   const loaded = await cluster.loadInventory();
   if (loaded.type === 'damaged') throw new Error(`the inventory cannot be read: ${loaded.message}`);
-  if (loaded.type === 'missing' || loaded.state.fleet === undefined) return [];
-  const { state } = loaded;
-  const { fleet } = loaded.state;
+  if (loaded.type === 'missing') return [];
+  const { state, records } = loaded;
+  const { fleet } = state;
+  if (fleet === undefined) return [];
   const live = await cluster.list('complete');
   if (live.paused) throw new Error('the stop button of this cluster is on: nothing is removed');
-  const left = new Map(loaded.records.map((record) => [record.key, record]));
+  const left = new Map(records.map((record) => [record.key, record]));
   const steps: Step[] = [];
   const deadline = clock.monotonic() + REMOVAL_DEADLINE_MS;
-  for (const record of inOrder(loaded.records)) {
+  for (const record of inOrder(records)) {
     if (isContainer(record)) {
-      steps.push(leftStep(kube, record));
+      steps.push(stepOf(kube, record, 'container'));
       continue;
     }
     const { key, identity } = record;
-    progress(`${steps.length + 1}/${loaded.records.length} ${displayKey(key)}`);
+    progress(`${steps.length + 1}/${records.length} ${displayKey(key)}`);
     const request = { key, fleet, ...(identity === undefined ? {} : { identity }) };
     const outcome = await removeWithin(cluster, request, clock, deadline);
-    steps.push(toStep(kube, record, outcome));
+    steps.push(stepOf(kube, record, outcome));
     if (!isEnd(outcome)) continue;
     left.delete(key);
     const owned = [...left.values()].filter(({ phase }) => phase === 'held');
@@ -129,19 +130,14 @@ function isEnd({ type }: RemoveOutcome): boolean {
   return type === 'gone' || type === 'exempt' || type === 'notOwned';
 }
 
-function toStep(kube: Kube, record: InventoryRecord, outcome: RemoveOutcome): Step {
-  if (outcome.type === 'gone') return stepOf(kube, record, 'removed');
+function stepOf({ client }: Kube, { key }: InventoryRecord, outcome: RemoveOutcome | 'container'): Step {
+  const step = { what: displayKey(key), where: client.server };
+  if (outcome === 'container') {
+    return { ...step, outcome: 'left', message: 'others may have something in it; remove it yourself if not' };
+  }
+  if (outcome.type === 'gone') return { ...step, outcome: 'removed' };
   const message = outcome.type === 'paused' ? 'the stop button is on' : outcome.message;
-  return { ...stepOf(kube, record, isEnd(outcome) ? 'left' : 'failed'), message };
-}
-
-function leftStep(kube: Kube, record: InventoryRecord): Step {
-  const message = 'others may have something in it; remove it yourself if not';
-  return { ...stepOf(kube, record, 'left'), message };
-}
-
-function stepOf({ client }: Kube, { key }: InventoryRecord, outcome: Step['outcome']): Step {
-  return { what: displayKey(key), outcome, where: client.server };
+  return { ...step, outcome: isEnd(outcome) ? 'left' : 'failed', message };
 }
 
 function isContainer({ key }: InventoryRecord): boolean {

@@ -40,9 +40,13 @@ export function agentManifests(options: AgentManifestOptions): readonly JsonObje
     agentNamespace(namespace),
     ...agentRights(namespace),
     ...access.flatMap((each) => furtherAgentRights(namespace, each)),
-    configMap(namespace, 'fleetrelay-agent-settings', { cluster, server }),
-    ...(ca === undefined ? [] : [configMap(namespace, 'fleetrelay-relay-ca', { 'ca.crt': ca })]),
-    ...(token === undefined ? [] : [secret(namespace, 'fleetrelay-agent-token', { stringData: { token } })]),
+    inNamespace('v1', 'ConfigMap', namespace, 'fleetrelay-agent-settings', { data: { cluster, server } }),
+    ...(ca === undefined
+      ? []
+      : [inNamespace('v1', 'ConfigMap', namespace, 'fleetrelay-relay-ca', { data: { 'ca.crt': ca } })]),
+    ...(token === undefined
+      ? []
+      : [inNamespace('v1', 'Secret', namespace, 'fleetrelay-agent-token', { stringData: { token } })]),
     agentDeployment({ ...options, ca: ca !== undefined, settingsDigest }),
     ...agentNetworkPolicies(namespace, Number(/:(\d+)$/.exec(server)?.[1] ?? 9900)),
     agentDisruptionBudget(namespace),
@@ -64,32 +68,27 @@ export function agentNamespace(name: string): JsonObject {
 /** ServiceAccount, roles and bindings of every agent. */
 export function agentRights(namespace: string): readonly JsonObject[] {
   return [
-    { ...inNamespace('v1', 'ServiceAccount', namespace, 'fleetrelay-agent'), automountServiceAccountToken: false },
+    inNamespace('v1', 'ServiceAccount', namespace, 'fleetrelay-agent', { automountServiceAccountToken: false }),
     role('fleetrelay-agent-discovery', DISCOVERY),
     bound(namespace, 'fleetrelay-agent-discovery'),
     role('fleetrelay-agent-apply', APPLIED),
     bound(namespace, 'fleetrelay-agent-apply'),
-    {
-      // No member `rules`, not even an empty one: the aggregating controller owns it.
-      ...clusterWide('ClusterRole', 'fleetrelay-agent-more'),
+    // No member `rules`, not even an empty one: the aggregating controller owns it.
+    clusterWide('ClusterRole', 'fleetrelay-agent-more', {
       aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [WIDEN_LABEL]: 'true' } }] },
-    },
+    }),
     bound(namespace, 'fleetrelay-agent-more'),
-    {
-      ...inNamespace(`${RBAC}/v1`, 'Role', namespace, 'fleetrelay-agent'),
-      rules: OWN_NAMESPACE.map(policyRule),
-    },
-    {
-      ...inNamespace(`${RBAC}/v1`, 'RoleBinding', namespace, 'fleetrelay-agent'),
+    inNamespace(`${RBAC}/v1`, 'Role', namespace, 'fleetrelay-agent', { rules: OWN_NAMESPACE.map(policyRule) }),
+    inNamespace(`${RBAC}/v1`, 'RoleBinding', namespace, 'fleetrelay-agent', {
       roleRef: { apiGroup: RBAC, kind: 'Role', name: 'fleetrelay-agent' },
       subjects: subjects(namespace),
-    },
+    }),
   ];
 }
 
 /** The Secret that the agent makes for its client certificate. It is not installed, but an uninstallation removes it. */
 export function agentOwnSecret(namespace: string): JsonObject {
-  return secret(namespace, AGENT_CREDENTIALS, {});
+  return inNamespace('v1', 'Secret', namespace, AGENT_CREDENTIALS, {});
 }
 
 /** What one further access adds to them. */
@@ -102,10 +101,8 @@ export function furtherAgentRights(namespace: string, access: AgentAccess): read
 /** Admits only requests for health and metrics; the agent reaches only DNS, the API server and the relay. */
 export function agentNetworkPolicies(namespace: string, relayPort: number): readonly JsonObject[] {
   const tcp = (port: number): JsonObject => ({ protocol: 'TCP', port });
-  const policy = (name: string, spec: JsonObject): JsonObject => ({
-    ...inNamespace('networking.k8s.io/v1', 'NetworkPolicy', namespace, name),
-    spec,
-  });
+  const policy = (name: string, spec: JsonObject): JsonObject =>
+    inNamespace('networking.k8s.io/v1', 'NetworkPolicy', namespace, name, { spec });
   return [
     policy('fleetrelay-agent-default-deny', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] }),
     policy('fleetrelay-agent', {
@@ -123,47 +120,40 @@ export function agentNetworkPolicies(namespace: string, relayPort: number): read
 
 /** A drain evicts at most one agent at a time. */
 export function agentDisruptionBudget(namespace: string): JsonObject {
-  return {
-    ...inNamespace('policy/v1', 'PodDisruptionBudget', namespace, 'fleetrelay-agent'),
-    spec: {
-      maxUnavailable: 1,
-      selector: { matchLabels: agentTemplateLabels },
-      // An agent without its server is unready; that must not keep a node from being drained.
-      unhealthyPodEvictionPolicy: 'AlwaysAllow',
-    },
+  const spec = {
+    maxUnavailable: 1,
+    selector: { matchLabels: agentTemplateLabels },
+    // An agent without its server is unready; that must not keep a node from being drained.
+    unhealthyPodEvictionPolicy: 'AlwaysAllow',
   };
+  return inNamespace('policy/v1', 'PodDisruptionBudget', namespace, 'fleetrelay-agent', { spec });
 }
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-function configMap(namespace: string, name: string, data: JsonObject): JsonObject {
-  return { ...inNamespace('v1', 'ConfigMap', namespace, name), data };
-}
-
-function secret(namespace: string, name: string, content: JsonObject): JsonObject {
-  return { ...inNamespace('v1', 'Secret', namespace, name), ...content };
-}
-
 function role(name: string, permissions: readonly Permission[]): JsonObject {
-  return { ...clusterWide('ClusterRole', name), rules: permissions.map(policyRule) };
+  return clusterWide('ClusterRole', name, { rules: permissions.map(policyRule) });
 }
 
 function bound(namespace: string, name: string, clusterRole = name): JsonObject {
-  return {
-    ...clusterWide('ClusterRoleBinding', name),
-    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: clusterRole },
-    subjects: subjects(namespace),
-  };
+  const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: clusterRole };
+  return clusterWide('ClusterRoleBinding', name, { roleRef, subjects: subjects(namespace) });
 }
 
 function subjects(namespace: string): readonly JsonObject[] {
   return [{ kind: 'ServiceAccount', name: 'fleetrelay-agent', namespace }];
 }
 
-function clusterWide(kind: string, name: string): JsonObject {
-  return { apiVersion: `${RBAC}/v1`, kind, metadata: { name, labels: AGENT_LABELS } };
+function clusterWide(kind: string, name: string, content: JsonObject): JsonObject {
+  return { apiVersion: `${RBAC}/v1`, kind, metadata: { name, labels: AGENT_LABELS }, ...content };
 }
 
-function inNamespace(apiVersion: string, kind: string, namespace: string, name: string): JsonObject {
-  return { apiVersion, kind, metadata: { name, namespace, labels: AGENT_LABELS } };
+function inNamespace(
+  apiVersion: string,
+  kind: string,
+  namespace: string,
+  name: string,
+  content: JsonObject,
+): JsonObject {
+  return { apiVersion, kind, metadata: { name, namespace, labels: AGENT_LABELS }, ...content };
 }
