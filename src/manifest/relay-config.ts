@@ -21,7 +21,6 @@ import {
   type ReplicasConfig,
   type SecretReference,
   type SourceConfig,
-  type StatusTarget,
   type StoreConfig,
   type UsernameReference,
 } from '../model/relay-config.ts';
@@ -285,32 +284,19 @@ function readStatus(
   refuse: Refuse,
 ): RelayConfig['statusGit'] {
   const at = 'status.git';
-  const { enabled, author, branch = `fleetrelay/status/${fleet.name}` } = git;
+  const { credentials, branch = `fleetrelay/status/${fleet.name}`, ...rest } = git;
   if (sources.some((source) => source.type === 'git' && source.branch === branch)) {
     const message = 'the status branch must not be a branch that is read as desired state';
     refuse('BadBranch', git.branch === undefined ? at : `${at}.branch`, message);
   }
-  const credentials = git.credentials && readCredentials(git.credentials, `${at}.credentials`, refuse);
-  const target = readTarget(git, sources, at, refuse);
-  return { enabled, target, branch, ...(credentials && { credentials }), author };
-}
-
-function readTarget(
-  { url, source }: ConfigDocument['status']['git'],
-  sources: readonly SourceConfig[],
-  at: string,
-  refuse: Refuse,
-): StatusTarget {
-  if (url !== undefined) {
-    if (source !== undefined) refuse('WrongChoice', at, 'status.git needs at most one of source, url');
-    const bad = repositoryProblem(url);
-    if (bad !== undefined) refuse('BadAddress', `${at}.url`, bad);
-    return { type: 'url', url };
-  }
-  const known = sources.find(({ type, name }) => type === 'git' && name === source);
-  if (source !== undefined && known === undefined)
-    refuse('UnknownSource', `${at}.source`, `${source} is not the name of a git source`);
-  return { type: 'source', ...(known && { source: known.name }) };
+  if (rest.url !== undefined && rest.source !== undefined)
+    refuse('WrongChoice', at, 'status.git needs at most one of source, url');
+  const badUrl = repositoryProblem(rest.url ?? '');
+  if (badUrl !== undefined) refuse('BadAddress', `${at}.url`, badUrl);
+  if (rest.source !== undefined && !sources.some(({ type, name }) => type === 'git' && name === rest.source))
+    refuse('UnknownSource', `${at}.source`, `${rest.source} is not the name of a git source`);
+  const read = credentials && readCredentials(credentials, `${at}.credentials`, refuse);
+  return { ...rest, branch, ...(read && { credentials: read }) };
 }
 
 /** Returns where the secret of a part of the document is: in `NAMEEnv` or `NAMEFile`. The schema demands one of them. */

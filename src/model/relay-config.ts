@@ -81,11 +81,6 @@ export type CertificateSource =
   | { readonly type: 'generated'; readonly names: readonly string[] }
   | { readonly type: 'files'; readonly certFile: string; readonly keyFile: string; readonly caFile: string };
 
-/** Repository of the status branch: that of a git source (absent: of the first one), or another one. */
-export type StatusTarget =
-  | { readonly type: 'source'; readonly source?: SourceName }
-  | { readonly type: 'url'; readonly url: string };
-
 /** Bounds of a FleetPolicy's guards and safe mode. A guard without a bound may have any limit. */
 export interface PolicyBounds {
   readonly guards: Partial<GuardLimits>;
@@ -185,7 +180,10 @@ export interface RelayConfig {
   readonly audit: { readonly file?: string };
   readonly statusGit: {
     readonly enabled: boolean;
-    readonly target: StatusTarget;
+    /** Repository of the branch; absent: that of a git source. */
+    readonly url?: string;
+    /** The git source; absent: the first one. */
+    readonly source?: string;
     readonly branch: string;
     readonly credentials?: CredentialReferences;
     readonly author: { readonly name: string; readonly email: string };

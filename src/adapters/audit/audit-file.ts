@@ -81,7 +81,7 @@ async function readTail(path: string, limit: number): Promise<readonly AuditEntr
     const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
     const lines = bytes.toString('utf8', 0, bytesRead).split('\n');
     // The first line may be incomplete.
-    const entries = lines.slice(from === 0 ? 0 : 1).flatMap((line) => readEntry(line) ?? []);
+    const entries = lines.slice(from === 0 ? 0 : 1).flatMap(readEntry);
     return limit === 0 ? [] : entries.slice(-limit);
   } finally {
     await file.close();
@@ -91,14 +91,14 @@ async function readTail(path: string, limit: number): Promise<readonly AuditEntr
 const STAGES: readonly string[] = ['asked', 'done', 'refused', 'failed'];
 const PROOFS: readonly string[] = ['token', 'certificate', 'none'];
 
-function readEntry(line: string): AuditEntry | undefined {
-  let value: JsonValue;
+/** The entry of a line, or nothing if the line is damaged. */
+function readEntry(line: string): readonly AuditEntry[] {
   try {
-    value = JSON.parse(line) as JsonValue;
+    const value: unknown = JSON.parse(line);
+    return isEntry(value) ? [value] : [];
   } catch {
-    return undefined;
+    return [];
   }
-  return isEntry(value) ? value : undefined;
 }
 
 function isEntry(value: unknown): value is AuditEntry {

@@ -63,22 +63,16 @@ export async function hookTargets(
 
 /** Opens the sink of the status branch; undefined: it is switched off, or there is no git repository. */
 export function openStatusSink(config: RelayConfig, deps: ProcessDeps): GitStatusSink | undefined {
-  const { enabled, branch, author, credentials } = config.statusGit;
-  const target = statusTarget(config);
+  const { enabled, branch, author, credentials, url, source: wanted } = config.statusGit;
+  const isTarget = (source: SourceConfig): source is GitSourceConfig =>
+    source.type === 'git' && (wanted === undefined || source.name === wanted);
+  const target: Remote | undefined = url === undefined ? config.sources.find(isTarget) : { url };
   if (!enabled || target === undefined) return undefined;
   const directory = join(config.dataDirectory, 'git', '.status');
   const repo = openRepo({ ...target, branch, ...(credentials && { credentials }) }, directory, deps);
   return createGitStatusSink(
     { repo, ...deps },
     { fleet: config.fleet, author, minIntervalSeconds: defaultFleetPolicy.status.minIntervalSeconds },
-  );
-}
-
-function statusTarget({ statusGit: { target }, sources }: RelayConfig): Remote | undefined {
-  if (target.type === 'url') return { url: target.url };
-  return sources.find(
-    (source): source is GitSourceConfig =>
-      source.type === 'git' && (target.source === undefined || source.name === target.source),
   );
 }
 

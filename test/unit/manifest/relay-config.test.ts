@@ -47,7 +47,6 @@ describe('decodeRelayConfig', () => {
         audit: {},
         statusGit: {
           enabled: true,
-          target: { type: 'source' },
           branch: 'fleetrelay/status/prod',
           author: { name: 'fleetrelay', email: 'fleetrelay@localhost' },
         },
@@ -174,7 +173,7 @@ bounds: {guards: {maxRemovalsPerCluster: 5}, safeMode: {modes: [strict]}}
         audit: { file: 'log' },
         statusGit: {
           enabled: false,
-          target: { type: 'source', source: 'fleet' },
+          source: 'fleet',
           branch: 's',
           credentials: { username: { type: 'file', path: 'u' }, password: { type: 'file', path: 'p' } },
           author: { name: 'Robot', email: 'fleetrelay@localhost' },
