@@ -149,7 +149,7 @@ function readUniversal(type: string, document: JsonObject): DocumentReading {
 }
 
 function readDeclaration(id: EngineKind, document: JsonObject): DocumentReading {
-  const decoded: Decoded<DeclarationValues[EngineKind]> = decoders[engineKinds[id].decoder](document);
+  const decoded: Decoded<DeclarationValues[EngineKind]> = decoders[id](document);
   const { problems, metadata, value, mesh } = decoded;
   if (metadata === undefined) return { problems };
   const { namespace = '', name } = metadata;

@@ -17,7 +17,7 @@ export function findField(text: string, { events, root }: YamlDocument, path: Fi
   const start = offsetAt(text, events, root);
   let found: FieldPosition = { key: start, value: start, depth: 0 };
   for (const step of path) {
-    const next = typeof step === 'number' ? itemAt(events, at, step) : memberAt(text, events, at, step);
+    const next = childAt(text, events, at, step);
     if (next === undefined) return found;
     const key = offsetAt(text, events, next.key);
     found = { key, value: next.empty ? key : offsetAt(text, events, next.value), depth: found.depth + 1 };
@@ -33,22 +33,16 @@ interface Child {
   readonly empty: boolean;
 }
 
-function itemAt(events: YamlEvents, parent: number, index: number): Child | undefined {
-  if (events[parent]?.type !== yaml.EVENT_SEQUENCE) return undefined;
+/** The item of a list, or the member of a mapping. */
+function childAt(text: string, events: YamlEvents, parent: number, step: string | number): Child | undefined {
+  const type = events[parent]?.type;
+  const isMember = type === yaml.EVENT_MAPPING && typeof step === 'string';
+  if (!isMember && (type !== yaml.EVENT_SEQUENCE || typeof step === 'string')) return undefined;
   let at = parent + 1;
-  for (let item = 0; events[at]?.type !== yaml.EVENT_POP && at < events.length; item += 1) {
-    if (item === index) return { key: at, value: at, empty: isEmpty(events, at) };
-    at = afterNode(events, at);
-  }
-  return undefined;
-}
-
-function memberAt(text: string, events: YamlEvents, parent: number, name: string): Child | undefined {
-  if (events[parent]?.type !== yaml.EVENT_MAPPING) return undefined;
-  let at = parent + 1;
-  while (events[at]?.type !== yaml.EVENT_POP && at < events.length) {
-    const value = afterNode(events, at);
-    if (keyText(text, events, at) === name) return { key: at, value, empty: isEmpty(events, value) };
+  for (let index = 0; events[at]?.type !== yaml.EVENT_POP && at < events.length; index += 1) {
+    const value = isMember ? afterNode(events, at) : at;
+    const isFound = isMember ? keyText(text, events, at) === step : index === step;
+    if (isFound) return { key: at, value, empty: isEmpty(events, value) };
     at = afterNode(events, value);
   }
   return undefined;

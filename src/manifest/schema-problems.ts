@@ -97,28 +97,23 @@ function wrongWord(found: JsonValue | undefined, error: SchemaError, path: Field
 }
 
 function constraintWords(error: SchemaError): string {
-  const { params } = error;
-  switch (error.keyword) {
-    case 'minimum':
-      return `must be at least ${params.limit}`;
-    case 'maximum':
-      return `must be at most ${params.limit}`;
-    case 'minLength':
-      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`;
-    case 'maxLength':
-      return `must have at most ${params.limit} characters`;
-    case 'minItems':
-      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} items`;
-    case 'maxItems':
-      return `must have at most ${params.limit} items`;
-    case 'minProperties':
-      return 'must not be empty';
-    case 'pattern':
-      return `does not have the right form${exampleOf(error)}`;
-    default:
-      return error.message ?? `breaks the rule ${error.keyword}`;
-  }
+  const { limit } = error.params;
+  if (error.keyword === 'pattern') return `does not have the right form${exampleOf(error)}`;
+  if (error.keyword === 'minProperties') return 'must not be empty';
+  if (limit === 1 && (error.keyword === 'minLength' || error.keyword === 'minItems')) return 'must not be empty';
+  const [words, unit = ''] = LIMITS[error.keyword] ?? [];
+  if (words === undefined) return error.message ?? `breaks the rule ${error.keyword}`;
+  return `must ${words} ${limit}${unit}`;
 }
+
+const LIMITS: Readonly<Record<string, readonly [words: string, unit?: string]>> = {
+  minimum: ['be at least'],
+  maximum: ['be at most'],
+  minLength: ['have at least', ' characters'],
+  maxLength: ['have at most', ' characters'],
+  minItems: ['have at least', ' items'],
+  maxItems: ['have at most', ' items'],
+};
 
 function exampleOf(error: SchemaError): string {
   const examples = (error.parentSchema as { readonly examples?: readonly unknown[] } | undefined)?.examples ?? [];

@@ -36,8 +36,7 @@ export function readText(bytes: Uint8Array): TextReading {
     reason: 'ControlCharacter',
     message: `the file holds the control character U+${code}`,
     hint: 'write it as an escape in a double-quoted string, or list the file in .fleetrelayignore if it is no manifest',
-    line: before.split('\n').length,
-    column: before.length - before.lastIndexOf('\n'),
+    ...endOf(before),
   };
 }
 
@@ -48,12 +47,15 @@ function firstInvalid(bytes: Uint8Array): { readonly line: number; readonly colu
   let from = 0;
   for (let at = text.indexOf('\ufffd'); at >= 0; at = text.indexOf('\ufffd', from)) {
     offset += Buffer.byteLength(text.slice(from, at));
-    if (bytes[offset] !== 0xef || bytes[offset + 1] !== 0xbf || bytes[offset + 2] !== 0xbd) {
-      const before = text.slice(0, at);
-      return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') };
-    }
+    if (bytes[offset] !== 0xef || bytes[offset + 1] !== 0xbf || bytes[offset + 2] !== 0xbd)
+      return endOf(text.slice(0, at));
     offset += 3;
     from = at + 1;
   }
   return { line: 1, column: 1 };
+}
+
+/** The line and the column after a text. */
+function endOf(text: string): { readonly line: number; readonly column: number } {
+  return { line: text.split('\n').length, column: text.length - text.lastIndexOf('\n') };
 }

@@ -10,8 +10,6 @@ interface EngineKindRow {
   readonly scope: 'Namespaced' | 'Cluster';
   /** File in `schemas/`. */
   readonly schema: string;
-  /** Id of its decoder in `manifest/kinds/decoders.ts`. */
-  readonly decoder: string;
   /** The decoder also reads documents with `type` instead of `apiVersion` and `kind`, as Kuma writes them outside Kubernetes. */
   readonly hasUniversalForm: boolean;
   /** Which parts of the metadata identify a declaration: see {@link declarationKey}. */
@@ -73,7 +71,6 @@ export const engineKinds = {
     plural: 'kubernetesclusters',
     shortNames: ['kcl'],
     schema: 'kubernetes-cluster.json',
-    decoder: 'cluster',
     ownConditions: [...SUMMARY, 'ClusterWarm', 'Connected', 'InSync', 'Discovered', 'Healthy', 'Declared', 'SafeMode'],
     statusPath: 'clusters/NAME.yaml',
     isAcceptedByListing: true,
@@ -85,7 +82,6 @@ export const engineKinds = {
     plural: 'placements',
     shortNames: ['plc'],
     schema: 'placement.json',
-    decoder: 'placement',
     ownConditions: [...SUMMARY, 'ClustersSelected'],
     purpose: 'sends the documents under its paths to the selected clusters',
   },
@@ -95,7 +91,6 @@ export const engineKinds = {
     plural: 'servicemirrors',
     shortNames: ['smir'],
     schema: 'service-mirror.json',
-    decoder: 'mirror',
     ownConditions: [...SUMMARY, 'ClustersSelected'],
     discovers: ['/Service', 'discovery.k8s.io/EndpointSlice'],
     purpose: 'makes Services of some clusters known in others',
@@ -106,7 +101,6 @@ export const engineKinds = {
     plural: 'fleetpolicies',
     shortNames: ['fpol'],
     schema: 'fleet-policy.json',
-    decoder: 'policy',
     keyedBy: 'fleet',
     ownConditions: SUMMARY,
     purpose: 'sets guards, safe mode, status and discovery; one per fleet',
@@ -116,7 +110,6 @@ export const engineKinds = {
     kind: 'RemovalApproval',
     plural: 'removalapprovals',
     schema: 'removal-approval.json',
-    decoder: 'approval',
     holdsAsLastKnownGood: false,
     isCustomResource: false,
     ownConditions: SUMMARY,
@@ -130,7 +123,6 @@ export const engineKinds = {
     plural: 'dataplanes',
     shortNames: ['dp'],
     schema: 'dataplane.json',
-    decoder: 'dataplane',
     hasUniversalForm: true,
     purpose: 'Kuma: a data plane proxy and what it serves',
   },
@@ -141,7 +133,6 @@ export const engineKinds = {
     kind: 'Shoot',
     plural: 'shoots',
     schema: 'shoot.json',
-    decoder: 'shoot',
     conditionForm: 'gardener',
     hasWrittenMetadata: true,
     purpose: 'Gardener: a cluster and how it is run',

@@ -56,7 +56,7 @@ export function declareIndex<Value>(
   const node = createIndexNode(name, storeOf(registry, from), groups);
   registry.nodes.push(node);
   const failures = publish<Failure, object>(registry, node.failures, {});
-  const index = createIndex<Value>(node, failures, () => checkIdle(registry));
+  const index = createIndex<Value>(registry, node, failures);
   registry.indexes.set(index, node);
   return index;
 }
@@ -65,53 +65,40 @@ export function declareIndex<Value>(
 export function declareDerived<Source, Result, Value>(
   registry: Registry,
   kind: 'derived' | 'gathered',
-  { name, from, partition, reads = [], scope, compute, equals, seesAll }: Derivation<Source, Result>,
+  { from, reads = [], ...derivation }: Derivation<Source, Result>,
 ): Derived<Value> {
   const visited: readonly Collection<Source>[] = 'name' in from ? [from] : from;
   return declareNode<Value>(registry, {
+    ...(derivation as unknown as Erased),
     kind,
-    name,
     primaries: visited.map((collection) => storeOf(registry, collection)),
-    partition,
     reads: [...visited, ...reads],
-    seesAll: seesAll === true,
-    scope: scope as NodeFunctions['scope'],
-    compute: compute as NodeFunctions['compute'],
-    equals: equals as Store['equals'] | undefined,
   });
 }
 
 /** Declares a join. */
 export function declareJoin<Left, Right, Result>(
   registry: Registry,
-  { name, left, right, reads = [], scope, compute, equals, seesAll }: JoinDerivation<Left, Right, Result>,
+  { left, right, reads = [], ...derivation }: JoinDerivation<Left, Right, Result>,
 ): Derived<Result> {
-  const sides = [storeOf(registry, left), storeOf(registry, right)] as const;
-  if (sides[0] === sides[1]) throw new Error(`"${name}" joins "${left.name}" with itself`);
-  return declareNode<Result>(registry, {
-    kind: 'joined',
-    name,
-    primaries: sides,
-    partition: undefined,
-    reads: [left, right, ...reads],
-    seesAll: seesAll === true,
-    scope: scope as NodeFunctions['scope'],
-    compute: compute as NodeFunctions['compute'],
-    equals: equals as Store['equals'] | undefined,
-  });
+  const primaries = [storeOf(registry, left), storeOf(registry, right)];
+  if (primaries[0] === primaries[1]) throw new Error(`"${derivation.name}" joins "${left.name}" with itself`);
+  const erased = derivation as unknown as Erased;
+  return declareNode<Result>(registry, { ...erased, kind: 'joined', primaries, reads: [left, right, ...reads] });
 }
 
-/** The declaration of any kind of node, with the types of values erased. */
-interface Declaration extends Pick<NodeFunctions, 'scope' | 'compute'> {
+/** The parts of a derivation that all kinds of nodes have, with the types of values erased. */
+interface Erased extends Pick<Derivation<unknown, unknown>, 'name' | 'partition' | 'seesAll' | 'equals'> {
+  readonly scope?: NodeFunctions['scope'];
+  readonly compute: NodeFunctions['compute'];
+}
+
+/** The declaration of any kind of node. */
+interface Declaration extends Erased {
   readonly kind: DerivedNode['kind'];
-  readonly name: string;
   /** Of a join: its two sides. */
   readonly primaries: readonly Store[];
-  /** The partition whose entries are primaries; undefined: all partitions. */
-  readonly partition: string | undefined;
   readonly reads: readonly object[];
-  readonly seesAll: boolean;
-  readonly equals: Store['equals'] | undefined;
 }
 
 function declareNode<Value>(registry: Registry, declaration: Declaration): Derived<Value> {
@@ -149,7 +136,7 @@ function createNode(registry: Registry, declaration: Declaration): DerivedNode {
     store,
     failures,
     functions,
-    seesAll: declaration.seesAll,
+    seesAll: declaration.seesAll === true,
     queue: new Set(),
     touched: [],
     lost: new Map(),

@@ -1,7 +1,7 @@
 import { createCall } from './computation.ts';
 import type { GraphNode } from './inspect.ts';
 import { createScopeTable } from './scopes.ts';
-import { absent, type IndexNode, type Kernel, type Store } from './state.ts';
+import { absent, type Cell, type Group, type IndexNode, type Kernel, type Store } from './state.ts';
 import { countOf, findCell, firstOf, membersOf, presentCells, scopeOfCell } from './storage.ts';
 import type { Collection, Entry, Failure, Index } from './types.ts';
 
@@ -54,39 +54,36 @@ export function publish<Value, More extends object>(
   store: Store,
   more: More,
 ): Collection<Value> & More {
-  const handle = { ...createCollection<Value>(store, () => checkIdle(registry)), ...more };
+  const handle = { ...createCollection<Value>(registry, store), ...more };
   registry.stores.set(handle, store);
   return handle;
 }
 
-/** Throws if the graph cannot be used from outside now. */
-export type Guard = () => void;
-
 /** The public interface of a store: its entries after the last commit. */
-export function createCollection<Value>(store: Store, guard: Guard): Collection<Value> {
+function createCollection<Value>(registry: Registry, store: Store): Collection<Value> {
+  const presentCell = (partition: string, key: string): Cell | undefined => {
+    checkIdle(registry);
+    const cell = findCell(store, partition, key);
+    return cell?.value === absent ? undefined : cell;
+  };
   return {
     name: store.name,
-    get: (partition, key) => {
-      guard();
-      const cell = findCell(store, partition, key);
-      return cell === undefined || cell.value === absent ? undefined : (cell.value as Value);
-    },
+    get: (partition, key) => presentCell(partition, key)?.value as Value | undefined,
     entries: (partition) => {
-      guard();
+      checkIdle(registry);
       return entriesOf<Value>(store, partition);
     },
     partitions: () => {
-      guard();
+      checkIdle(registry);
       return presentPartitions(store);
     },
     size: (partition) => {
-      guard();
+      checkIdle(registry);
       return partition === undefined ? store.size : (store.partitions.get(partition)?.present ?? 0);
     },
     scopeOf: (partition, key) => {
-      guard();
-      const cell = findCell(store, partition, key);
-      return cell === undefined || cell.value === absent ? undefined : scopeOfCell(cell).clusters;
+      const cell = presentCell(partition, key);
+      return cell === undefined ? undefined : scopeOfCell(cell).clusters;
     },
   };
 }
@@ -100,27 +97,28 @@ function* presentPartitions(store: Store): Iterable<string> {
 }
 
 /** The public interface of an index. */
-export function createIndex<Value>(node: IndexNode, failures: Collection<Failure>, guard: Guard): Index<Value> {
+export function createIndex<Value>(registry: Registry, node: IndexNode, failures: Collection<Failure>): Index<Value> {
+  const groupOf = (name: string): Group | undefined => {
+    checkIdle(registry);
+    return node.groups.get(name);
+  };
   return {
     name: node.name,
     failures,
     members: (name) => {
-      guard();
-      const group = node.groups.get(name);
+      const group = groupOf(name);
       return group === undefined ? [] : (membersOf(group) as readonly Entry<Value>[]);
     },
     first: (name, count) => {
-      guard();
-      const group = node.groups.get(name);
+      const group = groupOf(name);
       return group === undefined ? [] : (firstOf(group, count) as readonly Entry<Value>[]);
     },
     count: (name) => {
-      guard();
-      const group = node.groups.get(name);
+      const group = groupOf(name);
       return group === undefined ? 0 : countOf(group);
     },
     groups: () => {
-      guard();
+      checkIdle(registry);
       return presentGroups(node);
     },
   };

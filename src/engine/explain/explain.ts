@@ -48,7 +48,7 @@ export function explainObject(engine: Engine, cluster: string, key: ObjectKey): 
       ...former,
       ...scopeReasons(derived, output),
       ...[...routes.values()].flatMap((route) => routeReason(engine, route)),
-      ...clusterReason(engine, cluster),
+      ...ruleReason(engine.clusters.get('', cluster), 'declares the cluster'),
     ],
   };
 }
@@ -75,18 +75,13 @@ function scopeReasons(seen: readonly Reason[], output: Output | undefined): read
 
 function routeReason(engine: Engine, route: Route): readonly Reason[] {
   if (route.type === 'folder') return [route];
-  const placement = engine.placements.get('', route.name);
-  if (placement === undefined) return [];
-  const { origin, identity } = placement.declared;
-  const part = 'selects the file and the cluster';
-  return [{ type: 'rule', kind: 'Placement', name: route.name, at: { ...origin, identity }, part }];
+  return ruleReason(engine.placements.get('', route.name)?.declared, 'selects the file and the cluster');
 }
 
-function clusterReason(engine: Engine, name: string): readonly Reason[] {
-  const cluster = engine.clusters.get('', name);
-  if (cluster === undefined) return [];
-  const at = { ...cluster.origin, identity: cluster.identity };
-  return [{ type: 'rule', kind: 'KubernetesCluster', name, at, part: 'declares the cluster' }];
+function ruleReason(declared: Declared | undefined, part: string): readonly Reason[] {
+  if (declared === undefined) return [];
+  const { kind, name, origin, identity } = declared;
+  return [{ type: 'rule', kind, name, at: { ...origin, identity }, part }];
 }
 
 /** Why a declaration of a kind that the engine reads is as it is. */
@@ -126,13 +121,8 @@ function declares({ origin, identity, isLastKnownGood, losers }: Declared): read
 
 function selects(engine: Engine, { declared, clusters }: PlacementValue): readonly Reason[] {
   return clusters.flatMap((name): readonly Reason[] => {
-    const cluster = engine.clusters.get('', name);
-    if (cluster === undefined) return [];
-    const byName = declared.value.clusterNames.includes(cluster.value.name);
-    const part = byName ? 'is selected by its name' : 'is selected by its labels';
-    return [
-      { type: 'rule', kind: 'KubernetesCluster', name, at: { ...cluster.origin, identity: cluster.identity }, part },
-    ];
+    const byName = declared.value.clusterNames.some((each) => each === name);
+    return ruleReason(engine.clusters.get('', name), `is selected by its ${byName ? 'name' : 'labels'}`);
   });
 }
 

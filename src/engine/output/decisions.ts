@@ -5,10 +5,10 @@ import { type ObjectKey, objectRefOf } from '../../model/object-key.ts';
 import type { ObjectMeta, Origin } from '../../model/output.ts';
 import type { Contribution, Derived, Graph, Index, Reader } from '../collections/types.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
+import { type Visibility, whyUnseen } from '../fleet/safe-mode.ts';
 import { type DocumentValue, fileGroup, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { type Electorate, electCandidate, meetsRequirement, originsOf } from './election.ts';
-import { type Visibility, whyUnseen } from './safe-hold.ts';
 
 /** An object that a cluster should hold. */
 export interface ObjectDecision extends ObjectMeta {

@@ -52,9 +52,8 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
       const limit = read.get(limits, '', '');
       if (proposed === 0 || limit === undefined) return;
       const before = (read.get(recentRemovals, '', cluster) ?? 0) + read.count(departed, cluster);
-      const amount = { proposed, before, owned: read.count(owned, cluster) };
-      const { maxRemovalsPerCluster: maxCount, maxRemovalPercentPerCluster: maxPercent } = limit;
-      const hold = judge(amount, { ...limit, maxCount, maxPercent }, `cluster ${cluster}`);
+      const most = { count: limit.maxRemovalsPerCluster, percent: limit.maxRemovalPercentPerCluster };
+      const hold = judge({ proposed, before, owned: read.count(owned, cluster) }, limit, most, `cluster ${cluster}`);
       if (hold !== undefined) emit('', cluster, hold);
     },
   });
@@ -66,13 +65,11 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
       const proposed = proposedIn(read, removals, approved, FLEET);
       const limit = read.get(limits, '', '');
       if (proposed === 0 || limit === undefined) return;
-      const arrived = read.members(recent, FLEET).reduce((sum, { value }) => sum + value, 0);
-      const before = arrived + read.count(departed, FLEET);
+      const before = sumOf(read.members(recent, FLEET), ({ value }) => value) + read.count(departed, FLEET);
       // Objects in clusters that are not registered any more do not belong to the fleet.
-      const names = read.members(registered, FLEET).map(({ key }) => key);
-      const amount = { proposed, before, owned: names.reduce((sum, name) => sum + read.count(owned, name), 0) };
-      const { maxRemovalsPerFleet: maxCount, maxRemovalPercentPerFleet: maxPercent } = limit;
-      const hold = judge(amount, { ...limit, maxCount, maxPercent }, 'the fleet');
+      const ownedInFleet = sumOf(read.members(registered, FLEET), ({ key }) => read.count(owned, key));
+      const most = { count: limit.maxRemovalsPerFleet, percent: limit.maxRemovalPercentPerFleet };
+      const hold = judge({ proposed, before, owned: ownedInFleet }, limit, most, 'the fleet');
       if (hold !== undefined) emit('', '', hold);
     },
   });
@@ -107,23 +104,25 @@ function addressOf({ partition, key }: Entry<unknown>): string {
   return `${partition}\u0000${key}`;
 }
 
+function sumOf<Item>(items: readonly Item[], amount: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + amount(item), 0);
+}
+
 function judge(
-  { proposed, before, owned }: { readonly proposed: number; readonly before: number; readonly owned: number },
-  limit: GuardLimits & { readonly maxCount: number; readonly maxPercent: number },
+  { proposed, before, owned }: Readonly<Record<'proposed' | 'before' | 'owned', number>>,
+  { windowSeconds, percentFromOwned }: GuardLimits,
+  most: Readonly<Record<'count' | 'percent', number>>,
   whose: string,
 ): Hold | undefined {
-  const total = proposed + before;
-  const base = owned + before;
-  const earlier = before === 0 ? '' : `, after ${before} within the last ${limit.windowSeconds} s`;
+  const [total, base] = [proposed + before, owned + before];
   const reason = 'TooManyRemovals';
-  if (total > limit.maxCount) {
-    return { reason, message: `${proposed} removals in ${whose}${earlier}: more than the guard's ${limit.maxCount}` };
+  const earlier = before === 0 ? '' : `, after ${before} within the last ${windowSeconds} s`;
+  if (total > most.count) {
+    return { reason, message: `${proposed} removals in ${whose}${earlier}: more than the guard's ${most.count}` };
   }
-  if (base === 0 || base < limit.percentFromOwned || (100 * total) / base <= limit.maxPercent) return undefined;
-  return {
-    reason,
-    message: `${proposed} of ${owned} objects removed in ${whose}${earlier}: more than the guard's ${limit.maxPercent} percent`,
-  };
+  if (base === 0 || base < percentFromOwned || (100 * total) / base <= most.percent) return undefined;
+  const removed = `${proposed} of ${owned} objects removed in ${whose}${earlier}`;
+  return { reason, message: `${removed}: more than the guard's ${most.percent} percent` };
 }
 
 /** `held`: a removal waits for an approval. `keep`: a follower waits for the leader's permit. */

@@ -84,15 +84,8 @@ export function deriveCandidates(
 
 /** Ignores `clusters`: a candidate does not change when its want gets another cluster. */
 function sameCandidate(a: Candidate, b: Candidate): boolean {
-  return (
-    a === b ||
-    (structurallyEqual(a.value, b.value) &&
-      a.identity === b.identity &&
-      a.scopeUnknown === b.scopeUnknown &&
-      structurallyEqual(a.origin, b.origin) &&
-      structurallyEqual(a.scope, b.scope) &&
-      structurallyEqual(a.derived, b.derived))
-  );
+  if (a === b) return true;
+  return a.digest === b.digest && structurallyEqual({ ...a, clusters: undefined }, { ...b, clusters: undefined });
 }
 
 interface DocumentWantInputs extends EngineInputs {

@@ -26,21 +26,17 @@ export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
 }
 
 function unplaced(engine: Engine): readonly EngineDiagnostic[] {
-  return engine.indexes.unplaced.members('all').map(({ partition, key, value }) => {
-    const at = [documentRefOf({ partition, key })];
-    return value.unknownCluster === undefined
-      ? {
-          severity: 'warning',
-          reason: 'GoesNowhere',
-          message: 'no Placement selects it and it lies under no clusters/NAME folder: it goes to no cluster',
-          at,
-        }
-      : {
-          severity: 'warning',
-          reason: 'UnknownCluster',
-          message: `no KubernetesCluster ${value.unknownCluster} is declared: it goes to no cluster`,
-          at,
-        };
+  return engine.indexes.unplaced.members('all').map(({ partition, key, value: { unknownCluster } }) => {
+    const isKnown = unknownCluster === undefined;
+    const why = isKnown
+      ? 'no Placement selects it and it lies under no clusters/NAME folder'
+      : `no KubernetesCluster ${unknownCluster} is declared`;
+    return {
+      severity: 'warning',
+      reason: isKnown ? 'GoesNowhere' : 'UnknownCluster',
+      message: `${why}: it goes to no cluster`,
+      at: [documentRefOf({ partition, key })],
+    };
   });
 }
 

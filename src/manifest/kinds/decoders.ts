@@ -4,7 +4,7 @@ import { validate as validateApproval } from '../../../generated/removal-approva
 import { validate as validateMirror } from '../../../generated/service-mirror.js';
 import { validate as validateShoot } from '../../../generated/shoot.js';
 import type { DeclarationValues } from '../../model/desired.ts';
-import type { EngineKind, engineKinds } from '../../model/engine-kinds.ts';
+import type { EngineKind } from '../../model/engine-kinds.ts';
 import { readGlob } from '../../model/glob.ts';
 import { parseClusterName, parseDigest, quote } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -16,13 +16,11 @@ import { readPolicy } from './policy.ts';
 import { checkForeign, type Decoded, decoder } from './reading.ts';
 import { checkLabels, readClusterChoice, readSelector, sortedUnique } from './selectors.ts';
 
-/** The decoders of the engine kinds, by the ids that `model/engine-kinds.ts` names. */
+/** The decoders of all engine kinds. */
 export const decoders: {
-  readonly [Kind in EngineKind as (typeof engineKinds)[Kind]['decoder']]: (
-    document: JsonObject,
-  ) => Decoded<DeclarationValues[Kind]>;
+  readonly [Kind in EngineKind]: (document: JsonObject) => Decoded<DeclarationValues[Kind]>;
 } = {
-  cluster: decoder(validateCluster, ({ metadata, spec }, problems) => {
+  KubernetesCluster: decoder(validateCluster, ({ metadata, spec }, problems) => {
     const labels = metadata.labels ?? {};
     problems.push(...checkLabels(labels, ['metadata', 'labels']));
     const name = parseClusterName(metadata.name);
@@ -30,7 +28,7 @@ export const decoders: {
     const { clusterDomain = 'cluster.local', skipWarming = false } = spec ?? {};
     return name.ok ? { name: name.value, labels, clusterDomain, skipWarming } : undefined;
   }),
-  placement: decoder(validatePlacement, ({ metadata, spec }, problems) => {
+  Placement: decoder(validatePlacement, ({ metadata, spec }, problems) => {
     for (const [index, glob] of spec.paths.entries()) {
       const bad = globProblem(glob);
       if (bad !== undefined) problems.push(fieldError('BadPath', ['spec', 'paths', index], bad));
@@ -43,13 +41,13 @@ export const decoders: {
       ...(selector === undefined ? {} : { clusterSelector: selector }),
     };
   }),
-  mirror: decoder(validateMirror, ({ metadata, spec }, problems) => ({
+  ServiceMirror: decoder(validateMirror, ({ metadata, spec }, problems) => ({
     name: metadata.name,
     from: readClusterChoice(spec.from, ['spec', 'from'], problems),
     to: readClusterChoice(spec.to, ['spec', 'to'], problems),
     serviceSelector: readSelector(spec.serviceSelector ?? EXPORTED, ['spec', 'serviceSelector'], problems),
   })),
-  approval: decoder(validateApproval, ({ metadata, spec: { digest: written, expires } }, problems) => {
+  RemovalApproval: decoder(validateApproval, ({ metadata, spec: { digest: written, expires } }, problems) => {
     const digest = parseDigest(written);
     if (!digest.ok) problems.push(fieldError('BadDigest', ['spec', 'digest'], digest.problem));
     const expiresAt = expires === undefined ? undefined : parseRfc3339(expires);
@@ -60,9 +58,9 @@ export const decoders: {
     if (!digest.ok) return undefined;
     return { name: metadata.name, digest: digest.value, ...(expiresAt === undefined ? {} : { expiresAt }) };
   }),
-  policy: readPolicy,
-  dataplane: readDataplane,
-  shoot: (document) => {
+  FleetPolicy: readPolicy,
+  Dataplane: readDataplane,
+  Shoot: (document) => {
     const { problems, value } = checkForeign(document, validateShoot);
     return value === undefined ? { problems } : { problems, metadata: value.metadata, value: document };
   },
