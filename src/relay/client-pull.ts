@@ -92,7 +92,7 @@ export function createPullEnd(deps: PullDeps) {
       await deps.memory.taking;
       const own = listener.fleet();
       if (own !== undefined && own !== fleet) {
-        const message = `what is in this cluster belongs to the fleet ${own}, the server serves the fleet ${fleet}; nothing is changed`;
+        const message = `the objects in this cluster belong to the fleet ${own}, the server serves the fleet ${fleet}; nothing is changed`;
         stream().link.end({ code: 'refused', reason: 'OtherFleet', message });
         return false;
       }

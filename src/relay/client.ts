@@ -24,13 +24,13 @@ export interface RelayClientOptions extends Applicant {
   /** Random, one per agent process: 8 to 64 letters, digits or `-`. */
   readonly instance: string;
   /** Absent: the agent has no certificate, and shows its token on every stream. */
-  readonly certificates?: ClientCertificates;
+  readonly certificates?: ClientCertificateSource;
   readonly capabilities: readonly string[];
   readonly limits?: Partial<RelayLimits>;
 }
 
 /** How an agent obtains its client certificate. */
-export type ClientCertificates =
+export type ClientCertificateSource =
   /** The server issues it for the token. If the server issues none, the agent shows the token on every stream. */
   | { readonly type: 'enrolled'; readonly store: CredentialStore; readonly requests: CertificateRequests }
   /** Managed outside. `read` runs at each dial; it may throw, with a text that contains no secret. */
@@ -42,28 +42,12 @@ export interface ObservedRelayClient extends RelayClient {
   certificateExpiresAt(): number | undefined;
 }
 
-/** Pauses between links in milliseconds, by how the last link ended. */
-interface Pace {
-  readonly firstMs: number;
-  readonly longestMs: number;
-}
-
-/** The server asked the agent to reconnect: agents find a restarted server within a second. */
-const SOON: Pace = { firstMs: 250, longestMs: 5_000 };
-/** The connection was lost. */
-const LOST: Pace = { firstMs: 500, longestMs: 30_000 };
-/** The server refused: agents find a corrected fleet within half a minute. */
-const SLOW: Pace = { firstMs: 2_000, longestMs: 30_000 };
-
-const PACES: Readonly<Record<EndCode, Pace>> = {
-  unavailable: SOON,
-  done: SOON,
-  lost: LOST,
-  refused: SLOW,
-  unauthenticated: SLOW,
-  invalid: SLOW,
-  exhausted: SLOW,
-};
+/** First and longest pause before the next link, after the server asked the agent to reconnect. */
+const SOON = { firstMs: 250, longestMs: 5_000 };
+/** After the connection was lost. */
+const LOST = { firstMs: 500, longestMs: 30_000 };
+/** After the server refused: agents find a corrected fleet within half a minute. */
+const SLOW = { firstMs: 2_000, longestMs: 30_000 };
 
 /** After a link of this duration the back-off starts again. */
 const GOOD_AFTER_MS = 10_000;
@@ -124,20 +108,26 @@ export function createRelayClient(deps: ClientTrustDeps, options: RelayClientOpt
 async function run(state: ClientState, listener: ServerListener): Promise<void> {
   const { clock, random } = state.deps;
   const { signal } = state.stopping;
-  let pace: Pace | undefined;
+  let pace: typeof SOON | undefined;
   let failures = 0;
   while (!signal.aborted) {
     listener.connection({ type: 'connecting' });
     const { end, goodForMs } = await runLink(state, listener);
     if (signal.aborted) return;
-    failures = pace === PACES[end.code] && goodForMs < GOOD_AFTER_MS ? failures + 1 : 0;
-    pace = PACES[end.code];
+    const next = paceAfter(end.code);
+    failures = pace === next && goodForMs < GOOD_AFTER_MS ? failures + 1 : 0;
+    pace = next;
     // With jitter over the upper half, so that a fleet does not reconnect in step.
     const retryInMs = Math.round(backOffMs(failures, pace.firstMs, pace.longestMs) * (0.5 + random.next() / 2));
     noteEnd(state, end, retryInMs);
     listener.connection({ type: 'waiting', reason: end.reason, message: end.message, retryInMs });
     await clock.sleep(retryInMs, signal);
   }
+}
+
+function paceAfter(code: EndCode): typeof SOON {
+  if (code === 'lost') return LOST;
+  return code === 'done' || code === 'unavailable' ? SOON : SLOW;
 }
 
 function noteEnd(state: ClientState, end: StreamEnd, retryInMs: number): void {

@@ -65,7 +65,7 @@ function startPull(greeted: Greeted): void {
   link.post(welcomeFrame(greeted));
   sendRoots(state, pull);
   const cancel = state.deps.clock.schedule(state.limits.answerMs, () => {
-    link.end({ code: 'lost', reason: 'NoHolding', message: 'the agent did not say in time what it holds' });
+    link.end({ code: 'lost', reason: 'NoHolding', message: 'the agent did not report its holding in time' });
   });
   void pull.established.promise.then(cancel);
 }

@@ -70,10 +70,10 @@ function dial(
   shown: DialCredentials | undefined,
 ): ClientConnection {
   let chain: readonly Uint8Array[] = [];
-  const believed = (certificate: PeerCertificate): void => {
+  const verified = (certificate: PeerCertificate): void => {
     chain = chainOf(certificate);
   };
-  const client = new Client(server, credentialsOf(security, host, shown, believed), {
+  const client = new Client(server, credentialsOf(security, host, shown, verified), {
     ...CHANNEL_OPTIONS,
     // The name sent to the server, where TLS allows no address. The credentials check the real name.
     ...(isIP(host) === 0 ? {} : { 'grpc.ssl_target_name_override': 'localhost' }),
@@ -103,26 +103,22 @@ function credentialsOf(
   security: GrpcClientOptions['security'],
   host: string,
   shown: DialCredentials | undefined,
-  believed: (certificate: PeerCertificate) => void,
+  verified: (certificate: PeerCertificate) => void,
 ): ChannelCredentials {
   if (security.type === 'insecure') return credentials.createInsecure();
-  const expected = security.serverName ?? host;
   const given = Buffer.from(security.ca());
   if (!given.includes('-----BEGIN CERTIFICATE-----'))
     throw new Error('the file of the certificate authority holds no certificate (PEM)');
   const ca = Buffer.concat([given, Buffer.from(`\n${shown?.roots ?? ''}`)]);
-  const { key, certificate } = shown?.identity ?? { key: null, certificate: null };
-  return credentials.createSsl(ca, bufferOf(key), bufferOf(certificate), {
+  const { identity } = shown ?? {};
+  const [key, certificate] = identity ? [Buffer.from(identity.key), Buffer.from(identity.certificate)] : [null, null];
+  return credentials.createSsl(ca, key, certificate, {
     checkServerIdentity: (_name, peer) => {
-      const problem = checkServerIdentity(expected, peer);
-      if (problem === undefined) believed(peer);
+      const problem = checkServerIdentity(security.serverName ?? host, peer);
+      if (problem === undefined) verified(peer);
       return problem;
     },
   });
-}
-
-function bufferOf(text: string | null): Buffer | null {
-  return text === null ? null : Buffer.from(text);
 }
 
 /** The server's certificate and its issuers, up to the root if the platform has found it. */

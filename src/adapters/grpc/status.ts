@@ -1,10 +1,10 @@
 import { Metadata, status } from '@grpc/grpc-js';
 import type { EndCode, StreamEnd } from '../../ports/transport.ts';
 
-/** The trailer that holds the constant word for why a stream was ended. */
+/** The trailer with the constant word for the reason of an end. */
 const REASON_TRAILER = 'fleetrelay-reason';
 const REASON = /^[A-Z][A-Za-z0-9]{0,63}$/;
-/** Of a message from the other end, in characters. */
+/** Longest message from the other end, in characters. */
 const MESSAGE_LENGTH = 1024;
 
 const CODES: Readonly<Record<EndCode, status>> = {
@@ -24,14 +24,14 @@ export interface Status {
   readonly metadata: Metadata;
 }
 
-/** The status that tells the peer this end. */
+/** The status that transports this end to the peer. */
 export function statusOf(end: StreamEnd): Status {
   const metadata = new Metadata();
   metadata.set(REASON_TRAILER, end.reason);
   return { code: CODES[end.code], details: end.message.slice(0, MESSAGE_LENGTH).toWellFormed(), metadata };
 }
 
-/** What a status from the server says; without our trailer it comes from gRPC itself, which means the connection. */
+/** The end that a status transports. A status without the trailer is from gRPC itself, about the connection. */
 export function endOf({ code, details, metadata }: Status): StreamEnd {
   const message = details.slice(0, MESSAGE_LENGTH);
   const trailer = metadata.get(REASON_TRAILER)[0];
@@ -59,7 +59,7 @@ function codeOf(code: status): EndCode {
   return 'lost';
 }
 
-/** What to do about the failures that a person can do something about; gRPC's own words follow. */
+/** Advice for failures that a person can remedy; the text of gRPC follows it. */
 const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
   [
     /unable to verify|unable to get (local )?issuer|self[- ]signed/i,
@@ -88,16 +88,16 @@ function explained(message: string): string {
   return advice === undefined ? words : `${advice} (${words})`;
 }
 
-/** The end of a call that was made without TLS: a server that speaks it closes such a connection without a word. */
+/** The end of a call without TLS. A server with TLS closes such a connection without a reason. */
 export function endWithoutTls(status: Status): StreamEnd {
   const end = endOf(status);
   if (end.reason !== 'Unreachable' || !/Failed to connect|Protocol error/i.test(end.message)) return end;
   const advice =
-    "whoever listens there takes no connection without TLS: is this the relay's port? Where the server has TLS leave out --insecure, and give its trust/ca.crt as --ca-file";
+    "the server there takes no connection without TLS: is this the relay's port? Where the server has TLS leave out --insecure, and give its trust/ca.crt as --ca-file";
   return { ...end, message: `${advice} (${end.message})` };
 }
 
-/** gRPC says why a connection failed in words only. */
+/** gRPC gives the reason of a failed connection as text only. */
 function unavailableReason(details: string): string {
   if (/certificate|altname|self[- ]signed/i.test(details)) return 'ServerCertificate';
   return /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|No connection|Name resolution/i.test(details)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** The bytes of a file, or undefined if there is none. */
+/** The bytes of a file; undefined: it does not exist. */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path);
@@ -12,14 +12,14 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Writes a file that only its owner can read, all of it or nothing, durable when it resolves. */
+/** Writes a file atomically that only its owner can read; durable when it resolves. */
 export async function writePrivate(path: string, bytes: Uint8Array): Promise<void> {
   const temporary = await writeTemporary(path, bytes);
   await rename(temporary, path);
   await syncFolder(dirname(path));
 }
 
-/** As {@link writePrivate}, but never over an existing file: false if there is one. */
+/** As {@link writePrivate}, but false if the file exists, which stays as it is. */
 export async function createPrivate(path: string, bytes: Uint8Array): Promise<boolean> {
   const temporary = await writeTemporary(path, bytes);
   try {
@@ -34,7 +34,7 @@ export async function createPrivate(path: string, bytes: Uint8Array): Promise<bo
   }
 }
 
-/** Makes a folder that only its owner can enter; one that is there is left as it is. */
+/** Creates a folder that only its owner can enter; an existing one stays as it is. */
 export async function ensurePrivateFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
 }
@@ -60,7 +60,7 @@ async function writeTemporary(path: string, bytes: Uint8Array): Promise<string> 
   } finally {
     await file.close();
   }
-  // The mode given at opening is masked by the process; this one is not.
+  // The umask of the process limits the mode of open; it does not limit chmod.
   await chmod(temporary, 0o600);
   return temporary;
 }

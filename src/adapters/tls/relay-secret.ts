@@ -4,13 +4,13 @@ import { createPrivate, ensurePrivateFolder, readIfThere } from './files.ts';
 
 const FILE = 'relay-secret';
 const BYTES = 32;
-/** What to do about one that is none: it was made here, or somebody has given it. */
+/** Remedies for a malformed secret: of a secret that the server made, and of a given one. */
 const OWN = 'restore it, or remove it to make a new one, which makes every cluster token invalid';
 const GIVEN = 'openssl rand -hex 32 prints a new one, which makes the tokens of any other invalid';
 
 /**
- * The secret that all cluster tokens are derived from: 32 random bytes in `DIR/relay-secret` (hex), made on first use.
- * Losing it makes every token wrong, so one that cannot be read is an error and never replaced.
+ * The secret from which all cluster tokens are derived: 32 random bytes in `DIR/relay-secret` (hex), made on first use. A
+ * file that cannot be read is an error and is never replaced, because another secret makes every token invalid.
  */
 export async function ensureRelaySecret(dir: string): Promise<Uint8Array> {
   const path = join(dir, FILE);
@@ -23,14 +23,14 @@ export async function ensureRelaySecret(dir: string): Promise<Uint8Array> {
   return parse(path, (await readIfThere(path)) ?? Buffer.alloc(0), OWN);
 }
 
-/** A secret that somebody else manages (hex text, as above). Throws with a clear text if it is not there or is none. */
+/** Reads a given secret (hex). Rejects with a text for people if it is missing or malformed. */
 export async function readRelaySecret(path: string): Promise<Uint8Array> {
   const there = await readIfThere(path);
   if (there === undefined) throw new Error(`the relay secret ${path} is missing`);
   return parse(path, there, GIVEN);
 }
 
-/** A secret that is in the environment. Throws with a clear text if it is not there or is none. */
+/** Reads a secret from the environment (hex). Throws with a text for people if it is missing or malformed. */
 export function relaySecretIn(env: Readonly<Record<string, string | undefined>>, name: string): Uint8Array {
   const text = env[name];
   if (text === undefined || text === '')

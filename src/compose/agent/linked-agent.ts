@@ -11,7 +11,7 @@ import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CredentialStore } from '../../ports/credentials.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import { type ClientCertificates, createRelayClient } from '../../relay/client.ts';
+import { type ClientCertificateSource, createRelayClient } from '../../relay/client.ts';
 import { displayAddress } from '../../server/listen-address.ts';
 import type { CommonAgentOptions, RunIo } from '../options.ts';
 import type { AgentMeter } from './agent-metrics.ts';
@@ -64,7 +64,7 @@ export async function createLinkedAgent(deps: LinkedAgentDeps, options: LinkedAg
 function certificatesOf(
   { credentials }: LinkedAgentDeps,
   { insecure, certificate, cwd }: LinkedAgentOptions,
-): { readonly certificates?: ClientCertificates } {
+): { readonly certificates?: ClientCertificateSource } {
   if (insecure) return {};
   if (certificate === undefined) {
     return { certificates: { type: 'enrolled', store: credentials, requests: createCertificateRequests() } };

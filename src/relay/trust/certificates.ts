@@ -133,7 +133,12 @@ export function isForOtherId({ identities }: ClientCertificate, clusterId: Clust
 
 /** The end of a stream whose certificate is not for the agent that shows it. */
 export function mismatch(message: string): StreamEnd {
-  return { code: 'unauthenticated', reason: 'CertificateMismatch', message };
+  return unauthenticated('CertificateMismatch', message);
+}
+
+/** The end of a stream whose caller is not authenticated. */
+export function unauthenticated(reason: string, message: string): StreamEnd {
+  return { code: 'unauthenticated', reason, message };
 }
 
 /** Longer chains are not followed. */

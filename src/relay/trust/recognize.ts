@@ -4,7 +4,13 @@ import type { IncomingStream, StreamEnd } from '../../ports/transport.ts';
 import type { Link } from '../link.ts';
 import type { ClusterSlot, Greeted, ServerState } from '../server-state.ts';
 import type { AgentCertificate } from '../session.ts';
-import { type ClientCertificate, judgeCertificate, mismatch, readCertificate } from './certificates.ts';
+import {
+  type ClientCertificate,
+  judgeCertificate,
+  mismatch,
+  readCertificate,
+  unauthenticated,
+} from './certificates.ts';
 import { bearerToken, tokenCommand, tokenGeneration } from './tokens.ts';
 
 /** The authenticated caller of a stream. */
@@ -21,28 +27,22 @@ export interface Refused {
   readonly refused: StreamEnd;
 }
 
-const CERTIFICATE_NEEDED: StreamEnd = {
-  code: 'unauthenticated',
-  reason: 'CertificateNeeded',
-  message: 'a client certificate is needed here, and none was shown; a token is good for enrolling only',
-};
+const CERTIFICATE_NEEDED = unauthenticated(
+  'CertificateNeeded',
+  'a client certificate is needed here, and none was shown; a token is good for enrolling only',
+);
 
 /** The same text for every name, so that it does not reveal which clusters exist. */
-export const WRONG_TOKEN: StreamEnd = {
-  code: 'unauthenticated',
-  reason: 'WrongToken',
-  message: 'the token is not that of the cluster name it was sent with',
-};
+export const WRONG_TOKEN = unauthenticated('WrongToken', 'the token is not that of the cluster name it was sent with');
 
 /** The reason for refusing a token of an earlier generation. */
 const TOKEN_RENEWED = 'TokenRenewed';
 
 /** The end of a stream whose certificate has expired since the connection began. */
-export const CERTIFICATE_EXPIRED: StreamEnd = {
-  code: 'unauthenticated',
-  reason: 'CertificateExpired',
-  message: 'the time of the certificate that was shown on this connection is over',
-};
+export const CERTIFICATE_EXPIRED = unauthenticated(
+  'CertificateExpired',
+  'the time of the certificate that was shown on this connection is over',
+);
 
 /**
  * Authenticates the caller of a stream by its certificate or its token. A wrong certificate is refused even where a token
@@ -110,7 +110,7 @@ export function judgeToken(
 function tokenRenewed({ generations }: ServerState['deps'], cluster: string): StreamEnd {
   const command = tokenCommand(cluster, ` --generation ${generations?.current(cluster) ?? 0}`);
   const message = `the token of cluster ${cluster} was renewed, and this is an earlier one; print the one that counts where the secret of the server is: ${command}`;
-  return { code: 'unauthenticated', reason: TOKEN_RENEWED, message };
+  return unauthenticated(TOKEN_RENEWED, message);
 }
 
 /** Ends the stream when its token is renewed. */

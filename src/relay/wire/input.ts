@@ -51,16 +51,13 @@ export function createInputAssembler(
   const kinds = new Map<string, KindState>();
   return createAssembler(
     'an input',
-    ({ more, checkOrder, object }) => ({
+    ({ more, nextKey, object }) => ({
       more,
       object(record) {
-        checkOrder('object', record.key);
-        object(record, objectBytes, ({ key, value, digest }) => upserts.set(key, { key, value, digest }));
+        const key = nextKey('object', record.key);
+        object(key, record, objectBytes, ({ value, digest }) => upserts.set(key, { key, value, digest }));
       },
-      removal({ key }) {
-        checkOrder('removal', key);
-        removals.push(readKey(key));
-      },
+      removal: ({ key }) => void removals.push(nextKey('removal', key)),
       ...(kindsKept ? {} : { kind: (record: KindRecord) => readKind(record, kinds) }),
     }),
     () => {

@@ -80,28 +80,21 @@ export function createOutputAssembler(
   const delta = { position, ...readAdmitted(head.admitted), ...digests, upserts, touches, removals, keeps, revisions };
   return createAssembler(
     'an output',
-    ({ scope, more, scopeOf, checkOrder, object, origins }) => ({
+    ({ scope, more, scopeOf, nextKey, object, origins }) => ({
       scope,
       more,
       object(record) {
-        checkOrder('object', record.key);
+        const key = nextKey('object', record.key);
         const clusters = scopeOf(record.scope);
-        object(record, objectBytes, (read) => upserts.push({ ...read, scope: clusters }));
+        object(key, record, objectBytes, (read) => upserts.push({ ...read, scope: clusters }));
       },
       touch(record) {
-        checkOrder('touch', record.key);
-        const key = readKey(record.key);
+        const key = nextKey('touch', record.key);
         const clusters = scopeOf(record.scope);
         origins(record.origins, (all) => touches.push({ key, origins: all, scope: clusters }));
       },
-      removal({ key }) {
-        checkOrder('removal', key);
-        removals.push(readKey(key));
-      },
-      keep({ key, reason }) {
-        checkOrder('keep', key);
-        keeps.push({ key: readKey(key), reason: readText(reason) });
-      },
+      removal: ({ key }) => void removals.push(nextKey('removal', key)),
+      keep: ({ key, reason }) => void keeps.push({ key: nextKey('keep', key), reason: readText(reason) }),
       revision: (record) => void revisions.push(readRevision(record)),
     }),
     () => {

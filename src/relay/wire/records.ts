@@ -127,20 +127,6 @@ interface ReadObject {
   readonly origins: Origin[];
 }
 
-/** Readers of records that several kinds of transfers contain. */
-interface CommonReaders {
-  readonly scope: (record: ScopeRecord) => void;
-  readonly more: (record: MoreRecord) => void;
-  /** The clusters of a scope that the transfer has defined. */
-  scopeOf(number: number): readonly ClusterName[];
-  /** Refuses a key that does not come after the last one of this kind. */
-  checkOrder(kind: string, key: string): void;
-  /** Begins a touch or an entry; `done` receives its origins, also those of later records. */
-  origins(records: ObjectRecord['origins'], done: (origins: Origin[]) => void): void;
-  /** Begins an object of at most `limit` bytes; `done` receives it after all its content. */
-  object(record: ObjectRecord, limit: number, done: (object: ReadObject) => void): void;
-}
-
 /** The object, touch or entry that further records may continue. */
 interface Draft {
   readonly origins: Origin[];
@@ -150,53 +136,65 @@ interface Draft {
   readonly done: () => void;
 }
 
-/** An assembler. `subject` names the transfer in errors; `finish` runs after the last record. */
-export function createAssembler(
-  subject: string,
-  readersOf: (common: CommonReaders) => Readers,
-  finish: () => void,
-): Assembler {
+/** Readers of records that several kinds of transfers contain, with the state of one transfer. */
+function commonReaders() {
   const scopes: ClusterName[][] = [[]];
   const lastKeys = new Map<string, string>();
   let draft: Draft | undefined;
-  const readers = readersOf({
-    scope: (record) => defineScope(scopes, record),
-    scopeOf(number) {
-      const scope = scopes[number];
-      if (scope === undefined) throw new ProtocolError('UnknownScope', `scope ${number} was not defined`);
-      return scope;
-    },
-    checkOrder(kind, key) {
-      const last = lastKeys.get(kind);
-      if (last !== undefined && key <= last) {
-        throw new ProtocolError('OutOfTurn', `${kind} ${quote(key)} does not come after ${quote(last)}`);
-      }
-      lastKeys.set(kind, key);
-    },
-    origins(records, done) {
-      const origins = readOrigins(records);
-      draft = { origins, missing: 0, pieces: [], done: () => done(origins) };
-    },
-    object(record, limit, done) {
-      draft = beginObject(record, limit, done);
-    },
-    more(record) {
+  return {
+    scope: (record: ScopeRecord): void => defineScope(scopes, record),
+    more(record: MoreRecord): void {
       if (draft === undefined) throw new ProtocolError('OutOfTurn', 'a continuation of nothing');
       draft.origins.push(...readOrigins(record.origins));
       if (record.content.length > 0) addContent(draft, record.content);
     },
-  });
-  const close = (): void => {
-    const closed = draft;
-    draft = undefined;
-    if (closed === undefined) return;
-    const { missing } = closed;
-    if (missing > 0) throw new ProtocolError('OutOfTurn', `an object lacks ${missing} bytes of its content`);
-    closed.done();
+    /** The clusters of a scope that the transfer has defined. */
+    scopeOf(number: number): readonly ClusterName[] {
+      const scope = scopes[number];
+      if (scope === undefined) throw new ProtocolError('UnknownScope', `scope ${number} was not defined`);
+      return scope;
+    },
+    /** Reads a key, which must come after the last one of this kind of record. */
+    nextKey(kind: string, text: string): ObjectKey {
+      const last = lastKeys.get(kind);
+      if (last !== undefined && text <= last) {
+        throw new ProtocolError('OutOfTurn', `${kind} ${quote(text)} does not come after ${quote(last)}`);
+      }
+      lastKeys.set(kind, text);
+      return readKey(text);
+    },
+    /** Begins a touch or an entry; `done` receives its origins, also those of later records. */
+    origins(records: ObjectRecord['origins'], done: (origins: Origin[]) => void): void {
+      const origins = readOrigins(records);
+      draft = { origins, missing: 0, pieces: [], done: () => done(origins) };
+    },
+    /** Begins an object of at most `limit` bytes; `done` receives it after all its content. */
+    object(key: ObjectKey, record: ObjectRecord, limit: number, done: (object: ReadObject) => void): void {
+      draft = beginObject(key, record, limit, done);
+    },
+    /** Ends the draft, if there is one. */
+    close(): void {
+      const closed = draft;
+      draft = undefined;
+      if (closed === undefined) return;
+      const { missing } = closed;
+      if (missing > 0) throw new ProtocolError('OutOfTurn', `an object lacks ${missing} bytes of its content`);
+      closed.done();
+    },
   };
+}
+
+/** An assembler. `subject` names the transfer in errors; `finish` runs after the last record. */
+export function createAssembler(
+  subject: string,
+  readersOf: (common: ReturnType<typeof commonReaders>) => Readers,
+  finish: () => void,
+): Assembler {
+  const common = commonReaders();
+  const readers = readersOf(common);
   return {
     take(record) {
-      if (record.case !== 'more') close();
+      if (record.case !== 'more') common.close();
       const read = readers[record.case] as ((value: WireRecord['value']) => void) | undefined;
       if (read === undefined) {
         throw new ProtocolError('OutOfTurn', `a record "${record.case}" in a transfer of ${subject}`);
@@ -204,7 +202,7 @@ export function createAssembler(
       read(record.value);
     },
     finish() {
-      close();
+      common.close();
       finish();
     },
   };
@@ -217,8 +215,7 @@ function defineScope(scopes: ClusterName[][], { number, clusters }: ScopeRecord)
   scope.push(...readClusters(clusters));
 }
 
-function beginObject(record: ObjectRecord, limit: number, done: (object: ReadObject) => void): Draft {
-  const key = readKey(record.key);
+function beginObject(key: ObjectKey, record: ObjectRecord, limit: number, done: (object: ReadObject) => void): Draft {
   const digest = readDigest(record.digest);
   const origins = readOrigins(record.origins);
   const missing = readCount(record.size, 'the size of an object');

@@ -4,7 +4,11 @@ import { createCertificateRequests } from '../../../src/adapters/tls/certificate
 import { TAKES_ROOTS } from '../../../src/model/agent.ts';
 import type { FleetName } from '../../../src/model/ids.ts';
 import type { IncomingStream, RegistrationAnswer, StreamEnd } from '../../../src/ports/transport.ts';
-import { type ClientCertificates, createRelayClient, type ObservedRelayClient } from '../../../src/relay/client.ts';
+import {
+  type ClientCertificateSource,
+  createRelayClient,
+  type ObservedRelayClient,
+} from '../../../src/relay/client.ts';
 import { inputDigest } from '../../../src/relay/input-digests.ts';
 import { DEFAULT_LIMITS } from '../../../src/relay/limits.ts';
 import {
@@ -86,7 +90,7 @@ async function serve(stream: IncomingStream): Promise<void> {
   stream.end({ code: 'done', reason: 'Closed', message: '' });
 }
 
-function start(certificates?: ClientCertificates): ObservedRelayClient {
+function start(certificates?: ClientCertificateSource): ObservedRelayClient {
   const client = createRelayClient(
     { transport: network.client, clock, random, log },
     {
@@ -99,7 +103,7 @@ function start(certificates?: ClientCertificates): ObservedRelayClient {
   return client;
 }
 
-const enrolled = (): ClientCertificates => ({ type: 'enrolled', store: memory.open(), requests });
+const enrolled = (): ClientCertificateSource => ({ type: 'enrolled', store: memory.open(), requests });
 
 async function connected(times = 1): Promise<void> {
   const count = (): number => agent.states.filter(({ type }) => type === 'connected').length;
