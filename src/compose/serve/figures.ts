@@ -7,7 +7,7 @@ import type { Journal } from '../../runtime/stored/journal.ts';
 import type { ReplicaFigures } from '../../server/metrics.ts';
 
 /** The state of a management server that the metrics show and its API does not. */
-export interface ManagementFigures extends ReplicaFigures {
+interface ManagementFigures extends ReplicaFigures {
   /** Records that the store had lost and that were written again. */
   readonly refilled: number;
 }

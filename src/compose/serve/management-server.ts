@@ -31,7 +31,7 @@ import type { StatusBranch } from '../../runtime/status/observed-statuses.ts';
 import { createStatusPublisher, type StatusPublisher, type StatusSink } from '../../runtime/status/status-publisher.ts';
 import { createStatusRenderer } from '../../runtime/status/status-renderer.ts';
 import { createSuspensions, type Suspensions, withSuspensions } from '../../runtime/suspensions.ts';
-import type { ServerApi, StatusBranchView } from '../../server/api.ts';
+import type { StatusBranchView } from '../../server/api.ts';
 import { createSender } from '../../sinks/agents/sender.ts';
 import { createSettingsSender } from '../../sinks/agents/settings.ts';
 import { createAgentSource } from '../../sources/agents/agents.ts';
@@ -43,26 +43,8 @@ import {
   listenerOfReplica,
 } from './among-replicas.ts';
 import { type StatusOfCustomResources, wireCustomResourceStatus } from './custom-resource-status.ts';
-import { createFigures, type ManagementFigures } from './figures.ts';
+import { createFigures } from './figures.ts';
 import { createReplicaParts, type Foundation, layFoundation, type ReplicaSetup } from './wire-replica.ts';
-
-/** The management server without its adapters. */
-export interface ManagementServer {
-  readonly api: ServerApi;
-  readonly engine: Engine;
-  readonly sources: SourceTable;
-  readonly replica: Replica;
-  /** For metrics. */
-  figures(): ManagementFigures;
-  /** Why it is not ready; empty if it is. */
-  notReady(): readonly string[];
-  /** Resolves when it can go on no more, and is to be stopped: why, for people. */
-  readonly over: Promise<string>;
-  /** Listens for agents and starts to follow the sources. */
-  start(): Promise<{ readonly relay: { readonly host: string; readonly port: number } }>;
-  /** Drains the relay, stops the sources and makes durable what is on its way to the store. */
-  stop(): Promise<void>;
-}
 
 interface ServerDeps {
   readonly graph: Graph;
@@ -93,13 +75,16 @@ interface ServerOptions {
 const FLUSH_MS = 5_000;
 const DIAGNOSE_MS = 100;
 
-/** Wires engine, ledger, sources, relay and status. Rejects if the store cannot be read. */
-export async function createManagementServer(deps: ServerDeps, options: ServerOptions): Promise<ManagementServer> {
+export type ManagementServer = Awaited<ReturnType<typeof createManagementServer>>;
+
+/** Wires a management server without its adapters. Rejects if the store cannot be read. */
+export async function createManagementServer(deps: ServerDeps, options: ServerOptions) {
   const { clock, log, relay, replicas: setup } = deps;
   const engine = createEngine(deps.graph);
   engine.inputs.fleet.set('', '', { bounds: options.bounds, role: setup === undefined ? 'leader' : 'follower' });
   const loop = createLoop({ commit: timedCommit(engine, deps), clock, log });
-  const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup, statusBranchOf(deps));
+  const branch = statusBranchOf(deps);
+  const foundation = await layFoundation({ ...deps, engine, loop, lock: deps.lock }, setup, branch);
   const suspensions = await createSuspensions(foundation);
   const standing = createReplicaParts(foundation, suspensions, deps.sources, setup, options.version);
   const sources = createSourceTable({ ...deps, ...foundation, intake: standing.intake });
@@ -111,7 +96,7 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
   const locator = createLocator({ engine, sources });
   const diagnostics = followDiagnostics(parts, locator);
   const isSettled = settledAfterStart(parts);
-  const status = wireStatus(parts, deps, locator, isSettled);
+  const status = wireStatus(parts, deps, branch, locator, isSettled);
   const resourceStatus = wireCustomResourceStatus(parts, deps.customResources ?? [], isSettled);
   const notReady = (): readonly string[] => whyNotReady(parts);
   const unfollow = suspensions.follow(replica.leads);
@@ -132,10 +117,14 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
     engine,
     sources,
     replica,
+    /** For metrics. */
     figures: createFigures(parts),
+    /** Resolves, with a text for people, when the server cannot continue and is to be stopped. */
     over: foundation.over,
+    /** Why it is not ready; empty: it is. */
     notReady,
-    start: async () => {
+    /** Listens for agents, and starts to follow the sources. Resolves with the address of the relay. */
+    start: async (): Promise<{ readonly relay: { readonly host: string; readonly port: number } }> => {
       await replica.start();
       const address = await relay.start(relaying.listener);
       sources.start(replica.lastAdmitted);
@@ -147,7 +136,8 @@ export async function createManagementServer(deps: ServerDeps, options: ServerOp
       });
       return { relay: address };
     },
-    stop: async () => {
+    /** Drains the relay, stops the sources, and makes durable what waits to be written. */
+    stop: async (): Promise<void> => {
       status?.stop();
       await resourceStatus.stop();
       unfollow();
@@ -246,16 +236,17 @@ function statusBranchOf({ statusSink, customResources = [], parseYaml: parse }: 
 function wireStatus(
   parts: Parts,
   deps: ServerDeps,
+  branch: StatusBranch | undefined,
   locator: Locator,
   isSettled: () => boolean,
 ): StatusPublisher | undefined {
-  if (deps.statusSink === undefined) return undefined;
+  if (deps.statusSink === undefined || branch === undefined) return undefined;
   const { engine, loop, sources, clock, log } = parts;
   const renderer = createStatusRenderer({
     engine,
     sources,
     observed: parts.observed,
-    customSources: new Set(deps.customResources?.map(({ source }) => source.name)),
+    customSources: branch.customSources,
     diagnosticsOf: (source) => locatedDiagnostics(engine, locator, source),
   });
   const publisher = createStatusPublisher({

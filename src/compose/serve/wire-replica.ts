@@ -22,7 +22,7 @@ import { readJson } from '../../runtime/replica/records.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import { createSharedReplica } from '../../runtime/replica/shared-replica.ts';
 import { createSoleIntake, createSoleReplica } from '../../runtime/replica/sole-replica.ts';
-import { createSharedSources, type Intake } from '../../runtime/replica/sources.ts';
+import { createOwnSources, createStagedSources, type Intake } from '../../runtime/replica/sources.ts';
 import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
@@ -119,16 +119,17 @@ export function createReplicaParts(
   }
   const isSuspended = (source: string): boolean => suspensions.get('source', source) !== undefined;
   const deps = { ...foundation, candidacy, isSuspended };
-  const shared = createSharedSources(deps, sources);
-  suspensions.onChange(shared.changed);
+  const staged = createStagedSources(deps);
+  const own = createOwnSources(sources, staged);
+  suspensions.onChange(own.changed);
   return {
-    intake: shared.own,
+    intake: own,
     create: (made, sessions, changed) =>
       createSharedReplica(
         {
           ...deps,
-          ...{ sources: made, sessions, shared, judgement: createJudgement(foundation, changed) },
-          staged: stagedReadings(foundation.records),
+          ...{ sources: made, sessions, staged, own, judgement: createJudgement(foundation, changed) },
+          readings: stagedReadings(foundation.records),
         },
         { ...setup, version, engine: setup.engine ?? ENGINE_GENERATION },
       ),

@@ -1,40 +1,25 @@
+import type { FleetSettings } from '../../engine/inputs.ts';
 import { comparePositions } from '../../model/output.ts';
 import type { ServerCore } from '../core.ts';
 import type { AdmissionCounter, AdmissionRecord } from './admission.ts';
 import type { Candidacy } from './candidacy.ts';
+import type { Judgement } from './judgement.ts';
 import type { Publisher } from './publisher.ts';
+import type { RemovalPermits } from './removal-permits.ts';
 import { createSingleFlight } from './single-flight.ts';
-import type { FollowedTrees, StagedSources } from './sources.ts';
+import type { FollowedTrees, OwnSources, StagedSources } from './sources.ts';
 
-interface AdmittingDeps extends Pick<ServerCore, 'clock' | 'log'> {
+interface AdmittingDeps extends Pick<ServerCore, 'engine' | 'loop' | 'clock' | 'log'> {
   readonly staged: StagedSources;
+  readonly own: OwnSources;
   readonly followed: FollowedTrees;
   readonly publisher: Publisher;
   readonly counter: AdmissionCounter;
   readonly candidacy: Pick<Candidacy, 'turn' | 'guard'>;
-}
-
-/** What else belongs to a turn as leader, and to another admission. */
-export interface TurnHooks {
-  /** Names of the sources of this process. */
-  readonly sources: readonly string[];
-  /** A turn begins. Takes some seconds at most, and never rejects. */
-  readonly prepare: () => Promise<void>;
+  readonly judgement: Judgement;
+  readonly permits: RemovalPermits;
   /** Tells the counter what other replicas have admitted and what their agents state. */
   readonly noteOthers: () => void;
-  /**
-   * Reads the declarations as last known good. The result stages them together with another admission, and that no removal
-   * is permitted in it yet. Rejects if the store does not answer.
-   */
-  readonly readDeclarations: () => Promise<() => void>;
-  /**
-   * Reads what was held and approved, and then becomes the judge of removals, if `hasTurn`. Rejects if the store does not
-   * answer.
-   */
-  readonly beginJudging: (hasTurn: () => boolean) => Promise<void>;
-  /** This replica judges now, and `judges` returns true. */
-  readonly judgingBegan: () => void;
-  readonly endJudging: () => void;
   /** Another admission is staged. */
   readonly entered: () => void;
 }
@@ -42,10 +27,10 @@ export interface TurnHooks {
 export type Admitting = ReturnType<typeof createAdmitting>;
 
 /** Follows the admissions of the leader; admits while this replica leads itself. */
-export function createAdmitting(deps: AdmittingDeps, hooks: TurnHooks, options: { readonly needsStore: boolean }) {
-  const { staged, followed, publisher, counter, candidacy } = deps;
+export function createAdmitting(deps: AdmittingDeps, options: { readonly needsStore: boolean }) {
+  const { staged, own, followed, publisher, counter, candidacy, judgement, permits } = deps;
   const { turn } = candidacy;
-  const judging = createJudging(hooks);
+  const judging = createJudging(deps);
   /** The turn that this replica has begun. */
   let begun: number | undefined;
 
@@ -58,11 +43,11 @@ export function createAdmitting(deps: AdmittingDeps, hooks: TurnHooks, options: 
     judging.end();
   };
   const begin = async (now: number): Promise<boolean> => {
-    const prepared = hooks.prepare();
+    const prepared = judgement.prepare();
     try {
       await follow();
       noteStored(deps, await followed.peek());
-      await followed.reread(hooks.sources);
+      await followed.reread(own.all().map(({ source }) => source.name));
     } catch (error) {
       if (options.needsStore) throw error;
     }
@@ -82,11 +67,14 @@ export function createAdmitting(deps: AdmittingDeps, hooks: TurnHooks, options: 
     if (current !== undefined && comparePositions(record.position, current.position) <= 0) return false;
     const changes = await followed.read(record);
     if (changes === undefined) return true;
-    const stageDeclarations = await hooks.readDeclarations();
+    const stageDeclarations = await judgement.declarations();
     // Another call was quicker: these changes do not start from what is staged now.
     if (staged.record() !== current) return follow();
-    staged.enter(record, changes, stageDeclarations);
-    hooks.entered();
+    staged.enter(record, changes, () => {
+      stageDeclarations();
+      permits.stageNone();
+    });
+    deps.entered();
     return false;
   };
   const task = createSingleFlight(deps, 'admitting what the sources have read', async () => {
@@ -95,10 +83,10 @@ export function createAdmitting(deps: AdmittingDeps, hooks: TurnHooks, options: 
     if (now === undefined) return follow();
     if (begun === undefined && !(await begin(now))) return true;
     // Also during the turn.
-    hooks.noteOthers();
+    deps.noteOthers();
     const before = counter.current();
     const again = await publisher.run();
-    if (comparePositions(before, counter.current()) !== 0) hooks.entered();
+    if (comparePositions(before, counter.current()) !== 0) deps.entered();
     if (begun === now && !judging.is()) await judging.begin(() => begun === now && turn() === now);
     return again;
   });
@@ -123,14 +111,27 @@ export function createAdmitting(deps: AdmittingDeps, hooks: TurnHooks, options: 
 }
 
 /** The part of a turn in which this replica judges removals. */
-function createJudging({ beginJudging, judgingBegan, endJudging }: TurnHooks) {
+function createJudging({ engine, loop, judgement, permits }: AdmittingDeps) {
   let judges = false;
   let ending = false;
+
+  /** Stages whether this process judges removals. Commits. */
+  const setRole = (role: FleetSettings['role']): void => {
+    loop.settle();
+    const settings = engine.inputs.fleet.get('', '');
+    if (settings !== undefined && settings.role !== role) {
+      loop.transact(() => engine.inputs.fleet.set('', '', { ...settings, role }));
+    }
+    loop.settle();
+  };
   const end = (): void => {
     // Becoming a follower commits what is staged: that was judged in the turn that is over.
     ending = true;
     try {
-      endJudging();
+      // First: a judge without the held removals and the windows would let them pass.
+      setRole('follower');
+      loop.transact(judgement.unload);
+      judgement.changed(false);
     } finally {
       ending = false;
     }
@@ -139,10 +140,19 @@ function createJudging({ beginJudging, judgingBegan, endJudging }: TurnHooks) {
     is: (): boolean => judges,
     isEnding: (): boolean => ending,
     begin: async (hasTurn: () => boolean): Promise<void> => {
-      await beginJudging(hasTurn);
+      await permits.begin();
+      const stage = await judgement.load();
+      if (!hasTurn()) return end();
+      loop.transact(() => {
+        stage();
+        permits.stageNone();
+      });
+      setRole('leader');
       if (!hasTurn()) return end();
       judges = true;
-      judgingBegan();
+      judgement.changed(true);
+      // Writes the permits that the followers wait for, also if nothing else changes.
+      loop.transact(() => undefined);
     },
     end: (): void => {
       if (!judges) return;

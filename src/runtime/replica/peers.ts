@@ -42,7 +42,7 @@ interface Seen {
 
 interface PeerDeps extends Pick<ServerCore, 'store' | 'clock' | 'log'> {
   readonly sessions: Sessions;
-  readonly own: () => Heartbeat;
+  readonly heartbeat: () => Heartbeat;
   /** Called after each look; `moved`: the replicas that have fallen silent or become alive since the last look. */
   readonly changed: (moved: ReadonlySet<string>) => void;
 }
@@ -63,7 +63,7 @@ export function createPeers(deps: PeerDeps, id: string) {
   let running: Promise<void> = Promise.resolve();
 
   const write = async (isLeaving = false): Promise<void> => {
-    const { admitted, sources, ...heartbeat } = deps.own();
+    const { admitted, sources, ...heartbeat } = deps.heartbeat();
     beats += 1;
     const left = isLeaving ? { left: true } : {};
     await store.write([

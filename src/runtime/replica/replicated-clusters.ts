@@ -26,7 +26,7 @@ interface ReplicatedClusterDeps extends Pick<ServerCore, 'engine' | 'loop' | 'st
   readonly ledger: Ledger;
   readonly candidacy: Candidacy;
   /** The maps that were read and staged when this process started. */
-  readonly staged: ReadonlyMap<string, ClusterReadings>;
+  readonly readings: ReadonlyMap<string, ClusterReadings>;
   /** This replica serves the cluster, and its own state counts. */
   readonly isOwn: (cluster: string) => boolean;
   /** The cluster's agent is connected to another replica that lives. */
@@ -54,7 +54,7 @@ export type ReplicatedClusters = ReturnType<typeof createReplicatedClusters>;
 /** Stages what other replicas write of the clusters that they serve: so every replica computes the outputs of all clusters. */
 export function createReplicatedClusters(deps: ReplicatedClusterDeps) {
   const { store, isOwn, clock } = deps;
-  const known = new Map(deps.staged);
+  const known = new Map(deps.readings);
   /** The session of the cluster lease under which the known maps were written. */
   const writers = new Map<string, string>();
   /** Clusters of which the store holds an older copy, with the monotonic time since when. */

@@ -1,4 +1,3 @@
-import type { FleetSettings } from '../../engine/inputs.ts';
 import type { AgentHolding } from '../../model/agent.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { StoreEvent } from '../../ports/snapshot-store.ts';
@@ -12,7 +11,7 @@ import type { Sessions } from '../sessions.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { ObservedStatuses } from '../status/observed-statuses.ts';
 import { ADMISSION_KEY, type AdmissionCounter } from './admission.ts';
-import { type Admitting, createAdmitting, type TurnHooks } from './admitting.ts';
+import { type Admitting, createAdmitting } from './admitting.ts';
 import type { Candidacy } from './candidacy.ts';
 import { type ClusterLeases, createClusterLeases } from './cluster-leases.ts';
 import { createEpochRecorder } from './epoch.ts';
@@ -25,7 +24,7 @@ import { behindAgent, countedStatement, type Replica, type ReplicaView } from '.
 import { createReplicatedClusters, type ReplicatedClusters, replicatedCluster } from './replicated-clusters.ts';
 import { createReplicatedRecords, replicatedInputs } from './replicated-records.ts';
 import type { KeyedTask, SingleFlight } from './single-flight.ts';
-import { createFollowedTrees, type SharedSources, type StagedSources } from './sources.ts';
+import { createFollowedTrees, type OwnSources, type StagedSources } from './sources.ts';
 
 interface SharedDeps extends ServerCore {
   readonly ledger: Ledger;
@@ -50,10 +49,11 @@ interface SharedOptions {
 interface ReplicaDeps extends SharedDeps {
   readonly sources: SourceTable;
   readonly sessions: Sessions;
-  readonly shared: SharedSources;
+  readonly staged: StagedSources;
+  readonly own: OwnSources;
   readonly judgement: Judgement;
   /** The maps of the clusters that were read and staged when this process started. */
-  readonly staged: ReadonlyMap<string, ClusterReadings>;
+  readonly readings: ReadonlyMap<string, ClusterReadings>;
 }
 
 interface Parts {
@@ -76,8 +76,7 @@ const SWEEP_MS = 120_000;
 export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): Replica {
   const parts = createParts(deps, options);
   const { admitting, clusters, epoch, leases, peers, permits, publisher, records } = parts;
-  const { candidacy, counter, loop, sources, sessions, store } = deps;
-  const { staged } = deps.shared;
+  const { candidacy, counter, loop, own, sources, sessions, staged, store } = deps;
   let isDown = false;
   let unwatch = (): void => undefined;
   let cancelSweep = (): void => undefined;
@@ -98,7 +97,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
     for (const cluster of sessions.keys()) permits.wake(cluster);
   };
   candidacy.onChange(admitting.wake);
-  deps.shared.onChange(admitting.wake);
+  own.onChange(admitting.wake);
 
   return {
     leads: admitting.judges,
@@ -145,13 +144,13 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
 }
 
 function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
-  const { candidacy, counter, loop, shared, judgement } = deps;
-  const names = shared.own.all().map(({ source }) => source.name);
+  const { candidacy, counter, loop, own, staged, judgement } = deps;
+  const names = own.all().map(({ source }) => source.name);
   const { version, engine, advertise: address } = options;
   const peers = createPeers(
     {
       ...deps,
-      own: () => ({ version, engine, address, sources: names, admitted: counter.current() }),
+      heartbeat: () => ({ version, engine, address, sources: names, admitted: counter.current() }),
       changed: (moved) => peersChanged(deps, parts, moved),
     },
     candidacy.id,
@@ -173,10 +172,10 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
     isOwn: leases.owns,
     isConnected: (cluster) => peers.isAlive(leases.others().get(cluster)?.replica ?? ''),
   });
-  const followed = createFollowedTrees(deps.store, shared.staged);
+  const followed = createFollowedTrees(deps.store, staged);
   const publisher = createPublisher(
     {
-      ...{ ...deps, ...shared, followed },
+      ...{ ...deps, followed },
       leads: () => candidacy.turn() !== undefined,
       allHaveSpoken: () => deps.sources.allHaveSpoken(),
       knownElsewhere: (name) => peers.alive().some((peer) => peer.sources.includes(name)),
@@ -185,13 +184,21 @@ function createParts(deps: ReplicaDeps, options: SharedOptions): Parts {
   );
   const judges = (): boolean => parts.admitting.judges();
   const permits = createRemovalPermits({ ...deps, judges, isOwn: leases.serves, mayLeave: judgement.mayLeave });
-  const records = createReplicatedRecords({
-    ...deps,
-    leads: judges,
-    inputs: replicatedInputs(deps),
-  });
-  const hooks = turnHooks(deps, () => parts, names);
-  const admitting = createAdmitting({ ...deps, staged: shared.staged, followed, publisher }, hooks, options);
+  const records = createReplicatedRecords({ ...deps, leads: judges, inputs: replicatedInputs(deps) });
+  const admitting = createAdmitting(
+    {
+      ...{ ...deps, followed, publisher, permits },
+      noteOthers: () => {
+        for (const { admitted } of peers.alive()) counter.seen(admitted);
+        for (const { stated } of leases.others().values()) counter.stated(stated);
+      },
+      entered: () => {
+        for (const cluster of deps.sessions.keys()) permits.wake(cluster);
+        acceptElsewhere(deps);
+      },
+    },
+    options,
+  );
   const epoch = createEpochRecorder(deps, (begun) => {
     counter.seen({ epoch: begun, sequence: 0 });
     admitting.wake();
@@ -223,65 +230,10 @@ function leaseChanged({ ledger, loop }: SharedDeps, parts: Parts, cluster: strin
   loop.transact(() => undefined);
 }
 
-function turnHooks(deps: ReplicaDeps, parts: () => Parts, names: readonly string[]): TurnHooks {
-  const { counter, loop, sessions, judgement } = deps;
-  return {
-    ...{ sources: names, prepare: judgement.prepare },
-    noteOthers: () => {
-      const { peers, leases } = parts();
-      for (const { admitted } of peers.alive()) counter.seen(admitted);
-      for (const { stated } of leases.others().values()) counter.stated(stated);
-    },
-    readDeclarations: async () => {
-      const stage = await judgement.declarations();
-      return () => {
-        stage();
-        parts().permits.stageNone();
-      };
-    },
-    beginJudging: async (hasTurn) => {
-      const { permits } = parts();
-      await permits.begin();
-      const stage = await judgement.load();
-      if (!hasTurn()) return;
-      loop.transact(() => {
-        stage();
-        permits.stageNone();
-      });
-      setRole(deps, 'leader');
-    },
-    judgingBegan: () => {
-      judgement.changed(true);
-      // Writes the permits that the followers wait for, also if nothing else changes.
-      loop.transact(() => undefined);
-    },
-    endJudging: () => {
-      // First: a judge without the held removals and the windows would let them pass.
-      setRole(deps, 'follower');
-      loop.transact(judgement.unload);
-      judgement.changed(false);
-    },
-    entered: () => {
-      for (const cluster of sessions.keys()) parts().permits.wake(cluster);
-      acceptElsewhere(deps);
-    },
-  };
-}
-
-/** Stages whether this process judges removals. Commits. */
-function setRole({ engine, loop }: SharedDeps, role: FleetSettings['role']): void {
-  loop.settle();
-  const settings = engine.inputs.fleet.get('', '');
-  if (settings !== undefined && settings.role !== role) {
-    loop.transact(() => engine.inputs.fleet.set('', '', { ...settings, role }));
-  }
-  loop.settle();
-}
-
 /** Accepts at this replica the revisions that a person has accepted at another one. */
-function acceptElsewhere({ sources, shared }: ReplicaDeps): void {
+function acceptElsewhere({ sources, staged }: ReplicaDeps): void {
   for (const { source, condition } of sources.all()) {
-    const admitted = shared.staged.source(source.name)?.revision?.revision;
+    const admitted = staged.source(source.name)?.revision?.revision;
     if (admitted !== undefined && condition.refusedRevision === admitted) source.accept(admitted);
   }
 }
@@ -309,7 +261,7 @@ function connect(deps: ReplicaDeps, { leases, clusters }: Parts, session: AgentS
 }
 
 function viewOf(
-  { candidacy, counter, shared }: ReplicaDeps,
+  { candidacy, counter, staged }: ReplicaDeps,
   options: SharedOptions,
   { admitting, peers }: Parts,
   isDown: boolean,
@@ -322,7 +274,7 @@ function viewOf(
     leader: leader === undefined ? undefined : { id: leader, address },
     admitted: counter.current(),
     alive: peers.alive().length + 1,
-    problem: problemOf(shared.staged, options, leader, isDown),
+    problem: problemOf(staged, options, leader, isDown),
   };
 }
 

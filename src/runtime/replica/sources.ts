@@ -182,20 +182,17 @@ interface State extends OwnSource {
   hasSynced: boolean;
 }
 
-interface OwnDeps {
-  readonly sources: readonly Source[];
-  readonly staged: StagedSources;
-  /** There may be something to admit, or not any more. */
-  readonly changed: () => void;
-}
-
 export type OwnSources = ReturnType<typeof createOwnSources>;
 
 /**
  * The sources of one of several replicas. Each replica follows all of its sources, so that it can lead at any time; what it
  * reads is not staged before the leader has admitted it.
  */
-export function createOwnSources({ sources, staged, changed }: OwnDeps) {
+export function createOwnSources(sources: readonly Source[], staged: StagedSources) {
+  const listeners: (() => void)[] = [];
+  const changed = (): void => {
+    for (const listener of listeners) listener();
+  };
   const states = new Map<string, State>(
     sources.map((source) => [
       source.name,
@@ -215,6 +212,9 @@ export function createOwnSources({ sources, staged, changed }: OwnDeps) {
     changed();
   };
   return {
+    /** There may be something to admit, or not any more: calls the listeners. */
+    changed,
+    onChange: (listener: () => void) => void listeners.push(listener),
     observed: ({ changes, ...reading }: RevisionObservation): void => {
       const state = states.get(reading.source);
       if (state === undefined) return;
@@ -270,19 +270,4 @@ function admittedOf(staged: StagedSources, state: State | undefined): AdmittedRe
   if (state === undefined || revision === undefined) return undefined;
   const diagnostics = state.reading?.revision === revision.revision ? state.reading.diagnostics : [];
   return { source: state.source.name, ...revision, diagnostics };
-}
-
-export type SharedSources = ReturnType<typeof createSharedSources>;
-
-/** What the sources of one of several replicas have read, and what of it is admitted. */
-export function createSharedSources(deps: StagedDeps, sources: readonly Source[]) {
-  const staged = createStagedSources(deps);
-  const listeners: (() => void)[] = [];
-  const changed = (): void => {
-    for (const listener of listeners) listener();
-  };
-  const own = createOwnSources({ sources, staged, changed });
-  /** The listener is called by `changed`. */
-  const onChange = (listener: () => void): void => void listeners.push(listener);
-  return { staged, own, changed, onChange };
 }
