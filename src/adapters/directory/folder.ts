@@ -6,7 +6,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmdirSync,
@@ -17,20 +17,23 @@ import {
 import { dirname, join } from 'node:path';
 import { isErrno, syncFolder } from '../disk/files.ts';
 
-/** A file's content. `signature` changes with each edit, except for edits within one tick of the file system's clock. */
+/** `signature` changes with each edit of a file, except for edits within one tick of the file system's clock. */
 export interface FileBytes {
-  readonly type: 'file';
   readonly bytes: Uint8Array;
   readonly signature: string;
-  /** Milliseconds since 1970. */
-  readonly modifiedAt: number;
 }
 
 /** The state of a path. `other` is never opened: a symbolic link, a device. */
 export type PathState =
   | { readonly type: 'absent' }
   | { readonly type: 'folder' }
-  | { readonly type: 'file'; readonly signature: string; readonly modifiedAt: number; readonly size: number }
+  | {
+      readonly type: 'file';
+      readonly signature: string;
+      /** Milliseconds since 1970. */
+      readonly modifiedAt: number;
+      readonly size: number;
+    }
   | { readonly type: 'other'; readonly what: string };
 
 /** A symbolic link or a file is in place of a folder; it is neither followed nor replaced. */
@@ -59,19 +62,8 @@ export function readRegularFile(root: string, path: string, largest: number): Fi
   try {
     const stats = fstatSync(descriptor, { bigint: true });
     if (!stats.isFile() || Number(stats.size) > largest) return undefined;
-    const bytes = Buffer.allocUnsafe(Number(stats.size));
-    let done = 0;
-    while (done < bytes.byteLength) {
-      const read = readSync(descriptor, bytes, done, bytes.byteLength - done, done);
-      if (read === 0) break;
-      done += read;
-    }
-    return {
-      type: 'file',
-      bytes: bytes.subarray(0, done),
-      signature: signatureOf(stats),
-      modifiedAt: Number(stats.mtimeMs),
-    };
+    const bytes = readFileSync(descriptor);
+    return bytes.byteLength > largest ? undefined : { bytes, signature: signatureOf(stats) };
   } finally {
     closeSync(descriptor);
   }
@@ -88,7 +80,7 @@ export function writeFileAtomically(
   bytes: Uint8Array,
   options: { readonly mode: number; readonly unique: string; readonly mayReplace: () => boolean },
 ): boolean {
-  const folder = makeFolders(root, dirname(path));
+  const folder = checkedFolder(root, dirname(path), true) ?? root;
   const temporary = join(folder, `${TEMPORARY_PREFIX}${options.unique}${TEMPORARY_SUFFIX}`);
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
   const descriptor = openSync(temporary, flags, options.mode);
@@ -138,38 +130,22 @@ export function folderIdentity(path: string): string | undefined {
   return stats?.isDirectory() ? `${stats.dev}:${stats.ino}` : undefined;
 }
 
-function makeFolders(root: string, path: string): string {
+/**
+ * A folder's absolute path; undefined if it does not exist. With `make`, missing folders are created. Throws
+ * {@link BlockedPath} if a link is on the path.
+ */
+export function checkedFolder(root: string, path: string, make = false): string | undefined {
   let at = root;
   for (const part of path.split('/')) {
     at = join(at, part);
-    if (lstatSync(at, { throwIfNoEntry: false }) === undefined) makeFolder(at);
-    refuseUnlessFolder(root, at);
+    if (lstatSync(at, { throwIfNoEntry: false }) === undefined) {
+      if (!make) return undefined;
+      mkdirSync(at, { recursive: true });
+    }
+    if (lstatSync(at).isDirectory()) continue;
+    throw new BlockedPath(`${at.slice(root.length + 1)} is not a folder (links are not followed); move it away`);
   }
   return at;
-}
-
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path);
-  } catch (error) {
-    if (!isErrno(error, 'EEXIST')) throw error;
-  }
-}
-
-/** A folder's absolute path; undefined if it does not exist. Throws {@link BlockedPath} if a link is on the path. */
-export function checkedFolder(root: string, path: string): string | undefined {
-  let at = root;
-  for (const part of path.split('/')) {
-    at = join(at, part);
-    if (lstatSync(at, { throwIfNoEntry: false }) === undefined) return undefined;
-    refuseUnlessFolder(root, at);
-  }
-  return at;
-}
-
-function refuseUnlessFolder(root: string, at: string): void {
-  if (lstatSync(at).isDirectory()) return;
-  throw new BlockedPath(`${at.slice(root.length + 1)} is not a folder (links are not followed); move it away`);
 }
 
 function signatureOf(stats: BigIntStats): string {

@@ -107,33 +107,15 @@ export function createLiveFiles(
       lookAtFile(context, path);
       if (files.has(path)) forget(context, [path]);
     },
-    look: (path) => {
-      const seen = new Set<string>();
-      for (const file of entries(context, path)) {
-        seen.add(file);
-        lookAtFile(context, file);
-      }
-      const known = [...files.keys()].filter((each) => each === path || each.startsWith(`${path}/`));
-      forget(
-        context,
-        known.filter((each) => !seen.has(each)),
-      );
-    },
+    look: (path) => void [...update(context, path)],
     walk: async () => {
-      const seen = new Set<string>();
       let sliceEnd = clock.monotonic() + SLICE_MS;
-      for (const file of entries(context, '')) {
-        seen.add(file);
-        lookAtFile(context, file);
-        if (clock.monotonic() < sliceEnd) continue;
+      for (const now of update(context, '')) {
+        if (now < sliceEnd) continue;
         await nextTurn();
         sliceEnd = clock.monotonic() + SLICE_MS;
       }
       context.clearsLeftOvers = false;
-      forget(
-        context,
-        [...files.keys()].filter((each) => !seen.has(each)),
-      );
     },
     wrote: (path, bytes, object) => {
       const state = statePath(root, path);
@@ -142,6 +124,21 @@ export function createLiveFiles(
       put(context, path, { read, objects: [object] });
     },
   };
+}
+
+/** Updates a path and everything below it ('' is the root). Yields the monotonic time after each file. */
+function* update(context: Context, path: string): Generator<number> {
+  const seen = new Set<string>();
+  for (const file of entries(context, path)) {
+    seen.add(file);
+    lookAtFile(context, file);
+    yield context.clock.monotonic();
+  }
+  const isBelow = (known: string) => path === '' || known === path || known.startsWith(`${path}/`);
+  forget(
+    context,
+    [...context.files.keys()].filter((known) => isBelow(known) && !seen.has(known)),
+  );
 }
 
 /** Paths of all entries at or below a path that may hold live state. */

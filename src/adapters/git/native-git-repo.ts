@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { createTurns } from '../../model/in-turn.ts';
-import type { CredentialReferences } from '../../model/relay-config.ts';
-import { ok, type Result } from '../../model/result.ts';
+import { errorText } from '../../model/messages.ts';
+import { ok, problem, type Result } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFailure, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
@@ -14,6 +14,7 @@ import {
   type AuthorizationHeader,
   authorizationHeader,
   type Environment,
+  type GitCredentials,
   parseBranch,
   parseRemote,
   type Remote,
@@ -26,7 +27,8 @@ export interface NativeGitOptions {
   readonly branch?: string;
   /** For the local copy; belongs to this object alone. Created if it does not exist. */
   readonly directory: string;
-  readonly credentials?: CredentialReferences;
+  /** Called for each use of the remote, so that a secret can be replaced without a restart. Rejects with a text for people. */
+  readonly credentials?: () => Promise<GitCredentials>;
   /** Certificates (PEM) to trust instead of the machine's. */
   readonly caFile?: string;
   /** For each call over the network; 60 unless set. */
@@ -38,7 +40,7 @@ export interface NativeGitOptions {
 interface Deps {
   readonly clock: Clock;
   readonly log: Log;
-  /** The environment of this process: credentials are read from it, and git gets its proxy and certificate variables. */
+  /** The environment of this process: git gets its proxy and certificate variables. */
   readonly environment: Environment;
 }
 
@@ -69,7 +71,7 @@ function assemble(deps: Deps, options: NativeGitOptions, remote: Remote, branch:
   );
   const closing = new AbortController();
   const inTurn = createTurns();
-  const prepare = createPreparation(git, options, remote, environment);
+  const prepare = createPreparation(git, options, remote);
   /** Runs a step that uses the remote, after the steps before it. */
   const withRemote = <Outcome>(
     signal: AbortSignal | undefined,
@@ -118,18 +120,17 @@ function createPreparation(
   git: GitCommand,
   { directory, credentials }: NativeGitOptions,
   remote: Remote,
-  environment: Environment,
 ): () => Promise<{ readonly authorization: AuthorizationHeader | undefined } | GitFailure> {
   let isChecked = false;
   return async () => {
     if (!isChecked) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      const problem = await versionProblem(git);
-      if (problem !== undefined) return failed('LocalFailure', problem);
+      const reason = await versionProblem(git);
+      if (reason !== undefined) return failed('LocalFailure', reason);
       isChecked = true;
     }
     if (credentials === undefined || remote.local) return { authorization: undefined };
-    const header = await authorizationHeader(credentials, environment);
+    const header = await credentials().then(authorizationHeader, (error: unknown) => problem(errorText(error)));
     return header.ok ? { authorization: header.value } : failed('Unauthorized', header.problem);
   };
 }

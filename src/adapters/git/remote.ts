@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { quote } from '../../model/ids.ts';
-import type { CredentialReferences, SecretReference } from '../../model/relay-config.ts';
 import { ok, problem, type Result } from '../../model/result.ts';
 
 /** Environment variables by name; a variable may be unset. */
@@ -19,6 +17,12 @@ export interface Remote {
   readonly local: boolean;
 }
 
+/** A password of the user name, or a token. */
+export interface GitCredentials {
+  readonly username?: string | undefined;
+  readonly secret: string;
+}
+
 /** The header that authenticates, and every form of the secret, which no message may contain. */
 export interface AuthorizationHeader {
   readonly header: string;
@@ -30,7 +34,6 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing control characters is the point.
 const BRANCH = /^(?!-)(?!.*(\.\.|@\{|\/\/|\/\.|\.lock(\/|$)))[^\u0000-\u0020\u007f~^:?*[\\]+$/;
-const MAX_SECRET_LENGTH = 64 * 1024;
 /** A user name that the common hosts accept with any token. */
 const TOKEN_USER = 'x-access-token';
 
@@ -79,53 +82,11 @@ export function parseBranch(text: string): Result<string> {
   return isName ? ok(text) : problem(`${quote(text)} is not a branch name`);
 }
 
-/**
- * Reads the secret, and makes the header for an http(s) remote of it: a password of the user name, or a token, which may
- * have a user name. Called for each use, so that a secret can be replaced without a restart.
- */
-export async function authorizationHeader(
-  { username, password, token }: CredentialReferences,
-  environment: Environment,
-): Promise<Result<AuthorizationHeader>> {
-  const reference = password ?? token;
-  if (reference === undefined) return problem('neither a password nor a token is configured for this repository');
-  const secret = await readSecret(reference, environment);
-  if (!secret.ok) return secret;
-  const named = await readUsername(username, environment);
-  if (!named.ok) return named;
-  if (named.value.includes(':')) return problem('a username must not hold a ":"');
-  const basic = Buffer.from(`${named.value}:${secret.value}`, 'utf8').toString('base64');
-  return ok({ header: `Authorization: Basic ${basic}`, secrets: [secret.value, basic] });
-}
-
-async function readUsername(
-  reference: CredentialReferences['username'],
-  environment: Environment,
-): Promise<Result<string>> {
-  if (reference === undefined) return ok(TOKEN_USER);
-  return reference.type === 'text' ? ok(reference.text) : readSecret(reference, environment);
-}
-
-async function readSecret(reference: SecretReference, environment: Environment): Promise<Result<string>> {
-  if (reference.type === 'env') {
-    const value = environment[reference.name] ?? '';
-    return value === ''
-      ? problem(`the environment variable ${reference.name} with the credential is not set`)
-      : checkedSecret(value, `the environment variable ${reference.name}`);
-  }
-  try {
-    // The line end that editors and `echo` add is no part of a secret.
-    return checkedSecret((await readFile(reference.path, 'utf8')).replace(/\r?\n$/, ''), `the file ${reference.path}`);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    return problem(`the file ${reference.path} with the credential cannot be read (${code})`);
-  }
-}
-
-function checkedSecret(value: string, where: string): Result<string> {
-  if (value === '' || value.length > MAX_SECRET_LENGTH) {
-    return problem(`${where} is empty or too large for a credential`);
-  }
+/** Makes the header for an http(s) remote. A problem if the credentials are no valid header. */
+export function authorizationHeader({ username = TOKEN_USER, secret }: GitCredentials): Result<AuthorizationHeader> {
+  if (username.includes(':')) return problem('a username must not hold a ":"');
   // A line end would start another header.
-  return CONTROL_CHARACTER.test(value) ? problem(`${where} holds a control character`) : ok(value);
+  if (CONTROL_CHARACTER.test(username + secret)) return problem('a credential holds a control character');
+  const basic = Buffer.from(`${username}:${secret}`, 'utf8').toString('base64');
+  return ok({ header: `Authorization: Basic ${basic}`, secrets: [secret, basic] });
 }

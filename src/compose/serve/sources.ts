@@ -2,10 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createFileTree } from '../../adapters/files/file-tree.ts';
 import { createNativeGitRepo } from '../../adapters/git/native-git-repo.ts';
+import type { GitCredentials } from '../../adapters/git/remote.ts';
 import { decodeFile } from '../../manifest/decode-file.ts';
 import { defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import { errorText } from '../../model/messages.ts';
-import type { RelayConfig, SecretReference, SourceConfig } from '../../model/relay-config.ts';
+import type { CredentialReferences, RelayConfig, SecretReference, SourceConfig } from '../../model/relay-config.ts';
 import { must } from '../../model/result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitRepo } from '../../ports/git-repo.ts';
@@ -77,12 +78,25 @@ export function openStatusSink(config: RelayConfig, deps: ProcessDeps): GitStatu
 }
 
 function openRepo(
-  { url: remote, branch, credentials, caFile }: Remote & { readonly branch?: string },
+  { url: remote, branch, credentials: references, caFile }: Remote & { readonly branch?: string },
   directory: string,
   { clock, log, env }: ProcessDeps,
 ): GitRepo {
+  const credentials = references && gitCredentials(references, env);
   const optional = { ...(caFile && { caFile }), ...(branch && { branch }), ...(credentials && { credentials }) };
   return must(createNativeGitRepo({ clock, log, environment: env }, { remote, directory, ...optional }));
+}
+
+/** Returns a function that reads the credentials of a repository, and rejects with a text for people. */
+export function gitCredentials({ username, password, token }: CredentialReferences, env: ProcessDeps['env']) {
+  return async (): Promise<GitCredentials> => {
+    const secret = password ?? token;
+    if (secret === undefined) throw new Error('the repository has neither a password nor a token');
+    return {
+      username: username?.type === 'text' ? username.text : username && (await readSecret(username, env, 'user name')),
+      secret: await readSecret(secret, env, 'credential'),
+    };
+  };
 }
 
 /** Reads a secret as it is now, without white space at its end. Rejects with a text for people that names it as `what`. */

@@ -6,6 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSmartHttpServer, type SmartHttpServer } from '../../../scripts/local/smart-http-server.ts';
 import { createNativeGitRepo, type NativeGitOptions } from '../../../src/adapters/git/native-git-repo.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
+import { gitCredentials } from '../../../src/compose/serve/sources.ts';
+import type { CredentialReferences } from '../../../src/model/relay-config.ts';
 import { must } from '../../../src/model/result.ts';
 import type { GitRepo } from '../../../src/ports/git-repo.ts';
 import { createKeptLog } from '../../support/git-quiet-log.ts';
@@ -39,11 +41,14 @@ afterEach(async () => {
   box.remove();
 });
 
-function open(options: Partial<NativeGitOptions> = {}, environment: Record<string, string> = {}): GitRepo {
+type OpenOptions = Partial<Omit<NativeGitOptions, 'credentials'>> & { readonly credentials?: CredentialReferences };
+
+function open({ credentials, ...options }: OpenOptions = {}, environment: Record<string, string> = {}): GitRepo {
+  const read = credentials === undefined ? {} : { credentials: gitCredentials(credentials, environment) };
   const repo = must(
     createNativeGitRepo(
       { clock: createSystemClock(), log: createKeptLog(), environment: { PATH: process.env.PATH, ...environment } },
-      { remote: url, branch: 'main', directory: join(box.path, 'copy'), deadlineSeconds: 120, ...options },
+      { remote: url, branch: 'main', directory: join(box.path, 'copy'), deadlineSeconds: 120, ...options, ...read },
     ),
   );
   closers.push(repo.close);

@@ -27,10 +27,7 @@ describeGitRepo({
         { clock: createSystemClock(), log: createKeptLog(), environment },
         {
           ...options,
-          credentials: {
-            username: { type: 'text', text: 'ada' },
-            password: { type: 'env', name: 'FLEET_PASSWORD' },
-          },
+          credentials: async () => ({ username: 'ada', secret: environment.FLEET_PASSWORD ?? '' }),
         },
       ),
     ),
