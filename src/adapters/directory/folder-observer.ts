@@ -2,30 +2,24 @@ import { type FSWatcher, lstatSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { ClusterApi, LiveState } from '../../ports/cluster-api.ts';
+import type { LiveState } from '../../ports/cluster-api.ts';
 import type { Log } from '../../ports/log.ts';
 import { isErrno } from '../disk/files.ts';
 import { OWN_FOLDER } from './instance.ts';
-import { createLiveFiles, type LiveFiles } from './live-files.ts';
+import { createLiveFiles } from './live-files.ts';
 
 /** One write causes several events (create, write, rename), which share one look at the path. */
 const SETTLE_MS = 4;
 const PAUSE_NAME = 'paused';
 
-/** Keeps the live files of a folder up to date. */
-export interface FolderObserver extends Pick<ClusterApi, 'list' | 'watch'> {
-  readonly files: LiveFiles;
-  /** True while the stop button is on: a file `paused` in the root or in the own folder. */
-  isPaused(): boolean;
-  close(): void;
-}
+export type FolderObserver = ReturnType<typeof createFolderObserver>;
 
-/** `assertPresent` throws if the path does not lead to the opened folder any more. */
+/** Keeps the live files of a folder up to date. `assertPresent` throws if the path leads to another folder now. */
 export function createFolderObserver(
   root: string,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   assertPresent: () => void,
-): FolderObserver {
+) {
   const dirty = new Set<string>();
   const hints = new Set<() => void>();
   const watches = createFolderWatches(root, log, noticed);
@@ -40,11 +34,11 @@ export function createFolderObserver(
     files,
     isPaused,
     list,
-    watch: (hint) => {
+    watch: (hint: () => void) => {
       hints.add(hint);
-      return () => hints.delete(hint);
+      return () => void hints.delete(hint);
     },
-    close: () => {
+    close: (): void => {
       cancelLook?.();
       watches.close();
       hints.clear();
@@ -99,6 +93,7 @@ export function createFolderObserver(
     if (hasFailed || before !== files.version() || lastPaused !== isPaused()) for (const hint of hints) hint();
   }
 
+  /** True while the stop button is on: a file `paused` in the root or in the own folder. */
   function isPaused(): boolean {
     return [join(root, PAUSE_NAME), join(root, OWN_FOLDER, PAUSE_NAME)].some(
       (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,

@@ -9,22 +9,15 @@ import { asInventoryRecord, asInventoryState, asKeys, asList, asObject } from '.
 const FORMAT = 'fleetrelay.dev/inventory/v1';
 const REWRITE_FROM_BYTES = 256 * 1024;
 
-/** The inventory file of a directory cluster. */
-export interface InventoryFile {
-  load(): LoadedInventory;
-  save(change: InventoryChange): Promise<void>;
-  close(): void;
-}
-
-/** Opens the inventory at this path; the first `save` creates the file. */
-export function openInventory(path: string): InventoryFile {
+/** Opens the inventory of a directory cluster; the first `save` creates the file. */
+export function openInventory(path: string) {
   const log = openRecordLog(path, FORMAT, REWRITE_FROM_BYTES);
   const records = new Map<ObjectKey, InventoryRecord>();
   const loaded = log.content.type === 'found' ? replay(log.content.records, records) : log.content;
   let isReadable = loaded.type === 'found';
   return {
     load: () => loaded,
-    save: async (change) => {
+    save: async (change: InventoryChange): Promise<void> => {
       const complete = (): InventoryChange => {
         const next = new Map(records);
         take(next, change);

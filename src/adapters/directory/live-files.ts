@@ -39,25 +39,6 @@ const DEEPEST_FOLDER = 16;
 const MOST_FILES = 200_000;
 const NOWHERE: ReadonlySet<string> = new Set();
 
-/** The live files of a folder; a file is read again only after it has changed. */
-export interface LiveFiles {
-  readonly files: ReadonlyMap<string, LiveFile>;
-  /** Paths of the files that hold an object. */
-  pathsOf(key: ObjectKey): ReadonlySet<string>;
-  /** Counts the changes of `files`. */
-  version(): number;
-  /** The live state as of the last looks; the same value while nothing has changed. */
-  state(paused: boolean): LiveState;
-  /** Updates one path now: a file, a folder with everything in it, or a removed path. */
-  look(path: string): void;
-  /** Updates the path of a file. */
-  lookAtFile(path: string): void;
-  /** Updates all paths, in slices between which the event loop runs. */
-  walk(): Promise<void>;
-  /** Records a file that fleetrelay has just written, so that it is not read again. */
-  wrote(path: string, bytes: Uint8Array, object: ObservedObject): void;
-}
-
 interface Context {
   readonly root: string;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -74,14 +55,10 @@ interface Context {
 }
 
 /**
- * `visitFolder` is called with the path of each folder before it is read ('' is the root). Without it the folder is only
+ * The live files of a folder; a file is read again only after it has changed. `visitFolder` is called with the path of each folder before it is read ('' is the root). Without it the folder is only
  * read: files that a crash has left are not removed.
  */
-export function createLiveFiles(
-  root: string,
-  clock: Context['clock'],
-  visitFolder?: (path: string) => void,
-): LiveFiles {
+export function createLiveFiles(root: string, clock: Context['clock'], visitFolder?: (path: string) => void) {
   const context: Context = {
     root,
     clock,
@@ -96,19 +73,25 @@ export function createLiveFiles(
   const { files } = context;
 
   return {
-    files,
+    files: files as ReadonlyMap<string, LiveFile>,
+    /** Counts the changes of `files`. */
     version: () => context.version,
-    pathsOf: (key) => context.byKey.get(key) ?? NOWHERE,
-    state: (paused) => {
+    /** Paths of the files that hold an object. */
+    pathsOf: (key: ObjectKey) => context.byKey.get(key) ?? NOWHERE,
+    /** The live state as of the last looks; the same value while nothing has changed. */
+    state: (paused: boolean): LiveState => {
       if (context.state?.paused !== paused) context.state = liveStateOf(context, paused);
       return context.state;
     },
-    lookAtFile: (path) => {
+    /** Updates the path of a file. */
+    lookAtFile: (path: string): void => {
       lookAtFile(context, path);
       if (files.has(path)) forget(context, [path]);
     },
-    look: (path) => void [...update(context, path)],
-    walk: async () => {
+    /** Updates one path now: a file, a folder with everything in it, or a removed path. */
+    look: (path: string) => void [...update(context, path)],
+    /** Updates all paths, in slices between which the event loop runs. */
+    walk: async (): Promise<void> => {
       let sliceEnd = clock.monotonic() + SLICE_MS;
       for (const now of update(context, '')) {
         if (now < sliceEnd) continue;
@@ -117,7 +100,8 @@ export function createLiveFiles(
       }
       context.clearsLeftOvers = false;
     },
-    wrote: (path, bytes, object) => {
+    /** Records a file that fleetrelay has just written, so that it is not read again. */
+    wrote: (path: string, bytes: Uint8Array, object: ObservedObject): void => {
       const state = statePath(root, path);
       if (state.type !== 'file') return;
       const read = { signature: state.signature, bytesDigest: sha256(bytes), at: clock.now() };

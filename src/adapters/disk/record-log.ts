@@ -28,27 +28,11 @@ export type RecordLogContent =
   | { readonly type: 'damaged'; readonly message: string };
 
 /**
- * A file of records, one per line, each with a checksum: the format, a complete state, then steps. A crash can tear only
- * the last step, which was never confirmed and is dropped. One call at a time.
+ * A file of records (mode 0600), one per line, each with a checksum: the format, a complete state, then steps. `content` is
+ * the state and the steps at the opening; a file of another format is damaged. A crash can tear only the last step, which was
+ * never confirmed and is dropped. The file grows to at least `rewriteFromBytes` before it is rewritten. One call at a time.
  */
-export interface RecordLog {
-  /** The complete state and the steps. */
-  readonly content: RecordLogContent;
-  /**
-   * Appends a step; durable when it resolves. Writes the complete state instead if there is no valid file to append to, or
-   * the file is long. Rejects if another process has replaced the file.
-   */
-  append(step: unknown, complete: () => unknown): Promise<void>;
-  /** Replaces the content with a complete state, atomically; durable when it resolves. A damaged file is moved aside. */
-  rewrite(complete: unknown): Promise<void>;
-  close(): void;
-}
-
-/**
- * Reads the file and opens the log for writing (mode 0600). A file of another format counts as damaged. The file grows to
- * at least `rewriteFromBytes` before it is rewritten.
- */
-export function openRecordLog(path: string, format: string, rewriteFromBytes = 0): RecordLog {
+export function openRecordLog(path: string, format: string, rewriteFromBytes = 0) {
   const { content, ends } = read(path, format);
   let isValid = content.type === 'found';
   let length = ends.at(-1) ?? 0;
@@ -57,6 +41,10 @@ export function openRecordLog(path: string, format: string, rewriteFromBytes = 0
 
   return { content, append, rewrite, close };
 
+  /**
+   * Appends a step; durable when it resolves. Writes the complete state instead if there is no valid file to append to, or
+   * the file is long. Rejects if another process has replaced the file.
+   */
   async function append(step: unknown, complete: () => unknown): Promise<void> {
     const isLong = length > Math.max(rewriteFromBytes, SLACK * lengthAtRewrite);
     if (!isValid || isLong || !exists()) return rewrite(complete());
@@ -69,6 +57,7 @@ export function openRecordLog(path: string, format: string, rewriteFromBytes = 0
     length += line.byteLength;
   }
 
+  /** Replaces the content with a complete state, atomically; durable when it resolves. A damaged file is moved aside. */
   async function rewrite(complete: unknown): Promise<void> {
     const temporary = `${path}.tmp`;
     const next = openSync(temporary, O_CREAT | O_TRUNC | O_RDWR | O_APPEND | O_NOFOLLOW, 0o600);

@@ -12,14 +12,7 @@ import { cleanMessage } from './failures.ts';
 import type { GitCommand } from './git-command.ts';
 import { createObjectBatch, isObjectId, type ObjectBatch } from './object-batch.ts';
 
-/** The part of a {@link GitRepo} that reads the local copy. */
-export interface CopyReader extends Pick<GitRepo, 'hasCommit' | 'isAncestor' | 'commitInfo' | 'diff' | 'readBlob'> {
-  /** True if a read has failed since the last call of `restart`. */
-  damaged(): boolean;
-  /** Ends the processes that read the copy, because it was replaced. */
-  restart(): void;
-  stop(): void;
-}
+export type CopyReader = ReturnType<typeof createCopyReader>;
 
 const LOCAL_DEADLINE_MS = 120_000;
 const MAX_LISTING_BYTES = 256 * 1024 * 1024;
@@ -36,13 +29,8 @@ interface Context {
   readonly objects: ObjectBatch;
 }
 
-/** Creates the reader; its long-lived process starts at the first use. */
-export function createCopyReader(deps: {
-  readonly git: GitCommand;
-  readonly clock: Clock;
-  readonly repository: string;
-}): CopyReader {
-  const { git, clock, repository } = deps;
+/** The part of a {@link GitRepo} that reads the local copy. Its long-lived process starts at the first use. */
+export function createCopyReader(git: GitCommand, clock: Clock, repository: string) {
   const objects = createObjectBatch(clock, () => git.start(['cat-file', '--batch'], repository));
   const context = { git, repository, objects };
   let damaged = false;
@@ -54,13 +42,18 @@ export function createCopyReader(deps: {
       throw error;
     }
   };
-  return {
+  const reading: Pick<GitRepo, 'hasCommit' | 'isAncestor' | 'commitInfo' | 'diff' | 'readBlob'> = {
     hasCommit: (commit) => noticed(hasCommit(context, commit)),
     isAncestor: (ancestor, descendant) => noticed(isAncestor(context, ancestor, descendant)),
     commitInfo: (commit) => noticed(commitInfo(context, commit)),
     diff: (from, to, folder) => noticed(diff(context, from, to, folder)),
     readBlob: (blob, maxBytes) => noticed(readBlob(context, blob, maxBytes)),
+  };
+  return {
+    reading,
+    /** True if a read has failed since the last call of `restart`. */
     damaged: () => damaged,
+    /** Ends the process that reads the copy, because it was replaced. */
     restart: () => {
       damaged = false;
       objects.stop();

@@ -50,27 +50,20 @@ interface FetcherState {
   sinceTidying: number;
 }
 
-/** The branch in a local bare repository below `directory`. */
-export interface Fetcher {
-  /** The branch; undefined until its name is known. */
-  branch(): string | undefined;
-  fetch(authorization: AuthorizationHeader | undefined, signal: AbortSignal): Promise<GitFetchOutcome>;
-  /** Creates the local copy if it does not exist. The result is `created`, or a failure. */
-  open(): Promise<{ readonly type: 'open'; readonly created: boolean } | GitFailure>;
-}
-
 /** The path of the local copy (GIT_DIR). */
 export function copyPath(directory: string): string {
   return join(directory, 'copy.git');
 }
 
-/** Fetches the branch into the local copy, and replaces the copy if it is damaged. */
-export function createFetcher(deps: FetcherDeps, options: FetcherOptions): Fetcher {
+/** Fetches the branch into a local bare repository below `directory`, and replaces this copy if it is damaged. */
+export function createFetcher(deps: FetcherDeps, options: FetcherOptions) {
   const state: FetcherState = { branch: options.branch, last: undefined, unclean: true, sinceTidying: 0 };
   return {
+    /** The branch; undefined until its name is known. */
     branch: () => state.branch,
+    /** Creates the local copy if it does not exist. */
     open: () => openCopy(deps.git, options.directory),
-    fetch: async (authorization, signal) => {
+    fetch: async (authorization: AuthorizationHeader | undefined, signal: AbortSignal): Promise<GitFetchOutcome> => {
       const fetching = { ...deps, options, authorization, signal, state };
       const problem = state.branch === undefined ? await findDefaultBranch(fetching) : undefined;
       if (problem !== undefined) return problem;
@@ -199,7 +192,10 @@ function copyPaths(directory: string): readonly [string, string, string] {
   return [copyPath(directory), join(directory, 'copy.new.git'), join(directory, 'copy.old.git')];
 }
 
-async function openCopy(git: GitCommand, directory: string): ReturnType<Fetcher['open']> {
+async function openCopy(
+  git: GitCommand,
+  directory: string,
+): Promise<{ readonly type: 'open'; readonly created: boolean } | GitFailure> {
   const [path, fresh, old] = copyPaths(directory);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await rm(fresh, { recursive: true, force: true });

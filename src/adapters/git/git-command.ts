@@ -32,13 +32,7 @@ export interface ProcessOutcome {
   readonly errors: string;
 }
 
-/** Runs git so that no setting of the user, the machine or the repository changes what it does. */
-export interface GitCommand {
-  /** Runs git to its end, its deadline or the caller's abort, whichever is first. Never rejects. */
-  run(call: GitCall): Promise<ProcessOutcome>;
-  /** Starts a local command that runs until it is killed. */
-  start(args: readonly string[], repository: string): ChildProcessWithoutNullStreams;
-}
+export type GitCommand = ReturnType<typeof createGitCommand>;
 
 /** What a program needs to find its libraries, its temporary files, the proxies and the trusted certificates. */
 const PASSED_ON =
@@ -46,11 +40,14 @@ const PASSED_ON =
 const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024;
 const ERROR_TAIL_LENGTH = 16 * 1024;
 
-/** Creates the runner. `directory` must exist; it is the home and working directory of git. */
+/**
+ * Runs git so that no setting of the user, the machine or the repository changes what it does. `directory` must exist; it is
+ * the home and working directory of git.
+ */
 export function createGitCommand(
   { clock, environment }: { readonly clock: Clock; readonly environment: Environment },
   options: { readonly directory: string; readonly remote: Remote; readonly caFile: string | undefined },
-): GitCommand {
+) {
   const { directory, remote } = options;
   const base = baseEnvironment(environment, directory);
   const start = (args: readonly string[], repository: string | undefined, network?: GitCall['network']) =>
@@ -67,11 +64,13 @@ export function createGitCommand(
       },
     });
   return {
-    run: async (call) =>
+    /** Runs git to its end, its deadline or the caller's abort, whichever is first. Never rejects. */
+    run: async (call: GitCall): Promise<ProcessOutcome> =>
       call.signal?.aborted === true
         ? endedEarly('aborted', '')
         : outcomeOf(clock, call, start(['--literal-pathspecs', ...call.args], call.repository, call.network)),
-    start,
+    /** Starts a local command that runs until it is killed. */
+    start: (args: readonly string[], repository: string) => start(args, repository),
   };
 }
 

@@ -64,7 +64,7 @@ function assemble(deps: Deps, options: NativeGitOptions, remote: Remote, branch:
   const git = createGitCommand({ clock, environment }, { directory, remote, caFile });
   const repository = copyPath(directory);
   const deadlineMs = deadlineSeconds * 1000;
-  const reader = createCopyReader({ git, clock, repository });
+  const reader = createCopyReader(git, clock, repository);
   const fetcher = createFetcher(
     { git, reader, log },
     { remote, branch, directory, deadlineMs, cloneDeadlineMs: cloneDeadlineSeconds * 1000 },
@@ -90,11 +90,7 @@ function assemble(deps: Deps, options: NativeGitOptions, remote: Remote, branch:
       return fetcher.branch() ?? DEFAULT_BRANCH;
     },
     fetch: (signal) => withRemote(signal, fetcher.fetch),
-    hasCommit: reader.hasCommit,
-    isAncestor: reader.isAncestor,
-    commitInfo: reader.commitInfo,
-    diff: reader.diff,
-    readBlob: reader.readBlob,
+    ...reader.reading,
     publish: (request, signal) =>
       withRemote(signal, async (authorization, either) => {
         const name = fetcher.branch();

@@ -10,12 +10,7 @@ export interface BatchObject {
   readonly bytes: Buffer | undefined;
 }
 
-/** A long-lived `git cat-file --batch`, which answers many requests in order. */
-export interface ObjectBatch {
-  /** Undefined: the object does not exist. Rejects with a `GitCopyError` if the process fails or gives no answer. */
-  read(object: string, maxBytes: number): Promise<BatchObject | undefined>;
-  stop(): void;
-}
+export type ObjectBatch = ReturnType<typeof createObjectBatch>;
 
 interface Request {
   readonly maxBytes: number;
@@ -31,16 +26,20 @@ export function isObjectId(text: string): boolean {
   return OBJECT_ID.test(text);
 }
 
-/** The process starts at the first request, and again after it has ended. */
-export function createObjectBatch(clock: Clock, start: () => ChildProcessWithoutNullStreams): ObjectBatch {
+/**
+ * A long-lived `git cat-file --batch`, which answers many requests in order. The process starts at the first request, and again
+ * after it has ended.
+ */
+export function createObjectBatch(clock: Clock, start: () => ChildProcessWithoutNullStreams) {
   let running: ReturnType<typeof runBatch> | undefined;
   return {
-    read: (object, maxBytes) => {
+    /** Undefined: the object does not exist. Rejects with a `GitCopyError` if the process fails or gives no answer. */
+    read: (object: string, maxBytes: number): Promise<BatchObject | undefined> => {
       if (!isObjectId(object)) return Promise.resolve(undefined);
       if (running === undefined || running.hasEnded()) running = runBatch(clock, start());
       return running.read(object, maxBytes);
     },
-    stop: () => {
+    stop: (): void => {
       running?.fail('the reading was stopped');
       running = undefined;
     },

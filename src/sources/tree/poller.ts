@@ -11,18 +11,10 @@ export interface PollerOptions {
   readonly maxRetryMs: number;
 }
 
-/** Looks at its interval, with back-off while looks fail, and at once when triggered. */
-export interface Poller {
-  start(): void;
-  /** Triggers during a look cause exactly one more look, however many there are. */
-  trigger(): void;
-  /** Triggers, and resolves at the end of a look that began after this call, or at the stop. */
-  look(): Promise<void>;
-  /** Aborts the current look and waits for its end. */
-  stop(): Promise<void>;
-}
-
-/** `look` resolves with whether it succeeded, and reports its failures itself; a rejection counts as a failure. */
+/**
+ * Looks at its interval, with back-off while looks fail, and at once when triggered. `look` resolves with whether it succeeded,
+ * and reports its failures itself; a rejection counts as a failure.
+ */
 export function createPoller(
   deps: {
     readonly clock: Clock;
@@ -30,7 +22,7 @@ export function createPoller(
     readonly look: (signal: AbortSignal) => Promise<boolean>;
   },
   { intervalMs, retryMs, maxRetryMs }: PollerOptions,
-): Poller {
+) {
   const { clock, random } = deps;
   const stopping = new AbortController();
   let current: Promise<void> | undefined;
@@ -70,9 +62,12 @@ export function createPoller(
   const trigger = (): void => void look();
   return {
     start: trigger,
+    /** Triggers during a look cause exactly one more look, however many there are. */
     trigger,
+    /** Triggers, and resolves at the end of a look that began after this call, or at the stop. */
     look,
-    stop: async () => {
+    /** Aborts the current look and waits for its end. */
+    stop: async (): Promise<void> => {
       stopping.abort();
       cancelWait();
       await (next ?? current);

@@ -1,36 +1,29 @@
 import type { StoredRecord } from '../../../ports/snapshot-store.ts';
 
-/** Names of the store's keys and channel in Redis. All carry one hash tag. */
-export interface Layout {
-  /** Prefix of all names. */
-  readonly base: string;
-  /** Hash: the store's marker, the count of batches, and the ids of the last ones. */
-  readonly state: string;
-  /** Sorted set: `k` + key for each record, and `m` + marker. */
-  readonly index: string;
-  readonly changes: string;
-  record(key: string): string;
-  /** The record key in a name that `record` made. */
-  keyOf(name: string): string;
-  /** A SCAN pattern that matches all records. */
-  readonly anyRecord: string;
-  /** Holds the current session of a handle. */
-  writer(handle: string): string;
-}
+export type Layout = ReturnType<typeof createLayout>;
 
-/** A channel is common to all databases of a server, so its name contains the database. */
-export function createLayout(prefix: string, database: number): Layout {
+/**
+ * Names of the store's keys and channel in Redis. All carry one hash tag. A channel is common to all databases of a server,
+ * so its name contains the database.
+ */
+export function createLayout(prefix: string, database: number) {
   const base = /[{}]/.test(prefix) ? prefix : `{${prefix}}`;
   const records = `${base}:record:`;
   return {
+    /** Prefix of all names. */
     base,
+    /** Hash: the store's marker, the count of batches, and the ids of the last ones. */
     state: `${base}:state`,
+    /** Sorted set: `k` + key for each record, and `m` + marker. */
     index: `${base}:index`,
     changes: `${base}:changes:${database}`,
-    record: (key) => records + key,
-    keyOf: (name) => name.slice(records.length),
+    record: (key: string) => records + key,
+    /** The record key in a name that `record` made. */
+    keyOf: (name: string) => name.slice(records.length),
+    /** A SCAN pattern that matches all records. */
     anyRecord: `${records.replaceAll(/[\\*?[\]^]/g, '\\$&')}*`,
-    writer: (handle) => `${base}:writer:${handle}`,
+    /** Holds the current session of a handle. */
+    writer: (handle: string) => `${base}:writer:${handle}`,
   };
 }
 

@@ -2,7 +2,7 @@ import { backOffMs } from '../../../model/back-off.ts';
 import { errorText } from '../../../model/messages.ts';
 import type { StoreEvent } from '../../../ports/snapshot-store.ts';
 import { LostCommand, RefusedServer } from './errors.ts';
-import { type BatchPosition, createHistory } from './history.ts';
+import { createHistory } from './history.ts';
 import { createLayout, type Layout } from './layout.ts';
 import { type RedisStoreDeps, type RedisStoreOptions, type RedisTimeouts, TIMEOUTS } from './options.ts';
 import { connectSession, type Session } from './session.ts';
@@ -17,22 +17,7 @@ export interface Live {
   readonly marker: string;
 }
 
-/** Maintains a session with Redis: connects, checks it at each beat, and connects again when it has ended. */
-export interface Link {
-  readonly layout: Layout;
-  /** Throws if no session is open. */
-  live(): Live;
-  /**
-   * Opens the session of `live` again after Redis has refused its token or its marker. Resolves when it is open: one attempt
-   * for all callers, none if `live` is not open any more.
-   */
-  reopen(live: Live): Promise<void>;
-  /** Records a batch that Redis has confirmed. */
-  wrote(batch: BatchPosition): void;
-  /** A new id for a batch; ids have equal length and begin with the handle of this process. */
-  newId(): string;
-  close(): Promise<void>;
-}
+export type Link = Awaited<ReturnType<typeof createLink>>;
 
 /** The state of a link. */
 interface State {
@@ -54,12 +39,11 @@ interface State {
   reopening: { readonly live: Live; readonly done: Promise<void> } | undefined;
 }
 
-/** Resolves with the first open session; rejects if the server refuses it, or if patience or signal end the wait. */
-export async function createLink(
-  deps: RedisStoreDeps,
-  options: RedisStoreOptions,
-  emit: (event: StoreEvent) => void,
-): Promise<Link> {
+/**
+ * Maintains a session with Redis: connects, checks it at each beat, and connects again when it has ended. Resolves with the
+ * first open session; rejects if the server refuses it, or if patience or signal end the wait.
+ */
+export async function createLink(deps: RedisStoreDeps, options: RedisStoreOptions, emit: (event: StoreEvent) => void) {
   const handle = deps.random.id().slice(0, 14);
   const state: State = {
     deps,
@@ -88,15 +72,18 @@ export async function createLink(
   await first.promise.finally(() => options.signal?.removeEventListener('abort', giveUp));
   return {
     layout,
-    live: () => {
+    /** Throws if no session is open. */
+    live: (): Live => {
       if (closing.signal.aborted) throw new Error('the store is closed');
       if (state.open === undefined) throw new Error(`the store does not answer: ${state.failure}`);
       return state.open;
     },
-    reopen: (live) => reopen(state, live),
+    reopen: (live: Live): Promise<void> => reopen(state, live),
+    /** Records a batch that Redis has confirmed. */
     wrote: history.wrote,
+    /** A new id for a batch. */
     newId,
-    close: async () => {
+    close: async (): Promise<void> => {
       closing.abort();
       state.open?.session.close();
       await running;
@@ -178,6 +165,10 @@ async function openSession(state: State, session: Session): Promise<readonly Sto
   return state.history.compare(before, found, true);
 }
 
+/**
+ * Opens the session of `live` again after Redis has refused its token or its marker. Resolves when it is open: one attempt for
+ * all callers, none if `live` is not open any more.
+ */
 async function reopen(state: State, live: Live): Promise<void> {
   if (state.open !== live) return;
   const openAgain = async (): Promise<void> => {

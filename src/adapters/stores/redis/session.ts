@@ -13,25 +13,7 @@ const EVICTS =
   'Redis evicts records of the store when its memory is full, and they must be written again; set maxmemory-policy to noeviction';
 const INDEXED_AT_ONCE = 1_000;
 
-/**
- * Two connections to one server: one for commands, one that receives changes. Redis accepts writes of a handle from its
- * newest session only: commands of an older session that are still under way are not carried out.
- */
-export interface Session {
-  readonly commands: Connection;
-  /** Names of state, index and writer: the first keys of most scripts. */
-  readonly keys: readonly string[];
-  /** Resolves with the reason when one of the connections has ended. */
-  readonly over: Promise<string>;
-  /**
-   * Registers `token` as the newest session of the handle, and creates the store if there is none. `count`: number of the
-   * last known batch. Rejects if another process has replaced the store meanwhile.
-   */
-  open(token: string, count: number): Promise<ReportedState>;
-  /** Reads the state and the token in force, and extends the registration. `count` as for `open`. */
-  beat(count: number): Promise<{ readonly found: ReportedState; readonly token: string }>;
-  close(): void;
-}
+export type Session = Awaited<ReturnType<typeof connectSession>>;
 
 export interface SessionOptions {
   readonly clock: Clock;
@@ -48,8 +30,12 @@ export interface SessionOptions {
   readonly onMessage: (message: string) => void;
 }
 
-/** Rejects with RefusedServer if another attempt would fail in the same way. */
-export async function connectSession(options: SessionOptions): Promise<Session> {
+/**
+ * Two connections to one server: one for commands, one that receives changes. Redis accepts writes of a handle from its
+ * newest session only: commands of an older session that are still under way are not carried out. Rejects with RefusedServer
+ * if another attempt would fail in the same way.
+ */
+export async function connectSession(options: SessionOptions) {
   const { clock, log, store, timeouts, layout, handle, signal } = options;
   const access = await store.access();
   const connections: Connection[] = [];
@@ -74,15 +60,22 @@ export async function connectSession(options: SessionOptions): Promise<Session> 
     const keys = [layout.state, layout.index, layout.writer(handle)];
     return {
       commands,
+      /** Names of state, index and writer: the first keys of most scripts. */
       keys,
+      /** Resolves with the reason when one of the connections has ended. */
       over: Promise.race([commands.over, events.over]),
-      open: async (token, count) => {
-        // The token is unique: it is the marker of a store that this session creates.
+      /**
+       * Registers `token`, a new id, as the newest session of the handle, and creates the store if there is none. `count`:
+       * number of the last known batch. Rejects if another process has replaced the store meanwhile.
+       */
+      open: async (token: string, count: number): Promise<ReportedState> => {
+        // A store that this session creates has the token as its marker.
         const [state, begins] = stateOf(await commands.run(OPEN, keys, [token, token, count]));
         if (begins === '1') await begin(commands, keys, layout, state.marker);
         return state;
       },
-      beat: async (count) => {
+      /** Reads the state and the token in force, and extends the registration. `count` as for `open`. */
+      beat: async (count: number): Promise<{ readonly found: ReportedState; readonly token: string }> => {
         // The PING shows whether the connection that only receives is still alive.
         const [answer] = await Promise.all([commands.run(BEAT, keys, [count]), events.send('PING')]);
         const [found, token] = stateOf(answer);
