@@ -19,7 +19,7 @@ export function branchTarget({ engine }: TargetDeps): Target {
     stop: async () => undefined,
   };
   const condition: SourceCondition = { source: name, state: 'synced', reason: 'Synced', message: '', revision: 'r1' };
-  const admitted = { source: name, revision: 'r1', state: 'whole' as const, diagnostics: [] };
+  const admitted = { source: name, revision: 'r1', state: 'complete' as const, diagnostics: [] };
   const state: SourceState = { source, condition, admitted };
   const sources: SourceTable = {
     start: () => undefined,

@@ -13,7 +13,7 @@ export interface RevisionObservation {
   /** For people: the commit's subject, author and time (milliseconds since 1970); absent for a folder. */
   readonly description?: { readonly subject: string; readonly author: string; readonly committedAt: number };
   /** `partial`: a file of it cannot be read (its {@link FileReading} is unreadable). */
-  readonly state: 'whole' | 'partial';
+  readonly state: 'complete' | 'partial';
   readonly changes: readonly {
     readonly path: string;
     /** null: the file was removed. */

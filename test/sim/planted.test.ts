@@ -94,7 +94,7 @@ describe('a planted fault is caught', () => {
       observe: (said) => {
         const isLost = (path: string): boolean => path.startsWith('apps/') && elapsed() > 30_000;
         const changes = said.changes.map(({ path, file }) => ({ path, file: isLost(path) ? null : file }));
-        listener.observe({ ...said, state: 'whole', changes });
+        listener.observe({ ...said, state: 'complete', changes });
       },
     }));
     expect(await caught({ source })).toContain('no wrong deletion');
@@ -105,7 +105,7 @@ describe('a planted fault is caught', () => {
       ...listener,
       observe: (said) => {
         const changes = said.changes.map(({ path, file }) => ({ path, file: file?.readable === false ? null : file }));
-        listener.observe({ ...said, state: 'whole', changes });
+        listener.observe({ ...said, state: 'complete', changes });
       },
     }));
     expect(await caught({ source }, 2)).toContain('no wrong deletion');

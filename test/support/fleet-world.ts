@@ -298,7 +298,7 @@ function createFakeSource(sourceName: SourceName): FakeSource & { readonly sourc
       listener?.observe({
         source: sourceName,
         revision: `r${revision}`,
-        state: all.every(({ reading }) => reading.readable) ? 'whole' : 'partial',
+        state: all.every(({ reading }) => reading.readable) ? 'complete' : 'partial',
         changes: Object.keys(changes).map((path) => ({ path, file: decoded.get(path)?.reading ?? null })),
         diagnostics: all.flatMap(({ diagnostics }) => diagnostics),
       });

@@ -7,8 +7,8 @@ import type { DecodeFile } from '../../src/sources/tree/tree-reader.ts';
 export interface SourceRecorder extends SourceListener {
   readonly observations: readonly RevisionObservation[];
   readonly conditions: readonly SourceCondition[];
-  /** Path to `whole`, or `unreadable`. */
-  readonly files: ReadonlyMap<string, 'whole' | 'unreadable'>;
+  /** Path to `complete`, or `unreadable`. */
+  readonly files: ReadonlyMap<string, 'complete' | 'unreadable'>;
   lastCondition(): SourceCondition | undefined;
 }
 
@@ -16,7 +16,7 @@ export interface SourceRecorder extends SourceListener {
 export function createSourceRecorder(): SourceRecorder {
   const observations: RevisionObservation[] = [];
   const conditions: SourceCondition[] = [];
-  const files = new Map<string, 'whole' | 'unreadable'>();
+  const files = new Map<string, 'complete' | 'unreadable'>();
   return {
     observations,
     conditions,
@@ -25,7 +25,7 @@ export function createSourceRecorder(): SourceRecorder {
       observations.push(observation);
       for (const { path, file } of observation.changes) {
         if (file === null) files.delete(path);
-        else files.set(path, file.readable ? 'whole' : 'unreadable');
+        else files.set(path, file.readable ? 'complete' : 'unreadable');
       }
     },
     condition: (condition) => void conditions.push(condition),

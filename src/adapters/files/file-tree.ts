@@ -97,7 +97,7 @@ async function listFolder(
     const code = codeOf(error);
     return code === 'ENOENT' || code === 'ENOTDIR'
       ? failed('FolderMissing', `the folder ${quote(folder)} is not there`)
-      : failed('FolderUnreadable', `the folder ${quote(folder)} cannot be listed whole (${code})`);
+      : failed('FolderUnreadable', `the folder ${quote(folder)} cannot be listed completely (${code})`);
   }
 }
 

@@ -3,10 +3,9 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GitFailure, GitFetchOutcome } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
-import type { CopyReader } from './copy-reader.ts';
+import { type CopyReader, isObjectId } from './copy-reader.ts';
 import { failed, failureOf, isBrokenConnection } from './failures.ts';
 import type { GitCommand, ProcessOutcome } from './git-command.ts';
-import { isObjectId } from './object-batch.ts';
 import { type AuthorizationHeader, parseBranch, type Remote } from './remote.ts';
 
 /** The name of the branch while it is not known. */

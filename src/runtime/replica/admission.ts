@@ -75,7 +75,7 @@ function parseSource({ name, revision, at, engine }: JsonObject): AdmittedSource
     ...(typeof engine === 'number' ? { engine } : {}),
     revision: {
       revision: id,
-      state: state === 'whole' ? 'whole' : 'partial',
+      state: state === 'complete' ? 'complete' : 'partial',
       ...(isJsonObject(description) ? { description: commit } : {}),
     },
   };

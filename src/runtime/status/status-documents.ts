@@ -211,7 +211,7 @@ function syncedCondition({ state, reason, message }: SourceState['condition']): 
 
 /** The condition `Whole` of a source, by the state of its admitted revision. */
 const READABLE = {
-  whole: { type: 'Whole', status: 'True', reason: 'Whole', message: '' },
+  complete: { type: 'Whole', status: 'True', reason: 'Whole', message: '' },
   partial: {
     ...{ type: 'Whole', status: 'False', reason: 'Partial' },
     message: 'files cannot be read: the source removes nothing',

@@ -53,29 +53,7 @@ export type StatusReading =
   | { readonly ok: true; readonly files: ReadonlyMap<string, string> }
   | { readonly ok: false; readonly reason: string; readonly message: string };
 
-/**
- * Keeps a branch equal to a set of texts. Commits are batched, made only when a text differs, and pushed on the condition
- * that the branch has not moved, so that history only grows. A failure is a condition and is retried with back-off.
- */
-export interface GitStatusSink {
-  /** Reads the texts on the branch, by path; empty if the branch does not exist. */
-  readAll(): Promise<StatusReading>;
-  /**
-   * Takes changes of the set (null removes a path). The first call of a process gives the complete set: the next commit
-   * removes all other files of the branch. The summary of the latest call is the first line of the commit message.
-   * `published` is called when the branch holds these changes, or newer ones.
-   */
-  update(changes: ReadonlyMap<string, string | null>, summary: string, published?: () => void): void;
-  /** Sets the shortest time between two commits, in seconds. */
-  setMinInterval(seconds: number): void;
-  /** Only the leader publishes; at first this process counts as leader. A new leader fetches the branch first. */
-  lead(leads: boolean): void;
-  condition(): StatusCondition;
-  /** Publishes the pending changes now. Resolves after one attempt; `condition` reports its outcome. */
-  flush(): Promise<void>;
-  /** Ends without publishing the pending changes. */
-  stop(): Promise<void>;
-}
+export type GitStatusSink = ReturnType<typeof createGitStatusSink>;
 
 const COLLECT_MS = 250;
 const RETRY_MS = 2_000;
@@ -114,8 +92,12 @@ interface Context {
   readonly stopping: AbortSignal;
 }
 
-/** Creates the sink; it does nothing before the first call. */
-export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusSinkOptions): GitStatusSink {
+/**
+ * Keeps a branch equal to a set of texts. Commits are batched, made only when a text differs, and pushed on the condition
+ * that the branch has not moved, so that history only grows. A failure is a condition and is retried with back-off. The sink
+ * does nothing before the first call.
+ */
+export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusSinkOptions) {
   const stopping = new AbortController();
   const inTurn = createTurns();
   const state = initialState(deps, options);
@@ -131,17 +113,25 @@ export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusS
     });
   };
   return {
-    readAll: () => inTurn(() => readAll(context)),
-    update: (changes, summary, published) => {
+    /** Reads the texts on the branch, by path; empty if the branch does not exist. */
+    readAll: (): Promise<StatusReading> => inTurn(() => readAll(context)),
+    /**
+     * Takes changes of the set (null removes a path). The first call of a process gives the complete set: the next commit
+     * removes all other files of the branch. The summary of the latest call is the first line of the commit message.
+     * `published` is called when the branch holds these changes, or newer ones.
+     */
+    update: (changes: ReadonlyMap<string, string | null>, summary: string, published?: () => void): void => {
       if (applyUpdate(state, changes, summary)) schedule(context, publish);
       if (published === undefined) return;
       if (state.version === state.published) published();
       else state.waiting.push({ version: state.version, published });
     },
-    setMinInterval: (seconds) => {
+    /** Sets the shortest time between two commits, in seconds. */
+    setMinInterval: (seconds: number): void => {
       state.minIntervalMs = seconds * 1000;
     },
-    lead: (leads) => {
+    /** Only the leader publishes; at first this process counts as leader. A new leader fetches the branch first. */
+    lead: (leads: boolean): void => {
       if (leads === state.leads) return;
       state.leads = leads;
       state.treeIsFresh = false;
@@ -149,9 +139,11 @@ export function createGitStatusSink(deps: GitStatusSinkDeps, options: GitStatusS
       if (leads && state.version > 0) state.version += 1;
       schedule(context, publish);
     },
-    condition: () => state.condition,
+    condition: (): StatusCondition => state.condition,
+    /** Publishes the pending changes now. Resolves after one attempt; `condition` reports its outcome. */
     flush: publish,
-    stop: async () => {
+    /** Ends without publishing the pending changes. */
+    stop: async (): Promise<void> => {
       stopping.abort();
       state.cancelTimer?.();
       await inTurn(async () => undefined);

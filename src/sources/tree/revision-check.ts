@@ -29,38 +29,26 @@ export interface RevisionState {
   readonly waiting: { readonly read: ReadRevision; readonly refusal: Refusal } | undefined;
 }
 
+export type RevisionCheck = ReturnType<typeof createRevisionCheck>;
+
+type State = { -readonly [Name in keyof RevisionState]: RevisionState[Name] };
+
 /**
  * Decides which revisions of a source of files become desired state, and reports them and the condition of the source to
  * the listener. A look at the source reads a revision after {@link RevisionState.tree} and hands it over to `admit` or
  * `refuse`. These return false and change nothing if a person has accepted another revision meanwhile: then the tree has
- * changed, and the look must read its revision again.
+ * changed, and the look must read its revision again. `describe` names a revision for people.
  */
-export interface RevisionCheck {
-  start(listener: SourceListener, admitted: string | undefined): void;
-  readonly state: RevisionState;
-  /** Reports the condition if the revision is observed or waits already. Returns false if it must be read. */
-  found(revision: string): boolean;
-  /** Makes the revision the observed one. Reports no condition. */
-  admit(read: ReadRevision): boolean;
-  /** Keeps the revision out until a person accepts it. */
-  refuse(read: ReadRevision, refusal: Refusal): boolean;
-  /** Admits the waiting revision; false if this one does not wait. */
-  accept(revision: string): boolean;
-  /** Reports that the last look failed. The admitted revision stays in force. */
-  failing(reason: string, message: string): void;
-}
-
-type State = { -readonly [Name in keyof RevisionState]: RevisionState[Name] };
-
-/** Creates the check of one source. `describe` names a revision for people. */
-export function createRevisionCheck(options: {
+export function createRevisionCheck({
+  name,
+  describe,
+}: {
   readonly name: SourceName;
   readonly describe: (revision: string) => string;
-}): RevisionCheck {
+}) {
   const state: State = { admitted: undefined, observed: undefined, tree: emptyTree, waiting: undefined };
   let listener: SourceListener | undefined;
   let reported: string | undefined;
-  const { name, describe } = options;
 
   function report(condition: Pick<SourceCondition, 'state' | 'reason' | 'message'>): true {
     const { admitted, waiting } = state;
@@ -76,37 +64,45 @@ export function createRevisionCheck(options: {
     return true;
   }
 
-  const check: RevisionCheck = {
-    state,
-    start: (to, admitted) => {
+  return {
+    state: state as RevisionState,
+    start: (to: SourceListener, admitted: string | undefined): void => {
       listener = to;
       state.admitted = admitted;
     },
-    found: (revision) => {
-      if (revision === state.observed) {
-        state.waiting = undefined;
-        return report({ state: 'synced', ...summaryOf(describe(revision), state.tree) });
-      }
-      if (revision !== state.waiting?.read.revision) return false;
-      return report({ state: 'refused', ...refusalText(name, revision, state.waiting.refusal) });
-    },
-    admit: (read) => {
-      if (read.before !== state.tree) return false;
-      const { revision, tree } = read;
-      Object.assign(state, { admitted: revision, observed: revision, tree, waiting: undefined });
-      listener?.observe(observationOf(name, read));
-      return true;
-    },
-    refuse: (read, refusal) => {
+    found,
+    admit,
+    /** Keeps the revision out until a person accepts it. */
+    refuse: (read: ReadRevision, refusal: Refusal): boolean => {
       if (read.before !== state.tree) return false;
       state.waiting = { read, refusal };
-      return report({ state: 'refused', ...refusalText(name, read.revision, refusal) });
+      return found(read.revision);
     },
-    accept: (revision) =>
-      state.waiting?.read.revision === revision && check.admit(state.waiting.read) && check.found(revision),
-    failing: (reason, message) => void report({ state: 'failing', reason, message }),
+    /** Admits the waiting revision; false if this one does not wait. */
+    accept: (revision: string): boolean =>
+      state.waiting?.read.revision === revision && admit(state.waiting.read) && found(revision),
+    /** Reports that the last look failed. The admitted revision stays in force. */
+    failing: (reason: string, message: string): void => void report({ state: 'failing', reason, message }),
   };
-  return check;
+
+  /** Reports the condition if the revision waits or is observed. Returns false if it must be read. */
+  function found(revision: string): boolean {
+    if (revision === state.waiting?.read.revision) {
+      return report({ state: 'refused', ...refusalText(name, revision, state.waiting.refusal) });
+    }
+    if (revision !== state.observed) return false;
+    state.waiting = undefined;
+    return report({ state: 'synced', ...summaryOf(describe(revision), state.tree) });
+  }
+
+  /** Makes the revision the observed one. Reports no condition. */
+  function admit(read: ReadRevision): boolean {
+    if (read.before !== state.tree) return false;
+    const { revision, tree } = read;
+    Object.assign(state, { admitted: revision, observed: revision, tree, waiting: undefined });
+    listener?.observe(observationOf(name, read));
+    return true;
+  }
 }
 
 function observationOf(source: SourceName, read: ReadRevision): RevisionObservation {
@@ -115,7 +111,7 @@ function observationOf(source: SourceName, read: ReadRevision): RevisionObservat
     source,
     revision,
     ...(description === undefined ? {} : { description }),
-    state: tree.unreadable > 0 ? 'partial' : 'whole',
+    state: tree.unreadable > 0 ? 'partial' : 'complete',
     changes,
     diagnostics: tree.diagnostics,
   };

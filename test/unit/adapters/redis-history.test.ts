@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lossOf, parseChange } from '../../../src/adapters/stores/redis/history.ts';
+import { lossOf, parseChange } from '../../../src/adapters/stores/redis/link.ts';
 import { REMEMBERED } from '../../../src/adapters/stores/redis/scripts.ts';
 import { createOpenBatches } from '../../../src/adapters/stores/redis/write-batch.ts';
 

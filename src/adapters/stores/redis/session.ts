@@ -2,7 +2,6 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import { type Connection, dial } from './connection.ts';
 import { RefusedServer, sessionError } from './errors.ts';
-import type { ReportedState } from './history.ts';
 import { type Layout, texts } from './layout.ts';
 import type { RedisStoreOptions, RedisTimeouts } from './options.ts';
 import { BEAT, BEGIN, OPEN, PROBE } from './scripts.ts';
@@ -14,6 +13,17 @@ const EVICTS =
 const INDEXED_AT_ONCE = 1_000;
 
 export type Session = Awaited<ReturnType<typeof connectSession>>;
+
+/**
+ * State that Redis reports. `count`: batches in the store. `batch`: id of the batch that has the number of the caller's last
+ * known batch. `newest`: id of the newest batch.
+ */
+export interface ReportedState {
+  readonly marker: string;
+  readonly count: number;
+  readonly batch: string;
+  readonly newest: string;
+}
 
 export interface SessionOptions {
   readonly clock: Clock;

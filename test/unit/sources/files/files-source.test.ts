@@ -33,11 +33,11 @@ describe('following', () => {
   test('the first observation carries every manifest, later ones what changed', async () => {
     const tree = folderWith({ 'a.yaml': 'a', 'b/c.json': 'c', 'notes.txt': 'n', 'b/.#c.yaml': 'lock' });
     const { told, decoded, settled } = await follow(tree);
-    expect(told.observations).toMatchObject([{ state: 'whole' }]);
+    expect(told.observations).toMatchObject([{ state: 'complete' }]);
     expect(told.files).toEqual(
       new Map([
-        ['a.yaml', 'whole'],
-        ['b/c.json', 'whole'],
+        ['a.yaml', 'complete'],
+        ['b/c.json', 'complete'],
       ]),
     );
     expect(tree.reads).not.toContain('notes.txt');
@@ -119,7 +119,7 @@ describe('following', () => {
     tree.write({ 'log.yaml': 'done' });
     await clock.advance(60_000);
     expect(told.lastCondition()).toMatchObject({ state: 'synced', reason: 'Synced' });
-    expect(Object.fromEntries(told.files)).toEqual({ 'a.yaml': 'whole', 'log.yaml': 'whole' });
+    expect(Object.fromEntries(told.files)).toEqual({ 'a.yaml': 'complete', 'log.yaml': 'complete' });
   });
 });
 
@@ -132,7 +132,7 @@ describe('what cannot be read', () => {
       'l.yaml': 'unreadable',
       'big.yaml': 'unreadable',
       'no.yaml': 'unreadable',
-      'a.yaml': 'whole',
+      'a.yaml': 'complete',
     });
     expect(told.observations[0]?.diagnostics.map(({ reason }) => reason)).toEqual([
       'FileTooLarge',
@@ -142,7 +142,7 @@ describe('what cannot be read', () => {
     tree.unreadable.clear();
     tree.write({ 'big.yaml': null, 'l.yaml': null });
     await settled();
-    expect(told.observations[1]?.state).toBe('whole');
+    expect(told.observations[1]?.state).toBe('complete');
   });
 
   test('a vanished folder is failing, removes nothing, and is watched anew when it is back', async () => {
@@ -181,7 +181,7 @@ describe('what cannot be read', () => {
     expect(told.lastCondition()).toMatchObject({ state: 'refused', reason: 'EmptyTree' });
     expect(told.observations).toEqual([]);
     const first = await follow(createFakeFileTree());
-    expect(first.told.observations).toMatchObject([{ state: 'whole', changes: [] }]);
+    expect(first.told.observations).toMatchObject([{ state: 'complete', changes: [] }]);
   });
 });
 

@@ -105,7 +105,9 @@ describe('following', () => {
     const remote = createFakeGitRemote();
     const first = remote.push({ 'a.yaml': 'a', 'b.yml': 'b', 'c.json': 'c', 'README.md': 'r', 'charts/x.tpl': 't' });
     const { told, decoded, look } = await follow({ remote });
-    expect(told.observations).toMatchObject([{ revision: first, state: 'whole', description: { subject: 'Change' } }]);
+    expect(told.observations).toMatchObject([
+      { revision: first, state: 'complete', description: { subject: 'Change' } },
+    ]);
     expect([...told.files.keys()].sort()).toEqual(['a.yaml', 'b.yml', 'c.json']);
     expect(told.conditions).toMatchObject([{ state: 'synced', reason: 'Synced', revision: first }]);
     decoded.length = 0;
@@ -132,7 +134,7 @@ describe('following', () => {
     const remote = createFakeGitRemote();
     remote.push({ 'prod/a.yaml': 'a', 'dev/b.yaml': 'bad', 'prod2/c.yaml': 'c' });
     const { told } = await follow({ remote, options: { path: './prod/' } });
-    expect([...told.files]).toEqual([['a.yaml', 'whole']]);
+    expect([...told.files]).toEqual([['a.yaml', 'complete']]);
   });
 
   test('the ignore file decides, and a change of it applies to all files', async () => {
@@ -146,16 +148,16 @@ describe('following', () => {
     });
     const { told, look } = await follow({ remote });
     expect([...told.files]).toEqual([
-      ['a.yaml', 'whole'],
-      ['keep.bad.yaml', 'whole'],
+      ['a.yaml', 'complete'],
+      ['keep.bad.yaml', 'complete'],
     ]);
     remote.push({ '.fleetrelayignore': 'a.yaml\n.ci/\n' });
     await look();
     expect(told.observations[1]?.state).toBe('partial');
-    expect(Object.fromEntries(told.files)).toEqual({ 'keep.bad.yaml': 'whole', 'x.bad.yaml': 'unreadable' });
+    expect(Object.fromEntries(told.files)).toEqual({ 'keep.bad.yaml': 'complete', 'x.bad.yaml': 'unreadable' });
     remote.push({ '.fleetrelayignore': null, '.ci/a.yaml': null, 'x.bad.yaml': null });
     await look();
-    expect(Object.fromEntries(told.files)).toEqual({ 'keep.bad.yaml': 'whole', 'a.yaml': 'whole' });
+    expect(Object.fromEntries(told.files)).toEqual({ 'keep.bad.yaml': 'complete', 'a.yaml': 'complete' });
   });
 
   test('what was decoded is not decoded again: for other ignore rules, and while a revision is refused', async () => {
@@ -217,7 +219,7 @@ describe('partial', () => {
     expect(told.observations[1]).toMatchObject({ state: 'partial', diagnostics: [{ at: { path: 'b.yaml' } }] });
     remote.push({ 'b.yaml': 'good' });
     await look();
-    expect(told.observations[2]).toMatchObject({ state: 'whole', diagnostics: [] });
+    expect(told.observations[2]).toMatchObject({ state: 'complete', diagnostics: [] });
     expect(told.lastCondition()).toMatchObject({ reason: 'Synced' });
   });
 
@@ -234,7 +236,7 @@ describe('partial', () => {
     expect(Object.fromEntries(told.files)).toEqual({
       'l.yaml': 'unreadable',
       'big.yaml': 'unreadable',
-      'a.yaml': 'whole',
+      'a.yaml': 'complete',
     });
     expect(told.observations[0]?.diagnostics.map(({ reason, severity }) => [reason, severity])).toEqual([
       ['FileTooLarge', 'error'],
@@ -251,7 +253,7 @@ describe('partial', () => {
     const { told, look } = await follow({ remote });
     remote.push({ 'a.yaml': 'plain' });
     await look();
-    expect(told.files.get('a.yaml')).toBe('whole');
+    expect(told.files.get('a.yaml')).toBe('complete');
   });
 
   test('an ignore file that cannot be read is an unreadable file', async () => {
@@ -283,7 +285,7 @@ describe('partial', () => {
     const { told } = await follow({ remote });
     expect(Object.fromEntries(told.files)).toEqual({
       ...{ [name]: 'unreadable', [path]: 'unreadable', [bytes]: 'unreadable' },
-      ...{ [fits]: 'whole', 'c.yaml': 'whole' },
+      ...{ [fits]: 'complete', 'c.yaml': 'complete' },
     });
     expect(told.observations[0]?.state).toBe('partial');
     const [longName, longPath] = [
@@ -435,7 +437,7 @@ describe('first start and restart', () => {
     const remote = createFakeGitRemote();
     const empty = remote.push({ README: 'r' });
     const { told } = await follow({ remote });
-    expect(told.observations).toMatchObject([{ revision: empty, state: 'whole', changes: [] }]);
+    expect(told.observations).toMatchObject([{ revision: empty, state: 'complete', changes: [] }]);
   });
 
   test('a restart on the admitted revision carries every file', async () => {

@@ -44,9 +44,9 @@ describe('custom resources as a source', () => {
     const { source, recorder, later } = follow(fake);
     await later();
     expect([...recorder.files]).toEqual([
-      [eastPath, 'whole'],
-      [eastPath.replace('east', 'west'), 'whole'],
-      [appsPath, 'whole'],
+      [eastPath, 'complete'],
+      [eastPath.replace('east', 'west'), 'complete'],
+      [appsPath, 'complete'],
     ]);
     expect(recorder.lastCondition()).toMatchObject({ state: 'synced', reason: 'Synced' });
     const change = recorder.observations[0]?.changes.find(({ path }) => path === appsPath);
@@ -136,7 +136,7 @@ describe('custom resources as a source', () => {
     expect(recorder.conditions).toEqual([]);
     fake.kind('fleetrelay.dev/FleetPolicy', 'complete');
     await later();
-    expect(recorder.observations[0]?.state).toBe('whole');
+    expect(recorder.observations[0]?.state).toBe('complete');
   });
 
   it('are partial while a kind is unknown, say what to do, and are whole again afterwards', async () => {
@@ -150,7 +150,7 @@ describe('custom resources as a source', () => {
     expect(recorder.lastCondition()?.message).toContain('FleetPolicy.fleetrelay.dev: is not installed: kubectl apply');
     fake.kind('fleetrelay.dev/FleetPolicy', 'complete');
     await later();
-    expect(recorder.observations[1]).toMatchObject({ state: 'whole', revision: recorder.observations[0]?.revision });
+    expect(recorder.observations[1]).toMatchObject({ state: 'complete', revision: recorder.observations[0]?.revision });
     expect(recorder.lastCondition()).toMatchObject({ state: 'synced' });
   });
 
@@ -167,7 +167,7 @@ describe('custom resources as a source', () => {
     await later();
     for (const kind of kinds) fake.kind(kind, 'unknown', 'the API server does not answer');
     await later();
-    expect(recorder.observations.map(({ state }) => state)).toEqual(['whole']);
+    expect(recorder.observations.map(({ state }) => state)).toEqual(['complete']);
     expect(recorder.lastCondition()).toMatchObject({ state: 'failing' });
   });
 
@@ -296,7 +296,7 @@ describe('custom resources as a source', () => {
     await later();
     fake.kind('fleetrelay.dev/Placement', 'unknown', 'its definition is being deleted');
     await later();
-    expect(recorder.files.get(appsPath)).toBe('whole');
+    expect(recorder.files.get(appsPath)).toBe('complete');
     fake.remove('fleetrelay.dev/Placement/fleet/more');
     fake.remove('fleetrelay.dev/Placement/fleet/most');
     fake.kind('fleetrelay.dev/Placement', 'complete');
@@ -309,7 +309,7 @@ describe('custom resources as a source', () => {
     fake.apply(placementResource('most', ['most/**']));
     await later();
     expect(recorder.lastCondition()).toMatchObject({ state: 'synced' });
-    expect(recorder.files.get('Placement.fleetrelay.dev/fleet/most.yaml')).toBe('whole');
+    expect(recorder.files.get('Placement.fleetrelay.dev/fleet/most.yaml')).toBe('complete');
   });
 
   it('are remembered over a restart in which their kinds come back one by one, and empty', async () => {
@@ -326,13 +326,13 @@ describe('custom resources as a source', () => {
     const { state, refusedRevision = '' } = recorder.lastCondition() ?? {};
     expect(state).toBe('refused');
     expect(source.accept(refusedRevision)).toBe(true);
-    expect(recorder.observations.at(-1)?.state).toBe('whole');
+    expect(recorder.observations.at(-1)?.state).toBe('complete');
   });
 
   it('can be none from the start', async () => {
     const { recorder, later } = follow(createFakeCustomResources());
     await later();
-    expect(recorder.observations[0]).toMatchObject({ state: 'whole', changes: [] });
+    expect(recorder.observations[0]).toMatchObject({ state: 'complete', changes: [] });
     expect(recorder.lastCondition()).toMatchObject({ state: 'synced' });
   });
 
