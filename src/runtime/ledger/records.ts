@@ -113,57 +113,37 @@ export interface Revocation {
 /** Records under keys of two parts. */
 type Nested<Value> = ReadonlyMap<string, ReadonlyMap<string, Value>>;
 
-/** Everything that the store holds, as last written. */
-export interface LedgerRecords {
-  /** Undefined: the store is new or was lost. */
-  readonly epoch: number | undefined;
-  readonly registrations: ReadonlyMap<string, Registration>;
-  readonly sources: ReadonlyMap<string, { readonly revision: string }>;
-  /** Declarations as last known good, by kind and key. */
-  readonly declared: Nested<LastKnownGood>;
-  readonly contenders: Nested<Contenders>;
-  readonly recovery: RecoveryRecord | undefined;
-  /** Clusters that are assumed warm. */
-  readonly assumedWarm: ReadonlyMap<string, unknown>;
-  /**
-   * Clusters with an input snapshot and without a registration: the registration was lost, since deregistering deletes both
-   * in one batch.
-   */
-  readonly unregistered: ReadonlySet<string>;
-  readonly revocations: ReadonlyMap<string, Revocation>;
-  readonly held: Nested<Hold>;
-  readonly approvals: Nested<ApprovalRecord>;
-  readonly windows: ReadonlyMap<string, WindowRecord>;
-  /** Outcomes of declared RemovalApprovals, by name under ''. */
-  readonly approvalOutcomes: Nested<ApprovalOutcome>;
-  /** Moments that have passed, by the owner of the deadline and its key. */
-  readonly elapsed: Nested<ElapsedRecord>;
-  /** The statuses written last, by kind and key. */
-  readonly observed: Nested<JsonObject>;
-  /** The clusters' maps. */
-  readonly readings: ReadonlyMap<string, ClusterReadings>;
-}
+/** The ledger as last written to the store. */
+export type LedgerRecords = Awaited<ReturnType<typeof readRecords>>;
 
 /**
  * Reads the complete ledger. Rejects if the store does not answer. A damaged record or map counts as missing and is logged;
  * agents and sources report its content again.
  */
-export async function readRecords(store: SnapshotStore, log: Log): Promise<LedgerRecords> {
+export async function readRecords(store: SnapshotStore, log: Log) {
   const read = createReader(store, log);
   const readings = await readClusterMaps(store, log);
   const registrations = await read.flat<Registration>(recordKey.registration(''), recordShape.registration);
   const isUnregistered = ([cluster, { live }]: [string, ClusterReadings]): boolean =>
     live !== undefined && live.type !== 'missing' && !registrations.has(cluster);
   return {
+    /** Undefined: the store is new or was lost. */
     epoch: (await read.one<{ epoch: number }>(recordKey.epoch, recordShape.recovery))?.epoch,
     registrations,
+    /**
+     * Clusters with an input snapshot and without a registration: the registration was lost, since deregistering deletes both
+     * in one batch.
+     */
     unregistered: new Set([...readings].filter(isUnregistered).map(([cluster]) => cluster)),
-    sources: await read.flat<{ revision: string }>(recordKey.source(''), recordShape.source),
+    sources: await read.flat<{ readonly revision: string }>(recordKey.source(''), recordShape.source),
+    /** Declarations as last known good, by kind and key. */
     declared: await readDeclarations(store, log),
     ...(await readLeaderRecords(store, log)),
     recovery: await read.one<RecoveryRecord>(recordKey.recovery, recordShape.recovery),
+    /** Clusters that are assumed warm. */
     assumedWarm: await read.flat<unknown>(recordKey.assumedWarm(''), recordShape.any),
     revocations: await read.flat<Revocation>(recordKey.revocation(''), recordShape.revocation),
+    /** The clusters' maps. */
     readings,
   };
 }
@@ -172,15 +152,19 @@ export async function readRecords(store: SnapshotStore, log: Log): Promise<Ledge
 export async function readLeaderRecords(store: SnapshotStore, log: Log) {
   const read = createReader(store, log);
   const outcomes = await read.flat<ApprovalOutcome>(recordKey.approvalOutcome(''), recordShape.approvalOutcome);
+  const approvalOutcomes: Nested<ApprovalOutcome> = new Map([['', outcomes]]);
   return {
     contenders: await read.nested<Contenders>('contenders/', recordShape.meta),
     held: await read.nested<Hold>('held/', recordShape.held),
     approvals: await read.nested<ApprovalRecord>('approvals/', recordShape.approval),
     windows: await read.flat<WindowRecord>(recordKey.window(''), recordShape.window),
-    approvalOutcomes: new Map([['', outcomes]]),
+    /** Outcomes of declared RemovalApprovals, by name under ''. */
+    approvalOutcomes,
+    /** Moments that have passed, by the owner of the deadline and its key. */
     elapsed: await read.nested<ElapsedRecord>(recordKey.elapsedOfAll, recordShape.elapsed),
+    /** The statuses written last, by kind and key. */
     observed: await read.nested<JsonObject>('observed/', recordShape.observed),
-  } satisfies Partial<LedgerRecords>;
+  };
 }
 
 /** Reads the declarations as last known good, by kind and key. Rejects if the store does not answer. */
@@ -214,7 +198,7 @@ function createReader(store: SnapshotStore, log: Log) {
     log.warn('a record of the store is damaged and counts as missing', { record: key });
     return undefined;
   };
-  const flat = async <Value>(prefix: string, shape: Shape): Promise<Map<string, Value>> => {
+  const flat = async <Value>(prefix: string, shape: Shape): Promise<ReadonlyMap<string, Value>> => {
     const result = new Map<string, Value>();
     for await (const record of store.list(prefix)) {
       const value = parse<Value>(record, shape);
@@ -228,7 +212,7 @@ function createReader(store: SnapshotStore, log: Log) {
       const record = await store.get(key);
       return record === undefined ? undefined : parse<Value>(record, shape);
     },
-    nested: async <Value>(prefix: string, shape: Shape): Promise<Map<string, Map<string, Value>>> => {
+    nested: async <Value>(prefix: string, shape: Shape): Promise<Nested<Value>> => {
       const result = new Map<string, Map<string, Value>>();
       for (const [path, value] of await flat<Value>(prefix, shape)) {
         const slash = path.indexOf('/');

@@ -9,30 +9,6 @@ import { type LedgerRecords, recordKey } from '../ledger/records.ts';
 import type { Replica } from '../replica/replica.ts';
 import { trustedStatus } from './status-documents.ts';
 
-/**
- * Stages the statuses that were written last: from the store, else from the custom resource, else from the status branch.
- * Later, what a sink has written replaces them.
- */
-export interface ObservedStatuses {
-  /** Stages the records of the store, when this server begins to lead. */
-  load(records: LedgerRecords['observed']): void;
-  /** Stages the leader's record at a follower; undefined: the store has none. */
-  replicate(kind: string, key: string, record: JsonValue | undefined): void;
-  /**
-   * Reads the status branch, when this server begins to lead. Takes ten seconds at most, and never rejects: without the
-   * branch, statuses that only the branch has are unknown.
-   */
-  readBranch(): Promise<void>;
-  /** Takes the texts of the status branch, for what is declared now and for what is declared later. */
-  branchRead(files: ReadonlyMap<string, string>): void;
-  /** Stages, in a bookkeeper, the status that a custom resource has, unless the store has one. True: it was staged. */
-  found(kind: EngineKind, key: string, status: JsonValue | undefined): boolean;
-  /** A sink has written this status. */
-  written(kind: EngineKind, key: string, status: JsonObject): void;
-  /** From now on, statuses on the branch are found for new declarations, and those of ended declarations are forgotten. */
-  follow(replica: Pick<Replica, 'leads' | 'knowsAll'>): void;
-}
-
 /** The status branch, for reading. */
 export interface StatusBranch {
   readAll(): Promise<
@@ -56,7 +32,13 @@ type Place = (typeof PLACES)[number];
 
 const READ_BRANCH_MS = 10_000;
 
-export function createObservedStatuses(deps: ObservedDeps): ObservedStatuses {
+export type ObservedStatuses = ReturnType<typeof createObservedStatuses>;
+
+/**
+ * Stages the statuses that were written last: from the store, else from the custom resource, else from the status branch.
+ * Later statuses that a sink has written replace them.
+ */
+export function createObservedStatuses(deps: ObservedDeps) {
   const { engine, loop, fleet } = deps;
   const staged = createStagedStatuses(engine);
   const branch = createBranchTexts(deps);
@@ -74,12 +56,14 @@ export function createObservedStatuses(deps: ObservedDeps): ObservedStatuses {
     }
     return found;
   };
+  /** Takes the texts of the status branch, for the present and later declarations. */
   const branchRead = (files: ReadonlyMap<string, string>): void => {
     branch.set(files);
     const { statuses } = engine;
     const declared = [...statuses.partitions()].flatMap((kind) => [...statuses.entries(kind)]);
     if (findOnBranch(declared)) loop.transact(() => undefined);
   };
+  /** Stages the records of the store, when this server begins to lead. */
   const load = (records: LedgerRecords['observed']): void => {
     // The leader before may have deleted a record since this process read it.
     for (const { partition: kind, key } of staged.all()) {
@@ -99,24 +83,31 @@ export function createObservedStatuses(deps: ObservedDeps): ObservedStatuses {
   return {
     load,
     branchRead,
-    readBranch: async () => {
+    /**
+     * Reads the status branch, when this server begins to lead. Takes ten seconds at most, and never rejects: without the
+     * branch, statuses that only the branch has are unknown.
+     */
+    readBranch: async (): Promise<void> => {
       const files = await readWithin(deps, READ_BRANCH_MS);
       if (files !== undefined) branchRead(files);
     },
-    replicate: (kind, key, record) => {
+    /** Stages the leader's record at a follower; undefined: the store has none. */
+    replicate: (kind: string, key: string, record: JsonValue | undefined): void => {
       const read = readObserved(record);
       // A record of a declared status is missing: the store has lost it, and the leader writes it again.
       const isOver = record === undefined && engine.statuses.get(kind, key) === undefined;
       if (!isEngineKind(kind) || (read === undefined && !isOver)) return;
       loop.transact(() => (read === undefined ? staged.delete(kind, key) : staged.set('store', kind, key, read)));
     },
-    found: (kind, key, status) => {
+    /** Stages, in a bookkeeper, the status of a custom resource, unless the store has one. True: it was staged. */
+    found: (kind: EngineKind, key: string, status: JsonValue | undefined): boolean => {
       const read = readObserved(status);
       if (read === undefined || !staged.isBelow('resource', kind, key)) return false;
       staged.set('resource', kind, key, read);
       return true;
     },
-    written: (kind, key, status) => {
+    /** A sink has written this status. */
+    written: (kind: EngineKind, key: string, status: JsonObject): void => {
       const read = readObserved(status);
       // The declaration may have ended meanwhile.
       if (read === undefined || engine.statuses.get(kind, key) === undefined) return;
@@ -126,7 +117,9 @@ export function createObservedStatuses(deps: ObservedDeps): ObservedStatuses {
       fleet.put(recordKey.observed(kind, key), status);
       loop.transact(() => staged.set('store', kind, key, read));
     },
-    follow: (replica) => loop.addBookkeeper(createFollower(deps, staged, branch, findOnBranch, replica)),
+    /** From now on, statuses on the branch are found for new declarations, and those of ended declarations are forgotten. */
+    follow: (replica: Pick<Replica, 'leads' | 'knowsAll'>): void =>
+      loop.addBookkeeper(createFollower(deps, staged, branch, findOnBranch, replica)),
   };
 }
 
