@@ -155,24 +155,19 @@ function isPlain(engine: Engine, cluster: string, key: string, lost: readonly Ob
   if (inputs.contenders.get(cluster, key) !== undefined) return false;
   const candidates = engine.candidates.get(cluster, key) ?? NO_CANDIDATES;
   const entry = inputs.ledger.get(cluster, key);
-  const source = entry?.origins[0]?.source ?? candidates[0]?.value.origin.source;
+  const named = [...(entry === undefined ? [] : [entry]), ...candidates.map(metaOfCandidate)];
+  const source = named.flatMap(({ origins }) => origins)[0]?.source;
   const isOfSource = ({ origins, scope }: ObjectMeta): boolean =>
     scope.length === 0 && origins.every((origin) => origin.source === source);
-  return (
-    (entry === undefined || isOfSource(entry)) &&
-    lost.every(isOfSource) &&
-    candidates.every(({ value }) => value.scope.length === 0 && value.origin.source === source)
-  );
+  return [...named, ...lost].every(isOfSource);
 }
 
 /** One origin per source, with its first path, as in a ledger entry. */
 function bySource(origins: ObjectMeta['origins']): ObjectMeta['origins'] {
-  const sources = new Map<string, ObjectMeta['origins'][number]>();
-  for (const origin of origins) {
-    const known = sources.get(origin.source);
-    if (known === undefined || compareText(origin.path, known.path) < 0) sources.set(origin.source, origin);
-  }
-  return [...sources.values()].sort((a, b) => compareText(a.source, b.source));
+  const byPath = origins.toSorted((a, b) => compareText(b.path, a.path));
+  return [...new Map(byPath.map((origin) => [origin.source, origin])).values()].sort((a, b) =>
+    compareText(a.source, b.source),
+  );
 }
 
 function sorted<Name extends string>(names: readonly Name[]): readonly Name[] {
