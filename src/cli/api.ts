@@ -46,7 +46,7 @@ export interface Api {
   list<Name extends keyof Lists>(name: Name, query?: Texts): Promise<readonly Lists[Name][]>;
   /** Rows of a view of the server. */
   view(name: string): Promise<readonly JsonObject[]>;
-  explain(question: ExplainRequest): Promise<Explanation>;
+  explain(question: Record<keyof ExplainRequest, string | undefined>): Promise<Explanation>;
   /** Asks the server to act, in the caller's name. `path` is for example `['clusters', 'east', 'suspend']`. */
   act<View>(path: readonly string[], details?: Texts): Promise<View>;
 }
@@ -132,7 +132,7 @@ export async function connect(context: ApiIo, options: ApiOptions): Promise<Api>
     status: () => call(server, 'status'),
     list: (name, query = {}) => list(`${name}${queryOf(query)}`),
     view: (name) => list(`views/${encodeURIComponent(name)}`),
-    explain: (question) => call(server, `explain${queryOf({ ...question })}`),
+    explain: (question) => call(server, `explain${queryOf(question)}`),
     act: (path, details = {}) => call(server, path.map(encodeURIComponent).join('/'), { ...details, by }),
   };
 }

@@ -1,25 +1,19 @@
-import type { AgentOptions, KubeTarget, LogLevel } from '../../compose/options.ts';
-import type { ClusterName } from '../../model/ids.ts';
+import type { AgentOptions, CommonAgentOptions, KubeTarget } from '../../compose/options.ts';
 import type { ListenAddress } from '../../server/listen-address.ts';
 import { clusterName, listenAddress, logLevelOption, serverAddress } from '../arguments.ts';
 import { type CliCommand, type CliContext, type Examples, newCommand, runRoot } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
 import { refuseWithoutVerification } from '../relay-environment.ts';
 
-interface Flags extends KubeTarget {
-  readonly cluster: ClusterName;
-  readonly server: ListenAddress;
-  readonly tokenFile?: string;
-  readonly caFile?: string;
-  readonly certFile?: string;
-  readonly keyFile?: string;
-  readonly directory?: string;
-  readonly leaderElect?: boolean;
-  readonly dataDir?: string;
-  readonly healthPort?: ListenAddress;
-  readonly insecure?: true;
-  readonly logLevel: LogLevel;
-}
+type Flags = KubeTarget &
+  Omit<CommonAgentOptions, 'certificate' | 'health' | 'insecure'> & {
+    readonly certFile?: string;
+    readonly keyFile?: string;
+    readonly directory?: string;
+    readonly leaderElect?: boolean;
+    readonly healthPort?: ListenAddress;
+    readonly insecure?: true;
+  };
 
 const EXAMPLES: Examples = [
   [
@@ -91,14 +85,12 @@ export function agentCommand(context: CliContext): CliCommand {
 }
 
 function toOptions(flags: Flags, env: CliContext['env']): AgentOptions {
-  const { cluster, server, tokenFile, caFile, certFile, keyFile, dataDir, healthPort, logLevel } = flags;
-  const { directory, kubeconfig, context, namespace } = flags;
   refuseContradictions(flags, env);
+  const { certFile, keyFile, directory, kubeconfig, context, namespace, leaderElect, healthPort, ...same } = flags;
   const certificate = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
-  const insecure = flags.insecure === true;
-  const common = { cluster, server, tokenFile, caFile, certificate, dataDir, health: healthPort, insecure, logLevel };
+  const common = { ...same, certificate, health: healthPort, insecure: flags.insecure === true };
   if (directory !== undefined) return { ...common, directory };
-  return { ...common, kubernetes: { kubeconfig, context, namespace, leaderElect: flags.leaderElect !== false } };
+  return { ...common, kubernetes: { kubeconfig, context, namespace, leaderElect: leaderElect !== false } };
 }
 
 function refuseContradictions(flags: Flags, env: CliContext['env']): void {

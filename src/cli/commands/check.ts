@@ -40,13 +40,18 @@ export function checkCommand(context: CliContext): CliCommand {
   });
   return withApiOptions(command).answers(async (flags: Flags) => {
     const findings = await check(context, flags);
-    const count = (severity: Finding['severity']): number =>
-      findings.filter((each) => each.severity === severity).length;
-    const summary = { errors: count('error'), warnings: count('warning'), unknown: count('unknown') };
+    const count = (wanted: Finding['severity']): number =>
+      findings.filter(({ severity }) => severity === wanted).length;
+    const [errors, warnings, unknown] = [count('error'), count('warning'), count('unknown')];
+    const tone = errors > 0 ? 'bad' : warnings > 0 ? 'warn' : 'good';
+    const more = unknown === 0 ? '' : `; ${unknown} could not be looked at`;
     return {
-      value: { ...summary, findings },
-      table: (out) => writeFindings(out, findings, summary),
-      exitCode: summary.errors > 0 ? EXIT.notWell : EXIT.ok,
+      value: { errors, warnings, unknown, findings },
+      table: (out) => {
+        writeFindings(out, findings);
+        out.write(`${styled(out, tone, `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`)}${more}\n`);
+      },
+      exitCode: errors > 0 ? EXIT.notWell : EXIT.ok,
     };
   });
 }
@@ -80,11 +85,7 @@ async function serverFindings(context: CliContext, flags: Flags): Promise<readon
   }
 }
 
-function writeFindings(
-  out: TextOutput,
-  findings: readonly Finding[],
-  { errors, warnings, unknown }: { readonly errors: number; readonly warnings: number; readonly unknown: number },
-): void {
+function writeFindings(out: TextOutput, findings: readonly Finding[]): void {
   for (const area of AREAS) {
     const found = findings.filter((finding) => finding.area === area);
     if (found.length === 0) continue;
@@ -92,9 +93,6 @@ function writeFindings(
     for (const finding of found) writeFinding(out, finding);
     out.write('\n');
   }
-  const summary = `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`;
-  const more = unknown === 0 ? '' : `; ${unknown} could not be looked at`;
-  out.write(`${styled(out, errors > 0 ? 'bad' : warnings > 0 ? 'warn' : 'good', summary)}${more}\n`);
 }
 
 function writeFinding(out: TextOutput, { severity, reason, where, what, fix }: Finding): void {

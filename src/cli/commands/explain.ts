@@ -1,6 +1,6 @@
 import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
 import { parseClusterName } from '../../model/ids.ts';
-import type { ConditionView, ExplainRequest, Explanation, FieldView, OutputView } from '../../server/api.ts';
+import type { ConditionView, Explanation, FieldView, OutputView } from '../../server/api.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { type Column, printable, styled, type TextOutput, writeTable } from '../output.ts';
@@ -42,18 +42,14 @@ export function explainCommand(context: CliContext): CliCommand {
     });
 }
 
-function questionOf(words: readonly string[]): ExplainRequest {
+function questionOf(words: readonly string[]) {
   const query = parseExplainQuery(words);
   const hint = '`fleetrelay get outputs` lists all objects';
   if (!query.ok) throw new CliError(EXIT.usage, `${printable(words.join(' '))}: ${query.problem}`, hint);
   const { cluster, object, part } = query.value;
   const name = cluster === undefined ? undefined : parseClusterName(cluster);
   if (name?.ok === false) throw new CliError(EXIT.usage, printable(name.problem));
-  return {
-    ...(cluster === undefined ? {} : { cluster }),
-    object: displayObjectName(object),
-    ...(part === undefined ? {} : { part }),
-  };
+  return { cluster, object: displayObjectName(object), part };
 }
 
 const STATES: Readonly<Record<Exclude<Explanation['state'], OutputView['state']>, string>> = {
