@@ -11,7 +11,7 @@ import {
 } from '../../../model/json.ts';
 import { displayKey, metadataOf, type ObjectKey } from '../../../model/object-key.ts';
 import { ADOPT } from './annotations.ts';
-import { parseStamp, readStampText } from './stamp.ts';
+import { readStamp } from './stamp.ts';
 
 /** The field manager of everything that fleetrelay applies. */
 export const FIELD_MANAGER = 'fleetrelay';
@@ -23,8 +23,7 @@ export type Ownership =
 
 /** Judges by the stamp alone: it must name this object and this fleet. */
 export function ownershipOf(live: JsonObject, fleet: FleetName, key: ObjectKey): Ownership {
-  const text = readStampText(live);
-  const stamp = text === undefined ? undefined : parseStamp(text);
+  const stamp = readStamp(live)?.stamp;
   if (stamp?.key === key && stamp.fleet === fleet) return { type: 'ours' };
   if (stamp?.key === key) {
     return {

@@ -1,6 +1,6 @@
 import { objectDigest } from '../../../model/digest.ts';
 import { type Digest, parseClusterName, parseDigest, parseFleetName, parseSourceName } from '../../../model/ids.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../../model/json.ts';
+import { canonicalJson, isJsonObject, type JsonObject, objectOf, textOf } from '../../../model/json.ts';
 import { metadataOf, parseObjectKey } from '../../../model/object-key.ts';
 import type { Origin } from '../../../model/output.ts';
 import { must } from '../../../model/result.ts';
@@ -53,38 +53,39 @@ export function withoutStamp(value: JsonObject): JsonObject {
   return { ...value, metadata: bare };
 }
 
-/** The stamp of a live object; undefined if it has none, or one of another fleet than its label. */
-export function readStampText(value: JsonObject): StampText | undefined {
-  const { labels, annotations } = metadataOf(value);
-  if (!isJsonObject(annotations) || annotations[OBJECT] === undefined) return undefined;
-  const label = isJsonObject(labels) ? labels[FLEET_LABEL] : undefined;
-  if (label !== undefined && label !== annotations[FLEET]) return undefined;
-  return canonicalJson(Object.fromEntries(ANNOTATIONS.map((name) => [name, annotations[name]])));
-}
-
-/** Parses a stamp; undefined if it cannot be read. Such a stamp proves no ownership. */
-export function parseStamp(text: StampText): Stamp | undefined {
-  const parts: JsonValue = JSON.parse(text);
-  if (!isJsonObject(parts)) return undefined;
-  const fleet = parseFleetName(textOf(parts[FLEET]));
-  const key = parseObjectKey(textOf(parts[OBJECT]));
-  if (!fleet.ok || !key.ok) return undefined;
-  const scope = textOf(parts[SCOPE])
-    .split(',')
-    .flatMap((name) => {
-      const parsed = parseClusterName(name);
-      return parsed.ok ? [parsed.value] : [];
-    });
-  return { fleet: fleet.value, key: key.value, origins: originsOf(textOf(parts[ORIGINS])), scope };
+/** The stamp of a live object. */
+export interface ReadStamp {
+  readonly text: StampText;
+  /** Undefined: it cannot be parsed, and proves no ownership. */
+  readonly stamp: Stamp | undefined;
+  /** The digest of the declared value; a digest that no value has if the stamp lacks it. */
+  readonly declared: Digest;
 }
 
 const NO_CONTENT = must(parseDigest('0'.repeat(64)));
 
-/** The digest of the declared value in a stamp; without one, a digest that no value has. */
-export function digestInStamp(text: StampText): Digest {
-  const parts: JsonValue = JSON.parse(text);
-  const digest = parseDigest(isJsonObject(parts) ? textOf(parts[DIGEST]) : '');
-  return digest.ok ? digest.value : NO_CONTENT;
+/** Undefined: the object has no stamp, or one of another fleet than its label. */
+export function readStamp(value: JsonObject): ReadStamp | undefined {
+  const { labels, annotations } = metadataOf(value);
+  const parts = objectOf(annotations);
+  if (parts[OBJECT] === undefined) return undefined;
+  const { [FLEET_LABEL]: label = parts[FLEET] } = objectOf(labels);
+  if (label !== parts[FLEET]) return undefined;
+  const declared = parseDigest(textOf(parts[DIGEST]));
+  return {
+    text: canonicalJson(Object.fromEntries(ANNOTATIONS.map((name) => [name, parts[name]]))),
+    stamp: stampOf(parts),
+    declared: declared.ok ? declared.value : NO_CONTENT,
+  };
+}
+
+function stampOf(annotations: JsonObject): Stamp | undefined {
+  const fleet = parseFleetName(textOf(annotations[FLEET]));
+  const key = parseObjectKey(textOf(annotations[OBJECT]));
+  if (!fleet.ok || !key.ok) return undefined;
+  const clusters = textOf(annotations[SCOPE]).split(',').map(parseClusterName);
+  const scope = clusters.flatMap((cluster) => (cluster.ok ? [cluster.value] : []));
+  return { fleet: fleet.value, key: key.value, origins: originsOf(textOf(annotations[ORIGINS])), scope };
 }
 
 function declaredDigest(value: JsonObject): string {

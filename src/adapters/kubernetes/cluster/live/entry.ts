@@ -7,7 +7,7 @@ import { resourcePath } from '../../api/paths.ts';
 import type { ApiResource } from '../../api/types.ts';
 import { DISCOVERY } from '../annotations.ts';
 import { type FieldSet, ourFields } from '../ownership.ts';
-import { digestInStamp, parseStamp, readStampText, type StampText } from '../stamp.ts';
+import { readStamp, type StampText } from '../stamp.ts';
 import { trimObject } from './trim.ts';
 
 /** A live object with everything that is needed to judge it. */
@@ -33,9 +33,9 @@ export interface LiveEntry extends ObservedObject {
 /** Reads a live object in the form in which an API server sends it. */
 export function readEntry(raw: JsonObject, resource: ApiResource, settled = false): LiveEntry {
   const key = keyOfLive(raw, resource);
-  const stampText = readStampText(raw);
-  const stamp = stampText === undefined ? undefined : parseStamp(stampText);
-  const ours = stamp?.key === key;
+  const read = readStamp(raw);
+  const { stamp } = read ?? {};
+  const ours = read !== undefined && stamp?.key === key;
   const metadata = metadataOf(raw);
   const fields = ours ? ourFields(raw) : undefined;
   const health = ours ? objectHealth(raw) : undefined;
@@ -43,13 +43,13 @@ export function readEntry(raw: JsonObject, resource: ApiResource, settled = fals
     key,
     uid: textOf(metadata.uid),
     resourceVersion: textOf(metadata.resourceVersion),
-    stampDigest: stampText === undefined ? '' : digestOfStamp(stampText),
+    stampDigest: read === undefined ? '' : digestOfStamp(read.text),
     fieldsText: fields === undefined ? '' : JSON.stringify(fields),
     settled,
     hidden: annotationOf(raw, DISCOVERY) === 'disabled',
     content: new TextEncoder().encode(canonicalJson(trimObject(raw, ours))),
     ...(stamp === undefined ? {} : { stamp }),
-    ...(ours && stampText !== undefined ? { declared: digestInStamp(stampText) } : {}),
+    ...(ours ? { declared: read.declared } : {}),
     ...(health === undefined ? {} : { health }),
   });
 }

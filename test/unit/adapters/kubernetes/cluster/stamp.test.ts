@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import {
-  parseStamp,
-  readStampText,
+  readStamp,
   stampTextOf,
   withoutStamp,
   withStamp,
 } from '../../../../../src/adapters/kubernetes/cluster/stamp.ts';
+import { objectDigest } from '../../../../../src/model/digest.ts';
 import { parseClusterName, parseFleetName, parseSourceName } from '../../../../../src/model/ids.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
 import { parseObjectKey } from '../../../../../src/model/object-key.ts';
@@ -35,9 +35,7 @@ const change = (live: JsonObject, metadata: JsonObject) => ({
 
 test('what is written is read again, and the object without it is as it was', () => {
   const stamped = withStamp(value, request);
-  const text = readStampText(stamped);
-  expect(text).toBe(stampTextOf(request));
-  expect(parseStamp(text ?? '')).toEqual(stamp);
+  expect(readStamp(stamped)).toEqual({ text: stampTextOf(request), stamp, declared: objectDigest(value) });
   expect(withoutStamp(stamped)).toEqual(value);
 });
 
@@ -47,12 +45,13 @@ test('another content is another stamp', () => {
 
 test('the label alone says nothing, and a label that contradicts takes the word of the annotations', () => {
   const stamped = withStamp(value, request);
-  expect(readStampText(change(stamped, { annotations: {} }))).toBeUndefined();
-  expect(readStampText(change(stamped, { labels: { 'fleetrelay.dev/fleet': 'other' } }))).toBeUndefined();
-  expect(readStampText(change(stamped, { labels: {} }))).toBe(stampTextOf(request));
+  expect(readStamp(change(stamped, { annotations: {} }))).toBeUndefined();
+  expect(readStamp(change(stamped, { labels: { 'fleetrelay.dev/fleet': 'other' } }))).toBeUndefined();
+  expect(readStamp(change(stamped, { labels: {} }))?.text).toBe(stampTextOf(request));
 });
 
 test('what is no stamp owns nothing', () => {
   const broken = { annotations: { 'fleetrelay.dev/object': 'nonsense', 'fleetrelay.dev/fleet': 'UPPER' } };
-  expect(parseStamp(readStampText(change(value, broken)) ?? '')).toBeUndefined();
+  const read = readStamp(change(value, broken));
+  expect(read).toMatchObject({ text: expect.any(String), stamp: undefined });
 });
