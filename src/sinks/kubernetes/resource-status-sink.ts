@@ -186,7 +186,7 @@ interface PlannedWrite {
   readonly before: JsonObject | undefined;
   readonly status: JsonObject;
   readonly metadata: MetadataChange | undefined;
-  /** The object has this status already: only its metadata is written, and nobody has reversed the status. */
+  /** The object has this status already: only its metadata is written, and no other writer has reversed the status. */
   readonly isCurrent: boolean;
 }
 

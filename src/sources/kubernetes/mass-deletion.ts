@@ -37,7 +37,7 @@ export function createMassDeletionWatch() {
     note(kinds: Kinds): void {
       for (const { kind, state } of kinds) if (state === 'unknown') wereUnknown.add(kind);
     },
-    /** Why a person has to accept the step; undefined: nobody has to. */
+    /** Why a person has to accept the step; undefined: none has to. */
     judge({ before, after, isRemoving, kinds }: Step): Refusal | undefined {
       if (!isRemoving && recalled.size === 0) return undefined;
       const complete = completeKinds(kinds);

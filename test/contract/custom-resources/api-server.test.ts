@@ -190,7 +190,7 @@ describe.skipIf(noKubernetes)('on an API server', () => {
         const written = await world.status.write({ ...resource, apiVersion: 'fleetrelay.dev/v1alpha1' }, own);
         return written.type === 'refused' ? written : undefined;
       });
-      expect(answer).toMatchObject({ type: 'refused', reason: 'StatusOfSomebodyElse' });
+      expect(answer).toMatchObject({ type: 'refused', reason: 'StatusOfOtherManager' });
       const { status } = await plane.get<{ status: JsonObject }>('placement', '-n', 'fleet', 'apps');
       expect(Object.keys(conditionsIn(status))).toEqual(['TheirOwn']);
     } finally {

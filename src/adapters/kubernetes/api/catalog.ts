@@ -66,7 +66,7 @@ async function loadGroups(client: KubeClient, path: '/api' | '/apis'): Promise<R
     case 'unreachable':
       return problem(`the kinds that ${client.server} offers cannot be read: ${answer.message}`);
     case 'refused':
-      return problem(`${client.server} does not say which kinds it offers (${path}): ${answer.refusal.message}`);
+      return problem(`${client.server} refuses to list the kinds that it offers (${path}): ${answer.refusal.message}`);
     case 'ok':
       break;
   }

@@ -135,7 +135,7 @@ async function create(applying: Applying): Promise<Step> {
   return refused(request, answer);
 }
 
-/** The frequent case: the object is ours, nobody has changed it, and its declaration is new. Else the object is read. */
+/** The frequent case: the object is ours, no other manager has changed it, and its declaration is new. Else the object is read. */
 async function applyToWatched(applying: Applying, entry: LiveEntry): Promise<Step> {
   const { request, resource, body } = applying;
   if (entryMatches(applying, request, entry)) return unchanged(applying, entry.uid);
@@ -190,7 +190,7 @@ function takenFields({ request, ...writing }: Applying, raw: JsonObject, entry: 
   if (found.length > 0) return found;
   // A manager that removes a field does not own it afterwards. The manager that wrote last is the most likely one.
   const [last] = others.filter(({ subresource }) => subresource === '').toSorted(byTimeDescending);
-  const manager = last?.manager ?? 'somebody who left no name';
+  const manager = last?.manager ?? 'a manager without a name';
   return lost.map((field) => ({ manager, field, operation: 'Update' }));
 }
 

@@ -48,7 +48,7 @@ function ownerOf(live: JsonObject): string {
   const others = fieldManagers(live).filter((manager) => !isOurs(manager) && manager.subresource === '');
   const newest = others.toSorted(byTimeDescending);
   const { manager } = newest.find(({ operation }) => operation === 'Apply') ?? newest[0] ?? { manager: '' };
-  return manager === '' ? 'somebody who left no name' : `"${manager}"`;
+  return manager === '' ? 'a manager without a name' : `"${manager}"`;
 }
 
 /** A set of fields in the notation `fieldsV1` of managedFields. */
@@ -87,7 +87,7 @@ export function isOurs({ manager, operation, subresource }: FieldManager): boole
 
 /**
  * The fields of a live object that we own; undefined if none. An API server writes an atomic map, and a map of which other
- * managers have taken every member, in the same way. The second is told apart here, as `{".": {}}`.
+ * managers have taken every member, in the same way. The second is marked here, as `{".": {}}`.
  */
 export function ourFields(live: JsonObject): FieldSet | undefined {
   const managers = fieldManagers(live);
@@ -98,7 +98,7 @@ export function ourFields(live: JsonObject): FieldSet | undefined {
 
 function withBareMaps(fields: FieldSet, others: readonly FieldSet[], live: JsonValue | undefined): FieldSet {
   const names = itemNames(fields);
-  const told = Object.entries(fields).map(([name, inside]): [string, JsonValue | undefined] => {
+  const marked = Object.entries(fields).map(([name, inside]): [string, JsonValue | undefined] => {
     if (name === '.' || !isJsonObject(inside)) return [name, inside];
     const theirs = others.map((set) => child(set, name)).filter((set) => set !== undefined);
     const item = names.get(name);
@@ -109,7 +109,7 @@ function withBareMaps(fields: FieldSet, others: readonly FieldSet[], live: JsonV
       theirs.some((set) => Object.keys(set).some((key) => key.startsWith('f:')));
     return [name, isBare ? { '.': {} } : inside];
   });
-  return Object.fromEntries(told);
+  return Object.fromEntries(marked);
 }
 
 /** Fields of a declared value, as an API server names them: `.spec.ports[port=80,protocol="TCP"].targetPort`. */

@@ -22,7 +22,7 @@ import {
 
 const ATTEMPTS = 5;
 
-/** Removes the object if it is ours: its stamp must say so, and it must have the UID of the object that was created. */
+/** Removes the object if it is ours: its stamp must name it and this fleet, and it must have the UID of the object that was created. */
 export async function removeObject(writing: Writing, request: RemoveRequest): Promise<RemoveOutcome> {
   const { key } = request;
   const { live, flapping } = writing;
@@ -66,8 +66,8 @@ function reasonToKeep({ key, fleet, identity }: RemoveRequest, raw: JsonObject):
     return { type: 'notOwned', owner, message: `${displayKey(key)} is held by ${owner} and stays` };
   }
   if (identity !== undefined && identity !== uidOf(raw)) {
-    const message = `${displayKey(key)} was deleted and made anew by somebody else (its UID is another one), and stays`;
-    return { type: 'notOwned', owner: 'somebody who made it anew', message };
+    const message = `${displayKey(key)} was deleted and created again by others (it has another UID), and stays`;
+    return { type: 'notOwned', owner: 'the manager that created it again', message };
   }
   if (annotationOf(raw, PRUNE) !== 'disabled') return undefined;
   const message = `${displayKey(key)} carries the annotation ${PRUNE}: disabled; it stays, and is not managed any more`;

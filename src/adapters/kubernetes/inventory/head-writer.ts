@@ -78,7 +78,7 @@ export function createHeadWriter({ namespace, identity, overtaken }: HeadWriterO
   function checkStillOurs(data: JsonObject, ours: Holder): void {
     const now = readHolder(data);
     if (now?.identity === ours.identity && now.term === ours.term) return;
-    const who = now === undefined ? 'somebody' : now.identity;
+    const who = now === undefined ? 'an unknown process' : now.identity;
     refusal = new Overtaken(
       `${who} has taken the inventory over: this process has been fenced and writes nothing any more`,
     );
@@ -118,7 +118,7 @@ function createHeadObject(namespace: string) {
     }
     const isConflict = answer.type === 'refused' && (answer.status === 404 || answer.status === 409);
     if (!isConflict && !isPassing(answer)) throw new Error(answerText(answer));
-    await requests.pause(isConflict ? 'somebody else keeps changing it' : answerText(answer));
+    await requests.pause(isConflict ? 'another process keeps changing it' : answerText(answer));
     return false;
   }
 }

@@ -155,7 +155,7 @@ async function readRecords(
   }
   try {
     const records = readLines([...texts, journal].join(''));
-    return records.size > 0 && state?.fleet === undefined ? 'it does not say which fleet it is of' : records;
+    return records.size > 0 && state?.fleet === undefined ? 'it names no fleet' : records;
   } catch (error) {
     return errorText(error);
   }
@@ -217,7 +217,7 @@ async function removeGarbage(state: State, requests: Requests): Promise<void> {
     }
   } catch (error) {
     const reason = errorText(error);
-    log.warn('pieces of the inventory that nobody needs any more could not be removed', { namespace, reason });
+    log.warn('unused pieces of the inventory could not be removed', { namespace, reason });
   }
   state.hasGarbage = false;
 }

@@ -138,7 +138,7 @@ async function actOn(state: State, offered: OfferedKind, doubted: readonly Objec
       const pause = backOffMs(state.failures, FIRST_RETRY_MS, LONGEST_RETRY_MS);
       state.failures += 1;
       if (state.doubted.size === 0 && state.followers.length > 0) return;
-      report(state, 'unknown', `it cannot be told whether the kind is there: ${offered.message}`);
+      report(state, 'unknown', `it is not known whether the kind is offered: ${offered.message}`);
       lookIn(state, pause * (0.5 + 0.5 * state.deps.random.next()));
       return;
     }

@@ -78,8 +78,8 @@ async function writeStatus(
     const taken = answer.refusal.causes.filter(({ reason }) => reason === 'FieldManagerConflict');
     const atomic = taken.find(({ field }) => field === '.status.conditions' || field === '.status');
     if (atomic !== undefined) {
-      const message = `${atomic.field} is one field there, and somebody else writes it: ${atomic.message}`;
-      return { type: 'refused', reason: 'StatusOfSomebodyElse', message };
+      const message = `${atomic.field} is one field there, and another manager writes it: ${atomic.message}`;
+      return { type: 'refused', reason: 'StatusOfOtherManager', message };
     }
     force ||= taken.length > 0;
     if (taken.length > 0) continue;
