@@ -82,7 +82,7 @@ async function findServiceAccount(options: ConnectKubeOptions): Promise<Result<K
     name: 'in-cluster',
     server,
     cluster: { server, 'certificate-authority': join(folder, 'ca.crt') },
-    user: { 'auth-provider': { name: 'tokenFile', config: { tokenFile } } },
+    user: { tokenFile },
     namespace: namespace.trim() === '' ? undefined : namespace.trim(),
   });
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Agent } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { isJsonObject, type JsonObject, objectOf } from '../../../model/json.ts';
+import type { JsonObject } from '../../../model/json.ts';
 import { givenText, type KubeconfigContext } from './kubeconfig.ts';
 
 /** How a connection is made and how its requests are authenticated. */
@@ -30,17 +30,14 @@ export type ReadIdentity = () => Promise<Identity>;
  */
 export function identityOf(context: KubeconfigContext): ReadIdentity {
   const { cluster, user } = context;
-  const provider = isJsonObject(user['auth-provider']) ? user['auth-provider'] : undefined;
-  const isSpecial = user.exec !== undefined || (provider !== undefined && provider.name !== 'tokenFile');
-  if (isSpecial || cluster['proxy-url'] !== undefined) return libraryIdentity(context);
-  return () => plainIdentity(context, provider);
+  const isSpecial =
+    user.exec !== undefined || user['auth-provider'] !== undefined || cluster['proxy-url'] !== undefined;
+  return isSpecial ? libraryIdentity(context) : () => plainIdentity(context);
 }
 
-async function plainIdentity(
-  { cluster, user }: KubeconfigContext,
-  provider: JsonObject | undefined,
-): Promise<Identity> {
-  const tokenFile = givenText(objectOf(provider?.config).tokenFile);
+async function plainIdentity({ cluster, user }: KubeconfigContext): Promise<Identity> {
+  // As with kubectl, a token file precedes a token.
+  const tokenFile = givenText(user.tokenFile);
   const token = tokenFile === undefined ? givenText(user.token) : (await readFile(tokenFile, 'utf8')).trim();
   const [name, password, as] = [givenText(user.username), givenText(user.password), givenText(user.as)];
   const basic = name === undefined ? undefined : Buffer.from(`${name}:${password ?? ''}`).toString('base64');
@@ -100,10 +97,13 @@ async function loadLibrary({ cluster, user, server }: KubeconfigContext): Promis
   const config = createKubeConfig();
   // The library refuses http:// without this. Such a server is on loopback, which has been checked.
   const plain = server.startsWith('http:') ? { 'insecure-skip-tls-verify': true } : {};
+  const { tokenFile, ...others } = user;
+  // The library reads a token file only through this provider, and prefers a token.
+  const provider = { 'auth-provider': { name: 'tokenFile', config: { tokenFile } }, token: undefined };
   config.loadFromString(
     JSON.stringify({
       clusters: [{ name: 'cluster', cluster: { ...cluster, ...plain } }],
-      users: [{ name: 'user', user }],
+      users: [{ name: 'user', user: { ...others, ...(tokenFile === undefined ? {} : provider) } }],
       contexts: [{ name: 'context', context: { cluster: 'cluster', user: 'user' } }],
       'current-context': 'context',
     }),

@@ -132,13 +132,7 @@ function absolute(value: JsonValue | undefined, fields: readonly string[], folde
 }
 
 function completeUser(user: JsonObject, folder: string): JsonObject {
-  const { tokenFile, exec } = user;
-  // The library reads a token file only through this provider. As with kubectl, the file precedes a token.
-  if (tokenFile !== undefined) {
-    const { token: _, ...rest } = user;
-    return { ...rest, 'auth-provider': { name: 'tokenFile', config: { tokenFile } } };
-  }
-  return isJsonObject(exec) ? { ...user, exec: completeExec(exec, folder) } : user;
+  return isJsonObject(user.exec) ? { ...user, exec: completeExec(user.exec, folder) } : user;
 }
 
 /** Credential plugins expect the version of their answer in KUBERNETES_EXEC_INFO. */

@@ -8,6 +8,8 @@ export function networkErrorText(error: unknown): string {
   return code ?? error.name;
 }
 
+const UNTRUSTED = 'its certificate is not from the authority in the kubeconfig (certificate-authority)';
+
 const MEANINGS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused: nothing listens there',
   ECONNRESET: 'the connection was reset',
@@ -17,12 +19,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'no way to the host',
   ENETUNREACH: 'no way to the network',
   ETIMEDOUT: 'the connection timed out',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not from the authority in the kubeconfig (certificate-authority)',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not from the authority in the kubeconfig (certificate-authority)',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'its certificate is not from the authority in the kubeconfig (certificate-authority)',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'its certificate is not from the authority in the kubeconfig (certificate-authority)',
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name than the address in the kubeconfig',
 };
