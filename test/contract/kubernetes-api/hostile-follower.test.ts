@@ -126,7 +126,7 @@ describe('a list', () => {
     ['403', refuse(403, 'Forbidden'), /hostile Forbidden/],
     ['404', refuse(404, 'NotFound'), /hostile NotFound/],
     ['the same continue token again and again', page([], '1', 'again'), /continues where it was/],
-  ])('%s makes the kind unknown, never empty, and it comes back after a whole list', async (_, answer, message) => {
+  ])('%s makes the kind unknown, never empty, and it comes back after a complete list', async (_, answer, message) => {
     paged([configMap('a', '1')], '10');
     api.next('list', answer, answer);
     const recorder = harness.follow(client);
@@ -215,7 +215,7 @@ describe('a watch', () => {
     ['an object without a version', { type: 'MODIFIED', object: { metadata: { name: 'x', namespace: 'y' } } }],
     ['a version that goes back', modified('a', '3')],
     ['a bookmark without a version', { type: 'BOOKMARK', object: { metadata: {} } }],
-  ])('that says %s begins with a whole list', async (_, event) => {
+  ])('that says %s begins with a complete list', async (_, event) => {
     streaming([added('a', '1')], '10');
     const recorder = harness.follow(client);
     await complete(recorder);
@@ -226,7 +226,7 @@ describe('a watch', () => {
     expect(recorder.states).toEqual(['complete']);
   });
 
-  it('begins with a whole list after 410 as a status, and bears storms of it', async () => {
+  it('begins with a complete list after 410 as a status, and bears storms of it', async () => {
     paged([configMap('a', '1')], '10');
     api.next('watch', ...Array.from({ length: 3 }, () => refuse(410, 'Gone')));
     const recorder = harness.follow(client);
@@ -288,7 +288,7 @@ describe('a watch', () => {
     expect(recorder.states).toEqual(['unknown: hostile Forbidden', 'complete']);
   });
 
-  it('of a kind that vanishes makes it unknown and keeps what was told; it comes back after a whole list', async () => {
+  it('of a kind that vanishes makes it unknown and keeps what was told; it comes back after a complete list', async () => {
     streaming([added('a', '1'), added('b', '2')], '10');
     const recorder = harness.follow(client);
     await complete(recorder);

@@ -89,7 +89,7 @@ describe.skipIf(noKubernetes)('a real API server', () => {
       expect(object).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' });
   });
 
-  it('ends a list in pages whose place is compacted away; it begins anew and is whole', async () => {
+  it('ends a list in pages whose place is compacted away; it begins anew and is complete', async () => {
     for (let index = 0; index < 6; index += 1) await put(`c${index}`);
     let compacted = false;
     const disturbed: KubeClient = {

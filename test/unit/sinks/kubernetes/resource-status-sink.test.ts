@@ -92,7 +92,7 @@ describe('status of custom resources', () => {
     expect(lastTransitionTime).toBe('2026-01-01T00:01:00Z');
   });
 
-  it('leaves what others say, takes back what it says no more, and puts back what somebody edits', async () => {
+  it('leaves conditions of others, removes its own outdated ones, and restores those that others edit', async () => {
     const { fake, say, later } = begin();
     fake.apply(placementResource('apps', ['apps/**']));
     const theirs = { type: 'TheirOwn', status: 'True' };
@@ -109,7 +109,7 @@ describe('status of custom resources', () => {
     expect(conditionsIn(fake.get(apps)?.status).Ready?.status).toBe('True');
   });
 
-  it('is not fought over with one who goes on undoing it', async () => {
+  it('is written less and less often against a writer that keeps reversing it', async () => {
     const { fake, clock } = begin();
     fake.apply(placementResource('apps', ['apps/**']));
     let undoes = true;
@@ -129,7 +129,7 @@ describe('status of custom resources', () => {
     expect(conditionsIn(fake.get(apps)?.status).Ready?.status).toBe('True');
   });
 
-  it('is not written twice while the object that was written has not come back', async () => {
+  it('is not written twice while the watch has not reported the write', async () => {
     const fake = createFakeCustomResources();
     let writes = 0;
     fake.status.write = async () => {
@@ -145,7 +145,7 @@ describe('status of custom resources', () => {
     expect(fake.events.length).toBe(1);
   });
 
-  it('stops only at the object that cannot be written, and comes back to it later and later', async () => {
+  it('is retried later and later for an object that cannot be written, without delay for others', async () => {
     const { fake, clock, changed } = begin();
     fake.answers.set(apps, { type: 'retry', reason: 'Unreachable', message: 'it is gone' });
     let tries = 0;
@@ -169,7 +169,7 @@ describe('status of custom resources', () => {
     expect(conditionsIn(fake.get(web)?.status).Ready?.status).toBe('True');
   });
 
-  it('is not offered again after it was refused, until it is another one', async () => {
+  it('is not written again after a refusal until it differs', async () => {
     const { fake, say, clock, changed } = begin();
     let tries = 0;
     fake.status.write = async () => {
@@ -290,7 +290,7 @@ describe('status of custom resources', () => {
     ]);
   });
 
-  it('says in events what has changed, and nothing at a restart', async () => {
+  it('makes events of changes, and none at a restart', async () => {
     const { fake, say, later, sink } = begin();
     const accepted: ConditionValue = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' };
     const counts = (failed: number, held: number) => ({
@@ -325,7 +325,7 @@ describe('status of custom resources', () => {
     expect(told()).toEqual([]);
   });
 
-  it('waits until there is something to say, and ends', async () => {
+  it('is not written while there is no content, nor after the end', async () => {
     const { fake, say, sink, changed, later, clock } = begin();
     say(undefined);
     fake.apply(placementResource('apps', ['apps/**']));

@@ -58,7 +58,7 @@ describe('custom resources as a source', () => {
     expect(source.entered().get(eastPath)).toMatchObject({ key: east, generation: 1 });
   });
 
-  it('have paths that lead back to them', () => {
+  it('have paths from which their keys can be read', () => {
     for (const key of [east, 'fleetrelay.dev/Placement//apps', 'kuma.io/Dataplane/shop/web.yaml.1']) {
       expect(resourceOfPath(resourcePath(key as ObjectKey))).toBe(key);
     }
@@ -139,7 +139,7 @@ describe('custom resources as a source', () => {
     expect(recorder.observations[0]?.state).toBe('complete');
   });
 
-  it('are partial while a kind is unknown, say what to do, and are whole again afterwards', async () => {
+  it('are partial while a kind is unknown, report what to do, and are complete again afterwards', async () => {
     const fake = threeResources();
     fake.kind('fleetrelay.dev/FleetPolicy', 'unknown', 'is not installed: kubectl apply -f deploy/crds');
     const { recorder, later } = follow(fake);
@@ -154,7 +154,7 @@ describe('custom resources as a source', () => {
     expect(recorder.lastCondition()).toMatchObject({ state: 'synced' });
   });
 
-  it('say nothing while nothing can be listed, and hold what has entered', async () => {
+  it('enter no revision while no kind can be listed, and keep the one that has entered', async () => {
     const fake = threeResources();
     const kinds = fake.resources.state().kinds.map(({ kind }) => kind);
     for (const kind of kinds) fake.kind(kind, 'unknown', 'the API server does not answer');
@@ -171,7 +171,7 @@ describe('custom resources as a source', () => {
     expect(recorder.lastCondition()).toMatchObject({ state: 'failing' });
   });
 
-  it('have lines in what is said about a bad one, which makes the source partial', async () => {
+  it('have lines in the diagnostics of an invalid one, which makes the source partial', async () => {
     const fake = threeResources();
     fake.apply({ ...placementResource('bad', ['../secrets/**']) });
     const { recorder, later } = follow(fake);
@@ -182,7 +182,7 @@ describe('custom resources as a source', () => {
     });
   });
 
-  it('go one by one when somebody deletes them', async () => {
+  it('are removed one by one when a person deletes them', async () => {
     const fake = threeResources();
     const { recorder, later } = follow(fake);
     await later();
@@ -192,7 +192,7 @@ describe('custom resources as a source', () => {
     expect(recorder.lastCondition()?.state).toBe('synced');
   });
 
-  it('wait for a person when all of a kind go at once', async () => {
+  it('wait for a person when all of a kind are deleted at once', async () => {
     const fake = threeResources();
     const { source, recorder, later } = follow(fake);
     await later();
@@ -243,7 +243,7 @@ describe('custom resources as a source', () => {
     },
   );
 
-  it('wait for a person when a kind has shrunk by more than half while nobody looked', async () => {
+  it('wait for a person when a kind has shrunk by more than half while no process followed it', async () => {
     const pathOf = (name: string): string => appsPath.replace('apps', name);
     const remembered = [eastPath, ...['apps', 'web', 'info'].map(pathOf)];
     const { recorder, later, source } = follow(threeResources(), 'an earlier revision', remembered);
@@ -256,7 +256,7 @@ describe('custom resources as a source', () => {
     expect(replaced.recorder.lastCondition()?.state).toBe('synced');
   });
 
-  it('let the rest go when a person accepts what came back', async () => {
+  it('remove the rest when a person accepts those that are back', async () => {
     const fake = threeResources();
     for (const name of ['web', 'info']) fake.apply(placementResource(name, [`${name}/**`]));
     const { source, recorder, later } = follow(fake);

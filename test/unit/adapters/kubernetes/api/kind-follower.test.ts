@@ -91,7 +91,7 @@ function gaps(times: readonly number[]): readonly number[] {
 }
 
 describe('pauses', () => {
-  it('grow on every error up to half a minute, and start over after a watch that lived', async () => {
+  it('grow with every error up to half a minute, and start over after a watch that was open for a while', async () => {
     const { clock, asked, world } = setUp(() => async () => refused(500, 'InternalError'));
     await clock.advance(120_000);
     expect(gaps(asked.map(({ at }) => at))).toEqual([
@@ -109,13 +109,13 @@ describe('pauses', () => {
     ).toEqual([750, 1_500, 3_000]);
   });
 
-  it('grow when a server ends each watch after a moment, although it does so in order', async () => {
+  it('grow when a server ends each watch after a moment, although without an error', async () => {
     const { clock, asked } = setUp((clock) => living(clock, 10, { type: 'closed' }));
     await clock.advance(10_000);
     expect(gaps(asked.map(({ at }) => at))).toEqual([385, 760, 1_510, 3_010]);
   });
 
-  it('are not made after a watch that ended when it should', async () => {
+  it('are not made after a watch that ended at its time limit', async () => {
     const { clock, asked, told } = setUp((clock) => (request, event) => {
       const seconds = Number(request.query.timeoutSeconds);
       return living(clock, seconds * 1_000, { type: 'closed' })(request, event);
@@ -130,7 +130,7 @@ describe('pauses', () => {
     expect(told).toEqual(['listing', 'listed', 'complete']);
   });
 
-  it('are at least as long as the server asks for, and not of any length', async () => {
+  it('are at least as long as the server asks for, up to a limit', async () => {
     const { clock, asked, world } = setUp(() => async () => refused(429, 'TooManyRequests', 40_000));
     await clock.advance(70_000);
     expect(gaps(asked.map(({ at }) => at))).toEqual([60_000]);
@@ -142,7 +142,7 @@ describe('pauses', () => {
 });
 
 describe('a kind', () => {
-  it('stays complete through troubles of less than a minute and is listed anew after longer ones', async () => {
+  it('stays complete through failures of less than a minute and is listed again after longer ones', async () => {
     const { clock, asked, told, world } = setUp((clock) => living(clock, 20_000, { type: 'broken', message: 'reset' }));
     await clock.advance(19_000);
     world.list = () => ({ type: 'unreachable', message: 'nobody there' });
@@ -165,7 +165,7 @@ describe('a kind', () => {
 });
 
 describe('silence', () => {
-  it('of a stream that never says where its list ends: it is asked for in pages after ten seconds', async () => {
+  it('of a stream that never ends its list: pages are requested after ten seconds', async () => {
     const { clock, asked, told } = setUp((clock) => async (request) => {
       request.opened?.();
       await clock.sleep(1e9, request.signal);
@@ -178,7 +178,7 @@ describe('silence', () => {
     expect(told).toEqual(['listing', 'listFailed', 'listing', 'listed', 'complete']);
   });
 
-  it('of a stream that goes on and on: it is asked for in pages after a minute', async () => {
+  it('is no condition for a stream whose list never ends: pages are requested after a minute', async () => {
     const { clock, asked } = setUp((clock) => async (request, event) => {
       request.opened?.();
       while (!request.signal.aborted) {
@@ -193,7 +193,7 @@ describe('silence', () => {
     expect(asked[1]?.query).toEqual({ limit: '500' });
   });
 
-  it('is borne a little longer than the watch may last; on a server that sends bookmarks for less', async () => {
+  it('may last a little longer than the watch; on a server that sends bookmarks less long', async () => {
     const { clock, asked } = setUp((clock) => async (request, event) => {
       request.opened?.();
       event(ended('10', request.query.sendInitialEvents === 'true'));
@@ -205,7 +205,7 @@ describe('silence', () => {
   });
 });
 
-it('stops in the middle of anything', async () => {
+it('stops during a watch and during a pause', async () => {
   const { clock, asked, follower } = setUp((clock) => living(clock, 1e9, { type: 'closed' }));
   await clock.advance(1_000);
   await follower.stop();

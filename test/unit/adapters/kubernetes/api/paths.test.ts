@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { resourcePath } from '../../../../../src/adapters/kubernetes/api/paths.ts';
 
-it('is where an API server has it', () => {
+it('a path is the one that an API server uses', () => {
   const pods = { group: '', version: 'v1', resource: 'pods' };
   const deployments = { group: 'apps', version: 'v1', resource: 'deployments' };
   expect(resourcePath({ resource: pods })).toBe('/api/v1/pods');
@@ -12,7 +12,7 @@ it('is where an API server has it', () => {
   expect(resourcePath({ resource: deployments, name: 'x' })).toBe('/apis/apps/v1/deployments/x');
 });
 
-it('leaves its place for no name, however odd', () => {
+it('a name cannot lead to another path', () => {
   const roles = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' };
   const path = (name: string) => resourcePath({ resource: roles, namespace: 'a', name });
   expect(path('system:x')).toBe('/apis/rbac.authorization.k8s.io/v1/namespaces/a/roles/system%3Ax');

@@ -31,7 +31,7 @@ describe('lines of a watch', () => {
 });
 
 describe('an event of a watch', () => {
-  it('that is an error carries what the server says', () => {
+  it('that is an error carries the server’s status, reason and message', () => {
     const object = {
       kind: 'Status',
       code: 410,
@@ -50,7 +50,7 @@ describe('an event of a watch', () => {
     expect(readWatchEvent('{"type":"ERROR","object":{}}')).toMatchObject({ ok: true, value: { status: 500 } });
   });
 
-  it('is never taken for another, whatever the line says', () => {
+  it('is refused if the line is any other text or JSON', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (line) => {
         expect(readWatchEvent(line).ok).toBe(false);
@@ -58,7 +58,7 @@ describe('an event of a watch', () => {
     );
   });
 
-  it('that is wrong is described without quoting what was said', () => {
+  it('that is invalid is described without quoting the line', () => {
     expect(readWatchEvent('{"type":"ADDED","object":"secret"}')).toEqual({
       ok: false,
       problem: 'an event has no object',

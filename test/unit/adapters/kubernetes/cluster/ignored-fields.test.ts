@@ -28,7 +28,7 @@ const held = { 'f:spec': { 'f:replicas': {} } };
 const declared = { spec: { replicas: 2, paused: false } };
 const live = { spec: { replicas: 5, paused: false } };
 
-test('fields are said by the policy for a kind, by an annotation, and by an autoscaler', () => {
+test('fields are ignored by the policy for a kind, by an annotation, and by an autoscaler', () => {
   const settings = {
     ...NO_SETTINGS,
     ignoredFields: [
@@ -46,25 +46,25 @@ test('fields are said by the policy for a kind, by an annotation, and by an auto
   expect(ignoredFields(request({}), settings, false)).toEqual([['spec', 'paused']]);
 });
 
-test('a field that somebody else holds is left out', () => {
+test('a field that another manager owns is left out', () => {
   const holders = [holder('fleetrelay', 'Apply', held), holder('hpa', 'Update', held)];
   expect(handOver(declared, live, holders, [path])).toEqual({ spec: { paused: false } });
 });
 
-test('a field that only we hold is said as it is: leaving it out would remove it', () => {
+test('a field that only we own keeps its live value: leaving it out would remove it', () => {
   expect(handOver(declared, live, [holder('fleetrelay', 'Apply', held)], [path])).toEqual(live);
 });
 
-test('a field that nobody holds is left to the server', () => {
+test('a field that no manager owns is left to the server', () => {
   expect(handOver(declared, live, [], [path])).toEqual({ spec: { paused: false } });
 });
 
-test('a map of which nothing is left goes as well, and one that was declared as empty stays', () => {
+test('a map that becomes empty is removed as well; one that was declared as empty stays', () => {
   expect(withoutFields({ data: { k: '1' }, spec: {} }, [['data', 'k']])).toEqual({ spec: {} });
   expect(withoutFields({ list: [{ a: 1 }, { b: 1 }] }, [['list', 'a']])).toEqual({ list: [{}, { b: 1 }] });
 });
 
-test('through a list it is the field of each item', () => {
+test('a path through a list means the field of each item', () => {
   const value = { webhooks: [{ name: 'a', clientConfig: { caBundle: 'x', url: 'u' } }, { name: 'b' }] };
   expect(withoutFields(value, [['webhooks', 'clientConfig', 'caBundle']])).toEqual({
     webhooks: [{ name: 'a', clientConfig: { url: 'u' } }, { name: 'b' }],

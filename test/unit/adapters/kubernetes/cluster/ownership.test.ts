@@ -10,16 +10,16 @@ const about = (value: JsonObject): JsonObject => ({
 });
 const missing = (value: JsonObject, fields: JsonObject) => compareFields(about(value), fields).missing;
 
-test('a field that is in the set is held, another one is named as the API server names it', () => {
+test('a field that is in the set is owned; another one is named as the API server names it', () => {
   const judged = compareFields(about({ spec: { a: 1, b: { c: 'x' } } }), { 'f:spec': { 'f:a': {} } });
   expect(judged).toEqual({ owned: ['.spec.a'], missing: ['.spec.b.c'] });
 });
 
-test('identity is nobody’s field, and what sets nothing is not asked for', () => {
+test('the identity is no field, and neither is a null or an empty list', () => {
   expect(missing({ spec: { none: null, list: [] } }, { 'f:x': {} })).toEqual([]);
 });
 
-test('an empty map is a field; an empty list is one that is held as a whole, or has items that are not ours', () => {
+test('an empty map is a field; an empty list is one if lists are atomic, or if the live list has items', () => {
   const value = about({ spec: { map: {}, list: [], items: [{ name: 'a', list: [] }] } });
   const item = { 'k:{"name":"a"}': { 'f:name': {} } };
   const judged = (fields: JsonObject, live: JsonObject) => compareFields(value, { 'f:spec': fields }, () => live);
@@ -34,11 +34,11 @@ test('an empty map is a field; an empty list is one that is held as a whole, or 
   expect(judged(whole, filled).missing).toEqual(['.spec.items[name="a"].list']);
 });
 
-test('who holds nothing at all holds no field', () => {
+test('an empty field set owns no field', () => {
   expect(missing({ data: { k: '1' } }, {})).toEqual(['.data.k']);
 });
 
-test('what is held as a whole is held with everything in it', () => {
+test('an atomic field is owned with everything in it', () => {
   expect(
     missing({ selector: { app: 'web' }, rules: [{ verbs: ['get'] }] }, { 'f:selector': {}, 'f:rules': {} }),
   ).toEqual([]);
@@ -57,23 +57,23 @@ test('an item of a list is found by its keys, those that a server adds included'
   expect(missing({ ports }, { 'f:ports': udp })).toEqual(['.ports[]']);
 });
 
-test('a field of an item that somebody else has taken is missing', () => {
+test('a field of an item that another manager has taken is missing', () => {
   const containers = [{ name: 'main', image: 'x' }];
   const fields = { 'f:containers': { 'k:{"name":"main"}': { '.': {}, 'f:name': {} } } };
   expect(missing({ containers }, fields)).toEqual(['.containers[name="main"].image']);
 });
 
-test('members of a set are held one by one', () => {
+test('members of a set are owned one by one', () => {
   const fields = { 'f:metadata': { 'f:finalizers': { 'v:"a/b"': {} } } };
   const value = { metadata: { name: 'n', finalizers: ['a/b', 'c/d'] } };
   expect(missing(value, fields)).toEqual(['.metadata.finalizers["c/d"]']);
 });
 
-test('a list of which only the list itself is held has lost its items', () => {
+test('a list of which only the list itself is owned has lost its items', () => {
   expect(missing({ ports: [{ port: 80 }] }, { 'f:ports': { '.': {} } })).toEqual(['.ports[]']);
 });
 
-test('a map of which everything was taken is told from one that is held as a whole', () => {
+test('a map of which every member was taken is distinguished from an atomic one', () => {
   const entry = (manager: string, operation: string, fieldsV1: JsonObject) => ({ manager, operation, fieldsV1 });
   const held = (spec: JsonObject, ours: JsonObject, theirs: JsonObject) =>
     ourFields({

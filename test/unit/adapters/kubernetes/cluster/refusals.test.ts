@@ -46,7 +46,7 @@ test.each([
   expect(failureOf(refused(status, message), false)).toEqual({ type: 'failed', reason, retryable, message });
 });
 
-test('a namespace that is ending is told by its cause', () => {
+test('a terminating namespace is recognized by its cause', () => {
   const cause = {
     reason: 'NamespaceTerminating',
     message: 'namespace web is being terminated',
@@ -55,7 +55,7 @@ test('a namespace that is ending is told by its cause', () => {
   expect(failureOf(refused(403, 'unable to create new content', [cause]), false).reason).toBe('NamespaceTerminating');
 });
 
-test('of a Secret only fields and reasons are passed on', () => {
+test('a failure of a Secret has only fields and reasons', () => {
   const cause = { reason: 'FieldValueInvalid', message: 'Invalid value: "topsecret"', field: 'data[password]' };
   const failure = failureOf(refused(422, 'data[password]: Invalid value: "topsecret"', [cause]), true);
   expect(failure.message).toContain('data[password]: FieldValueInvalid');
@@ -72,7 +72,7 @@ test.each([
   expect(isImmutable(refusal('Forbidden', message))).toBe(false);
 });
 
-test('conflicts name their manager, and whether it declares or wrote once', () => {
+test('conflicts name their manager, and whether it applies or updates', () => {
   const cause = (manager: string, field: string) => ({
     reason: 'FieldManagerConflict',
     message: `conflict with "${manager}" with subresource "scale" using apps/v1`,

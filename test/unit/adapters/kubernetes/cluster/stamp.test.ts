@@ -33,7 +33,7 @@ const change = (live: JsonObject, metadata: JsonObject) => ({
   metadata: { ...(live.metadata as JsonObject), ...metadata },
 });
 
-test('what is written is read again, and the object without it is as it was', () => {
+test('a written stamp is read again, and the object without it equals the one before', () => {
   const stamped = withStamp(value, request);
   expect(readStamp(stamped)).toEqual({ text: stampTextOf(request), stamp, declared: objectDigest(value) });
   expect(withoutStamp(stamped)).toEqual(value);
@@ -43,14 +43,14 @@ test('another content is another stamp', () => {
   expect(stampTextOf({ ...request, value: { ...value, data: { k: '1' } } })).not.toBe(stampTextOf(request));
 });
 
-test('the label alone says nothing, and a label that contradicts takes the word of the annotations', () => {
+test('the label alone is no stamp, and a label of another fleet invalidates the annotations', () => {
   const stamped = withStamp(value, request);
   expect(readStamp(change(stamped, { annotations: {} }))).toBeUndefined();
   expect(readStamp(change(stamped, { labels: { 'fleetrelay.dev/fleet': 'other' } }))).toBeUndefined();
   expect(readStamp(change(stamped, { labels: {} }))?.text).toBe(stampTextOf(request));
 });
 
-test('what is no stamp owns nothing', () => {
+test('annotations that cannot be parsed are no stamp', () => {
   const broken = { annotations: { 'fleetrelay.dev/object': 'nonsense', 'fleetrelay.dev/fleet': 'UPPER' } };
   const read = readStamp(change(value, broken));
   expect(read).toMatchObject({ text: expect.any(String), stamp: undefined });

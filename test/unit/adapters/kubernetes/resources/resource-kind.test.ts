@@ -59,7 +59,7 @@ async function follow(count: number) {
   return { clock, objects, remove, sizes };
 }
 
-it('takes deletions for one that come within a second of each other, as those of kubectl do over a slow line', async () => {
+it('deletions within a second of each other are one, as those of a kubectl over a slow connection', async () => {
   const { clock, objects, remove, sizes } = await follow(10);
   for (let index = 0; index < 10; index += 1) {
     remove(index);
@@ -70,7 +70,7 @@ it('takes deletions for one that come within a second of each other, as those of
   expect(sizes.slice(sizes.indexOf(10))).toEqual([10, 0]);
 });
 
-it('believes deletions that never cease', async () => {
+it('deletions that never cease take effect after a while', async () => {
   const { clock, objects, remove } = await follow(1_000);
   for (let index = 0; index < 600; index += 1) {
     remove(index);

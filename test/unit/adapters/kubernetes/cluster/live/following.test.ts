@@ -34,7 +34,7 @@ const service = (uid: string, resourceVersion: string): JsonObject => ({
 });
 const ignore = (): void => {};
 
-test('after it was closed nothing is followed any more, whatever is still learned', async () => {
+test('after the close no kind is followed any more, whatever catalog and ownership report', async () => {
   const asked: string[] = [];
   const client: KubeClient = {
     server: 'https://test',
@@ -86,7 +86,7 @@ function viewOfServices() {
   };
 }
 
-test('what was removed and is in a later list was restored', () => {
+test('an object that was removed and is in a later list was restored', () => {
   const { store, view, begin, take, end } = viewOfServices();
   const key = objectKey({ group: '', kind: 'Service', namespace: 'ns', name: 'web' });
   begin();
@@ -115,7 +115,7 @@ test('a list that began before a write of ours does not remove what was written'
   expect(store.objects.size).toBe(0);
 });
 
-test('a list of a cluster that was set back to an older state is the truth', () => {
+test('a list of a cluster that was restored to an older state is authoritative', () => {
   const { store, view, begin, take, end } = viewOfServices();
   begin();
   end();
@@ -128,7 +128,7 @@ test('a list of a cluster that was set back to an older state is the truth', () 
   expect([...store.objects.values()].map(({ value }) => value.spec)).toEqual([{ type: 'NodePort' }]);
 });
 
-test('a kind that is followed from now on and does not answer holds up no look for long', async () => {
+test('a newly followed kind that does not answer delays a look for a few seconds only', async () => {
   const answers = new Set(['/api/v1/pods']);
   const version = (resourceVersion: string) => ({ metadata: { resourceVersion } });
   const client: KubeClient = {
