@@ -178,7 +178,7 @@ describe('silence', () => {
     expect(told).toEqual(['listing', 'listFailed', 'listing', 'listed', 'complete']);
   });
 
-  it('is no condition for a stream whose list never ends: pages are requested after a minute', async () => {
+  it('is not needed: pages replace a stream whose list goes on for more than a minute', async () => {
     const { clock, asked } = setUp((clock) => async (request, event) => {
       request.opened?.();
       while (!request.signal.aborted) {
