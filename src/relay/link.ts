@@ -208,10 +208,16 @@ function probe(state: LinkState, milliseconds: number): Promise<boolean> {
 
 function endLink(state: LinkState, end: StreamEnd): void {
   if (state.ended) return;
+  state.ended = true;
   const { stream, saysGoodbye } = state.options;
   if (saysGoodbye) void sayGoodbye(state, end);
   else stream.end(end);
-  finish(state, end);
+  state.cancelTick();
+  state.posted.length = 0;
+  state.sending?.done(false);
+  state.sending = undefined;
+  for (const answer of state.probes) answer(false);
+  state.over.resolve(end);
 }
 
 /** A peer that does not read does not get the goodbye; then the owner of the connection closes it. */
@@ -220,15 +226,4 @@ async function sayGoodbye({ options: { stream }, write }: LinkState, end: Stream
   const value = { reason: sendableReason(end.reason), message: clipText(end.message) };
   await stream.write(encodeFrame({ case: 'goodbye', value }));
   stream.end(end);
-}
-
-function finish(state: LinkState, end: StreamEnd): void {
-  if (state.ended) return;
-  state.ended = true;
-  state.cancelTick();
-  state.posted.length = 0;
-  state.sending?.done(false);
-  state.sending = undefined;
-  for (const answer of state.probes) answer(false);
-  state.over.resolve(end);
 }

@@ -49,38 +49,6 @@ export interface RelayServerOptions {
   readonly limits?: Partial<RelayLimits>;
 }
 
-/** Counters since the start, for metrics. */
-export const NO_COUNTS = {
-  bytesIn: 0,
-  bytesOut: 0,
-  outputsAccepted: 0,
-  outputsRejected: 0,
-  inputDeltas: 0,
-  results: 0,
-  /** Tokens that were wrong or not the newest, on streams and in registrations. */
-  wrongTokens: 0,
-};
-
-/** Counters since the start, and the state of the moment, for metrics. */
-export interface RelayServerStats extends Readonly<typeof NO_COUNTS> {
-  readonly connectedClusters: number;
-  /** The streams of each cluster that has any. */
-  readonly clients: readonly {
-    readonly cluster: ClusterName;
-    readonly push: boolean;
-    readonly pull: boolean;
-    /** Its newest client certificate that this server saw or issued: milliseconds since 1970. */
-    readonly certificate?: { readonly issuedAt: number; readonly expiresAt: number };
-  }[];
-  readonly streams: number;
-  /** Registrations by outcome: `Issued`, `Renewed`, or the constant word of the refusal. */
-  readonly registrations: Readonly<Record<string, number>>;
-  /** Certificates of the server, and when they expire. */
-  readonly certificates: readonly CertificateExpiry[];
-  /** Ended streams by reason. `Closed` stands for every reason that a peer gave in a Goodbye. */
-  readonly ended: Readonly<Record<string, number>>;
-}
-
 /** An admitted Pull stream. */
 export interface PullStream {
   readonly hello: AgentHello;
@@ -113,6 +81,20 @@ export interface ClusterSlot {
   renewed: { readonly clusterId: ClusterId; readonly issuedAt: number; readonly expiresAt: number } | undefined;
 }
 
+/** Counters since the start, for metrics. */
+export function noCounts() {
+  return {
+    bytesIn: 0,
+    bytesOut: 0,
+    outputsAccepted: 0,
+    outputsRejected: 0,
+    inputDeltas: 0,
+    results: 0,
+    /** Tokens that were wrong or not the newest, on streams and in registrations. */
+    wrongTokens: 0,
+  };
+}
+
 /** The one mutable state of a relay server. */
 export type ServerState = ReturnType<typeof createServerState>;
 
@@ -124,7 +106,7 @@ export function createServerState(deps: RelayServerDeps, options: RelayServerOpt
     listener,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     slots: new Map<ClusterName, ClusterSlot>(),
-    counts: { ...NO_COUNTS },
+    counts: noCounts(),
     /** Ended streams by reason. */
     ended: new Map<string, number>(),
     /** Registrations by outcome. */

@@ -7,11 +7,10 @@ import {
   type ClusterSlot,
   createServerState,
   type Greeted,
-  NO_COUNTS,
+  noCounts,
   noteEnd,
   type RelayServerDeps,
   type RelayServerOptions,
-  type RelayServerStats,
   type ServerState,
 } from './server-state.ts';
 import type { RelayServer } from './session.ts';
@@ -67,28 +66,39 @@ async function drain(state: ServerState): Promise<void> {
   for (const { pull, push } of state.slots.values()) for (const link of [push, pull?.link]) link?.end(DRAINING);
 }
 
-function readStats({ expiries }: RelayServerDeps, state: ServerState | undefined): RelayServerStats {
+/** Counters since the start, and the state of the moment, for metrics. */
+export type RelayServerStats = Readonly<ReturnType<typeof readStats>>;
+
+function readStats({ expiries }: RelayServerDeps, state: ServerState | undefined) {
   const slots = [...(state?.slots.values() ?? [])];
+  const record = (counts: ReadonlyMap<string, number> | undefined): Readonly<Record<string, number>> =>
+    Object.fromEntries(counts ?? []);
   return {
-    ...(state?.counts ?? NO_COUNTS),
+    ...(state?.counts ?? noCounts()),
     connectedClusters: slots.filter(({ pull }) => pull?.phase === 'established').length,
-    clients: slots.map(({ cluster, pull, push, renewed }) => ({
-      cluster,
-      push: push !== undefined,
-      pull: pull?.phase === 'established',
-      ...newestCertificate(pull, renewed),
+    /** The streams of each cluster that has any. */
+    clients: slots.map((slot) => ({
+      cluster: slot.cluster,
+      push: slot.push !== undefined,
+      pull: slot.pull?.phase === 'established',
+      ...newestCertificate(slot),
     })),
     streams: slots.reduce((sum, { streams }) => sum + streams, 0),
-    ended: Object.fromEntries(state?.ended ?? []),
-    registrations: Object.fromEntries(state?.registrations ?? []),
+    /** Ended streams by reason. `Closed` stands for every reason that a peer gave in a Goodbye. */
+    ended: record(state?.ended),
+    /** Registrations by outcome: `Issued`, `Renewed`, or the constant word of the refusal. */
+    registrations: record(state?.registrations),
+    /** Certificates of the server, and when they expire. */
     certificates: expiries?.() ?? [],
   };
 }
 
-function newestCertificate(pull: ClusterSlot['pull'], renewed: ClusterSlot['renewed']) {
-  if (pull === undefined) return {};
-  const certificate = renewed?.clusterId === pull.hello.clusterId ? renewed : pull.certificate;
-  if (certificate === undefined) return {};
+/** The newest client certificate of a cluster that this server saw or issued. Times are milliseconds since 1970. */
+function newestCertificate({ pull, renewed }: ClusterSlot): {
+  readonly certificate?: { readonly issuedAt: number; readonly expiresAt: number };
+} {
+  const certificate = renewed?.clusterId === pull?.hello.clusterId ? renewed : pull?.certificate;
+  if (pull === undefined || certificate === undefined) return {};
   const { issuedAt, expiresAt } = certificate;
   return { certificate: { issuedAt, expiresAt } };
 }

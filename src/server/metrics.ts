@@ -1,5 +1,5 @@
 import { collectDefaultMetrics } from 'prom-client';
-import type { RelayServerStats } from '../relay/server-state.ts';
+import type { RelayServerStats } from '../relay/server.ts';
 import type { ClusterView, FleetView } from './api.ts';
 import { createMetricSet, type MetricDefinition } from './metric-set.ts';
 

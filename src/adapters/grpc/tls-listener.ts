@@ -19,14 +19,6 @@ export interface TlsMaterialSource {
   watch?(changed: () => void): () => void;
 }
 
-/** A port with TLS. */
-export interface TlsListener {
-  /** Resolves with the bound port. */
-  start(): Promise<number>;
-  /** Stops listening; connections stay open. */
-  close(): void;
-}
-
 /** Time for a handshake. */
 const HANDSHAKE_MS = 10_000;
 
@@ -42,7 +34,7 @@ export function createTlsListener(
     readonly connections: Connections;
   },
   connected: (socket: TLSSocket) => void,
-): TlsListener {
+) {
   const { host, port, material, connections } = options;
   const first = material.current();
   const requestCert = first.clientRoots !== undefined;
@@ -63,8 +55,10 @@ export function createTlsListener(
   });
   const unwatch = material.watch?.(() => server.setSecureContext(contextOf(material.current())));
   return {
+    /** Resolves with the bound port. */
     start: () => listen(server, host, port),
-    close() {
+    /** Stops listening; connections stay open. */
+    close(): void {
       unwatch?.();
       server.close();
     },

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** The bytes of a file; undefined: it does not exist. */
@@ -53,25 +53,17 @@ export function privateFile(path: string) {
 
 async function writeTemporary(path: string, bytes: Uint8Array): Promise<string> {
   const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`);
-  const file = await open(temporary, 'wx', 0o600);
-  try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await using file = await open(temporary, 'wx', 0o600);
   // The umask of the process limits the mode of open; it does not limit chmod.
-  await chmod(temporary, 0o600);
+  await file.chmod(0o600);
+  await file.writeFile(bytes);
+  await file.sync();
   return temporary;
 }
 
 async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await using folder = await open(path, 'r');
+  await folder.sync();
 }
 
 function isCode(error: unknown, code: string): boolean {

@@ -6,20 +6,16 @@ import { displayAddress, type ListenAddress } from '../../server/listen-address.
 import type { MetricSet } from '../../server/metric-set.ts';
 import { agentMetrics, type HealthSubject } from './agent-metrics.ts';
 
-/** The agent's listener for `/healthz`, `/readyz` and `/metrics`. */
-export interface AgentHealthServer {
-  /** `http://HOST:PORT`. */
-  readonly address: string;
-  stop(): Promise<void>;
-}
-
-/** Starts the listener, and adds the state of the agent to the metrics. Rejects if the address cannot be bound. */
+/**
+ * Starts the agent's listener for `/healthz`, `/readyz` and `/metrics`, and adds the state of the agent to the metrics. Resolves
+ * with its address as `http://HOST:PORT`. Rejects if the address cannot be bound.
+ */
 export async function startAgentHealth(
   deps: { readonly clock: Clock; readonly log: Log },
   agent: HealthSubject,
   listen: ListenAddress,
   metrics: MetricSet,
-): Promise<AgentHealthServer> {
+) {
   // Imported here: an agent without this listener does not load the HTTP server.
   const { createHttpServer } = await import('../../server/http-server.ts');
   agentMetrics(metrics, agent);

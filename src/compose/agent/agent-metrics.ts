@@ -6,11 +6,7 @@ import type { RelayClient, ServerListener } from '../../relay/session.ts';
 import { createBoundedLabel, createMetricSet, flag, type MetricSet } from '../../server/metric-set.ts';
 
 /** Counts the work of an agent: wraps its cluster and its end of the relay. */
-export interface AgentMeter {
-  readonly set: MetricSet;
-  cluster(inner: ClusterApi): ClusterApi;
-  relay(inner: RelayClient): RelayClient;
-}
+export type AgentMeter = ReturnType<typeof createAgentMeter>;
 
 const DELTA_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
 /** Reasons are constant words, but the server and the API server choose them. */
@@ -20,19 +16,19 @@ const MOST_REASONS = 50;
 export function createAgentMeter(
   { version, cluster }: { readonly version: string; readonly cluster: string },
   clock: Clock,
-): AgentMeter {
+) {
   const set = createMetricSet({ cluster });
   set.gauge('fleetrelay_agent_info', 'Always 1; the version is in the label.', ['version'], () => [[{ version }, 1]]);
   const written = clusterMeter(set);
   const metered = serverMeter(set, clock);
   return {
     set,
-    cluster: (inner) => ({
+    cluster: (inner: ClusterApi): ClusterApi => ({
       ...inner,
       apply: async (request) => written(await inner.apply(request)),
       remove: async (request) => written(await inner.remove(request)),
     }),
-    relay: (inner) => ({ ...inner, start: (listener) => inner.start(metered(listener)) }),
+    relay: (inner: RelayClient): RelayClient => ({ ...inner, start: (listener) => inner.start(metered(listener)) }),
   };
 }
 

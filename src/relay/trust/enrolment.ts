@@ -24,17 +24,6 @@ export interface EnrolmentDeps extends ClientTrustDeps {
   readonly requests: CertificateRequests;
 }
 
-/** An issued certificate with its key. Times are milliseconds since 1970 by the wall clock of this machine. */
-interface Pair {
-  readonly key: string;
-  readonly certificate: string;
-  readonly content: ClientCertificate;
-  readonly renewAt: number;
-  readonly expiresAt: number;
-  /** Issued to this process. */
-  readonly own: boolean;
-}
-
 const NONE: AgentCredentials = { key: '', certificate: '', roots: '' };
 /** Part of the life after which a certificate is renewed, or up to a twentieth earlier, so that a fleet does not renew in step. */
 const RENEW_AFTER = 2 / 3;
@@ -45,6 +34,8 @@ const SPREAD = 1 / 20;
  */
 const SHOW_DOUBTED_EVERY = 8;
 
+/** An issued certificate with its key. Times are milliseconds since 1970 by the wall clock of this machine. */
+type Pair = NonNullable<ReturnType<typeof pairOf>>;
 type Enrolment = ReturnType<typeof newState>;
 
 function newState(deps: EnrolmentDeps, options: Applicant) {
@@ -298,7 +289,8 @@ function hold(enrolment: Enrolment, credentials: AgentCredentials, own: boolean)
   enrolment.pair = certificate === '' ? undefined : pairOf(deps, credentials, own);
 }
 
-function pairOf(deps: EnrolmentDeps, { key, certificate }: AgentCredentials, own: boolean): Pair | undefined {
+/** `own`: it was issued to this process. */
+function pairOf(deps: EnrolmentDeps, { key, certificate }: AgentCredentials, own: boolean) {
   const { store, clock, random, log } = deps;
   const content = readPair({ key, certificate });
   if (!content.ok) {

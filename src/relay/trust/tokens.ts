@@ -114,11 +114,16 @@ export interface TokenGenerationDeps {
   readonly log: Log;
 }
 
-interface State extends TokenGenerationDeps {
-  known: Generations;
-  /** The content of the file. */
-  onDisk: string;
-  readonly listeners: Set<(cluster: string) => void>;
+type State = ReturnType<typeof newState>;
+
+function newState(deps: TokenGenerationDeps, known: Generations) {
+  return {
+    ...deps,
+    known,
+    /** The content of the file. */
+    onDisk: textOf(known),
+    listeners: new Set<(cluster: string) => void>(),
+  };
 }
 
 /** Generations that follow the store until they are stopped. */
@@ -134,8 +139,7 @@ export interface OpenedTokenGenerations extends TokenGenerations {
  */
 export async function openTokenGenerations(deps: TokenGenerationDeps): Promise<OpenedTokenGenerations> {
   const { store, clock, log } = deps;
-  const known = await readTokenGenerations(deps.file);
-  const state: State = { ...deps, known, onDisk: textOf(known), listeners: new Set() };
+  const state = newState(deps, await readTokenGenerations(deps.file));
   // Each call starts from the result of the one before.
   const inTurn = createTurns();
   const shareLater = (more: Generations): void => {
