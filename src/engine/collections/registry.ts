@@ -6,25 +6,19 @@ import { countOf, findCell, firstOf, membersOf, presentCells, scopeOfCell } from
 import type { Collection, Entry, Failure, Index } from './types.ts';
 
 /** The declared nodes of a graph, and what its public handles stand for. */
-export interface Registry {
-  readonly kernel: Kernel;
-  /** In order of declaration, which is the rank order: a collection can only read what was declared before it. */
-  readonly nodes: GraphNode[];
-  readonly stores: WeakMap<object, Store>;
-  readonly indexes: WeakMap<object, IndexNode>;
-  readonly takenNames: Set<string>;
-  state: 'idle' | 'committing' | 'broken';
-}
+export type Registry = ReturnType<typeof createRegistry>;
 
 /** Creates the registry of a graph without collections. */
-export function createRegistry(): Registry {
+export function createRegistry() {
+  const kernel: Kernel = { scopes: createScopeTable(), call: createCall(), computed: 0 };
   return {
-    kernel: { scopes: createScopeTable(), call: createCall(), computed: 0 },
-    nodes: [],
-    stores: new WeakMap(),
-    indexes: new WeakMap(),
-    takenNames: new Set(),
-    state: 'idle',
+    kernel,
+    /** In order of declaration, which is the rank order: a collection can only read what was declared before it. */
+    nodes: [] as GraphNode[],
+    stores: new WeakMap<object, Store>(),
+    indexes: new WeakMap<object, IndexNode>(),
+    takenNames: new Set<string>(),
+    state: 'idle' as 'idle' | 'committing' | 'broken',
   };
 }
 

@@ -17,23 +17,12 @@ export const emptyScope: Scope = { clusters: Object.freeze([]), lookup: undefine
 export const wholeScope: Scope = { clusters: Object.freeze([]), lookup: undefined, uses: 0 };
 
 /** Interns scopes. Each returned scope has one more reference, which the caller must release once. */
-export interface ScopeTable {
-  /** `clusters` in any order, with or without duplicates. */
-  hold(clusters: readonly string[]): Scope;
-  /** The union. */
-  holdJoined(scopes: readonly Scope[]): Scope;
-  retain(scope: Scope): Scope;
-  /** Removes a reference. A set without references stays until {@link ScopeTable.sweep}: the commit may need it again. */
-  release(scope: Scope): void;
-  /** Deletes the sets without references. */
-  sweep(): void;
-  size(): number;
-}
+export type ScopeTable = ReturnType<typeof createScopeTable>;
 
 const longestSearchedList = 8;
 
 /** Creates an empty table. */
-export function createScopeTable(): ScopeTable {
+export function createScopeTable() {
   // By hash: the text of every set as a key would take more memory than the sets.
   const table = new Map<number, Bag<Scope>>();
   const idle = new Set<Scope>();
@@ -67,23 +56,27 @@ export function createScopeTable(): ScopeTable {
   };
 
   return {
+    /** The scope of these clusters, in any order, with or without duplicates. */
     hold,
-    holdJoined: (scopes) => {
+    /** The union. */
+    holdJoined: (scopes: readonly Scope[]): Scope => {
       const widest = scopes.reduce((a, b) => (b.clusters.length > a.clusters.length ? b : a), emptyScope);
       if (scopes.every((scope) => isWithin(scope, widest))) return retain(widest);
       return hold(scopes.flatMap((scope) => scope.clusters));
     },
     retain,
-    release: (scope) => {
+    /** Removes a reference. A set without references stays until `sweep`: the commit may need it again. */
+    release: (scope: Scope): void => {
       if (scope === emptyScope || scope === wholeScope) return;
       scope.uses -= 1;
       if (scope.uses === 0) idle.add(scope);
     },
-    sweep: () => {
+    /** Deletes the sets without references. */
+    sweep: (): void => {
       for (const scope of idle) if (scope.uses === 0) forget(scope);
       idle.clear();
     },
-    size: () => count,
+    size: (): number => count,
   };
 }
 

@@ -9,19 +9,12 @@ import type { Engine } from '../graph.ts';
 import type { Output } from '../output/outputs.ts';
 import { type PlacementValue, placementsOf, type Route, routesTo } from '../placement/placements.ts';
 import type { Candidate } from '../placement/wants.ts';
-import type { DeclaredStatus } from '../status/declared-status.ts';
 import { engineDiagnostics } from '../status/diagnostics.ts';
-import { clusterSubject, type Progress, stateGroup } from '../status/progress.ts';
+import { clusterSubject, stateGroup } from '../status/progress.ts';
 import { worstFirst } from '../status/tally.ts';
 
-/** Why an object of a cluster is as it is. */
-export interface ObjectExplanation {
-  readonly progress: Progress | undefined;
-  readonly reasons: readonly Reason[];
-}
-
 /** Explains an output by the documents, rules and live objects that it depends on. */
-export function explainObject(engine: Engine, cluster: string, key: ObjectKey): ObjectExplanation {
+export function explainObject(engine: Engine, cluster: string, key: ObjectKey) {
   const output = engine.outputs.get(cluster, key);
   const candidates = engine.candidates.get(cluster, key) ?? [];
   const winner = output?.type === 'object' ? output.origins[0] : undefined;
@@ -84,29 +77,19 @@ function ruleReason(declared: Declared | undefined, part: string): readonly Reas
   return [{ type: 'rule', kind, name, at: { ...origin, identity }, part }];
 }
 
-/** Why a declaration of a kind that the engine reads is as it is. */
-export interface DeclarationExplanation {
-  /** Undefined: no source declares it. */
-  readonly declared: Declared | undefined;
-  readonly status: DeclaredStatus | undefined;
-  /** Its documents, the one in force first. */
-  readonly declares: readonly Reason[];
-  /** The clusters that it selects. */
-  readonly selects: readonly Reason[];
-  readonly findings: readonly EngineDiagnostic[];
-}
-
 /** An explanation names at most this many objects; the condition has the counts. */
 const NAMED = 10;
 
 /** Explains a declaration: its documents, the clusters that it selects, and its findings. */
-export function explainDeclaration(engine: Engine, kind: EngineKind, key: string): DeclarationExplanation {
+export function explainDeclaration(engine: Engine, kind: EngineKind, key: string) {
   const declared = engine.declarations.get(kind, key);
   const placement = kind === 'Placement' ? engine.placements.get('', key) : undefined;
   return {
     declared,
     status: engine.statuses.get(kind, key),
+    /** Its documents, the one in force first. */
     declares: declared === undefined ? [] : declares(declared),
+    /** The clusters that it selects. */
     selects: placement === undefined ? [] : selects(engine, placement),
     findings: declared === undefined ? [] : engineDiagnostics(engine).filter(({ at }) => isAbout(declared, at)),
   };

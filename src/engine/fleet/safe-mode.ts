@@ -3,7 +3,7 @@ import type { FleetPolicy } from '../../model/desired.ts';
 import { boundPolicy, defaultFleetPolicy } from '../../model/fleet-policy.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { kindOf, type ObjectKey } from '../../model/object-key.ts';
-import type { Collection, Derived, Graph, Index, Reader } from '../collections/types.ts';
+import type { Collection, Graph, Reader } from '../collections/types.ts';
 import { type Deadline, hasPassed } from '../deadlines.ts';
 import type { EngineInputs, FleetSettings } from '../inputs.ts';
 import type { ClusterValue } from './clusters.ts';
@@ -52,14 +52,7 @@ export interface UnseenValue {
 }
 
 /** The mode, and the clusters that it is about. */
-export interface SafeMode {
-  readonly mode: Derived<SafeModeValue>;
-  readonly unseen: Derived<UnseenValue>;
-  /** Groups are {@link UnseenValue.snapshot}. */
-  readonly bySnapshot: Index<UnseenValue>;
-  /** The end of the safe start window of this process: owner {@link SAFE_START}, key empty. */
-  readonly deadlines: Derived<Deadline>;
-}
+export type SafeMode = ReturnType<typeof deriveSafeMode>;
 
 /** Owner of the deadline that ends the safe start window. */
 export const SAFE_START = 'safe-mode';
@@ -75,7 +68,7 @@ interface SafeModeInputs extends EngineInputs {
  * Derives safe mode. A new mode is in force at once, also a looser one: the guards of the same commit still have the limits
  * from before the change.
  */
-export function deriveSafeMode(graph: Graph, inputs: SafeModeInputs): SafeMode {
+export function deriveSafeMode(graph: Graph, inputs: SafeModeInputs) {
   const { fleet, safeStart, elapsed, policy, clusters, agents, snapshots, kinds, liveReads } = inputs;
   const mode = graph.derive<FleetSettings, SafeModeValue>({
     name: 'safeMode',
@@ -116,7 +109,9 @@ export function deriveSafeMode(graph: Graph, inputs: SafeModeInputs): SafeMode {
   return {
     mode,
     unseen,
+    /** Groups are {@link UnseenValue.snapshot}. */
     bySnapshot: graph.index('unseenBySnapshot', unseen, ({ value }) => [value.snapshot]),
+    /** The end of the safe start window of this process: owner {@link SAFE_START}, key empty. */
     deadlines,
   };
 }

@@ -72,19 +72,7 @@ export function provesAbsence(proof: SourceProof): boolean {
 }
 
 /** The proofs of all sources. */
-export interface SourceProofs {
-  /** Of the configured sources. Partition empty, key the source. */
-  readonly bySource: Derived<SourceProof>;
-  /** The collections that the functions below read. */
-  readonly reads: readonly [Derived<SourceProof>, Index<SourceProof>];
-  /**
-   * The proof of a source. A source that is not configured is complete and empty, but only after every configured source
-   * was read: the source may have been renamed.
-   */
-  of(read: Reader, source: string): SourceProof;
-  /** Whether any source is not complete: a Placement or CustomResourceDefinition may be in an unreadable file. */
-  hasDoubt(read: Reader): boolean;
-}
+export type SourceProofs = ReturnType<typeof sourceProofs>;
 
 /** Derives the proof of each source from its files alone. */
 export function deriveFileProofs(
@@ -136,13 +124,21 @@ export function deriveSourceProofs(
   return sourceProofs(graph, bySource);
 }
 
-function sourceProofs(graph: Graph, bySource: Derived<SourceProof>): SourceProofs {
+function sourceProofs(graph: Graph, bySource: Derived<SourceProof>) {
   const doubts = graph.index(`${bySource.name}Doubts`, bySource, ({ value }) => (provesAbsence(value) ? [] : [value]));
   const isUnread = (read: Reader): boolean => read.count(doubts, 'unread') > 0;
   return {
+    /** Of the configured sources. Partition empty, key the source. */
     bySource,
+    /** The collections that the functions below read. */
     reads: [bySource, doubts],
-    of: (read, source) => read.get(bySource, '', source) ?? (isUnread(read) ? 'unread' : 'complete'),
-    hasDoubt: (read) => isUnread(read) || read.count(doubts, 'partial') > 0,
-  };
+    /**
+     * The proof of a source. A source that is not configured is complete and empty, but only after every configured source
+     * was read: the source may have been renamed.
+     */
+    of: (read: Reader, source: string): SourceProof =>
+      read.get(bySource, '', source) ?? (isUnread(read) ? 'unread' : 'complete'),
+    /** Whether any source is not complete: a Placement or CustomResourceDefinition may be in an unreadable file. */
+    hasDoubt: (read: Reader): boolean => isUnread(read) || read.count(doubts, 'partial') > 0,
+  } as const;
 }

@@ -2,7 +2,7 @@ import type { GuardLimits } from '../../model/desired.ts';
 import { carriesEndpoints, servedService, serviceOfEndpoints } from '../../model/endpoints.ts';
 import type { Hold, LedgerEntry } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
-import type { Collection, Derived, Entry, Graph, Index, Reader } from '../collections/types.ts';
+import type { Collection, Entry, Graph, Index, Reader } from '../collections/types.ts';
 import type { ClusterValue } from '../fleet/clusters.ts';
 import type { EngineInputs, FleetSettings } from '../inputs.ts';
 import type { Decision, ObjectDecision, Removal } from './decisions.ts';
@@ -17,22 +17,13 @@ interface GuardInputs extends EngineInputs {
 }
 
 /** What the guards of a commit read and decide. */
-export interface Guards extends GuardInputs {
-  /** An entry: the guard holds all removals of the cluster. Partition empty, key the cluster. */
-  readonly perCluster: Derived<Hold>;
-  /** An entry: the guard holds all removals of the fleet. Partition and key empty. */
-  readonly perFleet: Derived<Hold>;
-  /** Decisions after which the object has addresses of a service, by {@link serviceGroup}. */
-  readonly serving: Index<Decision>;
-  /** The collections that the functions below read. */
-  readonly reads: readonly (Collection<unknown> | Index<unknown>)[];
-}
+export type Guards = ReturnType<typeof deriveGuards>;
 
 /**
  * Derives the guards on the number of removals: by count and by percentage, of one cluster and of the fleet, together with
  * the removals within the window. Approved removals do not count.
  */
-export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
+export function deriveGuards(graph: Graph, inputs: GuardInputs) {
   const { decisions, ledger, clusters, fleet, limits, approvals, recentRemovals, departures } = inputs;
   const removals = graph.index('removals', decisions, ({ partition, value }) =>
     value.type === 'remove' ? [partition, FLEET] : [],
@@ -76,7 +67,17 @@ export function deriveGuards(graph: Graph, inputs: GuardInputs): Guards {
   const serving = indexServing(graph, decisions);
   const { heldRemovals, removalPermits } = inputs;
   const reads = [decisions, ledger, perCluster, perFleet, serving, approvals, heldRemovals, fleet, removalPermits];
-  return { ...inputs, perCluster, perFleet, serving, reads };
+  return {
+    ...inputs,
+    /** An entry: the guard holds all removals of the cluster. Partition empty, key the cluster. */
+    perCluster,
+    /** An entry: the guard holds all removals of the fleet. Partition and key empty. */
+    perFleet,
+    /** Decisions after which the object has addresses of a service, by {@link serviceGroup}. */
+    serving,
+    /** The collections that the functions below read. */
+    reads,
+  };
 }
 
 /** Indexes sent removals that may have arrived. One whose object is still owned is proposed again and not counted here. */

@@ -4,7 +4,7 @@ import type { engineKinds } from '../../model/engine-kinds.ts';
 import { objectOf, textOf } from '../../model/json.ts';
 import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts';
 import { kindOf, labelsOf, objectRefOf } from '../../model/object-key.ts';
-import type { Collection, Entry, Graph, Index, Reader } from '../collections/types.ts';
+import type { Collection, Entry, Graph, Reader } from '../collections/types.ts';
 
 /** Gimbal's labels of mirrored objects, which are never mirrored again. */
 export const ownLabels = {
@@ -21,13 +21,10 @@ export const liveKinds = {
 const EXPORT = 'fleetrelay.dev/service-export';
 
 /** Live services and their slices by cluster. */
-export interface LiveServices {
-  readonly services: Index<LiveObject>;
-  readonly slices: Index<LiveObject>;
-}
+export type LiveServices = ReturnType<typeof indexLiveServices>;
 
 /** Indexes live Services and EndpointSlices. Objects of other kinds are in no group. */
-export function indexLiveServices(graph: Graph, live: Collection<LiveObject>): LiveServices {
+export function indexLiveServices(graph: Graph, live: Collection<LiveObject>) {
   return {
     services: graph.index('liveServices', live, ({ partition, value }) => {
       if (kindOf(value.key) !== liveKinds.service) return [];

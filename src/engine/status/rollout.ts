@@ -1,12 +1,10 @@
 import type { ConditionValue, OutcomeCounts } from '../../model/conditions.ts';
-import type { FleetPolicy } from '../../model/desired.ts';
 import { compareText } from '../../model/json.ts';
-import type { Origin } from '../../model/output.ts';
 import { rfc3339 } from '../../model/time.ts';
 import { fileGroup } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
-import { causeOf, type SafeModeCause } from './clusters.ts';
-import { clusterSubject, type Progress } from './progress.ts';
+import { causeOf } from './clusters.ts';
+import { clusterSubject } from './progress.ts';
 import {
   addTallies,
   asCommitted,
@@ -24,23 +22,13 @@ export function clusterTally({ indexes }: Engine, cluster: string, source?: stri
 }
 
 /** The rollout of a source's admitted revision. */
-export interface RevisionStatus {
-  /** The clusters that it targets, and how many of them have applied all of it. */
-  readonly targeted: number;
-  readonly applied: number;
-  readonly waiting: readonly { readonly cluster: string; readonly message: string }[];
-  /** Of objects, not of clusters. */
-  readonly counts: OutcomeCounts;
-  /** "applied by 2 of 3 clusters; waiting for west: disconnected since 10:42:07Z". */
-  readonly summary: string;
-  readonly conditions: readonly ConditionValue[];
-}
+export type RevisionStatus = ReturnType<typeof revisionStatus>;
 
 /** A summary names at most this many waiting clusters, and counts the others. */
 const NAMED = 3;
 
 /** The status of a source's revision; without a source, of all of them. */
-export function revisionStatus(engine: Engine, source?: string): RevisionStatus {
+export function revisionStatus(engine: Engine, source?: string) {
   const clusters = [...engine.clusters.entries('')]
     .map(({ key: cluster }) => ({ cluster, tally: clusterTally(engine, cluster, source) }))
     .map((each) => ({ ...each, counts: countOutcomes(each.tally) }))
@@ -53,8 +41,11 @@ export function revisionStatus(engine: Engine, source?: string): RevisionStatus 
   const targeted = clusters.length;
   const applied = targeted - waiting.length;
   return {
+    /** The clusters that it targets, how many of them have applied all of it, and the others. */
     ...{ targeted, applied, waiting },
+    /** Of objects, not of clusters. */
     counts: countOutcomes(total),
+    /** "applied by 2 of 3 clusters; waiting for west: disconnected since 10:42:07Z". */
     summary: summaryOf(targeted, applied, waiting),
     conditions: [...summarise(total), ...fleetSafeModeConditions(engine)],
   };
@@ -71,7 +62,11 @@ function whyWaiting(engine: Engine, cluster: string, counts: OutcomeCounts, wors
   return `${counts.pending + counts.unreachable} pending`;
 }
 
-function summaryOf(targeted: number, applied: number, waiting: RevisionStatus['waiting']): string {
+function summaryOf(
+  targeted: number,
+  applied: number,
+  waiting: readonly { readonly cluster: string; readonly message: string }[],
+): string {
   if (targeted === 0) return 'targets no cluster';
   const head = `applied by ${applied} of ${targeted} clusters`;
   if (waiting.length === 0) return head;
@@ -81,15 +76,10 @@ function summaryOf(targeted: number, applied: number, waiting: RevisionStatus['w
 }
 
 /** The rollout of one object in its clusters. */
-export interface ObjectStatus {
-  readonly origins: readonly Origin[];
-  readonly counts: OutcomeCounts;
-  readonly clusters: readonly { readonly cluster: string; readonly progress: Progress }[];
-  readonly conditions: readonly ConditionValue[];
-}
+export type ObjectStatus = NonNullable<ReturnType<typeof objectStatus>>;
 
 /** The status of an object by its key; undefined if no cluster has it or should have it. */
-export function objectStatus(engine: Engine, key: string): ObjectStatus | undefined {
+export function objectStatus(engine: Engine, key: string) {
   const members = engine.indexes.progressByObject.members(key);
   if (members.length === 0) return undefined;
   const all = members.map(({ value }) => value);
@@ -103,15 +93,11 @@ export function objectStatus(engine: Engine, key: string): ObjectStatus | undefi
   };
 }
 
-/** The clusters that changes wait for because of safe mode. */
-export interface SafeModeStatus {
-  readonly mode: FleetPolicy['safeMode']['mode'];
-  /** In canonical order of the clusters; never empty. */
-  readonly causes: readonly SafeModeCause[];
-}
-
-/** The status of safe mode; undefined if no change waits. Cost follows the clusters that are not visible. */
-export function safeModeStatus({ safeMode, indexes, readers }: Engine): SafeModeStatus | undefined {
+/**
+ * The declared mode, and the clusters that changes wait for, in canonical order; undefined if no change waits. Cost follows the
+ * clusters that are not visible.
+ */
+export function safeModeStatus({ safeMode, indexes, readers }: Engine) {
   const mode = safeMode.mode.get('', '');
   if (mode === undefined) return undefined;
   const reads = { ledgerByScope: indexes.ledgerByScope, readers };
