@@ -30,11 +30,12 @@ export type Engine = ReturnType<typeof createEngine>;
 /** Wires the complete graph: this function and those that it calls name every collection of the engine. */
 export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   const inputs = declareInputs(graph);
-  const desired = wireDesired(graph, inputs, joinAccepts(among.map((domain) => domain.accepts)));
-  const wired = wireDomains(graph, inputs, desired, among);
-  const wanted = wireWants(graph, inputs, desired, wired);
-  const { proofs, limits, safeMode, collisions, ...output } = wireOutputs(graph, inputs, desired, wired, wanted);
-  const status = wireStatus(graph, inputs, desired, wired, { ...output, safeMode });
+  const base = { graph, inputs };
+  const desired = wireDesired(base, joinAccepts(among.map((domain) => domain.accepts)));
+  const wired = wireDomains(base, desired, among);
+  const wanted = wireWants(base, desired, wired);
+  const { proofs, limits, safeMode, collisions, ...output } = wireOutputs(base, desired, wired, wanted);
+  const status = wireStatus(base, desired, wired, { ...output, safeMode });
   const { clusters, declarations, documents, policy, placements, placementsByFolder, assignments } = desired;
   const { stageTallies, progress, statuses, readers, deadlines } = status;
   const collections = {
@@ -67,8 +68,16 @@ export function createEngine(graph: Graph, among: readonly Domain[] = domains) {
   };
 }
 
+/** What all parts of the graph need. */
+interface Base {
+  readonly graph: Graph;
+  readonly inputs: EngineInputs;
+}
+
+type Desired = ReturnType<typeof wireDesired>;
+
 /** The declarations of the sources, and the clusters of each document. */
-function wireDesired(graph: Graph, inputs: EngineInputs, accepts: ReturnType<typeof joinAccepts>) {
+function wireDesired({ graph, inputs }: Base, accepts: ReturnType<typeof joinAccepts>) {
   const documents = deriveDocuments(graph, inputs.files);
   const fileProofs = deriveFileProofs(graph, inputs.sources, inputs.files);
   const declarations = deriveDeclarations(graph, { ...inputs, documents, fileProofs, accepts });
@@ -91,15 +100,11 @@ interface WiredDomain {
 }
 
 /** The domains in their order. Their scopes depend on desired state alone. */
-function wireDomains(
-  graph: Graph,
-  inputs: EngineInputs,
-  { declarations, clusters, clusterIndex, policy }: ReturnType<typeof wireDesired>,
-  among: readonly Domain[],
-) {
+function wireDomains(base: Base, { declarations, clusters, clusterIndex, policy }: Desired, among: readonly Domain[]) {
+  const { graph, inputs } = base;
   const earlier = new Map<string, DomainParts>();
   return among.map((domain): WiredDomain => {
-    const settings = deriveSettings(graph, inputs, policy, domain);
+    const settings = deriveSettings(base, policy, domain);
     const core = { inputs, declarations, clusters, clusterIndex, settings, earlier: new Map(earlier) };
     const parts = domain.derive(graph, core);
     earlier.set(domain.name, parts);
@@ -108,26 +113,20 @@ function wireDomains(
 }
 
 function deriveSettings(
-  graph: Graph,
-  { fleet }: EngineInputs,
+  { graph, inputs }: Base,
   policy: Derived<PolicyValue>,
   { name, settings = () => null }: Domain,
 ): Derived<JsonValue> {
   return graph.derive<FleetSettings, JsonValue>({
     name: `${name}Settings`,
-    from: fleet,
+    from: inputs.fleet,
     reads: [policy],
     compute: (_entry, read, emit) => emit('', '', settings(read.get(policy, '', '')?.value ?? defaultFleetPolicy)),
   });
 }
 
 /** The wants of documents and domains, and the candidates of each cluster. */
-function wireWants(
-  graph: Graph,
-  inputs: EngineInputs,
-  desired: ReturnType<typeof wireDesired>,
-  wired: readonly WiredDomain[],
-) {
+function wireWants({ graph, inputs }: Base, desired: Desired, wired: readonly WiredDomain[]) {
   const documentWants = deriveDocumentWants(graph, { ...inputs, ...desired });
   const wants: readonly Derived<Want>[] = [documentWants, ...wired.flatMap(({ parts }) => parts.wants ?? [])];
   return { documentWants, candidates: deriveCandidates(graph, wants) };
@@ -135,9 +134,8 @@ function wireWants(
 
 /** From candidates and ledger to the changes to send: a removal needs proof and visible clusters, and passes the guards. */
 function wireOutputs(
-  graph: Graph,
-  inputs: EngineInputs,
-  desired: ReturnType<typeof wireDesired>,
+  { graph, inputs }: Base,
+  desired: Desired,
   wired: readonly WiredDomain[],
   { documentWants, candidates }: ReturnType<typeof wireWants>,
 ) {
@@ -169,9 +167,8 @@ function wireOutputs(
 
 /** The progress of the outputs, and the statuses of declarations. */
 function wireStatus(
-  graph: Graph,
-  inputs: EngineInputs,
-  { declarations, clusters, placements, placementsByFolder }: ReturnType<typeof wireDesired>,
+  { graph, inputs }: Base,
+  { declarations, clusters, placements, placementsByFolder }: Desired,
   wired: readonly WiredDomain[],
   { outputs, safeMode }: Pick<ReturnType<typeof wireOutputs>, 'outputs' | 'safeMode'>,
 ) {
@@ -198,7 +195,7 @@ function wireStatus(
 /** The look-ups of status, explanations and the sender. */
 function declareIndexes(
   graph: Graph,
-  { assignments, declarations, placements }: ReturnType<typeof wireDesired>,
+  { assignments, declarations, placements }: Desired,
   { candidates }: ReturnType<typeof wireWants>,
   outputs: Derived<Output>,
   { progress, progressBySubject, ledgerByScope }: ReturnType<typeof wireStatus>,

@@ -51,6 +51,7 @@ interface Walk {
   cursor: number;
   nodes: number;
   aliases: number;
+  errors: number;
   /** The anchors of the current document; `open` while the content of the anchor is being composed. */
   anchors: Map<string, Composed | 'open'>;
   /** Whether messages may quote scalars; undefined: not decided yet. */
@@ -70,17 +71,8 @@ const NOTHING: Composed = { value: null, nodes: 1, height: 0 };
  */
 export function composeDocuments(text: string, events: YamlEvents, limits: DecodeLimits): YamlReading {
   const problems: TextProblem[] = [];
-  const walk: Walk = {
-    text,
-    events,
-    limits,
-    problems,
-    cursor: 0,
-    nodes: 0,
-    aliases: 0,
-    anchors: new Map(),
-    quotable: undefined,
-  };
+  const state = { cursor: 0, nodes: 0, aliases: 0, errors: 0, anchors: new Map(), quotable: undefined };
+  const walk: Walk = { text, events, limits, problems, ...state };
   const documents: YamlDocument[] = [];
   try {
     for (let event = events[0]; event?.type === yaml.EVENT_DOCUMENT; event = events[walk.cursor]) {
@@ -88,36 +80,23 @@ export function composeDocuments(text: string, events: YamlEvents, limits: Decod
         fail(walk, 'TooManyDocuments', text.length, `the file holds more than ${limits.maxDocuments} documents`);
         break;
       }
-      warnOfVersion(walk, event);
-      const errors = problems.filter(isError).length;
-      const document = composeDocument(walk);
-      if (problems.filter(isError).length === errors) documents.push(document);
+      if (event.directives.some((directive) => directive.kind === 'yaml' && directive.version !== '1.2')) {
+        const message = 'the file says that it is not YAML 1.2; it is read as YAML 1.2 all the same';
+        problems.push({ severity: 'warning', reason: 'YamlVersion', message, offset: 0 });
+      }
+      const { errors } = walk;
+      const root = walk.cursor + 1;
+      walk.cursor = root;
+      walk.anchors = new Map();
+      const { value } = composeNode(walk, 0);
+      // Skips the event that closes the document.
+      walk.cursor += 1;
+      if (walk.errors === errors) documents.push({ value, root, events });
     }
   } catch (error) {
     if (!(error instanceof BeyondLimit)) throw error;
   }
   return { documents, problems };
-}
-
-function isError(problem: TextProblem): boolean {
-  return problem.severity === 'error';
-}
-
-function composeDocument(walk: Walk): YamlDocument {
-  const root = walk.cursor + 1;
-  walk.cursor = root;
-  walk.anchors = new Map();
-  const { value } = composeNode(walk, 0);
-  // Skips the event that closes the document.
-  walk.cursor += 1;
-  return { value, root, events: walk.events };
-}
-
-function warnOfVersion(walk: Walk, event: EventOf<typeof yaml.EVENT_DOCUMENT>): void {
-  if (event.directives.some((directive) => directive.kind === 'yaml' && directive.version !== '1.2')) {
-    const message = 'the file says that it is not YAML 1.2; it is read as YAML 1.2 all the same';
-    walk.problems.push({ severity: 'warning', reason: 'YamlVersion', message, offset: 0 });
-  }
 }
 
 function composeNode(walk: Walk, depth: number, isKey = false): Composed {
@@ -145,9 +124,9 @@ function composeContent(
 ): Composed {
   if (event.type === yaml.EVENT_SCALAR) return composeScalar(walk, event, offset, isKey);
   checkDepth(walk, depth + 1, offset);
-  const isSequence = event.type === yaml.EVENT_SEQUENCE;
-  checkTag(walk, event, isSequence ? ['!!seq'] : ['!!map']);
-  return isSequence ? composeSequence(walk, depth + 1) : composeMapping(walk, depth + 1);
+  const isMapping = event.type === yaml.EVENT_MAPPING;
+  checkTag(walk, event, isMapping ? ['!!map'] : ['!!seq']);
+  return composeCollection(walk, depth + 1, isMapping);
 }
 
 function composeAlias(walk: Walk, event: EventOf<typeof yaml.EVENT_ALIAS>, offset: number, depth: number): Composed {
@@ -186,33 +165,21 @@ function composeScalar(walk: Walk, event: EventOf<typeof yaml.EVENT_SCALAR>, off
   return NOTHING;
 }
 
-function composeSequence(walk: Walk, depth: number): Composed {
-  const value: JsonValue[] = [];
+function composeCollection(walk: Walk, depth: number, isMapping: boolean): Composed {
+  const items: JsonValue[] = [];
+  const members: Record<string, JsonValue> = {};
   let nodes = 1;
   let height = 0;
   while (walk.events[walk.cursor]?.type !== yaml.EVENT_POP) {
+    const key = isMapping ? composeKey(walk, members, depth) : undefined;
     const item = composeNode(walk, depth);
-    value.push(item.value);
-    nodes += item.nodes;
+    if (!isMapping) items.push(item.value);
+    else if (key !== undefined) members[key] = item.value;
+    nodes += item.nodes + (isMapping ? 1 : 0);
     height = Math.max(height, item.height);
   }
   walk.cursor += 1;
-  return { value, nodes, height: height + 1 };
-}
-
-function composeMapping(walk: Walk, depth: number): Composed {
-  const value: Record<string, JsonValue> = {};
-  let nodes = 1;
-  let height = 0;
-  while (walk.events[walk.cursor]?.type !== yaml.EVENT_POP) {
-    const key = composeKey(walk, value, depth);
-    const member = composeNode(walk, depth);
-    if (key !== undefined) value[key] = member.value;
-    nodes += member.nodes + 1;
-    height = Math.max(height, member.height);
-  }
-  walk.cursor += 1;
-  return { value, nodes, height: height + 1 };
+  return { value: isMapping ? members : items, nodes, height: height + 1 };
 }
 
 /** The next key as text; undefined if it is not allowed. */
@@ -270,6 +237,7 @@ function mayQuote(walk: Walk): boolean {
 }
 
 function fail(walk: Walk, reason: FindingReason, offset: number, message: string, hint?: string): void {
+  walk.errors += 1;
   walk.problems.push({ severity: 'error', reason, message, offset, ...(hint === undefined ? {} : { hint }) });
 }
 

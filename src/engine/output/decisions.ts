@@ -8,7 +8,7 @@ import { isSameOrigin } from '../fleet/elect.ts';
 import { type Visibility, whyUnseen } from '../fleet/safe-mode.ts';
 import { type DocumentValue, fileGroup, provesAbsence, type SourceProof } from '../fleet/sources.ts';
 import type { Candidate } from '../placement/wants.ts';
-import { type Electorate, electCandidate, meetsRequirement, originsOf } from './election.ts';
+import { type Electorate, electCandidate, meetsRequirement, originsOf, type Subject } from './election.ts';
 
 /** An object that a cluster should hold. */
 export interface ObjectDecision extends ObjectMeta {
@@ -85,7 +85,7 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
       }
       const at = { read, inputs, cluster, key, entry };
       const wanting = left.map(({ value }) => value);
-      const possible = wanting.filter((candidate) => meetsRequirement(read, inputs, cluster, candidate) !== 'no');
+      const possible = wanting.filter((candidate) => meetsRequirement(at, candidate) !== 'no');
       const decision = decide(at, possible);
       if (decision === undefined) return;
       const required = wanting.flatMap(({ derived }) => derived?.requires?.key ?? []);
@@ -96,24 +96,21 @@ export function deriveDecisions(graph: Graph, inputs: DecisionInputs): Derived<D
 }
 
 /** One key of one cluster, and what its decision reads. */
-interface Subject {
-  readonly read: Reader;
+interface DecisionSubject extends Subject {
   readonly inputs: DecisionInputs;
-  readonly cluster: string;
   readonly key: ObjectKey;
-  readonly entry: LedgerEntry | undefined;
 }
 
 /** Decides by wants and ownership. {@link whileSeen} checks the visibility of clusters afterwards. */
-function decide(at: Subject, candidates: readonly Candidate[]): Decision | undefined {
-  const { read, inputs, cluster, entry } = at;
-  const standing = electCandidate(read, inputs, candidates, entry);
+function decide(at: DecisionSubject, candidates: readonly Candidate[]): Decision | undefined {
+  const { inputs, entry } = at;
+  const standing = electCandidate(at, candidates);
   if (standing.type === 'won') {
     const { value } = standing.winner;
-    if (meetsRequirement(read, inputs, cluster, value) !== 'yes') {
+    if (meetsRequirement(at, value) !== 'yes') {
       return stay(entry, [value.origin], collisionsOf(inputs, [value]).requirementUnclear);
     }
-    const origins = originsOf(read, inputs, value, candidates, entry);
+    const origins = originsOf(at, value, candidates);
     if (value.scopeUnknown) return stay(entry, origins, kindUnknown);
     return { type: 'object', value: value.value, digest: value.digest, origins, scope: value.scope };
   }
@@ -142,7 +139,11 @@ const ruleInDoubt: Hold = {
  * Replaces a change by a keep while a cluster that it can depend on is not visible. `besides`: clusters that a required object
  * can depend on.
  */
-function whileSeen({ read, inputs, key, entry }: Subject, decision: Decision, besides: readonly string[]): Decision {
+function whileSeen(
+  { read, inputs, key, entry }: DecisionSubject,
+  decision: Decision,
+  besides: readonly string[],
+): Decision {
   const { type } = decision;
   if ((type !== 'object' && type !== 'remove') || isInForce(decision, entry)) return decision;
   const scope = [...new Set([...decision.scope, ...(entry?.scope ?? []), ...besides])];
@@ -158,7 +159,7 @@ function isInForce(decision: Decision, entry: LedgerEntry | undefined): boolean 
 }
 
 /** No candidate: removes only if every origin and every contender was read completely and omits the key. */
-function unwanted({ read, inputs, cluster, key }: Subject, entry: LedgerEntry): Decision {
+function unwanted({ read, inputs, cluster, key }: DecisionSubject, entry: LedgerEntry): Decision {
   const { proofs, documentsByFile, contenders } = inputs;
   if (entry.phase === 'removing') return { type: 'removing', ...metaOf(entry) };
   const isDoubtful = ({ source }: Origin): boolean => !provesAbsence(proofs.of(read, source));

@@ -13,22 +13,25 @@ export interface Electorate extends EngineInputs {
   readonly proofs: SourceProofs;
 }
 
+/** One key of one cluster, and what its election reads. */
+export interface Subject {
+  readonly read: Reader;
+  readonly inputs: Electorate;
+  readonly cluster: string;
+  readonly entry: LedgerEntry | undefined;
+}
+
 /** `contested`: the document of the owned object wants several objects with the key; it is unknown which one is owned. */
 export type Standing = Election<Candidate> | { readonly type: 'contested' };
 
 /** Elects the candidate of a key. The ledger entry identifies the incumbent. */
-export function electCandidate(
-  read: Reader,
-  { sources, proofs }: Electorate,
-  candidates: readonly Candidate[],
-  entry: LedgerEntry | undefined,
-): Standing {
+export function electCandidate({ read, inputs, entry }: Subject, candidates: readonly Candidate[]): Standing {
   const { contenders, isOpen } = incumbentFirst(candidates.map(contenderOf), entry);
   const election = elect(
     contenders,
     entry?.origins[0],
-    (source) => read.get(sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
-    ({ source }) => provesAbsence(proofs.of(read, source)),
+    (source) => read.get(inputs.sources, '', source)?.order ?? Number.MAX_SAFE_INTEGER,
+    ({ source }) => provesAbsence(inputs.proofs.of(read, source)),
   );
   return election.type === 'won' && isOpen && isFrom(election.winner, entry) ? { type: 'contested' } : election;
 }
@@ -43,11 +46,9 @@ function contenderOf(value: Candidate): Contender<Candidate> {
  * declare it.
  */
 export function originsOf(
-  read: Reader,
-  { proofs }: Electorate,
+  { read, inputs, entry }: Subject,
   { origin: winner }: Candidate,
   candidates: readonly Candidate[],
-  entry: LedgerEntry | undefined,
 ): readonly Origin[] {
   const others = new Map<string, Origin>();
   for (const { origin } of candidates) {
@@ -55,7 +56,8 @@ export function originsOf(
     if (known === undefined || compareText(origin.path, known.path) < 0) others.set(origin.source, origin);
   }
   for (const origin of entry?.origins ?? []) {
-    if (!others.has(origin.source) && !provesAbsence(proofs.of(read, origin.source))) others.set(origin.source, origin);
+    const isKnown = others.has(origin.source);
+    if (!isKnown && !provesAbsence(inputs.proofs.of(read, origin.source))) others.set(origin.source, origin);
   }
   others.delete(winner.source);
   return [winner, ...[...others.values()].sort((a, b) => compareText(a.source, b.source))];
@@ -65,19 +67,15 @@ export function originsOf(
  * Whether the object that a candidate requires is the right one. Two live objects can have one name in another cluster: an
  * EndpointSlice of one must not add addresses to the Service of the other.
  */
-export function meetsRequirement(
-  read: Reader,
-  electorate: Electorate,
-  cluster: string,
-  { derived }: Candidate,
-): 'yes' | 'no' | 'unclear' {
+export function meetsRequirement(at: Subject, { derived }: Candidate): 'yes' | 'no' | 'unclear' {
   const requires = derived?.requires;
   if (requires === undefined) return 'yes';
-  const { candidates, ledger, live } = electorate;
+  const { read, inputs, cluster } = at;
   // Another owner has an object of that name in the cluster, whose clients would get these addresses.
-  if (read.get(live, cluster, requires.key) !== undefined) return 'no';
-  const wanting = (read.get(candidates, cluster, requires.key) ?? []).map(({ value }) => value);
-  const standing = electCandidate(read, electorate, wanting, read.get(ledger, cluster, requires.key));
+  if (read.get(inputs.live, cluster, requires.key) !== undefined) return 'no';
+  const wanting = (read.get(inputs.candidates, cluster, requires.key) ?? []).map(({ value }) => value);
+  const entry = read.get(inputs.ledger, cluster, requires.key);
+  const standing = electCandidate({ read, inputs, cluster, entry }, wanting);
   if (standing.type !== 'won') return 'unclear';
   return sameLive(standing.winner.value.derived?.standsFor, requires.standsFor) ? 'yes' : 'no';
 }

@@ -148,32 +148,20 @@ function healthyCondition(
   const type = 'Healthy';
   const all = healthStates.reduce((sum, state) => sum + counts[state], 0);
   if (all === 0) return [];
-  const message = healthText(look, progress, cluster, counts, all);
-  if (!readable) return [conditionOf(type, 'Unknown', 'AgentDisconnected', `as last seen: ${message}`)];
-  if (counts.failed > 0) return [conditionOf(type, 'False', 'ObjectsFailed', message)];
-  if (moving(counts) > 0) return [conditionOf(type, 'False', 'ObjectsInProgress', message)];
-  if (counts.unknown > 0) return [conditionOf(type, 'Unknown', 'HealthUnknown', message)];
-  return [conditionOf(type, 'True', 'Healthy', message)];
-}
-
-function healthText(
-  look: Lookups,
-  progress: Index<Progress>,
-  cluster: string,
-  counts: HealthCounts,
-  all: number,
-): string {
-  const head = `${counts.current} of ${all} healthy`;
-  const others = all - counts.current;
-  if (others === 0) return head;
   const named: string[] = [];
   for (const state of healthStates) {
     if (state === 'current' || named.length >= NAMED_OBJECTS || counts[state] === 0) continue;
     const group = healthGroup(clusterSubject(cluster), state);
     named.push(...look.first(progress, group, NAMED_OBJECTS - named.length).map(objectText));
   }
-  const rest = others - named.length;
-  return `${head}; ${named.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`;
+  const rest = all - counts.current - named.length;
+  const others = [...named, ...(rest > 0 ? [`and ${rest} more`] : [])];
+  const message = [`${counts.current} of ${all} healthy`, ...others].join('; ');
+  if (!readable) return [conditionOf(type, 'Unknown', 'AgentDisconnected', `as last seen: ${message}`)];
+  if (counts.failed > 0) return [conditionOf(type, 'False', 'ObjectsFailed', message)];
+  if (moving(counts) > 0) return [conditionOf(type, 'False', 'ObjectsInProgress', message)];
+  if (counts.unknown > 0) return [conditionOf(type, 'Unknown', 'HealthUnknown', message)];
+  return [conditionOf(type, 'True', 'Healthy', message)];
 }
 
 function objectText({ key, value: { health } }: Entry<Progress>): string {
