@@ -4,7 +4,7 @@ import type { Lease } from '../../src/ports/lease.ts';
 /** A lease that several holders in one process contend for. */
 export interface MemoryLease {
   of(identity: string): Lease;
-  /** While it is set, nobody is answered. */
+  /** While it is set, no request is answered. */
   problem: string | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { AgentListener } from '../../relay/session.ts';
 import type { Windows } from '../../runtime/removals/windows.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
-import type { FleetView, ServerApi } from '../../server/api.ts';
+import type { ServerApi } from '../../server/api.ts';
 
 /** Tells a listener whether this server leads: at `follow`, and after each change. */
 export function createLeading() {
@@ -25,7 +25,7 @@ export function createLeading() {
 export function apiOfReplica(api: ServerApi, replica: Replica): ServerApi {
   return {
     ...api,
-    status: () => ({ ...api.status(), replica: replicaView(replica) }),
+    status: () => ({ ...api.status(), replica: replica.view() }),
     replaceCluster: async (cluster, by) => {
       const answer = await api.replaceCluster(cluster, by);
       // The replica that serves the cluster would go on with the registration of before.
@@ -35,16 +35,9 @@ export function apiOfReplica(api: ServerApi, replica: Replica): ServerApi {
   };
 }
 
-function replicaView(replica: Replica): NonNullable<FleetView['replica']> {
-  const { leader, ...view } = replica.view();
-  return { ...view, leader: leader === undefined ? null : { id: leader.id, address: leader.address || null } };
-}
-
 /** Undefined: this server leads. Otherwise the address of the leader; null: it is not known. */
 export function leaderElsewhere(replica: Replica): { readonly leader: string | null } | undefined {
-  if (replica.leads()) return undefined;
-  const { leader } = replica.view();
-  return { leader: leader === undefined || leader.address === '' ? null : leader.address };
+  return replica.leads() ? undefined : { leader: replica.view().leader?.address ?? null };
 }
 
 /** A follower does not count removals: the leader that permits them counts them. */

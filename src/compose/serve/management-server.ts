@@ -274,7 +274,7 @@ function statusBranchView(
   return waiting === undefined || condition.state !== 'pending' ? condition : { ...condition, message: waiting };
 }
 
-/** Keeps the engine's diagnostics with their lines at hand; worked out anew, gathered, after commits. */
+/** Returns the engine's diagnostics with their lines. They are computed again shortly after a commit. */
 function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator): () => readonly Diagnostic[] {
   let latest: readonly Diagnostic[] = [];
   let asks = 0;
@@ -290,7 +290,7 @@ function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator
           // A slow answer never replaces a newer one.
           if (asked === asks) latest = diagnostics;
         },
-        (error: unknown) => log.error('diagnostics cannot be worked out', { error: String(error) }),
+        (error: unknown) => log.error('diagnostics cannot be computed', { error: String(error) }),
       );
     });
   });
@@ -299,7 +299,7 @@ function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator
 
 function whyNotReady({ sources, journal, store }: Parts): readonly string[] {
   const silent = sources.all().filter((state) => !hasSpoken(state));
-  // What several servers share is away for all of them: whoever is not ready then only keeps the agents from coming.
+  // A shared store is away for all servers: if none of them were ready, agents could not connect at all.
   const problem = store.shared ? undefined : journal.failure();
   return [
     ...silent.map(({ source }) => `source ${source.name} has not been read yet`),

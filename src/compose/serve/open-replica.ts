@@ -7,7 +7,7 @@ import type { RelayConfig } from '../../model/relay-config.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import { withFence } from '../../runtime/replica/candidacy.ts';
 import { lockStore, type StoreLock } from '../../runtime/replica/store-lock.ts';
-import { whileWaiting } from './await-store.ts';
+import { whileWaiting } from './open-store.ts';
 import type { ProcessDeps } from './sources.ts';
 import type { ReplicaSetup } from './wire-replica.ts';
 

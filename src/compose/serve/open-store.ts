@@ -7,15 +7,16 @@ import { sealAnew, sealStore } from '../../adapters/stores/sealed.ts';
 import { createSqliteStore } from '../../adapters/stores/sqlite.ts';
 import { errorText } from '../../model/messages.ts';
 import type { RedisStoreConfig, RelayConfig, UsernameReference } from '../../model/relay-config.ts';
-import { unreachable } from '../../model/result.ts';
+import { must, unreachable } from '../../model/result.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
+import { createHttpServer, type HttpServer } from '../../server/http-server.ts';
 import { type ProcessDeps, readSecret } from './sources.ts';
 
-/** How a store is waited for that cannot be reached yet. */
-export type StoreWait = Pick<RedisStoreOptions, 'signal' | 'waiting'>;
+/** What is called, and what ends the wait, while the store cannot be reached yet. */
+type StoreWait = Pick<RedisStoreOptions, 'signal' | 'waiting'>;
 
-/** The store that the configuration names. Rejects with a text for a person. */
-export async function openStore(
+/** Opens the configured store. Rejects with a text for people. */
+async function openStore(
   { store, dataDirectory }: Pick<RelayConfig, 'store' | 'dataDirectory'>,
   deps: ProcessDeps,
   wait: StoreWait,
@@ -86,4 +87,48 @@ async function readIfNamed(what: string, path: string | undefined): Promise<stri
   return readFile(path, 'utf8').catch((cause: unknown) => {
     throw new Error(`the ${what} of the store cannot be read: ${errorText(cause)}`, { cause });
   });
+}
+
+/** Resolves with the store as soon as it answers. Nothing else is started before: the store knows what the fleet holds. */
+export function awaitStore(config: RelayConfig, deps: ProcessDeps, signal?: AbortSignal): Promise<SnapshotStore> {
+  return whileWaiting(config, deps, 'the store cannot be reached yet, and is waited for', (waiting) =>
+    openStore(config, deps, { waiting, ...(signal === undefined ? {} : { signal }) }),
+  );
+}
+
+/** While `work` waits, `/readyz` on the port for health and metrics gives the reason. The port is free when the work ends. */
+export async function whileWaiting<Result>(
+  config: RelayConfig,
+  deps: ProcessDeps,
+  what: string,
+  work: (waiting: (why: string) => void) => Promise<Result>,
+): Promise<Result> {
+  let reason = '';
+  let health: Promise<HttpServer | undefined> | undefined;
+  const reasons = (): readonly string[] => [`${what}: ${reason}`];
+  const waiting = (why: string): void => {
+    reason = why;
+    health ??= openHealth(config, reasons, deps);
+  };
+  try {
+    return await work(waiting);
+  } finally {
+    await (await health)?.stop();
+  }
+}
+
+async function openHealth(
+  { metrics: { listen } }: RelayConfig,
+  reasons: () => readonly string[],
+  deps: ProcessDeps,
+): Promise<HttpServer | undefined> {
+  const health = { ready: () => ({ ok: false, reasons: reasons() }) };
+  const server = must(createHttpServer({ ...deps, health }, { listen: { host: listen.address, port: listen.port } }));
+  try {
+    await server.start();
+    return server;
+  } catch (error) {
+    deps.log.warn('health cannot be asked while the store is waited for', { error: errorText(error) });
+    return undefined;
+  }
 }

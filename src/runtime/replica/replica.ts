@@ -37,8 +37,8 @@ export interface Replica {
 export interface ReplicaView {
   readonly id: string;
   readonly leads: boolean;
-  /** The leader, as far as it is known; `address`: of its HTTP, empty if it advertises none. */
-  readonly leader: { readonly id: string; readonly address: string } | undefined;
+  /** Null: it is not known. `address`: HOST:PORT or URL of its HTTP; null: it advertises none. */
+  readonly leader: { readonly id: string; readonly address: string | null } | null;
   readonly admitted: AdmissionPosition;
   /** Number of servers of the fleet that live, this one included. */
   readonly alive: number;

@@ -267,11 +267,11 @@ function viewOf(
   isDown: boolean,
 ): ReplicaView {
   const leader = candidacy.leader();
-  const address = leader === candidacy.id ? options.advertise : (peers.get(leader ?? '')?.address ?? '');
+  const address = leader === candidacy.id ? options.advertise : peers.get(leader ?? '')?.address;
   return {
     id: candidacy.id,
     leads: admitting.judges(),
-    leader: leader === undefined ? undefined : { id: leader, address },
+    leader: leader === undefined ? null : { id: leader, address: address || null },
     admitted: counter.current(),
     alive: peers.alive().length + 1,
     problem: problemOf(staged, options, leader, isDown),

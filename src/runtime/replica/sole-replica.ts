@@ -75,7 +75,7 @@ export function createSoleReplica(
     disconnected: () => undefined,
     revoke: () => undefined,
     lastAdmitted: (source) => ledger.admittedRevision(source),
-    view: () => ({ id: '', leads: true, leader: undefined, admitted: counter.current(), alive: 1, problem: '' }),
+    view: () => ({ id: '', leads: true, leader: null, admitted: counter.current(), alive: 1, problem: '' }),
     start: deps.prepare,
     stop: async () => undefined,
   };

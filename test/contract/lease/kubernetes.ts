@@ -48,7 +48,7 @@ export function kubernetesLeaseContract(name: string, make: () => Promise<Home>)
       expect((await read(home)).spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
     });
 
-    test('the deadline counts from before the request, and an answer that comes after it is none', async () => {
+    test('the deadline counts from before the request, and an answer after it does not count', async () => {
       const home = await make();
       const clock = createVirtualClock();
       let slowness = 3_000;
@@ -101,7 +101,7 @@ export function kubernetesLeaseContract(name: string, make: () => Promise<Home>)
       expect(await b.acquire()).toMatchObject({ type: 'held' });
     });
 
-    test('how long it lasts is for its holder to say; what others have put there stays', async () => {
+    test('its holder sets its duration; fields of others stay', async () => {
       const home = await make();
       const clock = createVirtualClock();
       const b = leaseOf(home)('b', clock);

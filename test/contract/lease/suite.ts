@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest';
 import type { Lease } from '../../../src/ports/lease.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
-/** Longer than what anybody's lease lasts without being renewed. */
+/** The duration after which a lease that is not renewed has expired. */
 export const DURATION_MS = 9_000;
 
-/** Makes processes that contend for one lease that nobody has yet; each has its own clock. */
+/** Makes processes that contend for one lease that no process holds yet; each has its own clock. */
 export type LeaseHome = () => Promise<(identity: string, clock: VirtualClock) => Lease>;
 
 /** What every lease must do. */
 export function leaseContract(name: string, make: LeaseHome, { ownClocks }: { readonly ownClocks: boolean }): void {
   describe(`${name}: contract of a lease`, () => {
-    test('one has it, the others are told who; its deadline is before they may take it', async () => {
+    test('one process holds it, and the others learn its name; its deadline is before they may take it', async () => {
       const clock = createVirtualClock();
       const lease = await make();
       const [a, b] = [lease('a', clock), lease('b', clock)];
@@ -39,7 +39,7 @@ export function leaseContract(name: string, make: LeaseHome, { ownClocks }: { re
       }
     });
 
-    test('who does not renew loses it to another, and is told so', async () => {
+    test('a holder that does not renew loses it to another process, and learns that', async () => {
       const clock = createVirtualClock();
       const lease = await make();
       const [a, b] = [lease('a', clock), lease('b', clock)];
@@ -50,7 +50,7 @@ export function leaseContract(name: string, make: LeaseHome, { ownClocks }: { re
       expect(await a.acquire()).toEqual({ type: 'taken', holder: 'b' });
     });
 
-    test('what is given back is taken at once; giving back what another has does nothing', async () => {
+    test('a released lease is taken at once; releasing the lease of another process does nothing', async () => {
       const clock = createVirtualClock();
       const lease = await make();
       const [a, b] = [lease('a', clock), lease('b', clock)];
@@ -64,7 +64,7 @@ export function leaseContract(name: string, make: LeaseHome, { ownClocks }: { re
       expect(await a.acquire()).toEqual({ type: 'taken', holder: 'b' });
     });
 
-    test('who was asleep and finds its own lease as it left it has it again', async () => {
+    test('a process that was suspended and finds its own lease unchanged holds it again', async () => {
       const clock = createVirtualClock();
       const lease = await make();
       const a = lease('a', clock);
@@ -85,7 +85,7 @@ export function leaseContract(name: string, make: LeaseHome, { ownClocks }: { re
       expect(answers.filter(({ type }) => type === 'held')).toHaveLength(1);
     });
 
-    test.skipIf(!ownClocks)('a clock that is years off takes nothing from anybody', async () => {
+    test.skipIf(!ownClocks)('a process whose clock is years off takes no lease from another', async () => {
       const lease = await make();
       const [now, later] = [createVirtualClock(), createVirtualClock(Date.UTC(2040, 0, 1))];
       const [a, b] = [lease('a', now), lease('b', later)];

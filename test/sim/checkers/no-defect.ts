@@ -7,7 +7,7 @@ const DEFECTS = [
   'a delta could not be made',
   'bookkeepers stage changes without end',
   'status cannot be rendered',
-  'diagnostics cannot be worked out',
+  'diagnostics cannot be computed',
 ];
 
 /** Nothing throws where only a defect can make it throw. */

@@ -14,7 +14,7 @@ function setUp() {
   return { clock, memory, a: of('a'), b: of('b'), store: memory.open() };
 }
 
-test('a lease that is kept elsewhere has a fence in the store: who had it before writes nothing any more', async () => {
+test('a lease that is kept elsewhere has a fence in the store: its former holder cannot write any more', async () => {
   const { clock, a, b, store } = setUp();
   await a.acquire();
   const first = a.fence();

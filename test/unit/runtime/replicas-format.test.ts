@@ -29,9 +29,9 @@ function writesOf({ store }: FakeReplica): readonly string[] {
 }
 
 describe('a store that a newer version has begun to use', () => {
-  it.each(['hears', 'has not heard'])(
-    'is written no more by a replica that %s of it; it leads no more, and ends',
-    async (hears) => {
+  it.each(['observes', 'has not observed'])(
+    'is not written by a replica that %s that; the replica leads no more, and ends',
+    async (observes) => {
       const world = await startedReplicas();
       const leader = world.leader();
       leader.agent('east').connect({ instance: 'east' });
@@ -40,7 +40,7 @@ describe('a store that a newer version has begun to use', () => {
       void leader.world.server.over.then((why) => {
         reason = why;
       });
-      if (hears === 'has not heard') leader.deafen();
+      if (observes === 'has not observed') leader.deafen();
       const newer = await upgrade(world.memory);
       expect(await newer.write([{ key: 'new', value: bytes('new') }])).toBe('written');
       const written = writesOf(leader);

@@ -8,7 +8,7 @@ import { base, typo } from '../../support/started-world.ts';
 const X = '/ConfigMap/web/x';
 const x = { 'clusters/east/x.yaml': configMapYaml('x', '1') };
 
-it('a replica that has missed that somebody else wants an object, and leads next, asks for their word as well', async () => {
+it('a replica that has missed a contender of an object, and leads next, waits for the proof of the contender as well', async () => {
   const sources = ['main', 'extra'];
   const world = await createReplicaWorld([]);
   for (const id of ['a', 'b']) await world.add(id, { sources });

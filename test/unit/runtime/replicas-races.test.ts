@@ -67,8 +67,8 @@ function loseWrites({ store }: FakeReplica, isLost: (key: string) => boolean): v
 const removalsAt = (replica: FakeReplica, cluster: string): readonly string[] =>
   replica.agent(cluster).deltas.flatMap(({ removals }) => removals);
 
-describe('leave to remove', () => {
-  it('is over with the admission that it was given for, also while the word about the next one is on its way', async () => {
+describe('a removal permit', () => {
+  it('ends with its admission, also while the permits of the next admission are not read yet', async () => {
     const world = await startedReplicas();
     const follower = followerOf(world);
     const west = follower.agent('west');
@@ -92,7 +92,7 @@ describe('leave to remove', () => {
     expect(heldAt(follower, 'west')).toEqual(abc);
   });
 
-  it('is not given by who has lost its turn while it was still reading what was held', async () => {
+  it('is not written by a replica that lost its turn while it was reading what was held', async () => {
     const world = await startedReplicas();
     const first = world.leader();
     const second = followerOf(world);
@@ -118,7 +118,7 @@ describe('leave to remove', () => {
 });
 
 describe('a store that was emptied', () => {
-  it('has nobody leave: what only another replica has configured stays', async () => {
+  it('ends no replica: a source that only another replica has configured stays', async () => {
     const world = await createReplicaWorld([]);
     const first = await world.add('a', { sources: ['main', 'other'] });
     first.world.sourceNamed('main').push(base);
@@ -215,7 +215,7 @@ describe('what a leader remembers of its own judging', () => {
 });
 
 describe('a question whether an agent lives', () => {
-  it('is answered, also if it comes while another one is being answered', async () => {
+  it('is answered, also if it is asked while another one is being answered', async () => {
     const clock = createVirtualClock();
     const memory = createSharedMemory();
     const answers: (() => void)[] = [];

@@ -36,7 +36,7 @@ function valueAt(replica: FakeReplica, cluster: string): unknown {
 }
 
 describe('a replica that is new while the others are gone', () => {
-  it('writes nothing of a cluster that the store has so already, however soon its agent comes', async () => {
+  it('writes nothing of a cluster that the store has already, however soon its agent connects', async () => {
     const { world, leader, follower } = await connected();
     discoverOne(leader.world, 'east');
     await world.pass();
@@ -103,7 +103,7 @@ describe('a shared store that does not answer', () => {
     expect(valueAt(follower, 'west')).toBe('2');
   });
 
-  it('takes no write for a full memory: what was admitted holds, and goes on when there is room', async () => {
+  it('takes no write while its memory is full: the admission stays, and admitting continues when there is room', async () => {
     const { world, leader, follower } = await connected();
     world.memory.refusing = "OOM command not allowed when used memory > 'maxmemory'";
     world.push({ 'apps/a.yaml': configMapYaml('a', '2') });
@@ -116,7 +116,7 @@ describe('a shared store that does not answer', () => {
 });
 
 describe('a shared store that was lost', () => {
-  it('is filled again by those who live, and a new replica starts from it', async () => {
+  it('is filled again by the living replicas, and a new replica starts from it', async () => {
     const { world, leader, follower } = await connected();
     const before = leader.agent('east').admitted;
     world.memory.lose();
@@ -134,7 +134,7 @@ describe('a shared store that was lost', () => {
     expect(removed(world)).toEqual([]);
   });
 
-  it('comes back as an older copy: nothing goes back', async () => {
+  it('is replaced by an older copy: no output becomes older', async () => {
     const { world, leader, follower } = await connected();
     const copy = world.memory.copy();
     world.push({ 'apps/a.yaml': configMapYaml('a', '2') });
@@ -156,7 +156,7 @@ describe('a shared store that was lost', () => {
     expect(removed(world)).toEqual([]);
   });
 
-  it('comes back as an older copy while who keeps a cluster cannot write: its services stay as they were', async () => {
+  it('is replaced by an older copy while the replica that serves a cluster cannot write: its services stay as they were', async () => {
     const { world, leader, follower } = await connected();
     world.push({ 'mirror.yaml': mirrorYaml('shared', 'names: [west]', 'names: [east]') });
     discoverOne(follower.world, 'west');
@@ -241,7 +241,7 @@ describe('a replica that is cut off from the store', () => {
     expect(leader.agent('east').admitted).toEqual(follower.agent('west').admitted);
   });
 
-  it('and whose last words arrive late, when another leads, is not heard', async () => {
+  it('and whose last writes arrive late, when another one leads, has no effect', async () => {
     const { world, leader, follower } = await connected();
     const { write } = leader.store;
     const late: (() => void)[] = [];

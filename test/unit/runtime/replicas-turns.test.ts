@@ -32,7 +32,7 @@ function saysRemoved(agent: FakeAgent, key: string): void {
 }
 
 describe('a turn as leader', () => {
-  it('is over at its end by the clock, also for one who slept through it: what it had judged is not sent', async () => {
+  it('ends by the clock, also for a replica that was suspended then: what it had judged is not sent', async () => {
     const world = await createReplicaWorld();
     world.push(base);
     await world.pass();
@@ -83,27 +83,30 @@ describe('a turn as leader', () => {
     expect(east.deltas.flatMap(({ removals }) => removals)).toEqual([]);
   });
 
-  it.each(['in the store', 'elsewhere'])('with a lease %s is handed over at once by who is stopped', async (where) => {
-    const world = await createReplicaWorld([]);
-    const lease = createMemoryLease(world.clock);
-    for (const id of ['a', 'b']) await world.add(id, where === 'elsewhere' ? { lease: lease.of(id) } : {});
-    world.push(base);
-    await world.pass();
-    const [leader, follower] = [world.leader(), followerOf(world)];
-    leader.agent('east').connect({ instance: 'east' });
-    await world.pass();
-    const stopping = leader.world.server.stop();
-    // It asks once a second whether it can have the lease.
-    await world.pass(1_200);
-    await stopping;
-    expect([leader.leads(), follower.leads()]).toEqual([false, true]);
-    follower.agent('east').connect({ instance: 'east' });
-    world.push({ 'apps/c.yaml': null });
-    await world.pass(1_000);
-    expect(heldAt(follower, 'east')).toEqual([KEY_A, KEY_B]);
-  });
+  it.each(['in the store', 'elsewhere'])(
+    'with a lease %s is handed over at once by a replica that is stopped',
+    async (where) => {
+      const world = await createReplicaWorld([]);
+      const lease = createMemoryLease(world.clock);
+      for (const id of ['a', 'b']) await world.add(id, where === 'elsewhere' ? { lease: lease.of(id) } : {});
+      world.push(base);
+      await world.pass();
+      const [leader, follower] = [world.leader(), followerOf(world)];
+      leader.agent('east').connect({ instance: 'east' });
+      await world.pass();
+      const stopping = leader.world.server.stop();
+      // It asks once a second whether it can have the lease.
+      await world.pass(1_200);
+      await stopping;
+      expect([leader.leads(), follower.leads()]).toEqual([false, true]);
+      follower.agent('east').connect({ instance: 'east' });
+      world.push({ 'apps/c.yaml': null });
+      await world.pass(1_000);
+      expect(heldAt(follower, 'east')).toEqual([KEY_A, KEY_B]);
+    },
+  );
 
-  it('begins with its word about what waits: nothing else need happen for a follower to go on', async () => {
+  it('begins with permits for what waits: a follower continues without any other event', async () => {
     const world = await createReplicaWorld(['a', 'b', 'c']);
     world.push(base);
     await world.pass();

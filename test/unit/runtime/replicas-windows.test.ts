@@ -70,7 +70,7 @@ describe('the window of the guards, while leaders come and go', () => {
     expect(heldAt(world.leader(), 'east')).toEqual(abc.slice(2));
   });
 
-  it('counts what another replica has sent at the word of a leader that did not live to see it', async () => {
+  it('counts what another replica has sent with a permit of a leader that was killed before it counted', async () => {
     const world = await threeReplicas();
     const leader = world.leader();
     const [server] = world.followers();
@@ -142,7 +142,7 @@ describe('the window of the guards, while leaders come and go', () => {
     expect(heldIn(next, 'west')).toEqual(['ConfigMap/web/b']);
   });
 
-  it('counts what has left by the word of another replica, if the store had lost what the cluster holds', async () => {
+  it('counts what another replica reports as removed, if the store had lost the entries of the cluster', async () => {
     const world = await createReplicaWorld(['a']);
     const files: Record<string, string> = { ...base, 'fleet/policy.yaml': policyYaml(1) };
     world.push(files);

@@ -172,7 +172,7 @@ describe('several servers of one fleet', () => {
 });
 
 describe('what only some replicas know of', () => {
-  it('stays while any of them has its source configured, and goes when none has', async () => {
+  it('stays while one of them has its source configured, and is removed when none has', async () => {
     const world = await createReplicaWorld([]);
     const first = await world.add('a', { sources: ['main', 'other'] });
     first.world.sourceNamed('main').push(base);
@@ -212,7 +212,7 @@ describe('what only some replicas know of', () => {
 });
 
 describe('removals', () => {
-  it('at a follower wait for the leader, and pass with its word', async () => {
+  it('at a follower wait for the leader, and pass with its permit', async () => {
     const { world, follower } = await pair();
     follower.agent('west').connect();
     await world.pass();
@@ -227,7 +227,7 @@ describe('removals', () => {
     expect(heldAt(follower, 'west')).toEqual([KEY_A, KEY_B]);
   });
 
-  it('do not pass with a word that is about an earlier admission', async () => {
+  it('do not pass with a permit of an earlier admission', async () => {
     const { world, leader, follower } = await pair();
     follower.agent('west').connect();
     world.push({ 'policy.yaml': policyYaml(1) });
@@ -400,7 +400,7 @@ describe('an agent', () => {
     expect(comparePositions(late.world.server.replica.admitted(), seen)).toBeGreaterThan(0);
   });
 
-  it('that has seen more, as after the store was lost, is caught up with at whichever replica it comes', async () => {
+  it('that has seen a later admission, as after a loss of the store, is caught up with at the replica to which it connects', async () => {
     const { world, leader, follower } = await pair();
     const { epoch } = leader.world.server.replica.admitted();
     for (const [at, cluster] of [[follower, 'east'] as const, [leader, 'west'] as const]) {

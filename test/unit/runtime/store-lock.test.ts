@@ -66,7 +66,7 @@ async function pass({ clock }: Place, milliseconds: number): Promise<void> {
 }
 
 describe('a single server on a store that others can use', () => {
-  it('says so while it locks the store anew that was emptied', async () => {
+  it('reports that it locks an emptied store anew', async () => {
     const place = newPlace();
     const { store, lock } = await startSole(place, 'only');
     place.memory.lose();
@@ -83,7 +83,7 @@ describe('a single server on a store that others can use', () => {
     expect(lock.problem()).toBeUndefined();
   });
 
-  it('refuses to be the second one, and says who is the first', async () => {
+  it('refuses to be the second one, and names the first', async () => {
     const place = newPlace();
     const first = await startSole(place, 'first');
     await expect(startSole(place, 'second')).rejects.toThrow(
@@ -116,7 +116,7 @@ describe('a single server on a store that others can use', () => {
     expect(place.clock.monotonic() - stoppedAt).toBeLessThan(500);
   });
 
-  it('goes on while the store is away, and when it comes back empty or as an older copy', async () => {
+  it('continues while the store is away, and when it returns empty or as an older copy', async () => {
     const place = newPlace();
     await startSole(place, 'before').then(({ lock }) => lock.stop());
     const older = place.memory.copy();
