@@ -1,6 +1,5 @@
 import { sha256, snapshotDigest } from '../../model/digest.ts';
 import type { SourceName } from '../../model/ids.ts';
-import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FileTree } from '../../ports/file-tree.ts';
 import type { Log } from '../../ports/log.ts';
@@ -49,10 +48,11 @@ export function createFilesSource(deps: FilesSourceDeps, options: FilesSourceOpt
   const { tree, clock, random } = deps;
   const { name, rescanSeconds = 30, settleMs = 200, maxFileBytes = 16 * 1024 * 1024 } = options;
   const describe = (revision: string): string => `${tree.address} with content ${revision.slice(0, 12)}`;
-  const check = createRevisionCheck({ name, describe });
+  const log = deps.log.child({ source: name });
+  const check = createRevisionCheck(log, name, describe);
   const following: Following = {
     ...deps,
-    log: deps.log.child({ source: name }),
+    log,
     check,
     settleMs,
     maxFileBytes,
@@ -62,7 +62,7 @@ export function createFilesSource(deps: FilesSourceDeps, options: FilesSourceOpt
   };
   const intervalMs = rescanSeconds * 1000;
   const poller = createPoller(
-    { clock, random, look: (signal) => lookOnce(following, signal) },
+    { clock, random, look: (signal) => lookOnce(following, signal), failed: check.failed },
     { intervalMs, retryMs: Math.min(intervalMs, 1_000), maxRetryMs: intervalMs },
   );
   return {
@@ -88,33 +88,25 @@ export function createFilesSource(deps: FilesSourceDeps, options: FilesSourceOpt
 
 async function lookOnce(following: Following, signal: AbortSignal): Promise<boolean> {
   const { check, log } = following;
-  try {
-    // Watched before the first look, so that no later change is missed.
-    following.endWatch ??= await following.tree.watch(following.trigger);
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const outcome = await settledSnapshot(following, following.known, signal);
-      if (outcome.type === 'stopped') return false;
-      if (outcome.type === 'failed') {
-        // The watch does not follow a folder that is removed and created again.
-        await endWatch(following);
-        log.warn('a folder cannot be read', { reason: outcome.reason, detail: outcome.message });
-        check.failing(outcome.reason, outcome.message);
-        return false;
-      }
-      if (await takeSnapshot(following, outcome.snapshot)) {
-        following.known = outcome.snapshot;
-        return true;
-      }
+  // Watched before the first look, so that no later change is missed.
+  following.endWatch ??= await following.tree.watch(following.trigger);
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const outcome = await settledSnapshot(following, following.known, signal);
+    if (outcome.type === 'stopped') return false;
+    if (outcome.type === 'failed') {
+      // The watch does not follow a folder that is removed and created again.
+      await endWatch(following);
+      log.warn('a folder cannot be read', { reason: outcome.reason, detail: outcome.message });
+      check.failing(outcome.reason, outcome.message);
+      return false;
     }
-    check.failing('StillChanging', 'the folder changes faster than it can be read');
-    return false;
-  } catch (error) {
-    if (signal.aborted) return false;
-    const message = errorText(error);
-    log.error('a source could not be read', { detail: message });
-    check.failing('ReadFailed', message);
-    return false;
+    if (await takeSnapshot(following, outcome.snapshot)) {
+      following.known = outcome.snapshot;
+      return true;
+    }
   }
+  check.failing('StillChanging', 'the folder changes faster than it can be read');
+  return false;
 }
 
 async function endWatch(following: Following): Promise<void> {

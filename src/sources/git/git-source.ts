@@ -1,5 +1,4 @@
 import type { SourceName } from '../../model/ids.ts';
-import { errorText } from '../../model/messages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { GitFetchOutcome, GitRepo } from '../../ports/git-repo.ts';
 import type { Log } from '../../ports/log.ts';
@@ -33,7 +32,6 @@ export interface GitSourceDeps {
 interface Following {
   readonly repo: GitRepo;
   readonly decode: DecodeFile;
-  readonly log: Log;
   readonly check: RevisionCheck;
   /** Sub-folder, without slashes at its ends. */
   readonly folder: string;
@@ -56,13 +54,13 @@ export function createGitSource(deps: GitSourceDeps, options: GitSourceOptions):
   const folder = folderOf(options.path ?? '');
   const describe = (revision: string): string =>
     revision === NO_BRANCH ? `no branch ${repo.branch}` : `${repo.branch} at ${revision.slice(0, 12)}`;
-  const check = createRevisionCheck({ name, describe });
-  const following: Following = { repo, decode, log, check, folder, maxFileBytes, prefetched: undefined };
+  const check = createRevisionCheck(log, name, describe);
+  const following: Following = { repo, decode, check, folder, maxFileBytes, prefetched: undefined };
   const intervalMs = options.pollIntervalSeconds * 1000;
   const stopping = new AbortController();
   let isStarted = false;
   const poller = createPoller(
-    { clock, random, look: (signal) => lookOnce(following, signal) },
+    { clock, random, look: (signal) => lookOnce(following, signal), failed: check.failed },
     { intervalMs, retryMs: Math.min(intervalMs, 2_000), maxRetryMs: maxRetrySeconds * 1000 },
   );
   return {
@@ -105,30 +103,22 @@ function folderOf(path: string): string {
     .join('/');
 }
 
-/** Fetches, and admits, refuses or reports the outcome. Resolves with whether the look succeeded; never rejects. */
+/** Fetches, and admits, refuses or reports the outcome. Resolves with whether the look succeeded. */
 async function lookOnce(following: Following, signal: AbortSignal): Promise<boolean> {
-  const { repo, check, log, prefetched } = following;
+  const { repo, check, prefetched } = following;
   following.prefetched = undefined;
-  try {
-    const outcome = await (prefetched ?? repo.fetch(signal));
-    if (outcome.type === 'fetched') return await takeTip(following, outcome.commit);
-    if (outcome.type === 'failed') {
-      if (outcome.reason === 'Stopped') return false;
-      await fallBack(following);
-      check.failing(outcome.reason, outcome.message);
-      return false;
-    }
-    if (check.state.admitted !== undefined) return await takeTip(following, NO_BRANCH);
-    const message = `there is nothing yet at ${repo.branch} of ${repo.address}; push to it, or configure another branch`;
-    check.failing('BranchNotFound', message);
-    return false;
-  } catch (error) {
-    if (signal.aborted) return false;
-    const message = errorText(error);
-    log.error('a source could not be read', { detail: message });
-    check.failing('ReadFailed', message);
+  const outcome = await (prefetched ?? repo.fetch(signal));
+  if (outcome.type === 'fetched') return takeTip(following, outcome.commit);
+  if (outcome.type === 'failed') {
+    if (outcome.reason === 'Stopped') return false;
+    await fallBack(following);
+    check.failing(outcome.reason, outcome.message);
     return false;
   }
+  if (check.state.admitted !== undefined) return takeTip(following, NO_BRANCH);
+  const message = `there is nothing yet at ${repo.branch} of ${repo.address}; push to it, or configure another branch`;
+  check.failing('BranchNotFound', message);
+  return false;
 }
 
 async function takeTip(following: Following, tip: string): Promise<true> {

@@ -66,7 +66,7 @@ export function createKubernetesSource(deps: SourceDeps, options: KubernetesSour
   const { name, address } = options;
   const log = deps.log.child({ source: name });
   const describe = (revision: string): string => `custom resources of ${address} with content ${revision.slice(0, 12)}`;
-  const check = createRevisionCheck({ name, describe });
+  const check = createRevisionCheck(log, name, describe);
   const state: State = {
     deps: { ...deps, log },
     check,

@@ -12,14 +12,15 @@ export interface PollerOptions {
 }
 
 /**
- * Looks at its interval, with back-off while looks fail, and at once when triggered. `look` resolves with whether it succeeded,
- * and reports its failures itself; a rejection counts as a failure.
+ * Looks at its interval, with back-off while looks fail, and at once when triggered. `look` resolves with whether it succeeded.
+ * It reports its failures itself; `failed` is called with the error of a rejection, except after the stop.
  */
 export function createPoller(
   deps: {
     readonly clock: Clock;
     readonly random: Random;
     readonly look: (signal: AbortSignal) => Promise<boolean>;
+    readonly failed: (error: unknown) => void;
   },
   { intervalMs, retryMs, maxRetryMs }: PollerOptions,
 ) {
@@ -46,7 +47,10 @@ export function createPoller(
   async function run(): Promise<void> {
     cancelWait();
     if (stopping.signal.aborted) return;
-    const succeeded = await deps.look(stopping.signal).catch(() => false);
+    const succeeded = await deps.look(stopping.signal).catch((error: unknown) => {
+      if (!stopping.signal.aborted) deps.failed(error);
+      return false;
+    });
     failures = succeeded ? 0 : failures + 1;
     if (next !== undefined || stopping.signal.aborted) return;
     current = undefined;

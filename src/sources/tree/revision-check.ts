@@ -1,6 +1,7 @@
 import type { SourceName } from '../../model/ids.ts';
 import { canonicalJson } from '../../model/json.ts';
-import { counted } from '../../model/messages.ts';
+import { counted, errorText } from '../../model/messages.ts';
+import type { Log } from '../../ports/log.ts';
 import type { RevisionObservation, SourceCondition, SourceListener } from '../../ports/source.ts';
 import { emptyTree, type ReadTree, type Tree } from './tree-reader.ts';
 
@@ -39,13 +40,7 @@ type State = { -readonly [Name in keyof RevisionState]: RevisionState[Name] };
  * `refuse`. These return false and change nothing if a person has accepted another revision meanwhile: then the tree has
  * changed, and the look must read its revision again. `describe` names a revision for people.
  */
-export function createRevisionCheck({
-  name,
-  describe,
-}: {
-  readonly name: SourceName;
-  readonly describe: (revision: string) => string;
-}) {
+export function createRevisionCheck(log: Log, name: SourceName, describe: (revision: string) => string) {
   const state: State = { admitted: undefined, observed: undefined, tree: emptyTree, waiting: undefined };
   let listener: SourceListener | undefined;
   let reported: string | undefined;
@@ -81,9 +76,18 @@ export function createRevisionCheck({
     /** Admits the waiting revision; false if this one does not wait. */
     accept: (revision: string): boolean =>
       state.waiting?.read.revision === revision && admit(state.waiting.read) && found(revision),
-    /** Reports that the last look failed. The admitted revision stays in force. */
-    failing: (reason: string, message: string): void => void report({ state: 'failing', reason, message }),
+    failing,
+    /** Reports the error of the last look. */
+    failed: (error: unknown): void => {
+      log.error('a source could not be read', { detail: errorText(error) });
+      failing('ReadFailed', errorText(error));
+    },
   };
+
+  /** Reports that the last look failed. The admitted revision stays in force. */
+  function failing(reason: string, message: string): void {
+    report({ state: 'failing', reason, message });
+  }
 
   /** Reports the condition if the revision waits or is observed. Returns false if it must be read. */
   function found(revision: string): boolean {

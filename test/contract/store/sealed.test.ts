@@ -45,7 +45,7 @@ sharedStoreContract('sealed', async () => {
 });
 
 describe('a sealed store', () => {
-  it('shows nothing of a value, and not that two are the same', async () => {
+  it('reveals neither a value nor that two keys have equal values', async () => {
     const inner = createMemoryStore();
     const store = sealStore(inner, [ours]);
     await store.write([
@@ -58,7 +58,7 @@ describe('a sealed store', () => {
     expect(await listed(store)).toEqual(['a=password', 'b=password']);
   });
 
-  it('writes and opens the bytes that it always has', async () => {
+  it('writes and opens the same bytes in each version', async () => {
     const inner = createMemoryStore();
     const values = { 'registrations/east': '{"id":"é"}', empty: '' };
     const seven = new Uint8Array(32).fill(7);
@@ -90,7 +90,7 @@ describe('a sealed store', () => {
     expect(await textAt(store, 'a')).toBe('two');
   });
 
-  it('takes no value that was moved from another key', async () => {
+  it('treats a value that was moved from another key as damaged', async () => {
     const inner = createMemoryStore();
     const store = sealStore(inner, [ours]);
     await store.write([{ key: 'a', value: bytes('one') }]);
@@ -98,7 +98,7 @@ describe('a sealed store', () => {
     expect(await textAt(store, 'b')).toBe('');
   });
 
-  it('says of a value of another secret what to do, and takes it for nothing else', async () => {
+  it('rejects a value of an unknown secret with advice', async () => {
     const inner = createMemoryStore();
     await sealStore(inner, [theirs]).write([{ key: 'a', value: bytes('one') }]);
     const store = sealStore(inner, [ours]);
@@ -106,7 +106,7 @@ describe('a sealed store', () => {
     await expect(listed(store)).rejects.toThrow('another relay secret');
   });
 
-  it('opens what either of two secrets has sealed; sealed anew, the older one can go', async () => {
+  it('opens values of either of two secrets; after sealing anew, the older one can be removed', async () => {
     const inner = createMemoryStore();
     await sealStore(inner, [older]).write([{ key: 'a', value: bytes('one') }]);
     const both = sealStore(inner, [ours, older]);

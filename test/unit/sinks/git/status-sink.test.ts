@@ -36,7 +36,7 @@ describe('publishing', () => {
     expect(sink.condition()).toMatchObject({ state: 'synced', commit: remote.tip(branch) });
   });
 
-  test('updates are collected, and commits keep their distance', async () => {
+  test('updates are collected, and commits keep the minimum interval', async () => {
     const { sink, clock, remote, update, held } = setUp();
     update({ 'a/1': '1' });
     await clock.advance(100);
@@ -56,7 +56,7 @@ describe('publishing', () => {
     expect(clock.waiting()).toBe(0);
   });
 
-  test('what changes while a commit is being pushed keeps its distance from that commit', async () => {
+  test('a change during a push waits for the minimum interval after that commit', async () => {
     const { sink, clock, remote, update } = setUp();
     update({ 'a/1': '1' });
     remote.nextPublish.push(() => update({ 'a/1': '2' }));
@@ -67,7 +67,7 @@ describe('publishing', () => {
     expect(remote.history(branch)).toHaveLength(2);
   });
 
-  test('what changes and changes back is no commit', async () => {
+  test('a change that is reverted before the commit makes no commit', async () => {
     const { sink, clock, remote, update } = setUp();
     update({ 'a/1': '1' });
     await sink.flush();
@@ -77,7 +77,7 @@ describe('publishing', () => {
     expect(remote.publishes).toBe(1);
   });
 
-  test('a restart repeats no commit, and removes what is not in the full set', async () => {
+  test('a restart repeats no commit, and removes files outside of the complete set', async () => {
     const { remote, sink, update } = setUp();
     update({ 'a/1': '1', 'a/2': '2' });
     await sink.flush();
@@ -99,7 +99,7 @@ describe('publishing', () => {
     expect(third.held()).toEqual({ 'fleet.json': fleetFile, 'a/2': '2' });
   });
 
-  test('a lost race is rebuilt on the new tip; what people keep at the root stays', async () => {
+  test('after a lost race the commit is rebuilt on the new tip; files of people at the root stay', async () => {
     const { remote, sink, clock, update, held } = setUp();
     update({ 'a/1': '1' });
     await sink.flush();
@@ -111,7 +111,7 @@ describe('publishing', () => {
     expect(remote.publishes).toBe(3);
   });
 
-  test('who does not lead publishes nothing; who leads again looks at what another has written', async () => {
+  test('a follower publishes nothing; a new leader fetches the branch first', async () => {
     const { remote, sink, clock, update, held } = setUp();
     update({ 'a/1': '1' });
     await sink.flush();
@@ -125,7 +125,7 @@ describe('publishing', () => {
     expect(held()).toEqual({ 'fleet.json': fleetFile, 'a/1': '2' });
   });
 
-  test('a branch that somebody deleted is made anew', async () => {
+  test('a deleted branch is created again', async () => {
     const { remote, sink, clock, update, held } = setUp();
     update({ 'a/1': '1' });
     await sink.flush();
@@ -136,7 +136,7 @@ describe('publishing', () => {
     expect(remote.history(branch)).toHaveLength(1);
   });
 
-  test('a race that is lost again and again ends as a condition, and goes on later', async () => {
+  test('repeated lost races become a condition, and publishing continues later', async () => {
     const { remote, sink, clock, update, held } = setUp();
     let moved = 0;
     const move = (): void => {
@@ -153,7 +153,7 @@ describe('publishing', () => {
     expect(held()).toEqual({ 'fleet.json': fleetFile, 'README.md': '6', 'a/1': '1' });
   });
 
-  test('a note must name no path outside the managed ones', () => {
+  test('a path outside the managed ones is refused', () => {
     const { update } = setUp();
     for (const path of ['fleet.json', '.github/x', 'README.md']) expect(() => update({ [path]: 'x' })).toThrow(path);
   });
@@ -182,7 +182,7 @@ describe('problem', () => {
     expect(remote.publishes).toBe(0);
   });
 
-  test('the words of a server that refuses are the condition; it is asked again later and later', async () => {
+  test('the message of a server that refuses is in the condition; attempts back off', async () => {
     const { remote, sink, clock, update } = setUp();
     for (let index = 0; index < 100; index += 1) remote.nextPublish.push({ type: 'refused', message: 'no bots here' });
     update({ 'a/1': '1' });
@@ -193,7 +193,7 @@ describe('problem', () => {
     expect(remote.publishes).toBeLessThan(40);
   });
 
-  test('a broken remote is a condition that heals; what waited is published whole', async () => {
+  test('a broken remote is a condition; after its recovery all pending changes are published', async () => {
     const { remote, sink, clock, update, held } = setUp();
     remote.failure = { type: 'failed', reason: 'Unreachable', message: 'no route' };
     expect(await sink.readAll()).toEqual({ ok: false, reason: 'Unreachable', message: 'no route' });
@@ -207,7 +207,7 @@ describe('problem', () => {
     expect(held()).toEqual({ 'fleet.json': fleetFile, 'a/1': '1', 'a/2': '2' });
   });
 
-  test('a push whose answer got lost is found done, and not repeated', async () => {
+  test('a push whose answer was lost is recognised and not repeated', async () => {
     const { remote, sink, clock, update } = setUp();
     update({ 'a/1': '1' });
     await sink.flush();

@@ -49,7 +49,7 @@ describe('following', () => {
     expect(told.observations).toHaveLength(2);
   });
 
-  test('the same content is the same revision, whatever else is in the folder', async () => {
+  test('the same manifests are the same revision, with any other files in the folder', async () => {
     const one = await follow(folderWith({ 'a.yaml': 'a', 'b.yaml': 'b' }));
     const tree = folderWith({ 'b.yaml': 'b', 'a.yaml': 'a', 'x.txt': 'x' });
     const two = await follow(tree);
@@ -69,7 +69,7 @@ describe('following', () => {
     expect(told.observations).toHaveLength(2);
   });
 
-  test('a file enters only when it has stayed the same for a while', async () => {
+  test('a file is read only after it has not changed for a while', async () => {
     const tree = folderWith({ 'a.yaml': 'a' });
     const { told, clock } = await follow(tree);
     tree.write({ 'a.yaml': 'half' });
@@ -88,7 +88,7 @@ describe('following', () => {
     }
   });
 
-  test('the same stamp with other content does not enter either', async () => {
+  test('other content with the same stamp is not read as the old content', async () => {
     const tree = folderWith({ 'a.yaml': 'a' });
     const { told, clock } = await follow(tree);
     const torn = ['torn', 'half', 'half'];
@@ -104,7 +104,7 @@ describe('following', () => {
     expect(told.observations[1]?.revision).toBe(other.told.observations[0]?.revision);
   });
 
-  test('a file that never rests is unreadable, and the others enter', async () => {
+  test('a file that never stops changing is unreadable, and the others are read', async () => {
     const tree = folderWith({ 'a.yaml': 'a', 'log.yaml': '0' });
     const { told, clock } = await follow(tree);
     let count = 0;
@@ -145,7 +145,7 @@ describe('what cannot be read', () => {
     expect(told.observations[1]?.state).toBe('complete');
   });
 
-  test('a vanished folder is failing, removes nothing, and is watched anew when it is back', async () => {
+  test('a missing folder makes the source failing, removes nothing, and is watched again when it returns', async () => {
     const tree = folderWith({ 'a.yaml': 'a' });
     const { told, clock, source } = await follow(tree);
     tree.failure = { type: 'failed', reason: 'FolderMissing', message: 'gone' };
@@ -163,7 +163,7 @@ describe('what cannot be read', () => {
     expect([tree.watches, clock.waiting()]).toEqual([0, 0]);
   });
 
-  test('an empty folder where there were files waits for a person', async () => {
+  test('a folder that becomes empty waits for a person', async () => {
     const tree = folderWith({ 'a.yaml': 'a' });
     const { told, settled, source } = await follow(tree);
     tree.write({ 'a.yaml': null });
@@ -176,7 +176,7 @@ describe('what cannot be read', () => {
     expect(told.files.size).toBe(0);
   });
 
-  test('an empty folder met by a restart waits, on the first start it is fine', async () => {
+  test('an empty folder waits after a restart, and is admitted on the first start', async () => {
     const { told } = await follow(createFakeFileTree(), 'f'.repeat(64));
     expect(told.lastCondition()).toMatchObject({ state: 'refused', reason: 'EmptyTree' });
     expect(told.observations).toEqual([]);

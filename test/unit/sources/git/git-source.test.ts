@@ -38,7 +38,7 @@ async function follow({ remote = createFakeGitRemote(), repo, admitted, options 
   return { clock, remote, source, told, decoded, look };
 }
 
-describe('what is brought before the start', () => {
+describe('a prefetched tip', () => {
   async function brought() {
     const remote = createFakeGitRemote();
     const first = remote.push({ 'a.yaml': 'a' });
@@ -64,7 +64,7 @@ describe('what is brought before the start', () => {
     return { first, remote, source, clock, told: createSourceRecorder(), fetches: () => fetches };
   }
 
-  test('is what the first look finds, and no later one', async () => {
+  test('serves the first look and no later one', async () => {
     const { first, remote, source, clock, told, fetches } = await brought();
     source.start(told, undefined, []);
     await clock.settle();
@@ -76,7 +76,7 @@ describe('what is brought before the start', () => {
     expect(fetches()).toBe(2);
   });
 
-  test('does not do when a hook tells of something newer before the start', async () => {
+  test('is discarded when a hook fires before the start', async () => {
     const { remote, source, clock, told, fetches } = await brought();
     const second = remote.push({ 'a.yaml': 'b' });
     source.trigger();
@@ -88,7 +88,7 @@ describe('what is brought before the start', () => {
     expect(fetches()).toBe(2);
   });
 
-  test('does not do for who asks for a look: that sees what is there from then on', async () => {
+  test('does not serve a look that is requested after the start', async () => {
     const { remote, source, clock, told, fetches } = await brought();
     const second = remote.push({ 'a.yaml': 'b' });
     source.start(told, undefined, []);
@@ -121,7 +121,7 @@ describe('following', () => {
     expect(remote.reads.filter((path) => path === 'c.json')).toHaveLength(1);
   });
 
-  test('a revision without a manifest change is told of as well: it is what is admitted now', async () => {
+  test('a revision without a manifest change is observed too', async () => {
     const remote = createFakeGitRemote();
     remote.push({ 'a.yaml': 'a' });
     const { told, look } = await follow({ remote });
@@ -137,7 +137,7 @@ describe('following', () => {
     expect([...told.files]).toEqual([['a.yaml', 'complete']]);
   });
 
-  test('the ignore file decides, and a change of it applies to all files', async () => {
+  test('the ignore file excludes files, and a change of it applies to all files', async () => {
     const remote = createFakeGitRemote();
     remote.push({
       '.fleetrelayignore': '.ci/\n*.bad.yaml\n!keep.bad.yaml\n',
@@ -160,7 +160,7 @@ describe('following', () => {
     expect(Object.fromEntries(told.files)).toEqual({ 'keep.bad.yaml': 'complete', 'a.yaml': 'complete' });
   });
 
-  test('what was decoded is not decoded again: for other ignore rules, and while a revision is refused', async () => {
+  test('a decoded file is not decoded again: after other ignore rules, and while a revision is refused', async () => {
     const remote = createFakeGitRemote();
     remote.push({ 'a.yaml': 'a', 'b.yaml': 'b' });
     const { decoded, look, source } = await follow({ remote });
@@ -185,7 +185,7 @@ describe('following', () => {
     expect(remote.fetches).toBe(fetches + 1);
   });
 
-  test('triggers while a look is under way cause exactly one more', async () => {
+  test('triggers during a look cause exactly one more', async () => {
     const remote = createFakeGitRemote();
     remote.push({ 'a.yaml': 'a' });
     const { source, clock } = await follow({ remote });
@@ -195,7 +195,7 @@ describe('following', () => {
     expect(remote.fetches).toBe(fetches + 2);
   });
 
-  test('stops, and leaves nothing waiting', async () => {
+  test('stops without leaving a timer', async () => {
     const { source, clock, remote, told } = await follow();
     await source.stop();
     remote.push({ 'a.yaml': 'a' });
@@ -207,7 +207,7 @@ describe('following', () => {
 });
 
 describe('partial', () => {
-  test('what cannot be read makes the revision partial, with its place, until it is mended', async () => {
+  test('an unreadable file makes the revision partial, with its location, until it is corrected', async () => {
     const remote = createFakeGitRemote();
     remote.push({ 'a.yaml': 'a', 'b.yaml': 'so bad' });
     const { told, look } = await follow({ remote });
@@ -247,7 +247,7 @@ describe('partial', () => {
     expect(remote.reads).not.toContain('big.yaml');
   });
 
-  test('a file that becomes a link with the same blob is not taken for read', async () => {
+  test('a file that becomes a link with the same blob is read again', async () => {
     const remote = createFakeGitRemote();
     remote.push({ 'a.yaml': 'link:x', 'b.yaml': 'b' });
     const { told, look } = await follow({ remote });
@@ -357,7 +357,7 @@ describe('refused', () => {
     expect(told.lastCondition()).toMatchObject({ state: 'refused', refusedRevision: first });
   });
 
-  test('an empty tree waits; going on to something fine heals it', async () => {
+  test('an empty tree waits; a later revision with manifests is admitted', async () => {
     const remote = createFakeGitRemote();
     remote.push({ 'a.yaml': 'a', README: 'r' });
     const { told, look, source } = await follow({ remote });
@@ -382,7 +382,7 @@ describe('refused', () => {
     expect(told.lastCondition()).toMatchObject({ state: 'refused', reason: 'EmptyTree' });
   });
 
-  test('a vanished branch waits, can come back, and can be accepted', async () => {
+  test('a deleted branch waits, can return, and can be accepted', async () => {
     const remote = createFakeGitRemote();
     const first = remote.push({ 'a.yaml': 'a' });
     const { told, look, source } = await follow({ remote });
@@ -406,7 +406,7 @@ describe('refused', () => {
     expect(told.lastCondition()).toMatchObject({ state: 'synced', revision: second });
   });
 
-  test('a refusal outlives a failing look, and can be accepted meanwhile', async () => {
+  test('a refused revision still waits after a failed look, and can be accepted then', async () => {
     const remote = createFakeGitRemote();
     remote.push({ 'a.yaml': 'a' });
     const { told, look, source } = await follow({ remote });
@@ -425,7 +425,7 @@ describe('refused', () => {
 });
 
 describe('first start and restart', () => {
-  test('a branch that does not exist yet is failing, and looked for again', async () => {
+  test('a branch that does not exist yet makes the source failing, and is looked for again', async () => {
     const { told, remote, clock } = await follow();
     expect(told.lastCondition()).toMatchObject({ state: 'failing', reason: 'BranchNotFound' });
     remote.push({ 'a.yaml': 'a' });
@@ -433,7 +433,7 @@ describe('first start and restart', () => {
     expect(told.lastCondition()).toMatchObject({ state: 'synced' });
   });
 
-  test('an empty tree is fine when nothing was admitted before', async () => {
+  test('an empty tree is admitted when no revision was admitted before', async () => {
     const remote = createFakeGitRemote();
     const empty = remote.push({ README: 'r' });
     const { told } = await follow({ remote });
@@ -460,7 +460,7 @@ describe('first start and restart', () => {
     });
   });
 
-  test('a refused state met by a restart leaves what was admitted, read from the local copy', async () => {
+  test('after a restart with a refused tip, the admitted revision is read from the local copy', async () => {
     const remote = createFakeGitRemote();
     const first = remote.push({ 'a.yaml': 'a' });
     const repo = remote.repo('main');
@@ -471,7 +471,7 @@ describe('first start and restart', () => {
     expect(told.lastCondition()).toMatchObject({ state: 'refused', reason: 'EmptyTree', refusedRevision: empty });
   });
 
-  test('a broken remote met by a restart leaves what was admitted, read from the local copy', async () => {
+  test('after a restart with a broken remote, the admitted revision is read from the local copy', async () => {
     const remote = createFakeGitRemote();
     const first = remote.push({ 'a.yaml': 'a' });
     const repo = remote.repo('main');
@@ -486,7 +486,7 @@ describe('first start and restart', () => {
     expect(told.observations[1]?.changes).toMatchObject([{ path: 'b.yaml' }]);
   });
 
-  test('failures are told once, and looked at later and later up to a cap', async () => {
+  test('a failure is reported once, and looks back off up to a limit', async () => {
     const remote = createFakeGitRemote();
     remote.failure = { type: 'failed', reason: 'Unreachable', message: 'no route' };
     const { told, clock } = await follow({ remote, options: { maxRetrySeconds: 100 } });

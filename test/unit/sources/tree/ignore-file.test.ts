@@ -17,7 +17,7 @@ test('manifests are known by their names', () => {
 });
 
 describe('the ignore file', () => {
-  test('speaks gitignore', () => {
+  test('follows the rules of gitignore', () => {
     const rules =
       '\uFEFF# CI is no manifest\r\n.ci/\r\n/only-here.yaml\n*.tmp.yaml\n!keep.tmp.yaml\ncharts/**/values.yaml\n';
     const read = (path: string): boolean => follows(rules, path);
@@ -30,7 +30,7 @@ describe('the ignore file', () => {
     expect(read('charts/a/b/chart.yaml')).toBe(true);
   });
 
-  test('says what is wrong with it, and where', () => {
+  test('is refused with the problem and its line', () => {
     expect(parseIgnoreFile(`ok\n${'x'.repeat(501)}`)).toMatchObject({
       line: 2,
       problem: 'has a rule longer than 500 characters',
@@ -67,7 +67,7 @@ describe('the ignore file', () => {
     expect(follows(`${'*a'.repeat(200)}b\n`.repeat(20), 'a'.repeat(255))).toBe(true);
   });
 
-  test('never throws, whatever is in it and whatever the path', () => {
+  test('never throws, for any text and any path', () => {
     const text = fc.string({ unit: fc.constantFrom(...'ab*?[]!\\/-{}()+^$|.# \n\t'), maxLength: 40 });
     const path = fc.string({ unit: fc.constantFrom(...'ab./\\ *[-'), minLength: 1, maxLength: 20 });
     fc.assert(

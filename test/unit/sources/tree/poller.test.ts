@@ -7,11 +7,14 @@ function setUp() {
   const looks: ((succeeded: boolean) => void)[] = [];
   const look = () => new Promise<boolean>((resolve) => void looks.push(resolve));
   const random = { next: () => 0.5, id: () => '' };
-  const poller = createPoller({ clock, random, look }, { intervalMs: 60_000, retryMs: 1_000, maxRetryMs: 60_000 });
+  const poller = createPoller(
+    { clock, random, look, failed: () => undefined },
+    { intervalMs: 60_000, retryMs: 1_000, maxRetryMs: 60_000 },
+  );
   return { clock, looks, poller };
 }
 
-test('who asks for a look gets one that began after asking, whatever comes of it', async () => {
+test('look resolves after a look that began after the call, successful or not', async () => {
   const { clock, looks, poller } = setUp();
   poller.start();
   let looked = false;
@@ -26,7 +29,7 @@ test('who asks for a look gets one that began after asking, whatever comes of it
   expect(looked).toBe(true);
 });
 
-test('nobody waits for a poller that was stopped', async () => {
+test('stop resolves the pending looks', async () => {
   const { looks, poller } = setUp();
   poller.start();
   const asked = poller.look();
