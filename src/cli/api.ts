@@ -163,8 +163,8 @@ function apiUrl(text: string): URL {
 async function tokenFrom(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined;
   const token = (await textFrom(file, 'the API token')).trim();
-  if (token === '' || token.length > MAX_TOKEN_BYTES) throw new CliError(EXIT.usage, `${file} holds no API token`);
-  return token;
+  if (token !== '' && token.length <= MAX_TOKEN_BYTES) return token;
+  throw new CliError(EXIT.usage, `${file} holds no API token`);
 }
 
 async function pemFrom(file: string | undefined, what: string): Promise<string | undefined> {

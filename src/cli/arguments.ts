@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { isReplicaAddress, REPLICA_ADDRESS } from '../manifest/server-address.ts';
 import { type ClusterName, type FleetName, parseClusterName, parseFleetName } from '../model/ids.ts';
-import type { Result } from '../model/result.ts';
+import { ok, problem, type Result } from '../model/result.ts';
 import { type ListenAddress, parseListenAddress } from '../server/listen-address.ts';
 
 function checked<Value>(parse: (text: string) => Result<Value>): (text: string) => Value {
@@ -19,38 +19,31 @@ export const listenAddress: (text: string) => ListenAddress = checked(parseListe
 
 /** A whole number from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
+  return checked((text) => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < min || value > max) {
-      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-    }
-    return value;
-  };
+    const isInside = /^\d+$/.test(text) && value >= min && value <= max;
+    return isInside ? ok(value) : problem(`It must be a whole number from ${min} to ${max}`);
+  });
 }
 
-/** Text of a form; `problem` tells a person which one. */
-export function matching(form: RegExp, problem: string): (text: string) => string {
-  return (text) => {
-    if (!form.test(text)) throw new InvalidArgumentError(problem);
-    return text;
-  };
-}
+/** At least eight digits of a digest: a shorter beginning is too easily mistyped into another one. */
+export const digestPrefix: (text: string) => string = checked((text) =>
+  /^[0-9a-f]{8,64}$/.test(text)
+    ? ok(text)
+    : problem('A digest is 8 to 64 of the digits 0-9 and a-f; `fleetrelay approve --list` shows them'),
+);
 
 /** `HOST:PORT` of a server to connect to: a host is needed, and a port that is not 0. */
-export function serverAddress(text: string): ListenAddress {
+export const serverAddress: (text: string) => ListenAddress = checked((text) => {
   const parsed = parseListenAddress(text);
-  const address = parsed.ok ? parsed.value : undefined;
-  if (address === undefined || !text.includes(':') || text.startsWith(':') || address.port === 0) {
-    throw new InvalidArgumentError('It must be HOST:PORT of the server, for example relay.example.com:9900.');
-  }
-  return address;
-}
+  const isComplete = parsed.ok && text.includes(':') && !text.startsWith(':') && parsed.value.port !== 0;
+  return isComplete ? parsed : problem('It must be HOST:PORT of the server, for example relay.example.com:9900');
+});
 
 /** `HOST:PORT` or the address of the API of a replica. */
-export function replicaAddress(text: string): string {
-  if (!isReplicaAddress(text)) throw new InvalidArgumentError(`It ${REPLICA_ADDRESS}.`);
-  return text;
-}
+export const replicaAddress: (text: string) => string = checked((text) =>
+  isReplicaAddress(text) ? ok(text) : problem(`It ${REPLICA_ADDRESS}`),
+);
 
 /** An option that may be repeated. `without` is its default in words, for the help. */
 export function repeated(flags: string, meaning: string, without: string): Option {

@@ -1,16 +1,10 @@
 import { counted } from '../../model/messages.ts';
 import type { ApprovalView, HeldRemovalsView } from '../../server/api.ts';
-import { matching } from '../arguments.ts';
+import { digestPrefix } from '../arguments.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT, refuseUsage } from '../exit-codes.ts';
 import { listAnswer } from '../output.ts';
 import { REMOVAL_COLUMNS, removalRows } from '../views.ts';
-
-/** Shorter beginnings of a digest are too easily mistyped into another one. */
-const digestPrefix = matching(
-  /^[0-9a-f]{8,64}$/,
-  'A digest is 8 to 64 of the digits 0-9 and a-f; `fleetrelay approve --list` shows them.',
-);
 
 /** `fleetrelay approve DIGEST`: releases held removals; `--list` shows them. */
 export function approveCommand(context: CliContext): CliCommand {

@@ -2,7 +2,7 @@ import { createKubernetesCluster } from '../../adapters/kubernetes/cluster/clust
 import { openInventory } from '../../adapters/kubernetes/inventory/inventory.ts';
 import { createKubernetesLease } from '../../adapters/kubernetes/lease.ts';
 import { workRank } from '../../agent/reconciler/object-step.ts';
-import { createElector, type Elector, type Term } from '../../election/elector.ts';
+import { createElector, type Elector } from '../../election/elector.ts';
 import { snapshotDigest } from '../../model/digest.ts';
 import { compareText } from '../../model/json.ts';
 import { displayKey, kindOf } from '../../model/object-key.ts';
@@ -43,8 +43,9 @@ export async function removeObjects(kube: Kube, removing: Removing): Promise<rea
   const lease = createKubernetesLease(deps, { namespace, name: AGENT_LEASE, identity });
   const elector = createElector({ ...deps, lease });
   try {
-    const term = await firstTerm(elector, deps.clock);
-    const options = { namespace, mayWrite: () => term.mayWrite(), holder: identity };
+    await untilLeading(elector, deps.clock);
+    // A slow API server can end a term; the next one goes on, unless an agent has taken the lease.
+    const options = { namespace, mayWrite: () => elector.term()?.mayWrite() === true, holder: identity };
     const cluster = await createKubernetesCluster(deps, options);
     try {
       return await removeAll(kube, cluster, deps.clock, removing);
@@ -56,22 +57,21 @@ export async function removeObjects(kube: Kube, removing: Removing): Promise<rea
   }
 }
 
-/** The first term of the elector. Rejects if an agent keeps the lease. */
-async function firstTerm(elector: Elector, clock: Clock): Promise<Term> {
+/** Starts the elector and waits for its first term. Rejects if an agent keeps the lease. */
+async function untilLeading(elector: Elector, clock: Clock): Promise<void> {
   const until = clock.monotonic() + LEASE_DEADLINE_MS;
   elector.start();
-  for (;;) {
-    const term = elector.term();
-    if (term !== undefined) return term;
-    if (clock.monotonic() > until) break;
+  while (elector.term() === undefined) {
+    if (clock.monotonic() > until) {
+      const status = elector.status();
+      throw new Error(
+        status.type === 'following'
+          ? `the agent ${status.leader} is at work: nothing is removed beside it; stop it with --uninstall-agent`
+          : `the lease of the agent cannot be taken: ${status.type === 'unknown' ? status.message : ''}`,
+      );
+    }
     await clock.sleep(LOOK_EVERY_MS);
   }
-  const status = elector.status();
-  throw new Error(
-    status.type === 'following'
-      ? `the agent ${status.leader} is at work: nothing is removed beside it; stop it with --uninstall-agent`
-      : `the lease of the agent cannot be had: ${status.type === 'unknown' ? status.message : ''}`,
-  );
 }
 
 async function removeAll(
