@@ -69,6 +69,8 @@ export async function createSuspensions({ store, fleet, loop }: ServerCore) {
     return records;
   };
   const onEvent = async (event: StoreEvent, leads: () => boolean): Promise<void> => {
+    // The leader writes its records again. If it was lost with the store, only this process may know these.
+    if (event.type === 'lost') for (const key of all.keys()) if (!unconfirmed.has(key)) unconfirmed.set(key, undefined);
     if (event.type !== 'down') await confirm(leads);
     if (event.type === 'changed') {
       const keys = event.keys.filter((key) => key.startsWith(PREFIX));

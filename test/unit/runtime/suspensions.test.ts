@@ -323,4 +323,29 @@ describe('of several servers', () => {
     expect(follower === undefined ? [] : names(follower.world, 'east')).toEqual(abc);
     expect(await world.leader().store.get('suspended/cluster/east')).toBeDefined();
   });
+
+  it('a follower tells the next leader what the store and the leader have lost together', async () => {
+    const world = await startedReplicas();
+    const [leader, follower] = [world.leader(), world.followers()[0]];
+    if (follower === undefined) throw new Error('no replica follows');
+    await leader.world.server.api.suspendCluster('east', 'ann', '');
+    await world.pass();
+    const { write } = follower.store;
+    follower.store.write = async (batch) => {
+      if (batch.some(({ key }) => key === 'leader')) throw new Error('the answer of the store was lost');
+      return write(batch);
+    };
+    leader.kill();
+    world.memory.lose();
+    const next = await world.add('c');
+    next.world.source.push(base);
+    await world.pass(60_000);
+    expect(next.leads()).toBe(true);
+    for (const { world: known } of [next, follower]) {
+      expect(clusterOf(known, 'east')?.suspended).toMatchObject({ by: 'ann' });
+    }
+    expect(await next.world.server.api.resumeCluster('east', 'bob')).toMatchObject({ ok: true });
+    await world.pass();
+    expect(clusterOf(follower.world, 'east')?.suspended).toBeNull();
+  });
 });
