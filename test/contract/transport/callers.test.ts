@@ -97,7 +97,7 @@ describe.skipIf(noOpenssl)('the port of the relay', () => {
     return stream.ended.finally(() => connection.close());
   }
 
-  test('lets in who shows nothing, and who shows a certificate of a root of clients, also through another one', async () => {
+  test('accepts callers without a certificate, and with one that leads to a client root, also through an intermediate', async () => {
     expect((await endOf()).reason).toBe('LetIn');
     expect((await endOf(callers.east)).reason).toBe('LetIn');
     expect((await endOf(callers.sign({ through: 'intermediate' }))).reason).toBe('LetIn');
@@ -106,8 +106,8 @@ describe.skipIf(noOpenssl)('the port of the relay', () => {
 
   test.each<[string, () => Promise<Identity>, string]>([
     ['of another root', async () => createTestCallers().east, 'CertificateUnknown'],
-    ['whose time is over', () => ofTime(-30, -1), 'CertificateExpired'],
-    ['whose time has not come', () => ofTime(1, 30), 'CertificateNotYetValid'],
+    ['that has expired', () => ofTime(-30, -1), 'CertificateExpired'],
+    ['that is not valid yet', () => ofTime(1, 30), 'CertificateNotYetValid'],
     ['that is for servers', async () => callers.sign({ usage: 'serverAuth' }), 'CertificateUnknown'],
   ])(
     'tells who shows a certificate %s why it is shown out, at streams and registrations',
@@ -144,7 +144,7 @@ describe.skipIf(noOpenssl)('the port of the relay', () => {
     old.close();
   });
 
-  test('believes nobody by a session that was there before', async () => {
+  test('resumes no session', async () => {
     const { key, certificate } = callers.east;
     const options = {
       host: '127.0.0.1',
@@ -169,7 +169,7 @@ describe.skipIf(noOpenssl)('the port of the relay', () => {
     again.destroy();
   });
 
-  test('decides on a registration before it takes what is asked: a stranger fills no memory, and keeps nobody waiting', async () => {
+  test('decides on a registration before it receives the request: a stranger uses no memory and delays no other caller', async () => {
     const session = connectHttp2(`https://localhost:${port}`, { ca: Buffer.from(first.ca) });
     const call = session.request({
       ':method': 'POST',
@@ -187,7 +187,7 @@ describe.skipIf(noOpenssl)('the port of the relay', () => {
     session.destroy();
   });
 
-  test('stops although somebody is in the middle of a handshake, and takes nobody for a speaker who is none', async () => {
+  test('stops during an unfinished handshake, and hands over no connection without a handshake', async () => {
     const silent = connectPlain({ host: '127.0.0.1', port });
     silent.on('error', () => undefined);
     await new Promise((resolve) => silent.once('connect', resolve));
@@ -205,7 +205,7 @@ describe.skipIf(noOpenssl)('the port of the relay', () => {
   });
 });
 
-test('those who do not finish their handshake make place for others: the one who came first goes first', async () => {
+test('unfinished handshakes make room for others: the oldest is closed first', async () => {
   const material = { current: () => ({ certificate: first.certificate, key: first.key }) };
   const connections = createConnections({ ...CONNECTION_LIMITS, handshakes: 2 }, () => undefined);
   const listener = createTlsListener({ host: '127.0.0.1', port: 0, material, connections }, () => undefined);

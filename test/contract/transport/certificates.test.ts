@@ -60,7 +60,7 @@ describe('the server certificate', () => {
     expect(Buffer.from(second.certificate)).toEqual(Buffer.from(first.certificate));
   });
 
-  test.skipIf(noOpenssl)('of an authority of ten years is renewed and the authority goes on', async () => {
+  test.skipIf(noOpenssl)('of an authority of ten years is renewed by the same authority', async () => {
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', join(dir, 'ca.key')];
     const subject = ['-subj', '/CN=fleetrelay relay CA', '-days', '3650', '-out', join(dir, 'ca.crt')];
     execFileSync('openssl', ['req', '-x509', ...key, ...subject], { stdio: 'ignore' });

@@ -57,7 +57,7 @@ describe('the dialling end and certificates', () => {
     return connection;
   }
 
-  test('what is shown is seen with each stream and each question; nothing is shown unasked', async () => {
+  test('the certificate is known at each stream and each registration; none is shown unless requested', async () => {
     const identity = await pairOf(clients);
     const der = Buffer.from(identity.certificate.replaceAll(/-----.*-----|\s/g, ''), 'base64');
     const connection = dial({ identity, roots: '' });
@@ -74,7 +74,7 @@ describe('the dialling end and certificates', () => {
     expect(await connection.register(new Uint8Array(), {})).toMatchObject({ refused });
   });
 
-  test('a key that does not fit is said when it is dialled, without the key', async () => {
+  test('a key that does not fit is reported at the dial, without the key', async () => {
     const { certificate } = await pairOf(clients);
     const { key } = await pairOf(clients);
     expect(() => dial({ identity: { key, certificate }, roots: '' })).toThrow(/key/i);
@@ -90,7 +90,7 @@ describe('the dialling end and certificates', () => {
     expect(await reason(dial({ roots: clients.root }))).toBe('Seen');
   });
 
-  test('what the server has shown can be told, once it was believed', async () => {
+  test('the verified chain of the server is available', async () => {
     const roots = Buffer.from(files.ca).toString('utf8');
     const connection = dial();
     expect(connection.serverChain()).toEqual([]);

@@ -135,7 +135,7 @@ describe('connections with streams', () => {
 });
 
 describe('connections without a stream', () => {
-  test('make place for others: the one that has waited longest goes first, and is counted', async () => {
+  test('make room for others: the one that has waited longest is closed first, and is counted', async () => {
     await start({ busy: 10, idle: 2 });
     const gone: number[] = [];
     for (const name of [1, 2, 3, 4]) await idle(() => gone.push(name));
@@ -145,7 +145,7 @@ describe('connections without a stream', () => {
     expect((await open()).connection.serverChain()).not.toEqual([]);
   });
 
-  test('go where the most of them come from', async () => {
+  test('are closed for the address with the most of them', async () => {
     await start({ busy: 10, idle: 3 });
     const gone: string[] = [];
     const from = (name: string, address: string) => idle(() => gone.push(name), address);

@@ -47,7 +47,7 @@ async function startBoth(): Promise<{ server: ReturnType<typeof start>; agent: R
 }
 
 // A stopped process keeps its sockets, and its kernel goes on acknowledging: only an answer shows that it lives.
-test('an agent that is stopped is noticed, and comes back when it goes on', async () => {
+test('a suspended agent is detected, and reconnects when it continues', async () => {
   const { server, agent } = await startBoth();
   agent.child.kill('SIGSTOP');
   await eventually('it is noticed', () => server.lines.some((line) => line.startsWith('disconnected')));
@@ -56,7 +56,7 @@ test('an agent that is stopped is noticed, and comes back when it goes on', asyn
   await eventually('it comes back', () => server.lines.filter((line) => line === 'connected').length >= 2);
 });
 
-test('a server that is stopped is noticed, and found again when it goes on', async () => {
+test('a suspended server is detected, and found again when it continues', async () => {
   const { server, agent } = await startBoth();
   server.child.kill('SIGSTOP');
   await eventually('it is noticed', () => agent.lines.includes('waiting PeerSilent'));

@@ -84,12 +84,12 @@ export function describeTransport(name: string, make: () => Promise<TransportUnd
       expect(asked).toEqual(['request']);
     });
 
-    test('a registration that is refused says why', async () => {
+    test('a refused registration has a reason', async () => {
       answer = { refused: { code: 'unauthenticated', reason: 'WrongToken', message: 'no' } };
       expect(await connection.register(Buffer.from('request'), {})).toEqual(answer);
     });
 
-    test('who shows no certificate has none', async () => {
+    test('a caller that shows no certificate has none', async () => {
       const { server } = await open();
       await connection.register(Buffer.from('request'), {});
       expect(server.certificate).toBeUndefined();
@@ -207,7 +207,7 @@ export function describeTransport(name: string, make: () => Promise<TransportUnd
       expect(Buffer.from((await second.server.read()) ?? '').toString()).toBe('still here');
     });
 
-    test('stopping ends what is open, and nobody can come any more', async () => {
+    test('stopping ends open streams, and new ones are refused', async () => {
       const { client, server } = await open();
       await under.server.stop();
       stopped = true;

@@ -69,7 +69,7 @@ describeTransport('gRPC without TLS', () => {
   });
 });
 
-describe('transport: gRPC, what is its own', () => {
+describe('transport: gRPC alone', () => {
   const insecure = { type: 'insecure' } as const;
 
   test('without TLS nothing leaves the machine', () => {
@@ -79,14 +79,14 @@ describe('transport: gRPC, what is its own', () => {
     expect(() => createGrpcClientTransport({ server: 'relay.example:9900', security: insecure })).toThrow(/loopback/);
   });
 
-  test('without TLS others are let in where that is said twice', async () => {
+  test('without TLS other machines may connect only if that is confirmed', async () => {
     const security = { ...insecure, anywhere: true } as const;
     const transport = createGrpcServerTransport({ host: '0.0.0.0', port: 0, security });
     expect(await transport.start(deaf)).toMatchObject({ host: '0.0.0.0' });
     await transport.stop();
   });
 
-  test('one end with TLS and the other without: it is said what is wrong', async () => {
+  test('one end with TLS and the other without: the reason names the remedy', async () => {
     const material = { current: () => ({ certificate: files.certificate, key: files.key }) };
     const ends = [
       [insecure, { type: 'tls', ca: () => files.ca }, /no TLS is spoken there.*--insecure/],

@@ -67,7 +67,7 @@ describe('an own authority', () => {
     }
   });
 
-  test('signs the certificate of the server, which changes over with it, and both roots are said meanwhile', async () => {
+  test('signs the certificate of the server, which changes with it, and both roots are announced meanwhile', async () => {
     const own = createOwnAuthority(dir);
     const shown = async (day: number) => {
       const authorities = await onDay(own, day);
@@ -98,7 +98,7 @@ describe('an own authority', () => {
     expect(second?.fingerprint).not.toBe(first?.fingerprint);
   });
 
-  test('that was late with its successor lets it sign after two thirds of what is left', async () => {
+  test('with a late successor lets it sign after two thirds of the remaining time', async () => {
     await onDay(createOwnAuthority(dir), 0);
     const both = await onDay(createOwnAuthority(dir), 356);
     expect(signer(both, NOW + 361.9 * DAY_MS)).toBe(both[0]?.fingerprint);
@@ -165,7 +165,7 @@ describe('replicas with a shared store', () => {
     expect(all[2]).toEqual(all[0]);
   });
 
-  test('have one successor, whoever makes it', async () => {
+  test('have one successor, which any of them may make', async () => {
     const [one, two] = [await replica(), await replica()];
     await onDay(one.own, 0);
     await onDay(two.own, 0);
@@ -174,7 +174,7 @@ describe('replicas with a shared store', () => {
     expect(names(second)).toEqual(names(await onDay(one.own, 280)));
   });
 
-  test('keep it in the store so that only who has the secret can read it', async () => {
+  test('keep it in the store so that only the secret opens it', async () => {
     const { own, store } = await replica();
     const [authority] = await onDay(own, 0);
     const sealed = Buffer.from((await store.get(AUTHORITY_KEY))?.value ?? '').toString('latin1');
@@ -184,7 +184,7 @@ describe('replicas with a shared store', () => {
     expect(authority?.key).toContain('PRIVATE KEY');
   });
 
-  test('with another secret make none of their own, and say what to do', async () => {
+  test('with another secret make none of their own, and report the remedy', async () => {
     await onDay((await replica()).own, 0);
     await expect((await replica([NEXT_SECRET])).own.refresh(NOW)).rejects.toThrow(/give every replica the same one/);
     // Also with one of their own from before, which the others would not believe.
@@ -193,7 +193,7 @@ describe('replicas with a shared store', () => {
     await expect(other.own.refresh(NOW)).rejects.toThrow(/give every replica the same one/);
   });
 
-  test('whose record was changed by a stranger say so', async () => {
+  test('report a record that a stranger has changed, and do not replace it', async () => {
     const { own, store } = await replica();
     await onDay(own, 0);
     const value = Buffer.from((await store.get(AUTHORITY_KEY))?.value ?? '');
@@ -202,7 +202,7 @@ describe('replicas with a shared store', () => {
     await expect((await replica()).own.refresh(NOW)).rejects.toThrow(/is damaged: restore the store/);
   });
 
-  test('go over to another secret without losing it', async () => {
+  test('change to another secret without losing it', async () => {
     const before = await onDay((await replica([SECRET])).own, 0);
     expect(await onDay((await replica([SECRET, NEXT_SECRET])).own, 1)).toEqual(before);
     const rotated = await replica([NEXT_SECRET, SECRET]);
@@ -224,14 +224,14 @@ describe('replicas with a shared store', () => {
     expect(await onDay((await replica()).own, 2)).toEqual(before);
   });
 
-  test('keep what one of them had alone, when a store is there for the first time', async () => {
+  test('keep the authority that one of them had alone, when they get a store', async () => {
     const alone = await onDay(createOwnAuthority(dir), 0);
     const joined = await onDay((await replica()).own, 1);
     const all = await onDay((await replica([SECRET], dir)).own, 2);
     expect(names(all)).toEqual([...names(alone), ...names(joined)]);
   });
 
-  test('go on without the store with what they have, make nothing, and say so', async () => {
+  test('use their known authorities without the store, make none, and report it', async () => {
     const one = await replica();
     const before = await onDay(one.own, 0);
     memory.down('nobody answers');

@@ -126,7 +126,7 @@ describe('certificates that are made', () => {
     expect(roots.current()).not.toBe(files['ca.crt'].toString());
   });
 
-  test('by nobody who may not sign', async () => {
+  test('not by a certificate that may not sign', async () => {
     await triple('leaf');
     const dir = join(root, 'made-leaf');
     const signing = { certFile: join(dir, 'tls.crt'), keyFile: join(dir, 'tls.key') };
@@ -159,7 +159,7 @@ test.skipIf(noOpenssl)(
   },
 );
 
-describe('files that somebody else manages', () => {
+describe('files that are managed outside', () => {
   let dir: string;
 
   beforeEach(async () => {
@@ -210,8 +210,8 @@ describe('files that somebody else manages', () => {
       'holds no certificate',
     ],
     ['that is empty', async () => ({ 'tls.key': Buffer.alloc(0) }), 'is not the key of'],
-    ['whose time is over', () => triple('two', now() - 400 * DAY_MS), 'has expired'],
-    ['whose time has not come', () => triple('two', now() + 400 * DAY_MS), 'is not valid before'],
+    ['that has expired', () => triple('two', now() - 400 * DAY_MS), 'has expired'],
+    ['that is not valid yet', () => triple('two', now() + 400 * DAY_MS), 'is not valid before'],
   ])('a new triple %s is said once, the old one goes on, and a good one is taken', async (_what, spoiled, reason) => {
     await write(await triple('one'));
     await open({ server: server() });
@@ -225,7 +225,7 @@ describe('files that somebody else manages', () => {
     expect(shown()).not.toBe(before);
   });
 
-  test('that are gone are missed, and nothing else happens', async () => {
+  test('that are missing are reported, and nothing else happens', async () => {
     await write(await triple('one'));
     await open({ server: server() });
     await rm(join(dir, 'tls.key'));

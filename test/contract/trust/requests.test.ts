@@ -94,7 +94,7 @@ describe.skipIf(noOpenssl)('a certificate request is refused', () => {
     expect(await judge(requestOf(...args))).toBe(reason);
   });
 
-  test('with a key that was signed for by nobody', async () => {
+  test('with a wrong signature', async () => {
     const der = requestOf();
     const last = der.length - 1;
     der[last] = (der[last] ?? 0) ^ 1;
@@ -122,7 +122,7 @@ describe.skipIf(noOpenssl)('a certificate request is refused', () => {
     expect(await judge(make())).toBe('MalformedRequest');
   });
 
-  test('with a key of a kind that nobody needs', async () => {
+  test('with an unsupported kind of key', async () => {
     const key = keyFile('ed.pem', 'genpkey', '-algorithm', 'ed25519');
     expect(await judge(requestOf('-key', key))).toBe('WeakKey');
   });
@@ -174,7 +174,7 @@ describe.skipIf(noOpenssl)('a client certificate', () => {
     expect(expiresAt).toBe(new X509Certificate(authority.ca).validToDate.getTime());
   });
 
-  test('is read as what it is, with the second in which it was issued', async () => {
+  test('is read with its names and the second of its issue', async () => {
     const { publicKey } = must(await readCertificateRequest(requestOf()));
     const { certificate } = await issue(publicKey);
     const read = readCertificate(new X509Certificate(certificate).raw);
@@ -187,7 +187,7 @@ describe.skipIf(noOpenssl)('a client certificate', () => {
     expect(read).not.toHaveProperty('registration');
   });
 
-  test.each([0, 7, 999_999_999])('says that it is for registration %i, in its subject', async (registration) => {
+  test.each([0, 7, 999_999_999])('contains registration %i in its subject', async (registration) => {
     const { publicKey } = must(await readCertificateRequest(requestOf()));
     const { certificate, authority } = await issue(publicKey, 60_000, registration);
     const parsed = new X509Certificate(certificate);
@@ -235,7 +235,7 @@ describe.skipIf(noOpenssl)('a certificate speaks', () => {
     }
   });
 
-  test('for the cluster and the fleet that it says, and has to say them where this server issues', () => {
+  test('for the cluster and the fleet in it, which must be in it where this server issues', () => {
     expect(judged(read(`subjectAltName=DNS:east,URI:${URI}`), true)).toBeUndefined();
     expect(judged(read('subjectAltName=DNS:east'), true)).toBe('CertificateMismatch');
     const others = [

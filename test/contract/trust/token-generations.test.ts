@@ -69,7 +69,7 @@ describe('of one server', () => {
     expect((await stat(join(folder('a'), 'token-generations.json'))).mode & 0o777).toBe(0o600);
   });
 
-  test('every renewal is later than the one before, also within a second and when the clock goes back', async () => {
+  test('every renewal is later than the one before, also within a second and after the clock was set back', async () => {
     const generations = await open('a');
     expect(await Promise.all([generations.renew('east'), generations.renew('east')])).toEqual([SECONDS, SECONDS + 1]);
     clock = createVirtualClock(NOW - 3_600_000);
@@ -137,7 +137,7 @@ describe('of several replicas', () => {
     await until(() => [a, b].every((each) => each.current('east') + each.current('west') === 2 * SECONDS));
   });
 
-  test('a replica that cannot reach the store renews nothing, and says so; it hears of others when it is back', async () => {
+  test('a replica without the store renews nothing, and reports it; it gets the renewals of others when the store is back', async () => {
     const { a, b, stores } = await two();
     stores[1].cut();
     await expect(b.renew('east')).rejects.toThrow();
@@ -167,7 +167,7 @@ describe('of several replicas', () => {
     expect((await open('c', memory.open())).current('east')).toBe(SECONDS);
   });
 
-  test('a record that is gone without a word comes back within a minute', async () => {
+  test('a record that is lost without an event is restored within a minute', async () => {
     const { a } = await two();
     await a.renew('east');
     memory.evict(GENERATIONS_KEY);
@@ -190,7 +190,7 @@ describe('of several replicas', () => {
     expect(await anew.renew('east')).toBe(SECONDS + 1);
   });
 
-  test('who has the store and not the secret cannot bring earlier tokens back', async () => {
+  test('access to the store without the secret cannot make earlier tokens valid', async () => {
     const secrets = [new Uint8Array(32).fill(1)];
     const a = await open('a', sealStore(memory.open(), secrets));
     const before = await memory.open().get(GENERATIONS_KEY);

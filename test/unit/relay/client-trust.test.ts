@@ -116,7 +116,7 @@ async function stop(client: ObservedRelayClient): Promise<void> {
   await stopped;
 }
 
-test('both streams show the certificate and no token, and say that roots are taken', async () => {
+test('both streams show the certificate and no token, and state the capability for roots', async () => {
   const client = start(enrolled());
   await connected();
   const shown = new X509Certificate(memory.held?.certificate ?? '').raw;
@@ -177,7 +177,7 @@ test('one that was brought along is read at each dial, and shown with the token'
   await stop(client);
 });
 
-test('a key whose certificate is not there yet is waited for, and said', async () => {
+test('a key whose certificate does not exist yet is reported and retried', async () => {
   const [{ key }, other] = [await requests.create(), await requests.create()];
   const certificate = await authority.issue(other.request, { names: ['east'], from: 0, to: clock.now() + DAY_MS });
   const client = start({ type: 'given', read: () => ({ key, certificate }) });
@@ -206,7 +206,7 @@ test('a refused certificate is replaced at the next dial', async () => {
   await stop(client);
 });
 
-test('roots that come right behind the welcome are taken when the fleet is known to be the right one', async () => {
+test('roots directly after the welcome are taken once the fleet is verified', async () => {
   const next = await createTestAuthority(clock.now(), clock.now() + 365 * DAY_MS);
   roots = `${authority.root}${next.root}`;
   const client = start(enrolled());

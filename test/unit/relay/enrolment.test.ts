@@ -49,7 +49,7 @@ describe('an agent without a certificate', () => {
     expect(JSON.stringify(world.log.lines)).not.toContain('PRIVATE KEY');
   });
 
-  test('does so once: the next link, and the next process, show what is there', async () => {
+  test('enrols once: the next link and the next process show the stored certificate', async () => {
     const trust = world.agent();
     const first = good(await open(trust));
     trust.ended(first, { code: 'lost', reason: 'ConnectionLost', message: '' });
@@ -58,7 +58,7 @@ describe('an agent without a certificate', () => {
     expect(world.asked).toHaveLength(1);
   });
 
-  test('goes on with its token where none are offered, until the server wants something else', async () => {
+  test('shows its token while the server issues no certificates, and enrols when the server refuses it', async () => {
     world.refusal = NOT_OFFERED;
     const trust = world.agent();
     const first = good(await open(trust));
@@ -85,7 +85,7 @@ describe('an agent without a certificate', () => {
     expect(world.asked).toHaveLength(2);
   });
 
-  test('says what to do when its token is wrong', async () => {
+  test('reports the remedy for a wrong token', async () => {
     world.refusal = WRONG_TOKEN;
     const end = await open(world.agent());
     expect(end).toMatchObject({ code: 'unauthenticated', reason: 'WrongToken' });
@@ -96,7 +96,7 @@ describe('an agent without a certificate', () => {
     });
   });
 
-  test('says that its token cannot be read', async () => {
+  test('reports that its token cannot be read', async () => {
     world.token = new Error('the token file /t cannot be read (ENOENT)');
     expect(await open(world.agent())).toMatchObject({ reason: 'BadSettings', message: /\/t cannot be read/ });
     expect(world.asked).toEqual([]);
@@ -106,7 +106,7 @@ describe('an agent without a certificate', () => {
     ['for another name', { names: ['west'] }, 'it is for west'],
     ['for another cluster', { uri: 'spiffe://fleet/cluster/west/id/east-id' }, 'for the cluster west'],
     ['for another cluster id', { uri: 'spiffe://fleet/cluster/east/id/other' }, 'another cluster of this name'],
-    ['that says no cluster id', { uri: 'spiffe://east' }, 'does not say'],
+    ['without a cluster id', { uri: 'spiffe://east' }, 'does not say'],
     ['that is none', { garbage: true as const }, 'no answer to a registration'],
   ])('takes no certificate %s', async (_what, wrongly, message) => {
     world.wrongly = wrongly;
@@ -114,7 +114,7 @@ describe('an agent without a certificate', () => {
     expect(world.memory.held).toBeUndefined();
   });
 
-  test('takes no certificate for a key of somebody else', async () => {
+  test('refuses a certificate for another key', async () => {
     const { authority } = world;
     const other = await createEnrolmentWorld();
     await open(other.agent());
@@ -173,7 +173,7 @@ describe('a pair that is not to be shown', () => {
     expect(new X509Certificate(held().certificate).validToDate.getTime()).toBe(world.clock.now() + LIFE_MS);
   });
 
-  test('one whose key is another`s is said and replaced', async () => {
+  test('a certificate with another key is logged and replaced', async () => {
     await enrolledAs();
     const other = await createEnrolmentWorld();
     await open(other.agent());
@@ -212,7 +212,7 @@ describe('a pair that is not to be shown', () => {
     expect(held().certificate).toBe(first.shown);
   });
 
-  test('the refusal of an older one says nothing of the newer one', async () => {
+  test('the refusal of an older certificate does not put the newer one in doubt', async () => {
     const trust = world.agent();
     const first = good(await open(trust));
     trust.ended(first, REVOKED);
@@ -222,7 +222,7 @@ describe('a pair that is not to be shown', () => {
     expect(world.asked).toHaveLength(2);
   });
 
-  test('what another replica has saved meanwhile is shown instead of enrolling', async () => {
+  test('a certificate that another replica has saved meanwhile is shown instead of enrolling', async () => {
     const one = world.agent();
     const first = good(await open(one));
     const other = world.agent();
@@ -259,7 +259,7 @@ describe('a clock that differs', () => {
 });
 
 describe('saving', () => {
-  test('comes before showing; what was issued is kept for the next attempt', async () => {
+  test('precedes showing; an issued certificate that cannot be saved is kept for the next attempt', async () => {
     const trust = world.agent();
     const store = world.memory;
     await trust.open(FLEET, AbortSignal.abort());
@@ -296,7 +296,7 @@ describe('saving', () => {
     expect(good(await open(trust)).metadata).toEqual(TOKEN);
   });
 
-  test('a process that ended between the answer and the saving leaves what was there', async () => {
+  test('a process that ends between the answer and the save leaves the stored certificate as it was', async () => {
     good(await open(world.agent()));
     const before = held();
     await world.clock.advance(LIFE_MS * 0.7);
@@ -341,7 +341,7 @@ describe('renewing', () => {
     over.abort();
   });
 
-  test('is tried again, later and later, and said once a day and reason; the old pair stays', async () => {
+  test('is retried with growing pauses, and warned of once a day and reason; the old pair stays', async () => {
     const trust = world.agent();
     const over = new AbortController();
     const first = good(await open(trust));
@@ -444,7 +444,7 @@ describe('roots', () => {
     expect(world.dialled.at(-1)).toEqual({ roots: world.authority.root });
   });
 
-  test('that come while a certificate is renewed are not lost, whichever is first', async () => {
+  test('that arrive while a certificate is renewed are not lost, in either order', async () => {
     const trust = world.agent();
     const opened = good(await open(trust));
     const next = await createTestAuthority(world.clock.now(), world.clock.now() + 400 * DAY_MS);

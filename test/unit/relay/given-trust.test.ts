@@ -37,7 +37,7 @@ async function dial(): Promise<TrustedConnection> {
 const lines = (text: string): number => log.lines.filter((line) => line.text === `warn: relay: ${text}`).length;
 const soon = (): number => lines('the client certificate runs out soon');
 
-test('a certificate that was brought along is warned of from thirty days on, once a day, while the link is up', async () => {
+test('a given certificate is warned of from thirty days before its end, once a day, while the link is up', async () => {
   certificate = await issue(40);
   const over = new AbortController();
   trust.keep(await dial(), over.signal);
@@ -56,7 +56,7 @@ test('a certificate that was brought along is warned of from thirty days on, onc
   expect(clock.waiting()).toBe(0);
 });
 
-test('what has become of its files is seen while the link is up', async () => {
+test('replaced and damaged files are noticed while the link is up', async () => {
   certificate = await issue(20);
   const over = new AbortController();
   trust.keep(await dial(), over.signal);

@@ -86,7 +86,7 @@ function watchAgent(agent: FakeAgent, driver: Driver): () => void {
   };
 }
 
-test('whatever breaks, the agent holds something that was sent, never goes back, and gets there in the end', {
+test('through random faults the agent always holds a sent output, never an earlier one than before, and the newest one in the end', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(

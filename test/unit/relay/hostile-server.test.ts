@@ -133,7 +133,7 @@ const wrongs: [string, FrameInit[], string][] = [
   ['names no fleet', [{ case: 'welcome', value: { ...welcomeValue, fleet: '' } }], 'BadHello'],
   ['sends before its welcome', output(delta), 'OutOfTurn'],
   ['welcomes twice', [welcome, welcome], 'OutOfTurn'],
-  ['says hello', [welcome, { case: 'hello', value: {} }], 'OutOfTurn'],
+  ['sends a hello', [welcome, { case: 'hello', value: {} }], 'OutOfTurn'],
   [
     'sends an input',
     [welcome, { case: 'begin', value: { transfer: 1n, subject: { case: 'input', value: {} } } }],
@@ -153,8 +153,8 @@ const wrongs: [string, FrameInit[], string][] = [
   ['sends a key that leads out of a folder', [welcome, ...raw(object('/ConfigMap/../../etc/passwd'))], 'BadKey'],
   ['sends a name that leads out of a folder', [welcome, ...raw(object('/ConfigMap/web/..'))], 'BadKey'],
   ['sends keys out of order', [welcome, ...raw(object(configMapKey('b')), object(configMapKey('a')))], 'OutOfTurn'],
-  ['says settings before its welcome', [settings()], 'OutOfTurn'],
-  ['says settings before the agent has said what it holds', [welcome, settings()], 'OutOfTurn'],
+  ['sends settings before its welcome', [settings()], 'OutOfTurn'],
+  ['sends settings before the holding of the agent', [welcome, settings()], 'OutOfTurn'],
   [
     'changes and removes the same',
     [welcome, ...raw(object(configMapKey('a')), { case: 'removal', value: { key: configMapKey('a') } })],
@@ -196,7 +196,7 @@ test.each<[string, string, string]>([
   ['are no JSON', '{', 'MalformedSettings'],
   ['are a list', '[]', 'MalformedSettings'],
   ['lack a part', '{"discovery":{"excludedNamespaces":[],"excludedKinds":[]}}', 'MalformedSettings'],
-  ['say more than is known', JSON.stringify({ ...NO_SETTINGS, more: 1 }), 'MalformedSettings'],
+  ['have an unknown member', JSON.stringify({ ...NO_SETTINGS, more: 1 }), 'MalformedSettings'],
   ['have a member __proto__', '{"__proto__":{},"discovery":{},"ignoredFields":[]}', 'MalformedSettings'],
   [
     'name a field that is none',
@@ -214,7 +214,7 @@ test.each<[string, string, string]>([
   );
 });
 
-test('settings for an agent that has not said that it takes them end the stream', async () => {
+test('settings for an agent without the capability end the stream', async () => {
   const agent = createFakeAgent();
   await hearSettings(settingsText(NO_SETTINGS), agent, []);
   expect(firstProblem(agent)).toBe('OutOfTurn');

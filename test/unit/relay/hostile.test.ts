@@ -56,7 +56,7 @@ function holdingBegin(digest: Digest = EMPTY): FrameInit {
 describe('at a door that demands no token', () => {
   const open = () => createRelayHarness({}, createFakeOwner(), silentLog, { mode: 'insecure' });
 
-  test('who shows none is let in, for the cluster that it names', async () => {
+  test('a caller without a token is admitted for the cluster that it names', async () => {
     const world = await open();
     const { agent } = await world.connect({ token: () => '' });
     expect(agent.states.at(-1)).toMatchObject({ type: 'connected' });
@@ -128,7 +128,7 @@ describe('at the door', () => {
     expect((await endOf(world, stranger)).reason).toBe('FrameTooLarge');
   });
 
-  test('nothing said is refused in the end', async () => {
+  test('a stream without a hello is refused in the end', async () => {
     const world = await createRelayHarness();
     expect((await endOf(world, world.stranger('Pull'))).reason).toBe('NoHello');
   });
@@ -143,7 +143,7 @@ describe('at the door', () => {
     expect(world.server.stats().streams).toBe(4);
   });
 
-  test('Push without a Pull stream of the same instance is told to come again', async () => {
+  test('Push without a Pull stream of the same instance is told to retry', async () => {
     const world = await createRelayHarness();
     await world.connect();
     const push = world.stranger('Push');
@@ -321,7 +321,7 @@ describe('on an open Pull stream', () => {
       expect(world.owner.events.at(-1)).toBe('disconnected east stranger-1 ImplausiblePosition');
     });
 
-    test('what a fleet can have reached does not, nor what this one is known to have', async () => {
+    test('a position that a fleet can have reached does not, nor one that this fleet has reached', async () => {
       const claims = [claimOf(START + DAY, 2 ** 40), claimOf(START + 900 * DAY, 5)];
       for (const claim of claims) {
         const { world, stranger } = await welcomed();
@@ -373,7 +373,7 @@ describe('on an open Pull stream', () => {
     expect(world.owner.events.at(-1)).toBe('disconnected east stranger-1 NotReading');
   });
 
-  test('a holding that never comes is not waited for', async () => {
+  test('a missing holding ends the stream', async () => {
     const { world, stranger } = await welcomed();
     const answering = (async () => {
       for (let frame = await stranger.hear(); frame !== undefined; frame = await stranger.hear()) {
@@ -440,7 +440,7 @@ describe('on an open Push stream', () => {
       [input(), chunk([object(bytes(value)), { case: 'removal', value: { key } }])],
       'OutOfTurn',
     ],
-    ['a removal of what is not held', [input(EMPTY), chunk([{ case: 'removal', value: { key } }])], 'UnknownKey'],
+    ['a removal of an unknown key', [input(EMPTY), chunk([{ case: 'removal', value: { key } }])], 'UnknownKey'],
     [
       'a kind that is none',
       [input(EMPTY), chunk([{ case: 'kind', value: { kind: 'Pod', state: 'complete', message: '' } }])],
@@ -476,7 +476,7 @@ describe('on an open Push stream', () => {
     expect(world.owner.inputs).toEqual([]);
   });
 
-  test('content deeper than anybody can walk ends it', async () => {
+  test('content that is too deep ends it', async () => {
     const world = await createRelayHarness();
     const pull = world.stranger('Pull');
     await pull.hello();

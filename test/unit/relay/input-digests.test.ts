@@ -5,7 +5,7 @@ import { createInputDigests, inputDigest } from '../../../src/relay/input-digest
 
 const keys = fc.array(fc.nat(600), { maxLength: 40 });
 
-test('steps lead to the digest of the whole, and foretell it', () => {
+test('steps lead to the digest of the complete input, which digestAfter computes in advance', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ put: keys, drop: keys, text: fc.nat(3) }), { maxLength: 8 }), (steps) => {
       const held = createInputDigests([]);
@@ -26,7 +26,7 @@ test('steps lead to the digest of the whole, and foretell it', () => {
   );
 });
 
-test('what differs has another digest, whatever the order', () => {
+test('different inputs have different digests, and the order does not matter', () => {
   const [one, two] = [sha256('1'), sha256('2')];
   const digests = [
     inputDigest([]),

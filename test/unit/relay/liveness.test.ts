@@ -18,7 +18,7 @@ function reasons(agent: FakeAgent): string[] {
 }
 
 describe('a dead peer', () => {
-  test('is noticed by both ends, and the agent comes back', async () => {
+  test('is detected by both ends, and the agent reconnects', async () => {
     const world = await createRelayHarness();
     const { agent } = await world.connect();
     world.network.freeze({ up: true, down: true });
@@ -108,7 +108,7 @@ describe('another stream of the same cluster', () => {
     expect(reasons(second.agent)).toEqual([]);
   });
 
-  test('is judged beside a live one, which goes on', async () => {
+  test('is decided on beside a live one, which stays connected', async () => {
     const world = await createRelayHarness();
     refuseSecond(world);
     await world.connect();
@@ -210,7 +210,7 @@ describe('a slow agent', () => {
 });
 
 describe('coming back', () => {
-  test('pauses grow while nobody is there, with jitter, and stay within their cap', async () => {
+  test('pauses grow while no server answers, with jitter, up to their limit', async () => {
     const world = await createRelayHarness();
     world.network.reachable = false;
     const { agent } = await world.connect();
@@ -236,7 +236,7 @@ describe('coming back', () => {
     expect(world.owner.sessions.has(EAST)).toBe(true);
   });
 
-  test('a token that cannot be read is said and tried again', async () => {
+  test('a token that cannot be read is reported and retried', async () => {
     const world = await createRelayHarness();
     const token = (): string => {
       throw new Error('the token file /etc/token is missing');

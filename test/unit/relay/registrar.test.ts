@@ -157,7 +157,7 @@ describe('a token', () => {
     expect((await refusalOf({ token: TOKEN })).reason).toBe('TokenRenewed');
   });
 
-  test('of a made-up generation says nothing of renewals', async () => {
+  test('of an invented generation reveals no renewal', async () => {
     await generations.renew('east');
     for (const token of ['frt1_made-up', TOKEN.replace('frt1_', 'frt2_2_'), TOKEN.replace('frt1_', 'frt2_1_')]) {
       expect((await refusalOf({ token })).reason).toBe('WrongToken');
@@ -165,7 +165,7 @@ describe('a token', () => {
     expect(generations.current('east')).toBe(1);
   });
 
-  test('that was renewed does not disturb who has a certificate, also when that is renewed', async () => {
+  test('that was renewed does not affect an agent with a certificate, also when it renews the certificate', async () => {
     const identity = await authority.certificate();
     await generations.renew('east');
     expect(await ask({ identity })).toHaveProperty('response');
@@ -185,7 +185,7 @@ describe('a token', () => {
     expect((await refusalOf(wrong)).reason).toBe('WrongToken');
   });
 
-  test('that all clusters share is said to be that', async () => {
+  test('that all clusters share is reported as the shared one', async () => {
     await start({}, { sharedToken: 'gloo shared'.replace(' ', '-') });
     const heard = requests();
     await ask({ token: 'gloo-shared' });
@@ -200,8 +200,8 @@ describe('a token', () => {
   });
 });
 
-describe('who asks often', () => {
-  test('is told to come later, also with a right token, and may again when time has passed', async () => {
+describe('a caller that registers often', () => {
+  test('is told to retry later, also with a right token, and may register again after some time', async () => {
     await start({ registrationsPerCaller: { burst: 2, perSecond: 0.5 } });
     await ask({ token: TOKEN });
     await refusalOf({ token: TOKEN, id: 'no id' });
@@ -265,7 +265,7 @@ describe('a request', () => {
     expect(authority.orders).toEqual([]);
   });
 
-  test('that never comes is not waited for long, and of a stranger not at all', async () => {
+  test('that does not arrive is awaited for a short time, and not at all of a stranger', async () => {
     harness.network.questionsArrive = false;
     expect(await refusalOf({ token: 'frt1_wrong' }, 1_000)).toMatchObject({ reason: 'WrongToken' });
     expect(await refusalOf({ token: TOKEN }, 10_000)).toMatchObject({ code: 'invalid', reason: 'NoRequest' });
@@ -333,12 +333,12 @@ describe('a certificate whose time is over', () => {
 });
 
 describe('a server', () => {
-  test('that issues none says so', async () => {
+  test('that issues no certificates answers NotOffered', async () => {
     harness = await createRelayHarness();
     expect(await refusalOf({ token: TOKEN }, 0)).toMatchObject({ code: 'refused', reason: 'NotOffered' });
   });
 
-  test('that cannot sign says no more than that', async () => {
+  test('that cannot sign reveals no details', async () => {
     authority.failure = new Error('the disk of /secret/place is gone');
     const refused = await refusalOf({ token: TOKEN });
     expect(refused).toMatchObject({ code: 'unavailable', reason: 'Internal' });

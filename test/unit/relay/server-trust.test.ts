@@ -65,7 +65,7 @@ async function lateEndOf(stranger: Stranger): Promise<string> {
 }
 
 describe('with mtls', () => {
-  test('a certificate of the cluster and its id opens a stream, and the listener hears of it', async () => {
+  test('a certificate of the cluster and its id opens a stream, and the listener gets it', async () => {
     const stranger = await greet(await authority.certificate());
     expect((await stranger.hear())?.case).toBe('welcome');
     expect(shown).toMatchObject([{ issuedAt: harness.clock.now(), expiresAt: harness.clock.now() + 90 * DAY_MS }]);
@@ -102,13 +102,13 @@ describe('with mtls', () => {
     expect(shown).toEqual([]);
   });
 
-  test('what the listener takes for unproven sends the agent to enrol again', async () => {
+  test('an agent that the listener calls unproven enrols again', async () => {
     harness.owner.admission = () => ({ type: 'unproven', reason: 'CertificateRevoked', message: 'too old' });
     const stranger = await greet(await authority.certificate());
     expect(await stranger.ended).toEqual({ code: 'unauthenticated', reason: 'CertificateRevoked', message: 'too old' });
   });
 
-  test('certificates that others issue need to say no more than the name', async () => {
+  test('certificates of other authorities need only the name', async () => {
     await start({}, false);
     const stranger = await greet(await authority.certificate({ cluster: 'east' }));
     expect((await stranger.hear())?.case).toBe('welcome');
@@ -175,7 +175,7 @@ describe('the time of a certificate', () => {
     expect(harness.server.stats().ended).toMatchObject({ CertificateExpired: expect.any(Number) });
   });
 
-  test('goes on with a newer one of the same agent, and the stream with it', async () => {
+  test('is extended by a newer one of the same agent, and the stream stays open', async () => {
     const identity = await connected(1);
     await harness.clock.advance(DAY_MS / 2);
     expect(await renew(identity, harness.clock.now() + DAY_MS)).toHaveProperty('response');
@@ -228,7 +228,7 @@ describe('roots', () => {
     expect(await hear(stranger)).toBe('second');
   });
 
-  test('are not said to one that does not', async () => {
+  test('are not sent to an agent without the capability', async () => {
     const stranger = await greet(await authority.certificate());
     expect(await hear(stranger)).toBe('welcome');
     roots.say('second');
@@ -237,7 +237,7 @@ describe('roots', () => {
     expect(await hear(stranger)).toBeUndefined();
   });
 
-  test('that nobody has read yet are replaced by newer ones', async () => {
+  test('that the agent has not read yet are replaced by newer ones', async () => {
     const stranger = await greet(await authority.certificate(), { capabilities: [TAKES_ROOTS] });
     for (let change = 0; change < 200; change += 1) roots.say(`roots ${change}`);
     let last: unknown;

@@ -41,7 +41,7 @@ function result(name: string, message = ''): ObjectResult {
   return { key: configMapKey(name), digest, state: 'applied', reason: 'Applied', message };
 }
 
-test('a delta arrives with everything that it says', async () => {
+test('a delta arrives with all its parts', async () => {
   const world = await createRelayHarness();
   const { agent } = await world.connect();
   const delta = {
@@ -96,7 +96,7 @@ test('settings reach an agent that takes them, the newest at last, and no other 
   expect(world.server.stats()).toMatchObject({ connectedClusters: 2, streams: 4 });
 });
 
-test('what an agent holds is said at each connect', async () => {
+test('an agent reports its holding at each connect', async () => {
   const world = await createRelayHarness();
   const { agent } = await world.connect();
   await sessionOf(world).send(deltaOf(NONE, AB, { epoch: 1, sequence: 1 }));
@@ -114,7 +114,7 @@ test('what an agent holds is said at each connect', async () => {
   expect(world.owner.sessions.get(EAST)?.holding).toEqual(agent.holding());
 });
 
-test('a delta that does not fit is rejected with what is held, and the next one that fits is accepted', async () => {
+test('a delta from another digest is rejected with the holding, and the next one from the right digest is accepted', async () => {
   const world = await createRelayHarness();
   const { agent } = await world.connect();
   await sessionOf(world).send(deltaOf(NONE, A, { epoch: 2, sequence: 5 }));
@@ -143,7 +143,7 @@ test('two deltas at once are a programming error', async () => {
   await first;
 });
 
-test('an acceptance that is lost shows in what the agent holds when it comes back', async () => {
+test('a lost Ack shows in the holding when the agent reconnects', async () => {
   const world = await createRelayHarness();
   const { agent } = await world.connect();
   const gate = Promise.withResolvers<void>();
@@ -164,7 +164,7 @@ test('an acceptance that is lost shows in what the agent holds when it comes bac
   expect(agent.deltas).toHaveLength(2);
 });
 
-test('while a delta is being taken nothing is said of what is held, also on a new link', async () => {
+test('while a delta is being taken the agent reports no holding, also on a new link', async () => {
   const world = await createRelayHarness();
   const { agent } = await world.connect();
   const gate = Promise.withResolvers<void>();
@@ -307,7 +307,7 @@ test('while an input delta is under way, newer snapshots replace the one that wa
   expect(values).toEqual([{ datum: '1' }, { datum: '4' }]);
 });
 
-test('what changes while a step of the input is under way is the next step, and kinds are said when they change', async () => {
+test('changes while a step of the input is being sent are the next step, and a step contains the kinds if they changed', async () => {
   const world = await createRelayHarness();
   const { client } = await world.connect();
   const live = new Map(inputOf({ a: '1', b: '1', c: '1' }).objects);
@@ -388,7 +388,7 @@ test('a session can be ended, and the agent is told why', async () => {
   expect(world.owner.events.at(-1)).toBe('disconnected east instance-1 ClusterReplaced');
 });
 
-test('draining waits for what is in flight, and then tells every agent to come again', async () => {
+test('draining waits for deltas in flight, and then asks every agent to reconnect', async () => {
   const world = await createRelayHarness();
   const agent = createFakeAgent();
   await world.connect({}, agent);
@@ -421,7 +421,7 @@ test('draining does not wait for ever', async () => {
   expect(await sending).toEqual({ type: 'disconnected' });
 });
 
-test('an agent that stops says goodbye', async () => {
+test('an agent that stops sends a goodbye', async () => {
   const world = await createRelayHarness();
   const { client } = await world.connect({ clusterId: clusterId('other') });
   await Promise.all([client.stop(), world.clock.advance(2_000)]);
@@ -455,7 +455,7 @@ function noise(length: number): string {
   return parts.join('').slice(0, length);
 }
 
-test('the fleet of the server comes with each delta, and the agent states it from then on', async () => {
+test('the agent gets the fleet of the server with each delta, and states it from then on', async () => {
   const world = await createRelayHarness();
   const hellos: AgentHello[] = [];
   world.owner.admission = (hello) => {
@@ -471,7 +471,7 @@ test('the fleet of the server comes with each delta, and the agent states it fro
   expect(hellos.slice(2).map(({ fleet }) => fleet)).toEqual([FLEET, FLEET]);
 });
 
-test('an agent leaves a server of another fleet before it says what it holds, and both logs say why', async () => {
+test('an agent leaves a server of another fleet before it reports its holding, and both logs contain the reason', async () => {
   const log = createRecordingLog();
   const world = await createRelayHarness({}, createFakeOwner(), log);
   const agent = createFakeAgent();
@@ -487,7 +487,7 @@ test('an agent leaves a server of another fleet before it says what it holds, an
   expect(said.every(({ data }) => /another.*the fleet fleet/.test(String(data.detail)))).toBe(true);
 });
 
-test('settings that no agent takes are not sent, and cost nobody the link', async () => {
+test('settings that agents refuse are not sent, and end no link', async () => {
   const world = await createRelayHarness();
   const { agent } = await world.connect({ capabilities: [TAKES_SETTINGS] });
   const { discovery } = NO_SETTINGS;

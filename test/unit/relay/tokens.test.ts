@@ -4,7 +4,7 @@ import { clusterToken, tokenGeneration } from '../../../src/relay/trust/tokens.t
 const OLD = new Uint8Array(32).fill(1);
 const NEW = new Uint8Array(32).fill(2);
 
-test('a token is fixed by secret and cluster, and says what it is', () => {
+test('a token is determined by secret and cluster, and has a prefix of its kind', () => {
   expect(clusterToken(OLD, 'east')).toMatch(/^frt1_[A-Za-z0-9_-]{43}$/);
   expect(clusterToken(OLD, 'east')).toBe(clusterToken(OLD.slice(), 'east'));
   expect(clusterToken(OLD, 'east')).not.toBe(clusterToken(OLD, 'west'));
@@ -18,7 +18,7 @@ test('while a secret is replaced, tokens of both are right', () => {
   expect(tokenGeneration([], 'east', clusterToken(OLD, 'east'))).toBe(undefined);
 });
 
-test.each(['', 'frt1_', 'x'.repeat(10_000), '\u0000'])('%j is the token of nobody', (token) => {
+test.each(['', 'frt1_', 'x'.repeat(10_000), '\u0000'])('%j is no token of the cluster', (token) => {
   expect(tokenGeneration([OLD], 'east', token)).toBe(undefined);
 });
 
@@ -26,7 +26,7 @@ test("another cluster's token is wrong", () => {
   expect(tokenGeneration([OLD], 'east', clusterToken(OLD, 'west'))).toBe(undefined);
 });
 
-test('a renewed token says its generation, and proves it', () => {
+test('a renewed token states its generation, and proves it', () => {
   const renewed = clusterToken(OLD, 'east', 1_780_000_000);
   expect(renewed).toMatch(/^frt2_1780000000_[A-Za-z0-9_-]{43}$/);
   expect(tokenGeneration([NEW, OLD], 'east', renewed)).toBe(1_780_000_000);

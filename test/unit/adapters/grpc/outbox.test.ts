@@ -23,7 +23,7 @@ test('a write resolves when it was taken, with whether it could be', async () =>
   expect([await good, await bad]).toEqual([true, false]);
 });
 
-test('closing answers those that wait, and what comes later is not written', async () => {
+test('closing resolves waiting writes with false, and later messages are not written', async () => {
   const { call, written } = fakeCall();
   const outbox = createOutbox(call);
   const waiting = outbox.write(new Uint8Array());
