@@ -4,8 +4,9 @@ import { decodeFile } from '../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../manifest/limits.ts';
 import type { DecodedFile } from '../model/desired.ts';
 import { compareDiagnostics, type Diagnostic, diagnosticOf } from '../model/diagnostic.ts';
+import type { TreeChange } from '../ports/git-repo.ts';
 import { IGNORE_FILE, isManifestName } from '../sources/tree/ignore-file.ts';
-import { emptyTree, readTree, type TreeChange } from '../sources/tree/tree-reader.ts';
+import { emptyTree, readTree } from '../sources/tree/tree-reader.ts';
 
 /** The files to validate. */
 export interface ValidationRequest {

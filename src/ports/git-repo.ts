@@ -22,7 +22,7 @@ export interface GitRepo {
    * Returns the differences below `folder` (`''`: the root) between two commits; `from` null: the empty tree. Paths are
    * relative to the folder, in no particular order. A folder that does not exist counts as empty.
    */
-  diff(from: string | null, to: string, folder: string): Promise<readonly GitTreeChange[]>;
+  diff(from: string | null, to: string, folder: string): Promise<readonly TreeChange[]>;
   /** Reads a blob. Many calls may be pending at once; they are answered in order. */
   readBlob(blob: string, maxBytes: number): Promise<GitBlobOutcome>;
   /**
@@ -66,17 +66,20 @@ export interface GitCommitInfo {
   readonly committedAt: number;
 }
 
-/** One entry of a tree. Only a `file` has a size in bytes; a submodule's `blob` is a commit id. */
-export interface GitTreeEntry {
+/**
+ * One entry of a tree of files. `blob` changes exactly when the content does; for a submodule it is a commit id. `size`: bytes of
+ * a file, else 0.
+ */
+export interface TreeEntry {
   readonly kind: 'file' | 'symlink' | 'submodule';
   readonly blob: string;
   readonly size: number;
 }
 
 /** `entry` null: the path was removed. */
-export interface GitTreeChange {
+export interface TreeChange {
   readonly path: string;
-  readonly entry: GitTreeEntry | null;
+  readonly entry: TreeEntry | null;
 }
 
 /** `oversized`: larger than requested; the bytes were discarded. */

@@ -4,8 +4,8 @@ import type {
   GitFailure,
   GitPublishOutcome,
   GitRepo,
-  GitTreeChange,
-  GitTreeEntry,
+  TreeChange,
+  TreeEntry,
 } from '../../src/ports/git-repo.ts';
 
 /** A remote repository in memory, with the local copy that one {@link GitRepo} has of it. */
@@ -38,7 +38,7 @@ export interface FakeGitRemote {
 interface Commit {
   readonly id: string;
   readonly parent: string | undefined;
-  readonly files: ReadonlyMap<string, GitTreeEntry>;
+  readonly files: ReadonlyMap<string, TreeEntry>;
   readonly message: string;
   readonly at: number;
 }
@@ -50,7 +50,7 @@ export function createFakeGitRemote(): FakeGitRemote {
   const commits = new Map<string, Commit>();
   const branches = new Map<string, string>();
   const blobs = new Map<string, { readonly text: string; readonly path: string }>();
-  const entry = (path: string, text: string): GitTreeEntry => {
+  const entry = (path: string, text: string): TreeEntry => {
     const blob = idOf(`blob ${text}`);
     if (!blobs.has(blob)) blobs.set(blob, { text, path });
     if (text.startsWith('link:')) return { kind: 'symlink', blob, size: 0 };
@@ -153,7 +153,7 @@ function fakeRepo(
       return { subject: message.split('\n', 1)[0] ?? '', author: 'Ada', committedAt: at };
     },
     diff: async (from, to, folder) => {
-      const before = from === null ? new Map<string, GitTreeEntry>() : commitHere(from).files;
+      const before = from === null ? new Map<string, TreeEntry>() : commitHere(from).files;
       return diffOf(before, commitHere(to).files, folder);
     },
     readBlob: async (blob, maxBytes) => {
@@ -183,10 +183,10 @@ function fakeRepo(
 }
 
 function diffOf(
-  before: ReadonlyMap<string, GitTreeEntry>,
-  after: ReadonlyMap<string, GitTreeEntry>,
+  before: ReadonlyMap<string, TreeEntry>,
+  after: ReadonlyMap<string, TreeEntry>,
   folder: string,
-): readonly GitTreeChange[] {
+): readonly TreeChange[] {
   const prefix = folder === '' ? '' : `${folder}/`;
   const paths = [...new Set([...before.keys(), ...after.keys()])].filter((path) => path.startsWith(prefix));
   return paths

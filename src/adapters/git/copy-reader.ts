@@ -5,9 +5,9 @@ import {
   type GitBlobOutcome,
   type GitCommitInfo,
   type GitRepo,
-  type GitTreeChange,
-  type GitTreeEntry,
   gitCopyError,
+  type TreeChange,
+  type TreeEntry,
 } from '../../ports/git-repo.ts';
 import { cleanMessage } from './failures.ts';
 import { type GitCommand, killGroup } from './git-command.ts';
@@ -77,12 +77,7 @@ async function isAncestor(context: Context, ancestor: string, descendant: string
   throw gitCopyError(`walking the history failed: ${cleanMessage(outcome.errors, []) || outcome.end}`);
 }
 
-async function diff(
-  context: Context,
-  from: string | null,
-  to: string,
-  folder: string,
-): Promise<readonly GitTreeChange[]> {
+async function diff(context: Context, from: string | null, to: string, folder: string): Promise<readonly TreeChange[]> {
   if (!isObjectId(to) || (from !== null && !isObjectId(from))) throw new Error('not a commit id');
   const before = from ?? EMPTY_TREES.find((id) => id.length === to.length) ?? '';
   const below = folder === '' ? [] : [`--relative=${folder}/`];
@@ -146,7 +141,7 @@ async function commitInfo({ objects }: Context, commit: string): Promise<GitComm
 
 interface ListedChange {
   readonly path: string;
-  readonly entry: Omit<GitTreeEntry, 'size'> | null;
+  readonly entry: Omit<TreeEntry, 'size'> | null;
 }
 
 /** Parses `diff-tree -r -z --raw --no-renames`: `:mode mode id id status NUL path NUL`. */
@@ -165,7 +160,7 @@ function parseTreeDiff(output: Buffer): readonly ListedChange[] {
   return changes;
 }
 
-function kindOfMode(mode: string): GitTreeEntry['kind'] | undefined {
+function kindOfMode(mode: string): TreeEntry['kind'] | undefined {
   if (mode === '120000') return 'symlink';
   if (mode === '160000') return 'submodule';
   return mode.startsWith('100') ? 'file' : undefined;

@@ -1,7 +1,7 @@
 import { sha256 } from '../../model/digest.ts';
 import { type Digest, type FleetName, quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
-import type { GitRepo, GitTreeChange } from '../../ports/git-repo.ts';
+import type { GitRepo, TreeChange } from '../../ports/git-repo.ts';
 
 /** The file at the root of a status branch that names its fleet. */
 export const FLEET_FILE = 'fleet.json';
@@ -92,7 +92,7 @@ async function readTree(
 }
 
 /** An entry that is no plain file, or is too large, counts as another text, so that it is replaced. */
-async function textOf(repo: GitRepo, { path, entry }: GitTreeChange): Promise<string | undefined> {
+async function textOf(repo: GitRepo, { path, entry }: TreeChange): Promise<string | undefined> {
   if (entry === null) return undefined;
   if (entry.kind !== 'file') return `(${entry.kind})`;
   const outcome = await repo.readBlob(entry.blob, MAX_FILE_BYTES);

@@ -10,22 +10,9 @@ import { quote } from '../../model/ids.ts';
 import { compareText } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { pathProblem } from '../../model/path-pattern.ts';
+import type { TreeChange, TreeEntry } from '../../ports/git-repo.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
 import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFile } from './ignore-file.ts';
-
-/** One entry of a tree of files. `blob` changes exactly when the content does. */
-export interface TreeEntry {
-  readonly kind: 'file' | 'symlink' | 'submodule';
-  readonly blob: string;
-  /** Bytes. */
-  readonly size: number;
-}
-
-/** `entry` null: the path was removed. */
-export interface TreeChange {
-  readonly path: string;
-  readonly entry: TreeEntry | null;
-}
 
 /** Reads and checks one manifest. */
 export type DecodeFile = (path: string, bytes: Uint8Array, blob: string) => DecodedFile | Promise<DecodedFile>;
