@@ -52,25 +52,18 @@ export const OUTPUT_COLUMNS: readonly Column<OutputView>[] = [
   { title: 'MESSAGE', text: ({ message, health }) => (message === '' ? (health?.message ?? '') : message) },
 ];
 
-/** One removal per line; an approval names the digest. */
-export const REMOVAL_COLUMNS: readonly Column<RemovalRow>[] = [
-  { title: 'DIGEST', text: ({ set }) => set.digest.slice(0, SHORT_DIGEST) },
+/** The removals of all held sets, one per row. */
+export function removalRows(sets: readonly HeldRemovalsView[]) {
+  return sets.flatMap(({ digest, message, removals }) => removals.map((removal) => ({ digest, message, ...removal })));
+}
+
+/** An approval names the digest. */
+export const REMOVAL_COLUMNS: readonly Column<ReturnType<typeof removalRows>[number]>[] = [
+  { title: 'DIGEST', text: ({ digest }) => digest.slice(0, SHORT_DIGEST) },
   { title: 'CLUSTER', text: ({ cluster }) => cluster },
   { title: 'OBJECT', text: ({ object }) => object },
-  { title: 'HELD BECAUSE', text: ({ set }) => set.message },
+  { title: 'HELD BECAUSE', text: ({ message }) => message },
 ];
-
-/** One removal of a held set. */
-export interface RemovalRow {
-  readonly set: HeldRemovalsView;
-  readonly cluster: string;
-  readonly object: string;
-}
-
-/** The removals of all held sets, one a row. */
-export function removalRows(sets: readonly HeldRemovalsView[]): readonly RemovalRow[] {
-  return sets.flatMap((set) => set.removals.map(({ cluster, object }) => ({ set, cluster, object })));
-}
 
 export const AUDIT_COLUMNS: readonly Column<AuditEntry & { readonly server: string }>[] = [
   { title: 'SERVER', text: ({ server }) => server },

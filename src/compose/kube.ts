@@ -9,7 +9,7 @@ import { createSystemRandom } from '../adapters/system/random.ts';
 import type { JsonObject } from '../model/json.ts';
 import { displayKey, objectKey, parseApiVersion, refOfObject } from '../model/object-key.ts';
 import { must } from '../model/result.ts';
-import type { KubeTarget, RunIo } from './options.ts';
+import type { AgentPlace, KubeTarget, RunIo } from './options.ts';
 
 /** An open connection to an API server. */
 export interface Kube extends AsyncDisposable {
@@ -74,6 +74,12 @@ export async function openKube(target: KubeTarget, io: KubeIo): Promise<Kube> {
   if (catalog.ok) return { ...opened, catalog: catalog.value, [Symbol.asyncDispose]: () => client.close() };
   await client.close();
   throw new Error(`${client.server}: ${catalog.problem}`);
+}
+
+/** As {@link openKube}, for the cluster with the agent. */
+export function openAgentKube(place: AgentPlace, io: KubeIo): Promise<Kube> {
+  const { agentKubeconfig: kubeconfig, agentContext: context, agentNamespace: namespace } = place;
+  return openKube({ kubeconfig, context, namespace }, io);
 }
 
 /** Reads one object of the namespace, or the list of them if no name is given. */

@@ -10,6 +10,13 @@ export interface KubeTarget {
   readonly namespace?: string | undefined;
 }
 
+/** The API server of a cluster with an agent, by the flags of `cluster register` and `deregister`. */
+export interface AgentPlace {
+  readonly agentKubeconfig?: string;
+  readonly agentContext?: string;
+  readonly agentNamespace: string;
+}
+
 /** Output of a long-running root, and properties of its process. */
 export interface RunIo {
   readonly out: (text: string) => void;

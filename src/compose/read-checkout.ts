@@ -30,16 +30,9 @@ export async function readCheckout(deps: { readonly log: Log }, folder: string):
   const changes = listing.entries.map(({ path, kind, size, stamp }) => ({ path, entry: { kind, size, blob: stamp } }));
   const read: ReadTreeFile = async (path) => {
     const content = await tree.read(path, maxBytes);
-    switch (content.type) {
-      case 'read':
-        return { bytes: content.bytes };
-      case 'missing':
-        return { reason: 'is gone since the folder was listed' };
-      case 'oversized':
-        return { reason: 'grew while it was read' };
-      case 'unreadable':
-        return { reason: content.message };
-    }
+    if (content.type === 'read') return { bytes: content.bytes };
+    if (content.type === 'unreadable') return { reason: content.message };
+    return { reason: content.type === 'missing' ? 'is gone since the folder was listed' : 'grew while it was read' };
   };
   const { nodes, diagnostics } = (
     await readTree({ decode: decodeFile, read, maxFileBytes: maxBytes }, emptyTree, changes)

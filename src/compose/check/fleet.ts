@@ -12,7 +12,7 @@ export function fleetFindings(
   outputs: readonly OutputView[],
   command: { readonly version: string; readonly api: string },
 ): readonly Finding[] {
-  const { sources, diagnostics, clusters, version } = fleet;
+  const { sources, diagnostics, clusters, safeMode, version } = fleet;
   return [
     ...serverFindings(fleet, command),
     ...sources.flatMap(sourceFindings),
@@ -22,7 +22,11 @@ export function fleetFindings(
     }),
     ...statusBranchFindings(fleet),
     ...heldFindings(fleet),
-    ...safeModeFindings(fleet),
+    ...(safeMode?.causes ?? []).map(({ cluster, reason, message }): Finding => {
+      const what = `safe mode waits for it: ${message}`;
+      const fix = 'see fleetrelay get clusters, and the log of its agent';
+      return { severity: 'warning', area: 'cluster', where: cluster, reason, what, fix };
+    }),
     ...clusters.flatMap((cluster) => {
       const own = outputs.filter((output) => output.cluster === cluster.name);
       return clusterFindings(cluster, own, version);
@@ -93,14 +97,6 @@ function heldFindings({ heldRemovals }: FleetView): readonly Finding[] {
     what: `${counted(removals.length, 'removal')} held: ${message}`,
     fix: `look at them with \`fleetrelay approve --list\`, then: fleetrelay approve ${digest.slice(0, 12)}`,
   }));
-}
-
-function safeModeFindings({ safeMode }: FleetView): readonly Finding[] {
-  const fix = 'see fleetrelay get clusters, and the log of its agent';
-  return (safeMode?.causes ?? []).map(({ cluster, reason, message }) => {
-    const what = `safe mode waits for it: ${message}`;
-    return { severity: 'warning', area: 'cluster', where: cluster, reason, what, fix };
-  });
 }
 
 function clusterFindings(

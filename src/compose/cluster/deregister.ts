@@ -5,26 +5,23 @@ import type { ClusterName } from '../../model/ids.ts';
 import { type JsonObject, objectsOf } from '../../model/json.ts';
 import { counted } from '../../model/messages.ts';
 import { labelsOf, metadataOf } from '../../model/object-key.ts';
-import { type Kube, type KubeReader, openKube, resourceOf, systemDeps } from '../kube.ts';
+import { type Kube, type KubeReader, openAgentKube, openKube, resourceOf, systemDeps } from '../kube.ts';
 import { agentManifests, agentOwnSecret } from '../manifests/agent-manifests.ts';
 import { AGENT_ACCESS } from '../manifests/agent-rights.ts';
 import { removeOne } from '../manifests/apply.ts';
 import { installedAgent, installedClusterName, refuseRelease } from '../manifests/installed-agent.ts';
-import type { KubeTarget, RunIo } from '../options.ts';
+import type { AgentPlace, KubeTarget, RunIo } from '../options.ts';
 import type { Step } from '../step.ts';
 import { clusterManifest, removeFromCheckout } from './cluster-file.ts';
 import { removeObjects } from './remove-objects.ts';
 
 /** The options of `fleetrelay cluster deregister`. At most one of `directory` and `delete` is given. */
-export interface DeregisterRequest extends KubeTarget {
+export interface DeregisterRequest extends KubeTarget, AgentPlace {
   readonly name: ClusterName;
   /** The KubernetesCluster is in this checkout. */
   readonly directory?: string;
   /** The KubernetesCluster is in the management cluster: that of the {@link KubeTarget}. */
   readonly delete?: true;
-  readonly agentKubeconfig?: string;
-  readonly agentContext?: string;
-  readonly agentNamespace: string;
   readonly uninstallAgent?: true;
   /** Remove the objects of the fleet in the cluster. */
   readonly removeObjects?: true;
@@ -46,13 +43,12 @@ type Io = Pick<RunIo, 'cwd' | 'env' | 'version' | 'err'>;
  * the server. Rejects with a text for a person; earlier steps stay done, and a second call continues.
  */
 export async function deregisterCluster(request: DeregisterRequest, io: Io): Promise<DeregisterReport> {
-  const { name: cluster, agentKubeconfig, agentContext, agentNamespace, uninstallAgent, dryRun = false } = request;
+  const { name: cluster, uninstallAgent, dryRun = false } = request;
   if (uninstallAgent !== true && request.removeObjects !== true) {
     const steps = await undeclare(request, io);
     return { cluster, steps, holds: null, notes: notesOf(request, steps, null) };
   }
-  const target = { kubeconfig: agentKubeconfig, context: agentContext, namespace: agentNamespace };
-  await using kube = await openKube(target, io);
+  await using kube = await openAgentKube(request, io);
   await checkCluster(kube, request);
   if (uninstallAgent === true) {
     await refuseRelease(kube, (release) => `remove it with: helm uninstall ${release}`);

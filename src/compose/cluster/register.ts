@@ -5,19 +5,19 @@ import type { ClusterName } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { metadataOf } from '../../model/object-key.ts';
 import { displayAddress, type ListenAddress } from '../../server/listen-address.ts';
-import { type KubeReader, openKube } from '../kube.ts';
+import { type KubeReader, openAgentKube, openKube } from '../kube.ts';
 import { agentManifests } from '../manifests/agent-manifests.ts';
 import type { AgentAccess } from '../manifests/agent-rights.ts';
 import { applyAll } from '../manifests/apply.ts';
 import { installedClusterName, refuseRelease } from '../manifests/installed-agent.ts';
-import type { KubeTarget, RunIo } from '../options.ts';
+import type { AgentPlace, KubeTarget, RunIo } from '../options.ts';
 import { trustFolder } from '../serve/relay.ts';
 import type { Step } from '../step.ts';
 import { clusterManifest, writeIntoCheckout, writeOnce } from './cluster-file.ts';
 import { clusterToken } from './token.ts';
 
 /** The options of `fleetrelay cluster register`. At most one of `directory` and `apply` is given. */
-export interface RegisterRequest extends KubeTarget {
+export interface RegisterRequest extends KubeTarget, AgentPlace {
   readonly name: ClusterName;
   readonly label: Readonly<Record<string, string>>;
   /** The KubernetesCluster is written into this checkout. */
@@ -30,9 +30,6 @@ export interface RegisterRequest extends KubeTarget {
   readonly agentManifests?: string | true;
   /** The agent's manifests are applied to the cluster. */
   readonly install?: true;
-  readonly agentKubeconfig?: string;
-  readonly agentContext?: string;
-  readonly agentNamespace: string;
   readonly image?: string;
   readonly allow: readonly AgentAccess[];
   /** The server's, for token and certificate authority. */
@@ -60,14 +57,13 @@ type Io = Pick<RunIo, 'cwd' | 'env' | 'version' | 'err'>;
  * checked before it writes. Rejects with a text for a person.
  */
 export async function registerCluster(request: RegisterRequest, io: Io): Promise<RegisterReport> {
-  const { name, install, agentManifests: printing, agentKubeconfig, agentContext, agentNamespace } = request;
+  const { name, install, agentManifests: printing } = request;
   const force = request.force === true;
   const dryRun = request.dryRun === true;
   const manifest = clusterManifest(name, request.label);
   const hasAgent = install === true || printing !== undefined;
   const agent = hasAgent ? await agentMaterial(request, io) : { manifests: [], notes: [] };
-  const target = { kubeconfig: agentKubeconfig, context: agentContext, namespace: agentNamespace };
-  await using kube = install === true ? await openKube(target, io) : undefined;
+  await using kube = install === true ? await openAgentKube(request, io) : undefined;
   if (kube !== undefined) {
     await checkPlace(kube, name);
     if (!force) await refuseRelease(kube, (release) => `change it with: helm upgrade ${release} CHART`);

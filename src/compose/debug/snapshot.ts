@@ -83,12 +83,14 @@ export async function takeDebugSnapshot(request: DebugSnapshotRequest, io: KubeI
     ...(await Promise.all(agentHealth.map((each, index) => healthPieces(each, `agents/${index}-`)))).flat(),
     ...(kube === undefined ? [] : await kubernetesPieces(kube, logLines, io)),
   ];
-  const files = pieces.flatMap((piece) =>
-    piece.type === 'missing' ? [] : [{ path: piece.path, text: safeText(piece) }],
-  );
-  const missing = pieces.flatMap((piece) =>
-    piece.type === 'missing' ? [{ path: piece.path, why: withoutSecrets(piece.why) }] : [],
-  );
+  const files: SnapshotFile[] = [];
+  const missing: { path: string; why: string }[] = [];
+  for (const piece of pieces) {
+    const { path } = piece;
+    if (piece.type === 'missing') missing.push({ path, why: withoutSecrets(piece.why) });
+    else if (piece.type === 'text') files.push({ path, text: withoutSecrets(piece.text) });
+    else files.push({ path, text: `${JSON.stringify(redacted(piece.value), undefined, 2)}\n` });
+  }
   const inside = {
     takenAt: new Date(systemDeps().clock.now()).toISOString(),
     version: io.version,
@@ -103,12 +105,6 @@ export async function takeDebugSnapshot(request: DebugSnapshotRequest, io: KubeI
 interface SnapshotFile {
   readonly path: string;
   readonly text: string;
-}
-
-function safeText(piece: Exclude<DebugPiece, { readonly type: 'missing' }>): string {
-  return piece.type === 'text'
-    ? withoutSecrets(piece.text)
-    : `${JSON.stringify(redacted(piece.value), undefined, 2)}\n`;
 }
 
 async function write(destination: string, files: readonly SnapshotFile[]): Promise<void> {
