@@ -23,6 +23,7 @@ import {
 import { createLoop } from '../../runtime/loop.ts';
 import { createApprovalFiles, createHeldSets } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
+import { createSingleFlight } from '../../runtime/replica/single-flight.ts';
 import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import { createSafeModeLog, createSafeStart } from '../../runtime/safe-mode.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
@@ -277,23 +278,12 @@ function statusBranchView(
 /** Returns the engine's diagnostics with their lines. They are computed again shortly after a commit. */
 function followDiagnostics({ engine, loop, clock, log }: Parts, locator: Locator): () => readonly Diagnostic[] {
   let latest: readonly Diagnostic[] = [];
-  let asks = 0;
-  let scheduled = false;
-  loop.addSink(() => {
-    if (scheduled) return;
-    scheduled = true;
-    clock.schedule(DIAGNOSE_MS, () => {
-      scheduled = false;
-      const asked = ++asks;
-      locatedDiagnostics(engine, locator).then(
-        (diagnostics) => {
-          // A slow answer never replaces a newer one.
-          if (asked === asks) latest = diagnostics;
-        },
-        (error: unknown) => log.error('diagnostics cannot be computed', { error: String(error) }),
-      );
-    });
+  const task = createSingleFlight({ clock, log }, 'computing diagnostics', async () => {
+    await clock.sleep(DIAGNOSE_MS);
+    latest = await locatedDiagnostics(engine, locator);
+    return false;
   });
+  loop.addSink(task.wake);
   return () => latest;
 }
 

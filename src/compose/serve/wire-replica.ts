@@ -16,7 +16,7 @@ import {
 } from '../../runtime/replica/admission.ts';
 import { createCandidacy } from '../../runtime/replica/candidacy.ts';
 import { createConditionedStore, openStoreFormat } from '../../runtime/replica/conditioned-store.ts';
-import { ensureEpoch } from '../../runtime/replica/epoch.ts';
+import { agreeOnEpoch } from '../../runtime/replica/epoch.ts';
 import { createJudgement } from '../../runtime/replica/judgement.ts';
 import { readJson } from '../../runtime/replica/records.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
@@ -61,7 +61,7 @@ export async function layFoundation(
   const format = await openStoreFormat(given.store, over.resolve);
   const store = createConditionedStore(given.store, lock === undefined ? [format] : [format, lock]);
   const deps = { ...given, store };
-  if (setup !== undefined) await ensureEpoch(store, clock);
+  if (setup !== undefined) await agreeOnEpoch(store, clock.now());
   const read = await readRecords(store, log);
   // A follower does not judge removals: it loads these records when it begins to.
   const unjudged = { held: new Map(), approvals: new Map(), windows: new Map(), approvalOutcomes: new Map() };

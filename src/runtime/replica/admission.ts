@@ -37,18 +37,8 @@ export interface AdmittedSource {
 }
 
 /** The JSON of an admission in the store. */
-export function admissionJson({ position, engine, open, sources }: AdmissionRecord): JsonObject {
-  return {
-    ...positionJson(position),
-    engine,
-    open,
-    sources: sources.map(({ name, revision, at, engine: readBy }) => ({
-      name,
-      ...(revision === undefined ? {} : { revision: revision as unknown as JsonValue }),
-      ...(at === undefined ? {} : { at: positionJson(at) }),
-      ...(readBy === undefined ? {} : { engine: readBy }),
-    })),
-  };
+export function admissionJson({ position, ...record }: AdmissionRecord) {
+  return { ...position, ...record };
 }
 
 /** Undefined: the value is not an admission. */

@@ -1,5 +1,4 @@
 import { objectOf } from '../../model/json.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -7,12 +6,16 @@ import { recordKey } from '../ledger/records.ts';
 import { jsonWrite, readJson } from './records.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 
-/** Writes an epoch if the store has none; of several replicas that start at once one succeeds. Rejects if the store does not answer. */
-export async function ensureEpoch(store: SnapshotStore, clock: Clock): Promise<void> {
+/**
+ * Resolves with the epoch in the store. Writes `ours` if there is none, or, with `raises`, if there is a lower one; of several
+ * replicas that write at once one succeeds. Rejects if the store does not answer.
+ */
+export async function agreeOnEpoch(store: SnapshotStore, ours: number, raises = false): Promise<number> {
   for (;;) {
-    const { epoch, version } = await readEpoch(store);
-    if (epoch !== undefined) return;
-    await writeEpoch(store, clock.now(), version);
+    const { value, version } = await readJson(store, recordKey.epoch);
+    const { epoch } = objectOf(value);
+    if (typeof epoch === 'number' && (epoch >= ours || !raises)) return epoch;
+    await store.write([jsonWrite(recordKey.epoch, { epoch: ours }, version)]);
   }
 }
 
@@ -26,26 +29,11 @@ export function createEpochRecorder(
 ): SingleFlight {
   const { store, ledger, log } = deps;
   return createSingleFlight(deps, 'agreeing on the epoch', async () => {
-    for (;;) {
-      const { epoch = 0, version } = await readEpoch(store);
-      if (epoch === ledger.epoch()) return false;
-      if (epoch > ledger.epoch()) {
-        log.info('another replica has begun a new epoch', { epoch });
-        ledger.raiseEpoch(epoch);
-        raised(epoch);
-        return false;
-      }
-      await writeEpoch(store, ledger.epoch(), version);
-    }
+    const epoch = await agreeOnEpoch(store, ledger.epoch(), true);
+    if (epoch <= ledger.epoch()) return false;
+    log.info('another replica has begun a new epoch', { epoch });
+    ledger.raiseEpoch(epoch);
+    raised(epoch);
+    return false;
   });
-}
-
-async function readEpoch(store: SnapshotStore) {
-  const { value, version } = await readJson(store, recordKey.epoch);
-  const { epoch } = objectOf(value);
-  return { epoch: typeof epoch === 'number' ? epoch : undefined, version };
-}
-
-async function writeEpoch(store: SnapshotStore, epoch: number, version: string | null): Promise<void> {
-  await store.write([jsonWrite(recordKey.epoch, { epoch }, version)]);
 }

@@ -7,7 +7,7 @@ const DEFECTS = [
   'a delta could not be made',
   'bookkeepers stage changes without end',
   'status cannot be rendered',
-  'diagnostics cannot be computed',
+  'computing diagnostics failed; it is tried again',
 ];
 
 /** Nothing throws where only a defect can make it throw. */
