@@ -58,33 +58,24 @@ const SEXAGESIMAL_11 = /^[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
 /** The warning for a plain scalar; undefined: YAML 1.1 reads it the same. A bare `y` or `n` as a key gets no warning. */
 export function yamlSurprise(text: string, isKey: boolean): YamlSurprise | undefined {
   if (!SUSPECT.test(text)) return undefined;
+  const surprise = (here: string, there: string, hint: string): YamlSurprise => ({
+    message: `${text} is ${here} here, but ${there} to tools that read YAML 1.1`,
+    hint,
+  });
   if (BOOLEAN_11.test(text)) {
     if (isKey && text.length === 1) return undefined;
     const truth = /^(?:y|yes|on)$/i.test(text);
-    return {
-      message: `${text} is text here, but ${truth} to tools that read YAML 1.1`,
-      hint: `write ${truth}, or "${text}" in quotes`,
-    };
+    return surprise('text', String(truth), `write ${truth}, or "${text}" in quotes`);
   }
   if (OCTAL_11.test(text)) {
     const octal = Number.parseInt(text.replaceAll('_', ''), 8);
-    return {
-      message: `${text} is ${text.includes('_') ? 'text' : `the number ${Number(text)}`} here, but the octal number ${octal} to tools that read YAML 1.1`,
-      hint: `write ${octal} if the octal number is meant, or quote it if text is meant`,
-    };
+    const here = text.includes('_') ? 'text' : `the number ${Number(text)}`;
+    const hint = `write ${octal} if the octal number is meant, or quote it if text is meant`;
+    return surprise(here, `the octal number ${octal}`, hint);
   }
-  const reading = numberOf11(text);
-  if (reading === undefined) return undefined;
-  return {
-    message: `${text} is ${reading.here} here, but ${reading.there} to tools that read YAML 1.1`,
-    hint: 'write the plain number, or quote it if text is meant',
-  };
-}
-
-function numberOf11(text: string): { readonly here: string; readonly there: string } | undefined {
-  if (OCTAL_12.test(text)) return { here: 'an octal number', there: 'text' };
-  if (BINARY_11.test(text)) return { here: 'text', there: 'a binary number' };
-  if (text.includes('_') && UNDERSCORES_11.test(text)) return { here: 'text', there: 'a number' };
-  if (SEXAGESIMAL_11.test(text)) return { here: 'text', there: 'a number in base 60' };
-  return undefined;
+  const plain = 'write the plain number, or quote it if text is meant';
+  if (OCTAL_12.test(text)) return surprise('an octal number', 'text', plain);
+  if (BINARY_11.test(text)) return surprise('text', 'a binary number', plain);
+  if (text.includes('_') && UNDERSCORES_11.test(text)) return surprise('text', 'a number', plain);
+  return SEXAGESIMAL_11.test(text) ? surprise('text', 'a number in base 60', plain) : undefined;
 }

@@ -21,10 +21,7 @@ export interface Placement {
   readonly name: string;
   /** Globs relative to the root of the source, in canonical order. */
   readonly paths: readonly string[];
-  /** Explicit clusters, joined (or) with the selector. */
-  readonly clusterNames: readonly ClusterName[];
-  /** Absent: only the names count. */
-  readonly clusterSelector?: LabelSelector;
+  readonly clusters: ClusterChoice;
 }
 
 /** Clusters by name, joined (or) with those that a selector selects. */

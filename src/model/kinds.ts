@@ -61,42 +61,22 @@ export function builtInKindScope(group: string, kind: string): KindScope | undef
   return SCOPES.get(`${group}/${kind}`);
 }
 
-/** The short names that kubectl has for kinds of Kubernetes and the Gateway API, by `group/Kind`. */
-const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {
-  '/ComponentStatus': ['cs'],
-  '/ConfigMap': ['cm'],
-  '/Endpoints': ['ep'],
-  '/Event': ['ev'],
-  '/LimitRange': ['limits'],
-  '/Namespace': ['ns'],
-  '/Node': ['no'],
-  '/PersistentVolume': ['pv'],
-  '/PersistentVolumeClaim': ['pvc'],
-  '/Pod': ['po'],
-  '/ReplicationController': ['rc'],
-  '/ResourceQuota': ['quota'],
-  '/Service': ['svc'],
-  '/ServiceAccount': ['sa'],
-  'apiextensions.k8s.io/CustomResourceDefinition': ['crd', 'crds'],
-  'apps/DaemonSet': ['ds'],
-  'apps/Deployment': ['deploy'],
-  'apps/ReplicaSet': ['rs'],
-  'apps/StatefulSet': ['sts'],
-  'autoscaling/HorizontalPodAutoscaler': ['hpa'],
-  'batch/CronJob': ['cj'],
-  'certificates.k8s.io/CertificateSigningRequest': ['csr'],
-  'events.k8s.io/Event': ['ev'],
-  'gateway.networking.k8s.io/BackendTLSPolicy': ['btlspolicy'],
-  'gateway.networking.k8s.io/Gateway': ['gtw'],
-  'gateway.networking.k8s.io/GatewayClass': ['gc'],
-  'gateway.networking.k8s.io/ReferenceGrant': ['refgrant'],
-  'networking.k8s.io/IPAddress': ['ip'],
-  'networking.k8s.io/Ingress': ['ing'],
-  'networking.k8s.io/NetworkPolicy': ['netpol'],
-  'policy/PodDisruptionBudget': ['pdb'],
-  'scheduling.k8s.io/PriorityClass': ['pc'],
-  'storage.k8s.io/StorageClass': ['sc'],
-  'storage.k8s.io/VolumeAttributesClass': ['vac'],
+/** The short names that kubectl has for kinds of Kubernetes and the Gateway API, by group. */
+const SHORT_NAMES: Readonly<Record<string, string>> = {
+  '':
+    'cs=ComponentStatus cm=ConfigMap ep=Endpoints ev=Event limits=LimitRange ns=Namespace no=Node pv=PersistentVolume ' +
+    'pvc=PersistentVolumeClaim po=Pod rc=ReplicationController quota=ResourceQuota svc=Service sa=ServiceAccount',
+  'apiextensions.k8s.io': 'crd=CustomResourceDefinition crds=CustomResourceDefinition',
+  apps: 'ds=DaemonSet deploy=Deployment rs=ReplicaSet sts=StatefulSet',
+  autoscaling: 'hpa=HorizontalPodAutoscaler',
+  batch: 'cj=CronJob',
+  'certificates.k8s.io': 'csr=CertificateSigningRequest',
+  'events.k8s.io': 'ev=Event',
+  'gateway.networking.k8s.io': 'btlspolicy=BackendTLSPolicy gtw=Gateway gc=GatewayClass refgrant=ReferenceGrant',
+  'networking.k8s.io': 'ip=IPAddress ing=Ingress netpol=NetworkPolicy',
+  policy: 'pdb=PodDisruptionBudget',
+  'scheduling.k8s.io': 'pc=PriorityClass',
+  'storage.k8s.io': 'sc=StorageClass vac=VolumeAttributesClass',
 };
 
 /**
@@ -109,10 +89,11 @@ export function isKindWord(word: string, { group, kind }: Pick<ObjectRef, 'group
   if (dot >= 0 && written.slice(dot + 1) !== group) return false;
   const head = dot < 0 ? written : written.slice(0, dot);
   const engineKind = engineKindOf(group, kind);
-  const { plural, shortNames } =
-    engineKind === undefined
-      ? { plural: pluralOf(kind.toLowerCase()), shortNames: SHORT_NAMES[`${group}/${kind}`] ?? [] }
-      : engineKindRow(engineKind);
+  if (engineKind === undefined) {
+    const isShort = SHORT_NAMES[group]?.split(' ').includes(`${head}=${kind}`) === true;
+    return isShort || [kind.toLowerCase(), pluralOf(kind.toLowerCase())].includes(head);
+  }
+  const { plural, shortNames } = engineKindRow(engineKind);
   return [kind.toLowerCase(), plural, ...shortNames].includes(head);
 }
 

@@ -26,9 +26,9 @@ export function declaredFor(files: DesiredFiles, cluster: string): ReadonlyMap<s
 function isPlaced(files: DesiredFiles, path: string, cluster: string): boolean {
   return [...decodeAll(files).values()].flat().some(({ content }) => {
     if (content.type !== 'declaration' || content.kind !== 'Placement') return false;
-    const { paths, clusterNames, clusterSelector } = content.value;
-    const names: readonly string[] = clusterNames;
-    return (clusterSelector !== undefined || names.includes(cluster)) && paths.some((glob) => matches(glob, path));
+    const { paths, clusters } = content.value;
+    const names: readonly string[] = clusters.names;
+    return (clusters.selector !== undefined || names.includes(cluster)) && paths.some((glob) => matches(glob, path));
   });
 }
 

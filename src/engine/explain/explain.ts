@@ -104,7 +104,7 @@ function declares({ origin, identity, isLastKnownGood, losers }: Declared): read
 
 function selects(engine: Engine, { declared, clusters }: PlacementValue): readonly Reason[] {
   return clusters.flatMap((name): readonly Reason[] => {
-    const byName = declared.value.clusterNames.some((each) => each === name);
+    const byName = declared.value.clusters.names.some((each) => each === name);
     return ruleReason(engine.clusters.get('', name), `is selected by its ${byName ? 'name' : 'labels'}`);
   });
 }

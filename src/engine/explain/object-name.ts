@@ -60,11 +60,8 @@ export function findDeclaration(engine: Engine, name: ObjectName): FoundDeclarat
   if (only !== undefined && named.length === 1) {
     return { type: 'found', kind: only.kind, key: only.key, display: only.display };
   }
-  const displays = (list: readonly DeclarationName[]): readonly string[] =>
-    list.map(({ display }) => display).sort(compareText);
-  return named.length > 1
-    ? { type: 'ambiguous', names: displays(named) }
-    : { type: 'none', kinds, known: displays(all) };
+  const names = (named.length > 1 ? named : all).map(({ display }) => display).sort(compareText);
+  return named.length > 1 ? { type: 'ambiguous', names } : { type: 'none', kinds, known: names };
 }
 
 function namesOf(

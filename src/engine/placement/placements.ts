@@ -30,8 +30,7 @@ export function derivePlacements(
       isSameList(a.clusters, b.clusters) &&
       isSameList(a.unknownClusters, b.unknownClusters),
     compute: ({ key, value: declared }, read, emit) => {
-      const { paths, clusterNames, clusterSelector } = declared.value;
-      const choice = { names: clusterNames, ...(clusterSelector === undefined ? {} : { selector: clusterSelector }) };
+      const { paths, clusters: choice } = declared.value;
       const { clusters: chosen, unknown } = chooseClusters(choice, read, clusters);
       emit('', key, { declared, globs: paths.map(compileGlob), clusters: chosen, unknownClusters: unknown });
     },

@@ -33,13 +33,8 @@ export const decoders: {
       const bad = globProblem(glob);
       if (bad !== undefined) problems.push(fieldError('BadPath', ['spec', 'paths', index], bad));
     }
-    const { names, selector } = readClusterChoice(spec.clusters, ['spec', 'clusters'], problems);
-    return {
-      name: metadata.name,
-      paths: sortedUnique(spec.paths),
-      clusterNames: names,
-      ...(selector === undefined ? {} : { clusterSelector: selector }),
-    };
+    const clusters = readClusterChoice(spec.clusters, ['spec', 'clusters'], problems);
+    return { name: metadata.name, paths: sortedUnique(spec.paths), clusters };
   }),
   ServiceMirror: decoder(validateMirror, ({ metadata, spec }, problems) => ({
     name: metadata.name,

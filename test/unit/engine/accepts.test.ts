@@ -45,7 +45,7 @@ it('a change that a domain refuses is not taken: what was declared holds, and sa
   file('apps.yaml', placementYaml('apps', 'b/**', 'names: [east]'));
   commit();
   expect(accepted()?.status).toBe('True');
-  expect(engine.declarations.get('Placement', 'apps')?.value.clusterNames).toEqual(['east']);
+  expect(engine.declarations.get('Placement', 'apps')?.value.clusters.names).toEqual(['east']);
 
   file('apps.yaml', placementYaml('apps', 'c/**'));
   engine.inputs.observed.delete('Placement', 'apps');

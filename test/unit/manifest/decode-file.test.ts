@@ -155,13 +155,15 @@ spec:
       value: {
         name: 'web',
         paths: ['a/*.yaml', 'b/**'],
-        clusterNames: ['east', 'west'],
-        clusterSelector: {
-          matchLabels: { env: 'prod' },
-          matchExpressions: [
-            { key: 'region', operator: 'In', values: ['eu', 'us'] },
-            { key: 'gpu', operator: 'DoesNotExist', values: [] },
-          ],
+        clusters: {
+          names: ['east', 'west'],
+          selector: {
+            matchLabels: { env: 'prod' },
+            matchExpressions: [
+              { key: 'region', operator: 'In', values: ['eu', 'us'] },
+              { key: 'gpu', operator: 'DoesNotExist', values: [] },
+            ],
+          },
         },
       },
     });
@@ -171,10 +173,11 @@ spec:
     const text =
       'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: a}\nspec: {paths: [a], clusters: CLUSTERS}\n';
     expect(contentOf(text.replace('CLUSTERS', '{selector: {}}'))).toMatchObject({
-      value: { clusterNames: [], clusterSelector: { matchLabels: {}, matchExpressions: [] } },
+      value: { clusters: { names: [], selector: { matchLabels: {}, matchExpressions: [] } } },
     });
     const named = contentOf(text.replace('CLUSTERS', '{names: [east]}'));
-    expect(named.type === 'declaration' && 'clusterSelector' in named.value).toBe(false);
+    expect(named).toHaveProperty('value.clusters.names', ['east']);
+    expect(named).not.toHaveProperty('value.clusters.selector');
     expect(complaints(text.replace('CLUSTERS', '{}'))).toEqual(['a.yaml:4:30: error: spec.clusters must not be empty']);
   });
 
