@@ -161,7 +161,8 @@ export function revisionDocument(
     admittedAt: before.admittedAt ?? rfc3339(now),
     summary: status.summary,
     status: {
-      state,
+      // The files of the status branch call a complete revision whole.
+      state: state === 'complete' ? 'whole' : state,
       clusters: { targeted: status.targeted, applied: status.applied },
       objects: { ...status.counts },
       conditions: conditionsOf(status.conditions, before.conditions, now),
