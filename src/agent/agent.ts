@@ -24,8 +24,6 @@ export interface AgentDeps {
 }
 
 export interface AgentOptions {
-  /** Milliseconds between two complete lists of the cluster; hints lead to lists in between. Default 30 s. */
-  readonly observeEveryMs?: number;
   /** Called after another agent has taken the cluster over; this agent has stopped and does not start again. */
   readonly takenOver?: (error: Error) => void;
 }
@@ -85,7 +83,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
     const idle = (): void => running?.observer.observeSoon();
     const reconciler = createReconciler({ ...deps, results, takenOver, idle }, recovered);
     const listener = { observed: (next: LiveState) => observed(reconciler, next), unreadable: discovery.unreadable };
-    const observer = createObserver(deps, { everyMs: options.observeEveryMs ?? 30_000 }, listener);
+    const observer = createObserver(deps, listener);
     running = { reconciler, observer };
     discovery.take(live, reconciler.inventory().records);
     relay.start({

@@ -14,6 +14,8 @@ export interface ObserverListener {
 
 /** Hints and the agent's own writes within this time share one list. */
 const GATHER_MS = 10;
+/** Time between two complete lists; hints lead to lists in between. */
+const COMPLETE_MS = 30_000;
 /** Pause between lists while they fail. */
 const UNREADABLE_MS = 2_000;
 
@@ -22,7 +24,6 @@ export type Observer = ReturnType<typeof createObserver>;
 /** Lists the cluster's live state: after hints the hinted objects, and periodically everything. */
 export function createObserver(
   deps: { readonly cluster: ClusterApi; readonly clock: Clock; readonly random: Random; readonly log: Log },
-  options: { readonly everyMs: number },
   listener: ObserverListener,
 ) {
   const { cluster, clock, log } = deps;
@@ -53,7 +54,7 @@ export function createObserver(
 
   function schedulePeriod(): void {
     // With jitter, so that the agents of one machine do not list at the same moment.
-    const wait = options.everyMs * (0.75 + deps.random.next() / 2);
+    const wait = COMPLETE_MS * (0.75 + deps.random.next() / 2);
     cancelPeriod = clock.schedule(wait, () => {
       schedulePeriod();
       passOn = true;

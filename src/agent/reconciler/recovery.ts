@@ -55,7 +55,7 @@ function matches(inventory: Inventory, stored: StoredOutput | undefined): boolea
   return true;
 }
 
-/** Replaces the contents by those of live objects that carry our stamp. */
+/** Replaces the contents and their digests by those of live objects that carry our stamp. */
 function withLiveContents({ state, records }: Inventory, live: LiveState): Inventory {
   const contents = new Map<ObjectKey, StoredObject>();
   const known = new Map<ObjectKey, InventoryRecord>();
@@ -77,28 +77,21 @@ function rebuildFromStamps(log: Log, live: LiveState): Recovered {
   const owned = [...live.objects.values()].filter(({ key, stamp, stale }) => stamp?.key === key && stale !== true);
   const fleets = [...new Set(owned.flatMap(({ stamp }) => stamp?.fleet ?? []))];
   const [fleet] = fleets;
-  if (fleet === undefined) return { inventory: EMPTY_INVENTORY, trusted: true };
-  if (fleets.length > 1) {
-    // Only the server knows which fleet the cluster belongs to; without it no object is owned.
+  // Only the server knows which fleet the cluster belongs to; without it no object is owned.
+  if (fleets.length > 1)
     log.error('the inventory is lost and live objects carry the stamps of several fleets', { fleets });
-    return { inventory: EMPTY_INVENTORY, trusted: true };
-  }
+  if (fleet === undefined || fleets.length > 1) return { inventory: EMPTY_INVENTORY, trusted: true };
   const records = new Map<ObjectKey, InventoryRecord>();
-  const contents = new Map<ObjectKey, StoredObject>();
-  for (const observed of owned) {
-    const { key, stamp } = observed;
-    if (stamp === undefined) continue;
-    const content = declaredContent(observed);
-    const digest = content?.digest ?? UNKNOWN_DIGEST;
-    records.set(key, { key, digest, phase: 'held', origins: stamp.origins, scope: stamp.scope });
-    if (content !== undefined) contents.set(key, content);
+  for (const { key, stamp } of owned) {
+    const { origins, scope } = stamp ?? { origins: [], scope: [] };
+    records.set(key, { key, digest: UNKNOWN_DIGEST, phase: 'held', origins, scope });
   }
   log.warn(
     'the inventory is rebuilt from the stamps on live objects; drift is not corrected before the server connects',
     { objects: records.size },
   );
-  const state = { ...EMPTY_INVENTORY.state, digest: inventoryDigest(records.values()), fleet };
-  return { inventory: { state, records, contents }, trusted: false };
+  const rebuilt = { ...EMPTY_INVENTORY, state: { ...EMPTY_INVENTORY.state, fleet }, records };
+  return { inventory: withLiveContents(rebuilt, live), trusted: false };
 }
 
 /**
