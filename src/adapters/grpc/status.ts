@@ -55,8 +55,8 @@ export function endOf({ code, details, metadata }: Status): StreamEnd {
 }
 
 function codeOf(code: status): EndCode {
-  for (const [end, mapped] of Object.entries(CODES)) if (mapped === code) return end as EndCode;
-  return 'lost';
+  const [end = 'lost'] = Object.entries(CODES).find(([, mapped]) => mapped === code) ?? [];
+  return end as EndCode;
 }
 
 /** Advice for failures that a person can remedy; the text of gRPC follows it. */

@@ -6,20 +6,15 @@ import { createGrpcClientTransport, type GrpcClientOptions } from '../../adapter
 import { createCertificateRequests } from '../../adapters/tls/certificate-requests.ts';
 import { createAgent } from '../../agent/agent.ts';
 import { TAKES_SETTINGS } from '../../model/agent.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CredentialStore } from '../../ports/credentials.ts';
-import type { Log } from '../../ports/log.ts';
-import type { Random } from '../../ports/random.ts';
 import { type ClientCertificateSource, createRelayClient } from '../../relay/client.ts';
+import type { ClientTrustDeps } from '../../relay/trust/client-trust.ts';
 import { displayAddress } from '../../server/listen-address.ts';
 import type { CommonAgentOptions, RunIo } from '../options.ts';
 import type { AgentMeter } from './agent-metrics.ts';
 
-export interface LinkedAgentDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+export interface LinkedAgentDeps extends Omit<ClientTrustDeps, 'transport'> {
   readonly cluster: ClusterApi;
   /** Counts the work of the agent. */
   readonly meter?: AgentMeter;

@@ -101,7 +101,7 @@ async function open(
     const failure = await saveIssued(enrolment, enrolment.unsaved);
     if (failure !== undefined) return failure;
   }
-  if (enrolment.tokenOnly) return withToken(enrolment, dialBare(enrolment), options.token());
+  if (enrolment.tokenOnly) return dialWithToken(enrolment, options.token());
   const { pair } = enrolment;
   if (pair === undefined || isForOther(enrolment, pair, fleet)) return enrol(enrolment, stopping);
   if (!enrolment.doubted && deps.clock.now() < pair.expiresAt) return show(enrolment, pair);
@@ -133,11 +133,9 @@ function show({ deps, options, stored }: Enrolment, { key, certificate }: Pair):
   return { connection, metadata: streamMetadata(options.cluster, ''), shown: certificate };
 }
 
-function dialBare({ deps, stored }: Enrolment): ClientConnection {
-  return deps.transport.dial({ roots: stored.roots });
-}
-
-function withToken({ options }: Enrolment, connection: ClientConnection, token: string): TrustedConnection {
+/** A connection that shows no certificate, and its metadata with the token. */
+function dialWithToken({ deps, options, stored }: Enrolment, token: string): TrustedConnection {
+  const connection = deps.transport.dial({ roots: stored.roots });
   return { connection, metadata: streamMetadata(options.cluster, token) };
 }
 
@@ -146,7 +144,8 @@ async function enrol(enrolment: Enrolment, stopping: AbortSignal): Promise<Trust
   // Counted first, so that any failure below leads to an attempt with the old pair in the end.
   enrolment.failures += 1;
   const token = options.token().trim();
-  const connection = dialBare(enrolment);
+  const opened = dialWithToken(enrolment, token);
+  const { connection } = opened;
   stopping.addEventListener('abort', connection.close);
   const issued = await register(deps.requests, options, connection, token).finally(() =>
     stopping.removeEventListener('abort', connection.close),
@@ -157,7 +156,7 @@ async function enrol(enrolment: Enrolment, stopping: AbortSignal): Promise<Trust
     // A server that issues no certificates verifies none, so its refusal was not about the pair.
     enrolment.doubted = false;
     deps.log.info('relay: the server issues no client certificates: the token is shown on every stream');
-    return withToken(enrolment, connection, token);
+    return opened;
   }
   const failure =
     'code' in issued
@@ -181,8 +180,8 @@ function explained({ doubted, pair, options }: Enrolment, end: StreamEnd): Strea
 }
 
 /**
- * Requests a certificate over this connection, with a new key. Never rejects. A returned pair fits the key and the agent;
- * empty roots: the server sent none.
+ * Requests a certificate over this connection, with a new key. Resolves with a pair that fits the key and the agent (empty
+ * roots: the server sent none), or with the reason for none.
  */
 export async function register(
   requests: CertificateRequests,
