@@ -19,6 +19,9 @@ const FETCHES_BEFORE_TIDYING = 40;
 const LOCKS = ['HEAD.lock', 'config.lock', 'packed-refs.lock', 'shallow.lock', 'gc.pid', 'gc.pid.lock'];
 
 export interface FetcherOptions {
+  readonly git: GitCommand;
+  readonly reader: CopyReader;
+  readonly log: Log;
   readonly remote: Remote;
   /** Undefined: the remote's default branch, which is looked up once. */
   readonly branch: string | undefined;
@@ -28,14 +31,7 @@ export interface FetcherOptions {
   readonly cloneDeadlineMs: number;
 }
 
-export interface FetcherDeps {
-  readonly git: GitCommand;
-  readonly reader: CopyReader;
-  readonly log: Log;
-}
-
-interface Fetching extends FetcherDeps {
-  readonly options: FetcherOptions;
+interface Fetching extends FetcherOptions {
   readonly authorization: AuthorizationHeader | undefined;
   readonly signal: AbortSignal;
   readonly state: FetcherState;
@@ -55,15 +51,15 @@ export function copyPath(directory: string): string {
 }
 
 /** Fetches the branch into a local bare repository below `directory`, and replaces this copy if it is damaged. */
-export function createFetcher(deps: FetcherDeps, options: FetcherOptions) {
+export function createFetcher(options: FetcherOptions) {
   const state: FetcherState = { branch: options.branch, last: undefined, unclean: true, sinceTidying: 0 };
   return {
     /** The branch; undefined until its name is known. */
     branch: () => state.branch,
     /** Creates the local copy if it does not exist. */
-    open: () => openCopy(deps.git, options.directory),
+    open: () => openCopy(options.git, options.directory),
     fetch: async (authorization: AuthorizationHeader | undefined, signal: AbortSignal): Promise<GitFetchOutcome> => {
-      const fetching = { ...deps, options, authorization, signal, state };
+      const fetching = { ...options, authorization, signal, state };
       const problem = state.branch === undefined ? await findDefaultBranch(fetching) : undefined;
       if (problem !== undefined) return problem;
       const outcome = await fetchBranch(fetching);
@@ -79,10 +75,10 @@ export function createFetcher(deps: FetcherDeps, options: FetcherOptions) {
 
 /** Sets the branch. The result is undefined, or the reason why the branch is not known. */
 async function findDefaultBranch(fetching: Fetching): Promise<GitFetchOutcome | undefined> {
-  const { options, state } = fetching;
-  const outcome = await askRemote(fetching, ['--symref', options.remote.url, 'HEAD']);
+  const { remote, state } = fetching;
+  const outcome = await askRemote(fetching, ['--symref', remote.url, 'HEAD']);
   if (!outcome.succeeded) return failureHere(fetching, outcome);
-  if (!isGitAnswer(options.remote, outcome)) return notGit(options.remote);
+  if (!isGitAnswer(remote, outcome)) return notGit(remote);
   const name = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(outcome.output.toString('utf8'))?.[1];
   const branch = name === undefined ? undefined : parseBranch(name);
   if (branch?.ok !== true) return { type: 'absent' };
@@ -91,15 +87,15 @@ async function findDefaultBranch(fetching: Fetching): Promise<GitFetchOutcome | 
 }
 
 async function fetchBranch(fetching: Fetching): Promise<GitFetchOutcome> {
-  const { git, reader, options, state } = fetching;
-  const path = copyPath(options.directory);
-  const opened = await openCopy(git, options.directory);
+  const { git, reader, directory, deadlineMs, cloneDeadlineMs, state } = fetching;
+  const path = copyPath(directory);
+  const opened = await openCopy(git, directory);
   if (opened.type === 'failed') return opened;
   if (state.unclean) await clearLeftovers(path);
   state.unclean = true;
   if (!reader.damaged()) {
     const isNew = opened.created || (state.last === undefined && (await tipOf(fetching, path)) === undefined);
-    const outcome = await fetchInto(fetching, path, isNew ? options.cloneDeadlineMs : options.deadlineMs);
+    const outcome = await fetchInto(fetching, path, isNew ? cloneDeadlineMs : deadlineMs);
     state.unclean = outcome.end !== 'exited';
     const commit = outcome.succeeded ? await tipOf(fetching, path) : undefined;
     if (commit !== undefined) return { type: 'fetched', commit };
@@ -111,10 +107,10 @@ async function fetchBranch(fetching: Fetching): Promise<GitFetchOutcome> {
 }
 
 function fetchInto(fetching: Fetching, repository: string, deadlineMs: number): Promise<ProcessOutcome> {
-  const { git, options, authorization, signal, state } = fetching;
+  const { git, remote, authorization, signal, state } = fetching;
   const flags = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--force'];
   const refspec = `+refs/heads/${state.branch}:${FETCHED_REF}`;
-  const args = ['fetch', ...flags, options.remote.url, refspec];
+  const args = ['fetch', ...flags, remote.url, refspec];
   return git.run({ args, repository, deadlineMs, network: { authorization }, signal });
 }
 
@@ -127,8 +123,8 @@ async function tipOf({ git }: Fetching, repository: string): Promise<string | un
 
 /** Asks the remote for the tip alone: distinguishes an absent branch and a damaged copy from a broken remote. */
 async function probe(fetching: Fetching): Promise<GitFetchOutcome> {
-  const { remote } = fetching.options;
-  const branch = `refs/heads/${fetching.state.branch}`;
+  const { remote, state } = fetching;
+  const branch = `refs/heads/${state.branch}`;
   const outcome = await askRemote(fetching, ['--exit-code', '--refs', remote.url, branch]);
   if (outcome.code === 2) return isGitAnswer(remote, outcome) ? { type: 'absent' } : notGit(remote);
   const commit = outcome.output.toString('latin1').split('\t', 1)[0] ?? '';
@@ -136,9 +132,8 @@ async function probe(fetching: Fetching): Promise<GitFetchOutcome> {
 }
 
 function askRemote(fetching: Fetching, args: readonly string[]): Promise<ProcessOutcome> {
-  const { git, options, authorization, signal } = fetching;
-  const network = { authorization, tracePackets: true };
-  return git.run({ args: ['ls-remote', ...args], deadlineMs: options.deadlineMs, network, signal });
+  const { git, deadlineMs, authorization, signal } = fetching;
+  return git.run({ args: ['ls-remote', ...args], deadlineMs, network: { authorization, tracePackets: true }, signal });
 }
 
 /** Git takes any page for a very old server without branches; only packets prove that a git server has answered. */
@@ -153,26 +148,26 @@ function notGit(remote: Remote): GitFailure {
   );
 }
 
-function failureHere({ options, authorization, state }: Fetching, outcome: ProcessOutcome): GitFailure {
-  const what = `fetching ${state.branch ?? DEFAULT_BRANCH} from ${options.remote.url}`;
+function failureHere({ remote, authorization, state }: Fetching, outcome: ProcessOutcome): GitFailure {
+  const what = `fetching ${state.branch ?? DEFAULT_BRANCH} from ${remote.url}`;
   return failureOf(outcome, what, authorization?.secrets ?? []);
 }
 
-async function tidy({ git, options, signal, state }: Fetching): Promise<void> {
+async function tidy({ git, directory, signal, state }: Fetching): Promise<void> {
   state.sinceTidying = 0;
   const args = ['-c', 'gc.auto=1000', '-c', 'gc.autoDetach=false', 'gc', '--auto', '--quiet'];
-  const repository = copyPath(options.directory);
+  const repository = copyPath(directory);
   const outcome = await git.run({ args, repository, deadlineMs: TIDY_DEADLINE_MS, signal });
   state.unclean = outcome.end !== 'exited';
 }
 
 /** Fetches a new copy beside the old one, which stays until the new copy is complete. */
 async function replaceCopy(fetching: Fetching, tip: string): Promise<GitFetchOutcome> {
-  const { git, reader, options, log, state } = fetching;
-  const [path, fresh, old] = copyPaths(options.directory);
+  const { git, reader, remote, directory, cloneDeadlineMs, log, state } = fetching;
+  const [path, fresh, old] = copyPaths(directory);
   const problem = await initCopy(git, fresh, tip.length === 64 ? 'sha256' : 'sha1');
   if (problem !== undefined) return problem;
-  const outcome = await fetchInto(fetching, fresh, options.cloneDeadlineMs);
+  const outcome = await fetchInto(fetching, fresh, cloneDeadlineMs);
   const commit = outcome.succeeded ? await tipOf(fetching, fresh) : undefined;
   if (commit === undefined) return failureHere(fetching, outcome);
   reader.restart();
@@ -182,7 +177,7 @@ async function replaceCopy(fetching: Fetching, tip: string): Promise<GitFetchOut
   await rm(old, { recursive: true, force: true });
   // A second time, because a read of the old copy may have begun in between.
   reader.restart();
-  log.info('made a new local copy of a repository', { repository: options.remote.url, branch: state.branch });
+  log.info('made a new local copy of a repository', { repository: remote.url, branch: state.branch });
   return { type: 'fetched', commit };
 }
 

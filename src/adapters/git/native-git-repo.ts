@@ -65,10 +65,8 @@ function assemble(deps: Deps, options: NativeGitOptions, remote: Remote, branch:
   const repository = copyPath(directory);
   const deadlineMs = deadlineSeconds * 1000;
   const reader = createCopyReader(git, clock, repository);
-  const fetcher = createFetcher(
-    { git, reader, log },
-    { remote, branch, directory, deadlineMs, cloneDeadlineMs: cloneDeadlineSeconds * 1000 },
-  );
+  const cloneDeadlineMs = cloneDeadlineSeconds * 1000;
+  const fetcher = createFetcher({ git, reader, log, remote, branch, directory, deadlineMs, cloneDeadlineMs });
   const closing = new AbortController();
   const inTurn = createTurns();
   const prepare = createPreparation(git, options, remote);

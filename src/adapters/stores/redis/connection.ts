@@ -7,19 +7,7 @@ import type { Script } from './scripts.ts';
 
 export type Argument = string | number | Uint8Array;
 
-/** One connection to one server. It never reconnects; the caller dials a new one. */
-export interface Connection {
-  /**
-   * Rejects with RefusedCommand if the server answers with an error. Rejects with LostCommand, and ends the connection, if
-   * no answer arrives in time. Answers hold texts as Buffer.
-   */
-  send(command: string, ...args: readonly Argument[]): Promise<unknown>;
-  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
-  subscribe(channel: string, listener: (message: string) => void): Promise<void>;
-  /** Resolves with the reason when the connection has ended. */
-  readonly over: Promise<string>;
-  close(): void;
-}
+export type Connection = ReturnType<typeof connectionOver>;
 
 export interface DialOptions {
   readonly store: RedisStoreOptions;
@@ -29,7 +17,7 @@ export interface DialOptions {
   readonly signal: AbortSignal;
 }
 
-/** Rejects with the error of the library or of the server. */
+/** Opens one connection to one server. Rejects with the error of the library or of the server. */
 export async function dial(clock: Clock, options: DialOptions): Promise<Connection> {
   const { signal, timeouts } = options;
   // Imported here: only a process with such a store loads it. A bundle offers only the default export of a CommonJS package.
@@ -92,11 +80,19 @@ function clientOptions({ store, access, timeouts }: DialOptions): Omit<RedisOpti
   return members as Omit<RedisOptions, 'replyMapping'>;
 }
 
-function connectionOver(client: Redis, clock: Clock, commandMs: number, problem: () => unknown): Connection {
+/** A connection never reconnects; the caller dials a new one. `problem`: the first error of the client. */
+function connectionOver(client: Redis, clock: Clock, commandMs: number, problem: () => unknown) {
   let isOver = false;
   const ended = Promise.withResolvers<string>();
   client.on('end', () => end('the connection was closed'));
-  return { send, run, subscribe, over: ended.promise, close: () => end('the store is closed') };
+  return {
+    send,
+    run,
+    subscribe,
+    /** Resolves with the reason when the connection has ended. */
+    over: ended.promise,
+    close: () => end('the store is closed'),
+  };
 
   function end(reason: string): void {
     if (isOver) return;
@@ -106,6 +102,10 @@ function connectionOver(client: Redis, clock: Clock, commandMs: number, problem:
     client.disconnect();
   }
 
+  /**
+   * Rejects with RefusedCommand if the server answers with an error. Rejects with LostCommand, and ends the connection, if
+   * no answer arrives in time. Answers hold texts as Buffer.
+   */
   async function send(command: string, ...args: readonly Argument[]): Promise<unknown> {
     if (isOver) throw new LostCommand('the connection to the store is over');
     const sent = client.callBuffer(command, ...args.map((arg) => (arg instanceof Uint8Array ? bufferOf(arg) : arg)));
