@@ -2,9 +2,9 @@ import type { StoreEvent } from '../ports/snapshot-store.ts';
 import type { RevisionObservation } from '../ports/source.ts';
 import type { ServerCore } from './core.ts';
 import { recordKey } from './ledger/records.ts';
-import { jsonWrite } from './replica/records.ts';
 import type { Replica } from './replica/replica.ts';
 import type { Intake } from './replica/sources.ts';
+import { jsonWrite } from './stored/json-record.ts';
 
 /** Who has suspended a cluster or a source, when and why. */
 export interface Suspension {

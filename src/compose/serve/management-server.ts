@@ -23,10 +23,10 @@ import {
 import { createLoop } from '../../runtime/loop.ts';
 import { createApprovalFiles, createHeldSets } from '../../runtime/removals/approvals.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
-import { createSingleFlight } from '../../runtime/replica/single-flight.ts';
 import type { StoreLock } from '../../runtime/replica/store-lock.ts';
 import { createSafeModeLog, createSafeStart } from '../../runtime/safe-mode.ts';
 import type { Sessions } from '../../runtime/sessions.ts';
+import { createSingleFlight } from '../../runtime/single-flight.ts';
 import { createSourceTable, hasSpoken, type SourceTable } from '../../runtime/source-table.ts';
 import type { StatusBranch } from '../../runtime/status/observed-statuses.ts';
 import { createStatusPublisher, type StatusPublisher, type StatusSink } from '../../runtime/status/status-publisher.ts';

@@ -14,11 +14,10 @@ import {
   ENGINE_GENERATION,
   parsePosition,
 } from '../../runtime/replica/admission.ts';
+import { createJudgement } from '../../runtime/replica/admitting.ts';
 import { createCandidacy } from '../../runtime/replica/candidacy.ts';
 import { createConditionedStore, openStoreFormat } from '../../runtime/replica/conditioned-store.ts';
 import { agreeOnEpoch } from '../../runtime/replica/epoch.ts';
-import { createJudgement } from '../../runtime/replica/judgement.ts';
-import { readJson } from '../../runtime/replica/records.ts';
 import type { Replica } from '../../runtime/replica/replica.ts';
 import { createSharedReplica } from '../../runtime/replica/shared-replica.ts';
 import { createSoleIntake, createSoleReplica } from '../../runtime/replica/sole-replica.ts';
@@ -28,6 +27,7 @@ import type { Sessions } from '../../runtime/sessions.ts';
 import type { SourceTable } from '../../runtime/source-table.ts';
 import { createObservedStatuses, type StatusBranch } from '../../runtime/status/observed-statuses.ts';
 import { createJournal } from '../../runtime/stored/journal.ts';
+import { readJson } from '../../runtime/stored/json-record.ts';
 import { createSuspendableIntake, type Suspensions } from '../../runtime/suspensions.ts';
 
 /** Set for one of several servers that share a store. */

@@ -5,7 +5,7 @@ import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import { isLeaderRecord } from '../ledger/records.ts';
 import type { WriteGuard } from '../stored/group.ts';
-import { jsonWrite, readJson } from './records.ts';
+import { jsonWrite, readJson } from '../stored/json-record.ts';
 
 export type Candidacy = ReturnType<typeof createCandidacy>;
 

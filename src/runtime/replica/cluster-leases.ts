@@ -4,11 +4,11 @@ import type { AdmissionPosition } from '../../model/output.ts';
 import type { StoreWrite } from '../../ports/snapshot-store.ts';
 import type { AgentSession, HelloDecision } from '../../relay/session.ts';
 import type { ServerCore } from '../core.ts';
+import { createKeyedTask } from '../single-flight.ts';
 import type { WriteGuard } from '../stored/group.ts';
+import { jsonWrite, readJson } from '../stored/json-record.ts';
 import { parsePosition, positionJson } from './admission.ts';
 import type { Peers } from './peers.ts';
-import { jsonWrite, readJson } from './records.ts';
-import { createKeyedTask } from './single-flight.ts';
 
 /** The record that names the replica which serves a cluster's agent. */
 export interface ClusterLease {

@@ -1,7 +1,7 @@
 import { objectOf, parseJsonBytes } from '../../model/json.ts';
 import type { SnapshotStore, StoreEvent, StoreWrite } from '../../ports/snapshot-store.ts';
 import { recordKey, STORE_FORMAT } from '../ledger/records.ts';
-import { jsonWrite } from './records.ts';
+import { jsonWrite } from '../stored/json-record.ts';
 
 /** A record of the store that must be as this process knows it; otherwise the process writes nothing. */
 export interface StoreCondition {

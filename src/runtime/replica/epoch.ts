@@ -3,8 +3,8 @@ import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
-import { jsonWrite, readJson } from './records.ts';
-import { createSingleFlight, type SingleFlight } from './single-flight.ts';
+import { createSingleFlight, type SingleFlight } from '../single-flight.ts';
+import { jsonWrite, readJson } from '../stored/json-record.ts';
 
 /**
  * Resolves with the epoch in the store. Writes `ours` if there is none, or, with `raises`, if there is a lower one; of several

@@ -2,9 +2,9 @@ import { objectOf, parseJsonBytes, textOf, textsOf } from '../../model/json.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
 import type { ServerCore } from '../core.ts';
 import type { Sessions } from '../sessions.ts';
+import { createKeyedTask } from '../single-flight.ts';
+import { jsonWrite, readJson } from '../stored/json-record.ts';
 import { parsePosition, positionJson } from './admission.ts';
-import { jsonWrite, readJson } from './records.ts';
-import { createKeyedTask } from './single-flight.ts';
 
 /** The heartbeat of a replica: its state, written to the store every three seconds. */
 interface Heartbeat {

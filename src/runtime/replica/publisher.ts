@@ -2,6 +2,7 @@ import type { FileReading } from '../../model/desired.ts';
 import type { AdmissionPosition } from '../../model/output.ts';
 import type { ServerCore } from '../core.ts';
 import type { WriteGroup, WriteGuard } from '../stored/group.ts';
+import { readJson } from '../stored/json-record.ts';
 import type { MapWriter } from '../stored/map-writer.ts';
 import {
   ADMISSION_KEY,
@@ -13,7 +14,6 @@ import {
   parsePosition,
   positionJson,
 } from './admission.ts';
-import { readJson } from './records.ts';
 import {
   type FileChanges,
   type FollowedTrees,

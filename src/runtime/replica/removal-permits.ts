@@ -3,10 +3,10 @@ import { compareText, type JsonValue, objectOf, parseJsonBytes, textsOf } from '
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import type { Windows } from '../removals/windows.ts';
+import { createKeyedTask } from '../single-flight.ts';
 import type { RecordWriter } from '../stored/group.ts';
+import { readJson } from '../stored/json-record.ts';
 import { type AdmissionCounter, isSamePosition, parsePosition, positionJson } from './admission.ts';
-import { readJson } from './records.ts';
-import { createKeyedTask } from './single-flight.ts';
 
 const PREFIX = 'removal-permits/';
 

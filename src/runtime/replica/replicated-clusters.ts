@@ -15,12 +15,12 @@ import {
 import { type Ledger, unseenAgent } from '../ledger/ledger.ts';
 import { type Revocation, recordKey, recordShape, type Shape } from '../ledger/records.ts';
 import { isLater } from '../ledger/registrations.ts';
+import { createKeyedTask } from '../single-flight.ts';
+import { readJson } from '../stored/json-record.ts';
 import { atOneMoment, readMap } from '../stored/read-map.ts';
 import { changesBetween } from '../stored/stored-map.ts';
 import type { Candidacy } from './candidacy.ts';
 import { clusterLeaseKey } from './cluster-leases.ts';
-import { readJson } from './records.ts';
-import { createKeyedTask } from './single-flight.ts';
 
 interface ReplicatedClusterDeps extends Pick<ServerCore, 'engine' | 'loop' | 'store' | 'clock' | 'log'> {
   readonly ledger: Ledger;

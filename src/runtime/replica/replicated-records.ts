@@ -5,8 +5,8 @@ import type { StoredRecord } from '../../ports/snapshot-store.ts';
 import type { ServerCore } from '../core.ts';
 import type { Deadlines } from '../deadlines.ts';
 import { type ElapsedRecord, recordKey, recordShape, type Shape } from '../ledger/records.ts';
+import { createKeyedTask, type KeyedTask } from '../single-flight.ts';
 import type { ObservedStatuses } from '../status/observed-statuses.ts';
-import { createKeyedTask, type KeyedTask } from './single-flight.ts';
 
 /** Records `PREFIX/PARTITION/KEY` that the leader writes and followers stage as entries of an input of the engine. */
 interface ReplicatedInput {

@@ -8,22 +8,21 @@ import type { ClusterReadings } from '../ledger/cluster-state.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recordKey } from '../ledger/records.ts';
 import type { Sessions } from '../sessions.ts';
+import type { KeyedTask, SingleFlight } from '../single-flight.ts';
 import type { SourceTable } from '../source-table.ts';
 import type { ObservedStatuses } from '../status/observed-statuses.ts';
+import { jsonWrite } from '../stored/json-record.ts';
 import { ADMISSION_KEY, type AdmissionCounter } from './admission.ts';
-import { type Admitting, createAdmitting } from './admitting.ts';
+import { type Admitting, createAdmitting, type Judgement } from './admitting.ts';
 import type { Candidacy } from './candidacy.ts';
 import { type ClusterLeases, createClusterLeases } from './cluster-leases.ts';
 import { createEpochRecorder } from './epoch.ts';
-import type { Judgement } from './judgement.ts';
 import { createPeers, type Peers } from './peers.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
-import { jsonWrite } from './records.ts';
 import { createRemovalPermits, type RemovalPermits } from './removal-permits.ts';
 import { behindAgent, countedStatement, type Replica, type ReplicaView } from './replica.ts';
 import { createReplicatedClusters, type ReplicatedClusters, replicatedCluster } from './replicated-clusters.ts';
 import { createReplicatedRecords, replicatedInputs } from './replicated-records.ts';
-import type { KeyedTask, SingleFlight } from './single-flight.ts';
 import { createFollowedTrees, type OwnSources, type StagedSources } from './sources.ts';
 
 interface SharedDeps extends ServerCore {

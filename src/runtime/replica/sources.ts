@@ -4,6 +4,7 @@ import type { FileReading } from '../../model/desired.ts';
 import type { SnapshotStore } from '../../ports/snapshot-store.ts';
 import type { RevisionObservation, Source } from '../../ports/source.ts';
 import type { ServerCore } from '../core.ts';
+import { readJson } from '../stored/json-record.ts';
 import { readMap } from '../stored/read-map.ts';
 import type { MapReading, StoredMap, ValueCodec } from '../stored/stored-map.ts';
 import {
@@ -16,7 +17,6 @@ import {
   parseAdmission,
   parsePosition,
 } from './admission.ts';
-import { readJson } from './records.ts';
 
 /** Takes what the sources of this process observe. */
 export interface Intake {

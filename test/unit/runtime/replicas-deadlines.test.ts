@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { jsonWrite } from '../../../src/runtime/replica/records.ts';
+import { jsonWrite } from '../../../src/runtime/stored/json-record.ts';
 import { safeModeYaml } from '../../support/mirrors.ts';
 import { createReplicaWorld, type FakeReplica, startedReplicas } from '../../support/replica-world.ts';
 import { base } from '../../support/started-world.ts';

@@ -1,6 +1,6 @@
-import { errorText } from '../../model/messages.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
+import { errorText } from '../model/messages.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
 
 export type SingleFlight = ReturnType<typeof createSingleFlight>;
 
