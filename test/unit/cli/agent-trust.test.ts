@@ -4,7 +4,7 @@ import { recordingRoots, runCli } from '../../support/cli.ts';
 const AGENT = ['agent', '--cluster', 'east', '--server', 'a:1', '--directory', 'd'];
 const PAIR = ['--cert-file', 'tls.crt', '--key-file', 'tls.key'];
 
-describe('what an agent proves itself with', () => {
+describe('the credentials of an agent', () => {
   test('the token may come from the environment, by the name of Gloo`s setups', async () => {
     const roots = recordingRoots();
     expect(await runCli(AGENT, { roots, env: { RELAY_TOKEN: 'frt1_secret' } })).toMatchObject({ code: 0 });

@@ -45,7 +45,7 @@ function east(over: Partial<ClusterView>): FleetView {
   return { ...well, clusters: [clusterView('east', over)] };
 }
 
-test('a fleet that is well has nothing wrong, and says what was looked at', () => {
+test('a fleet that is well has only ok findings, one for each thing that was checked', () => {
   expect(problems(well)).toEqual([]);
   expect(findings(well).map(({ reason }) => reason)).toEqual([
     'ServerReachable',
@@ -55,7 +55,7 @@ test('a fleet that is well has nothing wrong, and says what was looked at', () =
   ]);
 });
 
-describe('what is wrong is named with a way out:', () => {
+describe('each problem has a finding with a fix:', () => {
   const bound =
     'refused: the name east belongs to cluster id a, not b; if the cluster was replaced, run: fleetrelay cluster replace east';
   const condition = (type: string, reason: string, message = 'm') => ({
@@ -143,7 +143,7 @@ describe('what is wrong is named with a way out:', () => {
     expect(found.at(-1)?.what).toBe('290 more objects are not as they should be');
   });
 
-  test('what ends by itself is no finding', () => {
+  test('a state that ends by itself is no finding', () => {
     const states = ['pending', 'removing', 'kept', 'unreachable', 'applied'] as const;
     expect(
       problems(

@@ -57,7 +57,7 @@ describe('status', () => {
     expect(answer.out).toContain(` ${health} `);
   });
 
-  test('says who safe mode waits for, and is then not well', async () => {
+  test('shows the clusters that safe mode waits for, and exits with 1', async () => {
     const message = 'no input snapshot of it is here. Ways out: bring its agent back';
     const causes = [{ cluster: 'west', reason: 'SnapshotMissing', message }];
     const quiet = { heldRemovals: [], diagnostics: [], clusters: [] };
@@ -96,7 +96,7 @@ describe('status', () => {
     expect(JSON.parse((await ask('status -o json')).out).replica).toEqual(replica);
   });
 
-  test('prints what the server said as JSON and YAML', async () => {
+  test('prints the answer of the server as JSON and YAML', async () => {
     const { ask } = await server();
     expect(JSON.parse((await ask('status -o json')).out)).toEqual(JSON.parse(JSON.stringify(fleetView())));
     expect((await ask('status -o yaml')).out).toContain('fleet: shop\n');
@@ -144,7 +144,7 @@ describe('get', () => {
     });
   });
 
-  test('only what belongs to a cluster', async () => {
+  test('--cluster lists the objects of one cluster', async () => {
     const { ask } = await server();
     expect((await ask('get clusters --cluster west')).out).not.toContain('east');
     expect((await ask('get removals --cluster west')).out).toBe('no removals\n');
@@ -155,7 +155,7 @@ describe('get', () => {
   });
 });
 
-test('explain walks back to the line, or says that there is nothing', async () => {
+test('explain shows the line, or exits with 5', async () => {
   const { ask } = await server();
   const found = await ask('explain east ConfigMap/web/settings');
   expect(found.code).toBe(0);
@@ -202,13 +202,13 @@ describe('approve', () => {
     expect(api.calls).toEqual([`approve ${HELD_DIGEST} by ann`, `approve ${HELD_DIGEST} by bob`]);
   });
 
-  test('of what is not held asks the server for nothing', async () => {
+  test('of a set that is not held sends no approval', async () => {
     const { ask, api } = await server();
     expect((await ask(`approve ${'0'.repeat(64)}`)).code).toBe(5);
     expect(api.calls).toEqual([]);
   });
 
-  test('--list shows what is held', async () => {
+  test('--list shows the held removals', async () => {
     const { ask } = await server();
     expect((await ask('approve --list')).out).toMatch(/^aaaaaaaaaaaa +east +ConfigMap\/web\/settings/m);
   });
@@ -234,7 +234,7 @@ test('get of a cluster that is not there is no empty list', async () => {
 describe('cluster replace', () => {
   const connectedEast = () => server(fakeApi(fleetView({ clusters: [clusterView('east')] })));
 
-  test('says before what it leaves, and does nothing', async () => {
+  test('--dry-run shows the effects, and changes nothing', async () => {
     const { ask, api } = await connectedEast();
     const { code, out } = await ask('cluster replace east --dry-run');
     expect([code, out]).toEqual([
@@ -246,7 +246,7 @@ describe('cluster replace', () => {
     expect(api.calls).toEqual([]);
   });
 
-  test('shuts out an agent that is connected only for whoever names its cluster twice', async () => {
+  test('shuts out a connected agent only if the caller names its cluster twice', async () => {
     const { ask, api } = await connectedEast();
     for (const confirm of ['', ' --confirm west']) {
       const { code, err } = await ask(`cluster replace east${confirm}`);
@@ -257,7 +257,7 @@ describe('cluster replace', () => {
     expect(api.calls).toEqual(['replace east by ann']);
   });
 
-  test('a second time it gives the name back, and says so', async () => {
+  test('a second call gives the name back', async () => {
     const cluster = clusterView('west', { connected: false, released: false });
     const { ask } = await server({ ...fakeApi(), replaceCluster: async () => ({ ok: true, value: cluster }) });
     expect((await ask('cluster replace west')).out).toMatch(/^the name west belongs to the cluster west-id again/);
@@ -338,7 +338,7 @@ describe('audit', () => {
     expect((await ask('audit --limit 0', env)).code).toBe(2);
   });
 
-  test('says whose it is: of several servers each has its own', async () => {
+  test('names the server: each of several servers has its own log', async () => {
     const leader = { id: 'b_2', address: null };
     const replica = { id: 'a_1', leads: false, leader, admitted: { epoch: 1, sequence: 1 }, alive: 2, problem: '' };
     const { ask } = await server(fakeApi(fleetView({ replica })), TOKEN);
@@ -351,8 +351,8 @@ describe('audit', () => {
 
 describe('of several servers', () => {
   test.each([
-    ['follows says nothing of the status branch, which it does not publish', false, 0],
-    ['leads says that nothing was published yet', true, 1],
+    ['follows does not show the status branch, which it does not publish', false, 0],
+    ['leads shows that nothing was published yet', true, 1],
   ])('one that %s', async (_name, leads, lines) => {
     const leader = { id: 'a', address: null };
     const replica = { id: 'b', leads, leader, admitted: { epoch: 1, sequence: 1 }, alive: 2, problem: '' };
@@ -372,7 +372,7 @@ describe('of several servers', () => {
     };
   };
 
-  test('what is held is asked of the leader, who alone judges it', async () => {
+  test('held removals are asked of the leader, which alone judges them', async () => {
     const leader = await server();
     const [held] = leader.api.removals();
     const follower = await server(told(leader.url));
@@ -396,7 +396,7 @@ describe('of several servers', () => {
     });
   });
 
-  test('nobody shows a token to another machine in plain text because a server says so', async () => {
+  test('a token is not sent to another machine in plain text because a server names it as the leader', async () => {
     const { url } = await server(told('http://192.0.2.1:9980'));
     const env = { FLEETRELAY_API: url, FLEETRELAY_API_TOKEN: 'the-token-of-ann-here' };
     expect(await runCli(['cluster', 'replace', 'west'], { env })).toMatchObject({
@@ -446,7 +446,7 @@ describe('over TLS', () => {
     expect((await runCli([...args, ...inFolder(flags.slice(0, 2))])).code).toBe(4);
   });
 
-  test('a server that nobody vouches for is not asked', async () => {
+  test('a server with an unknown authority is not asked', async () => {
     const { started } = await secure();
     expect(await runCli(['status', '--api', started.url])).toMatchObject({
       code: 3,
@@ -454,7 +454,7 @@ describe('over TLS', () => {
     });
   });
 
-  test('nobody is sent on from there to where everybody can listen', async () => {
+  test('a leader without TLS is not asked', async () => {
     const leader = await server();
     const message = 'this replica does not lead';
     const replaceCluster = async () => ({ ok: false, kind: 'notLeader', message, leader: leader.url }) as const;
@@ -478,7 +478,7 @@ describe('over TLS', () => {
 });
 
 describe('without a server', () => {
-  test('the message says how to get one', async () => {
+  test('the message names the command that starts one', async () => {
     const { url } = await server();
     await running.pop()?.stop();
     expect(await runCli(['status', '--api', url])).toMatchObject({

@@ -83,7 +83,7 @@ describe('cluster register', () => {
     expect(existsSync(join(folder, 'clusters'))).toBe(false);
   });
 
-  test('refuses what a server would refuse', async () => {
+  test('refuses a declaration that a server would refuse', async () => {
     const { code, err } = await cluster('register', 'east', '--label', 'env=-x-');
     expect([code, err]).toEqual([1, expect.stringContaining('"-x-"')]);
   });
@@ -102,7 +102,7 @@ describe('cluster register by the secret of the server alone', () => {
   const args = ['register', 'east', '--agent-manifests', '--server', 'a:1'];
   const secret = ['--relay-secret-file', 'secret'];
 
-  test('says that the token may have been renewed, and what to do then', async () => {
+  test('notes that the token may have been renewed, and the way out', async () => {
     put('secret', 'ab'.repeat(32));
     const { code, out, err } = await cluster(...args, ...secret);
     expect([code, out]).toEqual([0, expect.stringContaining('frt1_')]);
@@ -119,7 +119,7 @@ describe('cluster register by the secret of the server alone', () => {
 });
 
 describe('cluster deregister', () => {
-  test('removes the file that declares it, and says what stays', async () => {
+  test('removes the file that declares it, and notes what stays', async () => {
     put('elsewhere.yaml', EAST);
     const before = await cluster('deregister', 'east', '--directory', '.', '--dry-run');
     expect(before.out).toContain('removed (dry run)');
@@ -137,7 +137,7 @@ describe('cluster deregister', () => {
     expect(again.out).not.toContain('stays as it is');
   });
 
-  test('a name that nothing declares is said to be so: there is nothing to commit, and another may be meant', async () => {
+  test('of a name that no file declares notes that nothing was done, and suggests a similar name', async () => {
     put('east.yaml', EAST);
     const { out } = await cluster('deregister', 'esat', '--directory', '.');
     expect(out).toContain('absent');
@@ -180,7 +180,7 @@ describe('cluster list', () => {
   });
 });
 
-test('adopt hands on what the server says, and exits with 1 if something needs a person', async () => {
+test('adopt passes the list of the server on, and exits with 1 if something needs a person', async () => {
   const server = await runServer({ api: fakeApi() });
   const seen: unknown[] = [];
   const refused = {

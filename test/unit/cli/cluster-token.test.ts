@@ -30,7 +30,7 @@ describe('cluster token --renew', () => {
     expect(roots.at(-1)).toMatchObject(['clusterToken', { cluster: 'east', dataDir: 'd', generation: 1_780_000_000 }]);
   });
 
-  test('where the secret is not says how to print the new one', async () => {
+  test('without the secret names the command that prints the new one', async () => {
     const { code, out, roots } = await renew([]);
     expect(code).toBe(0);
     expect(out).toContain('fleetrelay cluster token east --relay-secret-file FILE --generation 1780000000');
@@ -51,7 +51,7 @@ describe('cluster token --renew', () => {
     expect(err).toContain('the relay secret is missing');
   });
 
-  test('of a cluster that is not there is told so', async () => {
+  test('of an unknown cluster exits with 5', async () => {
     server = await runServer({ api: fakeApi() }, {});
     const env = { FLEETRELAY_API: server.url };
     expect(await runCli(['cluster', 'token', 'nowhere', '--renew'], { env })).toMatchObject({

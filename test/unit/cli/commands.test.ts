@@ -120,13 +120,13 @@ describe('help', () => {
     }
   });
 
-  test('of what is not there suggests', async () => {
+  test('of an unknown command suggests a similar one', async () => {
     expect(await runCli(['help', 'sttaus'])).toMatchObject({ code: 2, err: expect.stringContaining('status') });
   });
 });
 
 describe('the long-running commands', () => {
-  test('serve hands its options on', async () => {
+  test('serve passes its options on', async () => {
     const roots = recordingRoots();
     const args = [
       '--repo',
@@ -176,7 +176,7 @@ describe('the long-running commands', () => {
     expect((await runCli(['serve', '--watch', '.'], { roots, env: { [name]: 'false' } })).code).toBe(0);
   });
 
-  test('agent hands its options on', async () => {
+  test('agent passes its options on', async () => {
     const roots = recordingRoots();
     const args = ['--cluster', 'east', '--server', 'a:9900', '--directory', 'd', '--insecure', '--health-port', '9981'];
     await runCli(['agent', ...args], { roots });
@@ -195,7 +195,7 @@ describe('the long-running commands', () => {
     ]);
   });
 
-  test('agent of a Kubernetes cluster: by the rules of kubectl, one of several replicas, unless it is told otherwise', async () => {
+  test('agent of a Kubernetes cluster: by the rules of kubectl and one of several replicas, unless options differ', async () => {
     const roots = recordingRoots();
     const common = { cluster: 'east', server: { host: 'a', port: 1 }, insecure: true, logLevel: 'info' };
     await runCli(['agent', ...AGENT], { roots });
@@ -308,7 +308,7 @@ test('cluster token prints the token alone', async () => {
 });
 
 describe('cluster token of a renewed cluster', () => {
-  test('takes the secret from one place, and what it knows of renewals from another', async () => {
+  test('takes the secret from one place, and the renewals from another', async () => {
     const roots = recordingRoots();
     const places = ['--data-dir', 'd', '--relay-secret-file', 's'];
     expect((await runCli(['cluster', 'token', 'east', ...places], { roots })).code).toBe(0);
@@ -333,7 +333,7 @@ test('version speaks to people and programs', async () => {
   expect((await runCli(['--version'])).out).toBe('1.2.3\n');
 });
 
-test.each(['serve', 'agent', 'debug snapshot'])('the help of %s says its defaults in words', async (command) => {
+test.each(['serve', 'agent', 'debug snapshot'])('the help of %s has its defaults in words', async (command) => {
   const { code, out } = await runCli([...command.split(' '), '--help']);
   expect(code).toBe(0);
   expect(out).not.toContain('default: []');

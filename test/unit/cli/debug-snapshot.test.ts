@@ -75,7 +75,7 @@ describe('redaction', () => {
     expect(shown).toContain('survives');
   });
 
-  test('leaves alone what only speaks of secrets', () => {
+  test('does not mask names and paths of secrets', () => {
     const harmless: JsonValue = {
       args: ['--token-file=/etc/fleetrelay/token/token', '--ca-file=/ca.crt'],
       command: ['fleetrelay', '--token-file', '/etc/token', '--cluster', 'east'],
@@ -93,7 +93,7 @@ describe('redaction', () => {
     expect(redacted(harmless)).toEqual(harmless);
   });
 
-  test('ends with what is endless', () => {
+  test('ends for values of any depth and length', () => {
     let deep: JsonValue = PLANTED;
     for (let depth = 0; depth < 5_000; depth += 1) deep = [deep];
     expect(JSON.stringify(redacted(deep))).not.toContain(PLANTED);
@@ -115,7 +115,7 @@ describe('a snapshot', () => {
       : ({ path: `server/${place}.json`, type: 'json', value } as const),
   );
 
-  test('holds none of the secrets that were planted everywhere, is for its owner alone, and says what is in it', async () => {
+  test('holds none of the planted secrets, is readable by its owner alone, and lists its files', async () => {
     const listener = createServer((_request, response) => response.end(`agent_up 1\npassword=${PLANTED}\n`));
     await new Promise<void>((done) => listener.listen(0, '127.0.0.1', done));
     const { port } = listener.address() as AddressInfo;

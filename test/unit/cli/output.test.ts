@@ -39,7 +39,7 @@ test('a table is aligned and has no trailing spaces', () => {
   expect(table(rows, true)).toContain('\u001b[33msynced, partial');
 });
 
-test('nothing from elsewhere reaches the terminal as a command', () => {
+test('foreign text has no characters that control a terminal', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const line = printable(text);
@@ -50,7 +50,7 @@ test('nothing from elsewhere reaches the terminal as a command', () => {
   expect(table([{ name: 'a\u001b[31m\nb', state: '' }])).toContain('a\ufffd[31m b');
 });
 
-test('colour is for terminals whose owner has not said no', () => {
+test('colour is for terminals, unless the user has refused it', () => {
   expect(wantsColour(true, {})).toBe(true);
   expect(wantsColour(true, { NO_COLOR: '' })).toBe(true);
   expect(wantsColour(false, {})).toBe(false);
@@ -75,7 +75,7 @@ describe('a suggestion', () => {
   });
 });
 
-test('a cluster that is not well says why once', () => {
+test('a cluster that is not well shows its reason once', () => {
   const message = '0 of 7 applied, 7 unreachable: the agent is not connected';
   const shown = CLUSTER_COLUMNS.find(({ title }) => title === 'MESSAGE')?.text({
     name: 'east',

@@ -84,7 +84,7 @@ describe('render ends with', () => {
   });
 });
 
-describe('what render prints', () => {
+describe('the output of render', () => {
   const inGolden = (name: string, ...args: readonly string[]): Promise<CliRun> =>
     render(join(GOLDEN, name), 'repo', '--clusters', 'clusters', '--at', AT, ...args);
 
@@ -133,14 +133,14 @@ describe('what render prints', () => {
 });
 
 describe('recorded clusters', () => {
-  test('are read only: what a crash of an agent has left stays', async () => {
+  test('are only read: temporary files of an agent stay', async () => {
     const left = 'live/east/namespaces/web/configmap/.fleetrelay-1.tmp';
     const cwd = folderWith({ 'repo/east.yaml': EAST, [left]: '' });
     expect((await render(cwd, 'repo', '--clusters', 'live')).code).toBe(0);
     expect(existsSync(join(cwd, left))).toBe(true);
   });
 
-  test('what lies there as it is derived from live state is no live state', async () => {
+  test('an object that equals one derived from live state is not live state', async () => {
     const deps = systemDeps();
     const checkout = await readCheckout(deps, join(GOLDEN, 'mirroring/repo'));
     const clusters = await readRecordedClusters(join(GOLDEN, 'mirroring/clusters'), deps.clock);
@@ -148,7 +148,7 @@ describe('recorded clusters', () => {
     expect([...inputs.live.entries('west')].map(({ key }) => key)).toEqual(['/Service/web/cart']);
   });
 
-  test('the engine is told the status that was written last, and times that are still to come are now', async () => {
+  test('the engine observes the status written last, and times in the future are replaced by now', async () => {
     const checkout = await readCheckout(systemDeps(), join(GOLDEN, 'status/repo'));
     const written = openStatusFolder(join(GOLDEN, 'status/status'));
     const { inputs } = evaluate(checkout, [], Date.parse('2026-03-01T12:00:00Z') / 1000, written);

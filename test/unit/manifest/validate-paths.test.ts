@@ -45,7 +45,7 @@ describe('validatePaths', () => {
     ]);
   });
 
-  it('leaves out what .fleetrelayignore excludes, but not what is named', async () => {
+  it('leaves out the files that .fleetrelayignore excludes, but not named ones', async () => {
     await files({
       '.fleetrelayignore': '/charts/\n*.tmp.yaml\n!keep.tmp.yaml\n',
       'charts/a.yaml': BAD,
@@ -65,7 +65,7 @@ describe('validatePaths', () => {
     });
   });
 
-  it('says what it cannot read, and goes on', async () => {
+  it('reports what it cannot read, and goes on', async () => {
     await files({ 'a.yaml': BAD, 'dir/b.yaml': GOOD });
     await symlink('b.yaml', join(cwd, 'dir', 'link.yaml'));
     await symlink('..', join(cwd, 'dir', 'up'));
@@ -111,7 +111,7 @@ describe('validatePaths', () => {
     expect([...new Set(packages)].sort()).toEqual(['js-yaml', 'yaml']);
   });
 
-  it('says what is wrong with an ignore file, as a source would', async () => {
+  it('reports a bad ignore file, as a source would', async () => {
     await files({ '.fleetrelayignore': '*.txt\n[a-\n', 'a.yaml': GOOD });
     expect((await validate(['.'])).said).toEqual([
       '.fleetrelayignore:2: error: ".fleetrelayignore" has a rule that is no pattern',
