@@ -24,11 +24,8 @@ export const retiredWords: readonly RetiredWord[] = [
   { word: /\bpartings\b/i, instead: 'disconnectCount' },
   { word: /\bpostings?\b/i, instead: 'cluster index' },
   { word: /\bheld.?inputs?\b/i, instead: 'input digests' },
-  {
-    word: /\btroubles?\b|[a-z]Trouble\b/i,
-    instead: 'reason, problem or failure',
-    except: ['src/adapters/kubernetes/', 'test/unit/adapters/kubernetes/'],
-  },
+  { word: /\btroubles?\b|[a-z]Trouble\b/i, instead: 'reason, problem or failure' },
+  { word: /\breflectors?\b|[a-z]Reflector\b/i, instead: 'kind follower' },
   {
     word: /earlier (version|format)s? (has|have|wrote|of the store)/i,
     instead: 'nothing: no earlier version was released',

@@ -8,8 +8,7 @@ import type { ObjectKey } from '../../model/object-key.ts';
 import { withoutSecretValues, withoutServerFields } from '../../model/server-fields.ts';
 import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { RelayClient } from '../../relay/session.ts';
-import { createGatewayWatch } from './gateway-watch.ts';
-import { gatewayKey } from './gateways.ts';
+import { createGatewayWatch, gatewayKey } from './gateways.ts';
 import { createSelection, type Selection } from './selection.ts';
 
 /** One object of the snapshot. Its value is computed when it is read, so that no copy of the live object is kept. */

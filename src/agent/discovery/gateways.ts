@@ -1,15 +1,110 @@
+import type { KindState, LiveObject } from '../../model/agent.ts';
+import { objectDigest } from '../../model/digest.ts';
 import { type JsonObject, type JsonValue, objectOf, objectsOf, textOf } from '../../model/json.ts';
-import { labelsOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import { kindOf, labelsOf, type ObjectKey, objectKey, objectRefOf } from '../../model/object-key.ts';
+import type { LiveState } from '../../ports/cluster-api.ts';
 
-/** Reads objects of a cluster. */
-export interface ClusterView {
-  /** Undefined: the object does not exist or cannot be read. */
-  get(key: ObjectKey): JsonObject | undefined;
-  /** The EndpointSlices of a Service. */
-  slicesOf(service: ObjectKey): readonly JsonObject[];
+interface Gateway {
+  readonly object: LiveObject;
+  /** Keys that were read to compute it, also those without an object. */
+  readonly madeOf: ReadonlySet<ObjectKey>;
 }
 
-export const GATEWAY_KIND = 'internal.gloo.solo.io/DiscoveredGateway';
+const SLICE = 'discovery.k8s.io/EndpointSlice';
+const SERVICE_LABEL = 'kubernetes.io/service-name';
+const MADE_OF: readonly string[] = ['/Service', SLICE, '/Node', '/Pod'];
+
+/** The gateways of a cluster. A gateway is computed again when an object that it was computed from changes. */
+export function createGatewayWatch() {
+  const gateways = new Map<ObjectKey, Gateway>();
+  const slices = new Map<ObjectKey, Set<ObjectKey>>();
+  const serviceOf = new Map<ObjectKey, ObjectKey>();
+  let wereThere = false;
+
+  return {
+    note,
+    /** The gateway of a Service; undefined: the Service is no gateway. */
+    of: (service: ObjectKey): LiveObject | undefined => gateways.get(service)?.object,
+    kind,
+  };
+
+  /** Takes a new state; `keys` can differ from the state before. Returns the Services whose gateways can have changed. */
+  function note(live: LiveState, keys: Iterable<ObjectKey>): readonly ObjectKey[] {
+    const due = new Set<ObjectKey>();
+    for (const key of keys) {
+      const kind = kindOf(key);
+      if (kind === '/Service') due.add(key);
+      else if (kind === SLICE) for (const service of moveSlice(live, key)) due.add(service);
+      else if (kind === '/Node' || kind === '/Pod') {
+        for (const [service, { madeOf }] of gateways) if (madeOf.has(key)) due.add(service);
+      }
+    }
+    for (const service of due) {
+      const gateway = makeGateway(live, service);
+      if (gateway === undefined) gateways.delete(service);
+      else gateways.set(service, gateway);
+    }
+    wereThere ||= gateways.size > 0;
+    return [...due];
+  }
+
+  /** The Services that an EndpointSlice belonged to before and belongs to now. */
+  function moveSlice(live: LiveState, key: ObjectKey): readonly ObjectKey[] {
+    const before = serviceOf.get(key);
+    const value = live.objects.get(key)?.value;
+    const now = value === undefined ? undefined : serviceOfSlice(key, value);
+    if (before !== undefined && before !== now) {
+      slices.get(before)?.delete(key);
+      if (slices.get(before)?.size === 0) slices.delete(before);
+    }
+    if (now === undefined) serviceOf.delete(key);
+    else {
+      serviceOf.set(key, now);
+      const known = slices.get(now) ?? new Set();
+      slices.set(now, known.add(key));
+    }
+    return [before, now].filter((service) => service !== undefined);
+  }
+
+  function makeGateway(live: LiveState, service: ObjectKey): Gateway | undefined {
+    const value = live.objects.get(service)?.value;
+    if (value === undefined || !isGateway(value)) return undefined;
+    const madeOf = new Set<ObjectKey>();
+    const get = (key: ObjectKey): JsonObject | undefined => {
+      madeOf.add(key);
+      return live.objects.get(key)?.value;
+    };
+    const own = [...(slices.get(service) ?? [])].sort().map((key) => live.objects.get(key)?.value);
+    const made = discoverGateway(
+      service,
+      value,
+      own.filter((slice) => slice !== undefined),
+      get,
+    );
+    return { object: { key: gatewayKey(service), value: made, digest: objectDigest(made) }, madeOf };
+  }
+
+  /** The state of the gateway kind; undefined if the cluster never had a gateway and its Services are readable. */
+  function kind(kinds: readonly KindState[]): KindState | undefined {
+    const isUnseen = kinds.some(({ kind: name, state }) => name === '/Service' && state === 'unknown');
+    if (!wereThere && !isUnseen) return undefined;
+    const unknown = kinds.find(({ kind: name, state }) => state === 'unknown' && MADE_OF.includes(name));
+    return unknown === undefined
+      ? { kind: GATEWAY_KIND, state: 'complete', message: '' }
+      : { kind: GATEWAY_KIND, state: 'unknown', message: `worked out from ${unknown.kind}: ${unknown.message}` };
+  }
+}
+
+function serviceOfSlice(key: ObjectKey, slice: JsonObject): ObjectKey | undefined {
+  const name = labelsOf(slice)[SERVICE_LABEL];
+  const { namespace } = objectRefOf(key);
+  return typeof name === 'string' ? objectKey({ group: '', kind: 'Service', namespace, name }) : undefined;
+}
+
+/** Reads an object of the cluster; undefined: it does not exist or cannot be read. */
+type ReadObject = (key: ObjectKey) => JsonObject | undefined;
+
+const GATEWAY_KIND = 'internal.gloo.solo.io/DiscoveredGateway';
 
 const ISTIO_LABEL = 'istio';
 const GATEWAY_API_LABELS: readonly string[] = ['gateway.networking.k8s.io/gateway-name', 'istio.io/gateway-name'];
@@ -23,7 +118,7 @@ const LOCALITY: Readonly<Record<'region' | 'zone' | 'subZone', readonly string[]
  * Whether a Service is a gateway. It has Istio's label `istio: ...gateway`, on itself or in its pod selector, or the Gateway
  * API's label `gateway.networking.k8s.io/gateway-name` (formerly `istio.io/gateway-name`).
  */
-export function isGateway(service: JsonObject): boolean {
+function isGateway(service: JsonObject): boolean {
   const labels = labelsOf(service);
   const selector = objectOf(objectOf(service.spec).selector);
   const named = [labels[ISTIO_LABEL], selector[ISTIO_LABEL]];
@@ -44,12 +139,17 @@ export function gatewayKey(service: ObjectKey): ObjectKey {
  * assigned IPs, else its assigned host names, else the Service's externalIPs. A NodePort has the nodes of its ready
  * endpoints. Without an address, `status.error` has the reason.
  */
-export function discoverGateway(key: ObjectKey, service: JsonObject, view: ClusterView): JsonObject {
+function discoverGateway(
+  key: ObjectKey,
+  service: JsonObject,
+  slices: readonly JsonObject[],
+  get: ReadObject,
+): JsonObject {
   const { namespace, name } = objectRefOf(key);
   const spec = objectOf(service.spec);
   const type = textOf(spec.type) || 'ClusterIP';
-  const endpoints = readyEndpoints(view.slicesOf(key));
-  const found = addresses(type, service, endpoints, view);
+  const endpoints = readyEndpoints(slices);
+  const found = addresses(type, service, endpoints, get);
   return {
     apiVersion: 'internal.gloo.solo.io/v2',
     kind: 'DiscoveredGateway',
@@ -58,7 +158,7 @@ export function discoverGateway(key: ObjectKey, service: JsonObject, view: Clust
       service: { name, namespace },
       serviceType: type,
       workloadLabels: objectOf(spec.selector),
-      serviceAccountRefs: serviceAccounts(namespace, endpoints, view),
+      serviceAccountRefs: serviceAccounts(namespace, endpoints, get),
       externalAddresses: found.addresses,
     },
     ...(found.error === undefined ? {} : { status: { error: found.error } }),
@@ -75,7 +175,7 @@ interface Endpoint {
   readonly pod: string;
 }
 
-function addresses(type: string, service: JsonObject, endpoints: readonly Endpoint[], view: ClusterView): Found {
+function addresses(type: string, service: JsonObject, endpoints: readonly Endpoint[], get: ReadObject): Found {
   const spec = objectOf(service.spec);
   switch (type) {
     case 'LoadBalancer': {
@@ -84,22 +184,22 @@ function addresses(type: string, service: JsonObject, endpoints: readonly Endpoi
       const own = Array.isArray(spec.externalIPs) ? texts(spec.externalIPs) : [];
       const chosen = [...given, own].find((list) => list.length > 0);
       if (chosen === undefined) return { addresses: [], error: 'the load balancer has been given no address' };
-      const locality = commonLocality(nodesOf(endpoints).map((node) => view.get(nodeKey(node))));
+      const locality = commonLocality(nodesOf(endpoints).map((node) => get(nodeKey(node))));
       const ports = portsOf(spec, 'port');
       return { addresses: chosen.map((address) => ({ address, ports, locality })) };
     }
     case 'NodePort':
-      return nodeAddresses(portsOf(spec, 'nodePort'), nodesOf(endpoints), view);
+      return nodeAddresses(portsOf(spec, 'nodePort'), nodesOf(endpoints), get);
     default:
       return { addresses: [], error: `a Service of type ${type} has no address outside of its cluster` };
   }
 }
 
-function nodeAddresses(ports: readonly JsonObject[], nodes: readonly string[], view: ClusterView): Found {
+function nodeAddresses(ports: readonly JsonObject[], nodes: readonly string[], get: ReadObject): Found {
   if (nodes.length === 0) return { addresses: [], error: 'no ready endpoint says which node it is on' };
   const missing: string[] = [];
   const found = nodes.flatMap((name): readonly JsonObject[] => {
-    const node = view.get(nodeKey(name));
+    const node = get(nodeKey(name));
     const address = node && addressOfNode(node);
     if (address === undefined) missing.push(name);
     return address === undefined || node === undefined ? [] : [{ address, ports, locality: commonLocality([node]) }];
@@ -127,10 +227,10 @@ function readyEndpoints(slices: readonly JsonObject[]): readonly Endpoint[] {
     });
 }
 
-function serviceAccounts(namespace: string, endpoints: readonly Endpoint[], view: ClusterView): readonly JsonObject[] {
+function serviceAccounts(namespace: string, endpoints: readonly Endpoint[], get: ReadObject): readonly JsonObject[] {
   const names = endpoints.flatMap(({ pod }) => {
     if (pod === '') return [];
-    const value = view.get(objectKey({ group: '', kind: 'Pod', namespace, name: pod }));
+    const value = get(objectKey({ group: '', kind: 'Pod', namespace, name: pod }));
     return value === undefined ? [] : [textOf(objectOf(value.spec).serviceAccountName) || 'default'];
   });
   return texts(names).map((name) => ({ name, namespace }));

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { WatchEvent } from '../../../../../src/adapters/kubernetes/api/types.ts';
-import { createResourceKind } from '../../../../../src/adapters/kubernetes/resources/resource-kind.ts';
+import { createResourceKind } from '../../../../../src/adapters/kubernetes/resources/custom-resources.ts';
 import type { JsonObject } from '../../../../../src/model/json.ts';
 import type { ObjectKey } from '../../../../../src/model/object-key.ts';
 import type { CustomResource } from '../../../../../src/ports/custom-resources.ts';
