@@ -2,7 +2,7 @@ import { type JsonObject, objectOf, textOf } from '../../../model/json.ts';
 import { annotationOf, objectRefOf } from '../../../model/object-key.ts';
 import type { MetadataChange, ResourceStatus, StatusTarget, StatusWriting } from '../../../ports/resource-status.ts';
 import { resourcePath } from '../api/paths.ts';
-import type { ApiResource, FollowerDeps, KubeAnswer, KubeClient } from '../api/types.ts';
+import type { ApiResource, FollowerDeps, KubeAnswer, KubeClient, KubeRefusal, KubeRequest } from '../api/types.ts';
 import { createEventRecorder } from './event-recorder.ts';
 
 const FIELD_MANAGER = 'fleetrelay-status';
@@ -13,8 +13,6 @@ interface StatusDeps extends FollowerDeps {
   /** A kind (`group/Kind`) as the server offers it; undefined while it does not. */
   readonly resourceOf: (kind: string) => ApiResource | undefined;
 }
-
-type Retry = Extract<StatusWriting, { readonly type: 'retry' }>;
 
 /**
  * Writes status by server-side apply on the status subresource, with a field manager of its own: fields of others stay. Where
@@ -38,105 +36,97 @@ export function createResourceStatus(
   }
 
   return {
-    write: (target, status) => withResource(target, (resource) => writeStatus(client, resource, target, status)),
+    write: (target, status) =>
+      withResource(target, async (resource) => {
+        if (resource.subresources.includes('status')) return writeStatus(client, resource, target, status);
+        const { group, kind } = resource;
+        const message = `the CustomResourceDefinition of ${kind}.${group} that is installed has no status subresource`;
+        return { type: 'refused', reason: 'NoStatusSubresource', message };
+      }),
     mark: (target, change) => withResource(target, (resource) => writeMetadata(client, resource, target, change)),
     event: recorder.record,
   };
 }
 
-async function writeStatus(
+function writeStatus(
   client: KubeClient,
   resource: ApiResource,
   target: StatusTarget,
   status: JsonObject,
 ): Promise<StatusWriting> {
-  if (!resource.subresources.includes('status')) {
-    const message = `the CustomResourceDefinition of ${resource.kind}.${resource.group} that is installed has no status subresource`;
-    return { type: 'refused', reason: 'NoStatusSubresource', message };
-  }
   const { namespace, name } = objectRefOf(target.key);
-  const metadata = { name, ...(namespace === '' ? {} : { namespace }) };
-  let { resourceVersion } = target;
+  const named = { name, ...(namespace === '' ? {} : { namespace }) };
   let force = false;
-  let conflict: Retry = { type: 'retry', reason: 'Conflict', message: '' };
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const answer = await client.request({
-      method: 'PATCH',
-      path: pathOf(resource, target, 'status'),
-      query: { fieldManager: FIELD_MANAGER, fieldValidation: 'Ignore', ...(force ? { force: 'true' } : {}) },
-      contentType: 'application/apply-patch+yaml',
-      // The status subresource takes no precondition on a UID. The resourceVersion of the object with this UID stands for it.
-      body: {
-        apiVersion: target.apiVersion,
-        kind: resource.kind,
-        metadata: { ...metadata, resourceVersion },
-        status,
-      },
-    });
-    if (answer.type !== 'refused' || answer.status !== 409) return writingOf(answer);
-    conflict = { ...conflict, message: answer.refusal.message };
-    const taken = answer.refusal.causes.filter(({ reason }) => reason === 'FieldManagerConflict');
-    const atomic = taken.find(({ field }) => field === '.status.conditions' || field === '.status');
-    if (atomic !== undefined) {
-      const message = `${atomic.field} is one field there, and another manager writes it: ${atomic.message}`;
-      return { type: 'refused', reason: 'StatusOfOtherManager', message };
-    }
+  const request = (resourceVersion: string): KubeRequest => ({
+    method: 'PATCH',
+    path: pathOf(resource, target, 'status'),
+    query: { fieldManager: FIELD_MANAGER, fieldValidation: 'Ignore', ...(force ? { force: 'true' } : {}) },
+    contentType: 'application/apply-patch+yaml',
+    // The status subresource takes no precondition on a UID. The resourceVersion of the object with this UID stands for it.
+    body: { apiVersion: target.apiVersion, kind: resource.kind, metadata: { ...named, resourceVersion }, status },
+  });
+  return writeLatest(client, resource, target, request, ({ causes }) => {
+    const taken = causes.filter(({ reason }) => reason === 'FieldManagerConflict');
     force ||= taken.length > 0;
-    if (taken.length > 0) continue;
-    const live = await readLive(client, resource, target, conflict);
-    if ('type' in live) return live;
-    resourceVersion = live.resourceVersion;
-  }
-  return conflict;
+    const atomic = taken.find(({ field }) => field === '.status.conditions' || field === '.status');
+    if (atomic === undefined) return undefined;
+    const message = `${atomic.field} is one field there, and another manager writes it: ${atomic.message}`;
+    return { type: 'refused', reason: 'StatusOfOtherManager', message };
+  });
 }
 
-/**
- * Changes labels and annotations of the object in the version from which the change was computed. After a write of others
- * the change is computed again: an annotation that has another value by then stays.
- */
-async function writeMetadata(
+/** Changes labels and annotations. An annotation that has another value after a write of others stays. */
+function writeMetadata(
   client: KubeClient,
   resource: ApiResource,
   target: StatusTarget,
   { labels, removeAnnotations }: MetadataChange,
 ): Promise<StatusWriting> {
   const { uid } = target;
-  let { resourceVersion } = target;
-  let removed = Object.entries(removeAnnotations);
-  let conflict: Retry = { type: 'retry', reason: 'Conflict', message: '' };
-  for (let tries = 0; tries < TRIES; tries += 1) {
+  const request = (resourceVersion: string, live?: JsonObject): KubeRequest => {
+    const removed = Object.entries(removeAnnotations).filter(
+      ([name, value]) => live === undefined || annotationOf(live, name) === value,
+    );
     const annotations = Object.fromEntries(removed.map(([name]) => [name, null]));
-    const answer = await client.request({
+    return {
       method: 'PATCH',
       path: pathOf(resource, target),
       query: { fieldManager: FIELD_MANAGER },
       contentType: 'application/merge-patch+json',
       body: { metadata: { uid, resourceVersion, labels, annotations } },
-    });
-    const isOther = answer.type === 'refused' && answer.refusal.causes.some(({ field }) => field === 'metadata.uid');
-    if (isOther) return { type: 'gone' };
-    if (answer.type !== 'refused' || answer.status !== 409) return writingOf(answer);
-    conflict = { ...conflict, message: answer.refusal.message };
-    const live = await readLive(client, resource, target, conflict);
-    if ('type' in live) return live;
-    resourceVersion = live.resourceVersion;
-    removed = removed.filter(([name, value]) => annotationOf(live.object, name) === value);
-  }
-  return conflict;
+    };
+  };
+  return writeLatest(client, resource, target, request, ({ causes }) =>
+    causes.some(({ field }) => field === 'metadata.uid') ? { type: 'gone' } : undefined,
+  );
 }
 
-/** Reads the object after a conflict. Returns `conflict` if the server does not answer. */
-async function readLive(
+/**
+ * Sends a write that is bound to the version from which it was computed. After a write of others it reads the object and
+ * computes the write again. `final`: the result that a refusal means, if it does not depend on the version.
+ */
+async function writeLatest(
   client: KubeClient,
   resource: ApiResource,
   target: StatusTarget,
-  conflict: Retry,
-): Promise<{ readonly object: JsonObject; readonly resourceVersion: string } | StatusWriting> {
-  const live = await client.request({ method: 'GET', path: pathOf(resource, target) });
-  if (live.type === 'refused' && live.status === 404) return { type: 'gone' };
-  if (live.type !== 'ok') return conflict;
-  const { uid, resourceVersion } = objectOf(live.body.metadata);
-  return uid === target.uid ? { object: live.body, resourceVersion: textOf(resourceVersion) } : { type: 'gone' };
+  request: (resourceVersion: string, live?: JsonObject) => KubeRequest,
+  final: (refusal: KubeRefusal) => StatusWriting | undefined,
+): Promise<StatusWriting> {
+  let next = request(target.resourceVersion);
+  for (let tries = 1; ; tries += 1) {
+    const answer = await client.request(next);
+    if (answer.type !== 'refused') return writingOf(answer);
+    const result = final(answer.refusal) ?? (answer.status === 409 ? undefined : writingOf(answer));
+    if (result !== undefined) return result;
+    const live = await client.request({ method: 'GET', path: pathOf(resource, target) });
+    if (live.type === 'refused' && live.status === 404) return { type: 'gone' };
+    if (live.type !== 'ok' || tries === TRIES) {
+      return { type: 'retry', reason: 'Conflict', message: answer.refusal.message };
+    }
+    const { uid, resourceVersion } = objectOf(live.body.metadata);
+    if (uid !== target.uid) return { type: 'gone' };
+    next = request(textOf(resourceVersion), live.body);
+  }
 }
 
 function pathOf(resource: ApiResource, { key }: StatusTarget, subresource?: string): string {
