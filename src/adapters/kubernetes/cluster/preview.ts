@@ -86,50 +86,42 @@ export async function previewApply(looking: Looking, request: ApplyRequest): Pro
     ? await client.request(applyRequestOf(resource, key, now, { force: true, dryRun: true }))
     : polite;
   if (answer.type !== 'ok') return failureOf(answer, isSecret(key));
-  const changes = isSecret(key) ? secretChanges(raw, answer.body) : changesBetween(raw, answer.body);
+  const changes = [
+    ...changesBetween(trimObject(raw, true), trimObject(answer.body, true)),
+    ...(isSecret(key) ? secretChanges(raw, answer.body) : []),
+  ];
   const adopts = ownership.type === 'theirs' ? { adopts: ownership.owner } : {};
   if (changes.length === 0 && conflicts.length === 0 && ownership.type === 'ours') return { type: 'unchanged' };
   return { type: 'change', ...adopts, changes, conflicts };
 }
 
-function changesBetween(before: JsonObject, after: JsonObject): readonly FieldChange[] {
-  const changes: FieldChange[] = [];
-  collect(trimObject(before, true), trimObject(after, true), '', changes);
-  return changes;
-}
-
 /** The entries of a Secret that differ, without their values. */
 function secretChanges(before: JsonObject, after: JsonObject): readonly FieldChange[] {
   const [from, to] = [objectOf(before.data), objectOf(after.data)];
-  const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].sort();
-  const data = names
+  return namesOf(from, to)
     .filter((name) => from[name] !== to[name])
     .map((name) => ({ field: `.data.${name}`, before: hidden(from[name]), after: hidden(to[name]) }));
-  return [...changesBetween(before, after), ...data];
 }
 
 function hidden(value: JsonValue | undefined): string | undefined {
   return value === undefined ? undefined : '(hidden)';
 }
 
-function collect(
+function changesBetween(
   before: JsonValue | undefined,
   after: JsonValue | undefined,
-  field: string,
-  changes: FieldChange[],
-): void {
-  if (jsonEquals(before, after)) return;
+  field = '',
+): readonly FieldChange[] {
+  if (jsonEquals(before, after)) return [];
   if (isJsonObject(before) && isJsonObject(after)) {
-    for (const name of [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()) {
-      collect(before[name], after[name], `${field}.${name}`, changes);
-    }
-    return;
+    return namesOf(before, after).flatMap((name) => changesBetween(before[name], after[name], `${field}.${name}`));
   }
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
-    before.forEach((item, index) => {
-      collect(item, after[index], `${field}[${index}]`, changes);
-    });
-    return;
+    return before.flatMap((item, index) => changesBetween(item, after[index], `${field}[${index}]`));
   }
-  changes.push({ field, before, after });
+  return [{ field, before, after }];
+}
+
+function namesOf(a: JsonObject, b: JsonObject): readonly string[] {
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
 }
