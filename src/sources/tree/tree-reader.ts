@@ -51,7 +51,7 @@ export interface ReadTree {
   readonly changes: RevisionObservation['changes'];
 }
 
-export interface TreeReading {
+export interface TreeReadOptions {
   readonly decode: DecodeFile;
   readonly read: ReadTreeFile;
   /** Larger files are unreadable. */
@@ -83,7 +83,11 @@ export function changesTo({ nodes }: Tree, entries: ReadonlyMap<string, TreeEntr
 }
 
 /** Reads the tree that differs from `before` by `changes`. Reads and decodes only new content. Rejects if `read` does. */
-export async function readTree(reading: TreeReading, before: Tree, changes: readonly TreeChange[]): Promise<ReadTree> {
+export async function readTree(
+  reading: TreeReadOptions,
+  before: Tree,
+  changes: readonly TreeChange[],
+): Promise<ReadTree> {
   const entries = new Map(changes.map(({ path, entry }) => [path, entry]));
   const ignore = entries.get(IGNORE_FILE);
   const rules = ignore === undefined ? { membership: before.membership } : await readRules(ignore, reading.read);
@@ -147,7 +151,7 @@ async function readRules(
 
 /** Decodes in portions, so that neither memory nor the number of open reads grows with the tree. */
 async function decodeAll(
-  reading: TreeReading,
+  reading: TreeReadOptions,
   before: Tree,
   wanted: readonly (readonly [string, TreeEntry])[],
 ): Promise<readonly (readonly [string, TreeEntry, DecodedFile])[]> {
@@ -168,7 +172,7 @@ async function decodeAll(
 }
 
 async function decodeOne(
-  { decode, read, maxFileBytes, spare }: TreeReading,
+  { decode, read, maxFileBytes, spare }: TreeReadOptions,
   before: Tree,
   path: string,
   entry: TreeEntry,
