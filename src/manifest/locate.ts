@@ -1,4 +1,3 @@
-import type { Location } from '../model/diagnostic.ts';
 import type { FieldPath, WrittenPath } from '../model/field-path.ts';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { readDocuments } from './decode-file.ts';
@@ -14,19 +13,13 @@ export interface Place {
   readonly part: 'key' | 'value';
 }
 
-/** The location of a {@link Place}. */
-export interface FoundPlace {
-  readonly at: Location;
-  /** The field is missing; `at` is its nearest parent. */
-  readonly isParent: boolean;
-}
-
 /**
  * Finds a document, or a field of it, in the bytes that it was decoded from; undefined if no document has the identity.
+ * `isParent`: the field is missing, and the location is that of its nearest parent.
  *
  * @param path for the location, and to tell JSON from YAML
  */
-export function locate(path: string, bytes: Uint8Array, { identity, field = [], part }: Place): FoundPlace | undefined {
+export function locate(path: string, bytes: Uint8Array, { identity, field = [], part }: Place) {
   const file = readFile(path, bytes, defaultDecodeLimits);
   for (const found of readDocuments(file)) {
     if (found.identity !== identity) continue;

@@ -40,7 +40,7 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
   const { params } = error;
   switch (error.keyword) {
     case 'additionalProperties':
-      return unknownField(error, path, siblingsAllowed(error));
+      return unknownField(error, path);
     case 'required': {
       const missing = [...path, String(params.missingProperty)];
       return fieldError('MissingField', path, `${displayPath(missing)} is missing`);
@@ -62,28 +62,21 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
   }
 }
 
-function unknownField(error: SchemaError, path: FieldPath, known: readonly string[]): FieldProblem {
-  const key = String(error.params.additionalProperty);
+function unknownField({ params, parentSchema }: SchemaError, path: FieldPath): FieldProblem {
+  const key = String(params.additionalProperty);
+  const known = Object.keys(parentSchema?.properties ?? {}).sort(compareText);
   const list = known.length > 0 && known.length <= 12 ? `known fields: ${known.join(', ')}` : undefined;
   const at = [...path, key];
   const message = `${displayPath(at)} is not a field that is known here`;
   return { ...fieldError('UnknownField', at, message, didYouMean(key, known) ?? list), atKey: true };
 }
 
-/** The fields of the schema that has the keyword; validators are generated with `verbose`. */
-function siblingsAllowed(error: SchemaError): readonly string[] {
-  const properties = (error.parentSchema as { readonly properties?: object } | undefined)?.properties;
-  return properties === undefined ? [] : Object.keys(properties).sort(compareText);
-}
-
-function choice(error: SchemaError, path: FieldPath, name: string): FieldProblem {
-  const branches = (
-    error.parentSchema as Readonly<Record<string, readonly { readonly required?: readonly string[] }[]>>
-  )[error.keyword];
-  const fields = (branches ?? []).flatMap(({ required = [] }) => required);
+function choice({ keyword, parentSchema }: SchemaError, path: FieldPath, name: string): FieldProblem {
+  const isOneOf = keyword === 'oneOf';
+  const branches = (isOneOf ? parentSchema?.oneOf : parentSchema?.anyOf) ?? [];
+  const fields = branches.flatMap(({ required = [] }) => required);
   const which = [...new Set(fields)].sort(compareText).join(', ');
-  if (which === '') return fieldError('WrongValue', path, `${name} ${constraintWords(error)}`);
-  const howMany = error.keyword === 'oneOf' ? 'exactly' : 'at least';
+  const howMany = isOneOf ? 'exactly' : 'at least';
   return fieldError('WrongChoice', path, `${name} needs ${howMany} one of ${which}`);
 }
 
@@ -98,7 +91,10 @@ function wrongWord(found: JsonValue | undefined, error: SchemaError, path: Field
 
 function constraintWords(error: SchemaError): string {
   const { limit } = error.params;
-  if (error.keyword === 'pattern') return `does not have the right form${exampleOf(error)}`;
+  if (error.keyword === 'pattern') {
+    const [example] = error.parentSchema?.examples ?? [];
+    return `does not have the right form${example === undefined ? '' : `, which is for example ${JSON.stringify(example)}`}`;
+  }
   if (error.keyword === 'minProperties') return 'must not be empty';
   if (limit === 1 && (error.keyword === 'minLength' || error.keyword === 'minItems')) return 'must not be empty';
   const [words, unit = ''] = LIMITS[error.keyword] ?? [];
@@ -114,11 +110,6 @@ const LIMITS: Readonly<Record<string, readonly [words: string, unit?: string]>> 
   minItems: ['have at least', ' items'],
   maxItems: ['have at most', ' items'],
 };
-
-function exampleOf(error: SchemaError): string {
-  const examples = (error.parentSchema as { readonly examples?: readonly unknown[] } | undefined)?.examples ?? [];
-  return examples.length === 0 ? '' : `, which is for example ${JSON.stringify(examples[0])}`;
-}
 
 /** Follows a JSON pointer. Digits are an index only where the value is a list. */
 function follow(pointer: string, root: JsonValue): { readonly path: FieldPath; readonly found: JsonValue | undefined } {

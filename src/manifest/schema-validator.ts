@@ -6,8 +6,13 @@ export interface SchemaError {
   readonly keyword: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly message?: string;
-  /** The schema that holds the keyword. */
-  readonly parentSchema?: unknown;
+  /** The schema with the keyword; validators are generated with `verbose`. */
+  readonly parentSchema?: {
+    readonly properties?: object;
+    readonly examples?: readonly unknown[];
+    readonly oneOf?: readonly { readonly required?: readonly string[] }[];
+    readonly anyOf?: readonly { readonly required?: readonly string[] }[];
+  };
 }
 
 /** A generated validator: whether the value has the type; if not, `errors` has all violations until the next call. */

@@ -55,31 +55,17 @@ function derivedSizes(node: DerivedNode): Record<string, number> {
 }
 
 function failureSizes(store: Store): Record<string, number> {
-  const { partitions, entries, waitedFor, dependents } = storeSizes(store);
-  return {
-    failurePartitions: partitions,
-    failures: entries,
-    failuresWaitedFor: waitedFor,
-    failureDependents: dependents,
-  };
+  return Object.fromEntries(Object.entries(storeSizes(store)).map(([name, size]) => [`failures/${name}`, size]));
 }
 
 function indexSizes({ groups, sorted, memberships, queue }: IndexNode): Record<string, number> {
-  const sizes = {
-    groups: groups.size,
-    members: 0,
-    memberships,
-    readers: 0,
-    counters: 0,
-    sorted: sorted.size,
-    pending: queue.length,
-  };
+  const sizes = { groups: groups.size, members: 0, memberships, readers: 0, counters: 0 };
   for (const group of groups.values()) {
     sizes.members += bagSize(group.members);
     sizes.readers += bagSize(group.dependents) + bagSize(group.counter?.dependents);
     sizes.counters += group.counter === undefined ? 0 : 1;
   }
-  return sizes;
+  return { ...sizes, sorted: sorted.size, pending: queue.length };
 }
 
 /** The tree from an entry to the inputs that it depends on. A part with several parents is one shared object. */

@@ -3,12 +3,14 @@ import { boundPolicy } from '../../model/fleet-policy.ts';
 import { compareText } from '../../model/json.ts';
 import type { ApprovalOutcome } from '../../model/ledger.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
+import type { Contribution, Entry } from '../collections/types.ts';
 import type { EngineDiagnostic, ValueRef } from '../domain.ts';
 import { unknownClustersOf } from '../fleet/clusters.ts';
 import type { Declared } from '../fleet/declared.ts';
 import { isSameOrigin } from '../fleet/elect.ts';
 import { type DocumentRef, documentRefOf } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
+import type { Candidate } from '../placement/wants.ts';
 
 /** All findings of the engine, in canonical order. Cost follows their number. */
 export function engineDiagnostics(engine: Engine): readonly EngineDiagnostic[] {
@@ -42,39 +44,33 @@ function unplaced(engine: Engine): readonly EngineDiagnostic[] {
 
 /** Several wants with one key in a cluster; clusters with the same conflict share a finding. */
 function contested(engine: Engine): readonly EngineDiagnostic[] {
-  const conflicts = new Map<string, Conflict & { readonly clusters: string[] }>();
-  for (const { partition: cluster, key, value } of engine.indexes.contested.members('all')) {
-    const winner = engine.outputs.get(cluster, key)?.origins[0];
-    const at = value
-      .map((contribution) => documentRefOf(contribution.from))
-      .sort((a, b) => Number(isSameOrigin(b, winner)) - Number(isSameOrigin(a, winner)));
-    const derived = value.flatMap((contribution) => contribution.value.derived ?? []);
-    const standsFor = derived.map((each) => `${displayKey(each.standsFor.key)} of cluster ${each.standsFor.cluster}`);
-    const meanings = [...new Set(standsFor)];
-    // Two documents of one domain can want the same object, as several Placements can select one document.
-    if (meanings.length === 1 && derived.length === value.length) continue;
-    const advice = engine.collisions.get(derived[0]?.domain ?? '')?.advice ?? '';
-    const conflict = { key: key as ObjectKey, at, meanings, isDeclared: derived.length < at.length, advice };
-    const id = JSON.stringify([key, at, meanings]);
-    const known = conflicts.get(id) ?? { ...conflict, clusters: [] };
-    known.clusters.push(cluster);
-    conflicts.set(id, known);
-  }
-  return [...conflicts.values()].map(({ clusters, ...conflict }) => conflictText(conflict, clusters.join(', ')));
+  const conflicts = engine.indexes.contested.members('all').flatMap((entry) => conflictOf(engine, entry) ?? []);
+  return [...Map.groupBy(conflicts, ({ key, at, meanings }) => JSON.stringify([key, at, meanings])).values()].flatMap(
+    (same) => same.slice(0, 1).map((conflict) => describe(conflict, same.map(({ cluster }) => cluster).join(', '))),
+  );
 }
 
-interface Conflict {
-  readonly key: ObjectKey;
+function conflictOf(engine: Engine, { partition: cluster, key, value }: Entry<readonly Contribution<Candidate>[]>) {
+  const winner = engine.outputs.get(cluster, key)?.origins[0];
   /** The winner first. */
-  readonly at: readonly DocumentRef[];
+  const at = value
+    .map((contribution) => documentRefOf(contribution.from))
+    .sort((a, b) => Number(isSameOrigin(b, winner)) - Number(isSameOrigin(a, winner)));
+  const derived = value.flatMap((contribution) => contribution.value.derived ?? []);
   /** The live objects that the wants stand for. */
-  readonly meanings: readonly string[];
-  /** A document declares the object itself. */
-  readonly isDeclared: boolean;
-  readonly advice: string;
+  const meanings = [
+    ...new Set(derived.map(({ standsFor: { cluster: home, key: live } }) => `${displayKey(live)} of cluster ${home}`)),
+  ];
+  // Two documents of one domain can want the same object, as several Placements can select one document.
+  if (meanings.length === 1 && derived.length === value.length) return undefined;
+  const advice = engine.collisions.get(derived[0]?.domain ?? '')?.advice ?? '';
+  return { cluster, key: key as ObjectKey, at, meanings, isDeclared: derived.length < at.length, advice };
 }
 
-function conflictText({ key, at, meanings, isDeclared, advice }: Conflict, clusters: string): EngineDiagnostic {
+function describe(
+  { key, at, meanings, isDeclared, advice }: NonNullable<ReturnType<typeof conflictOf>>,
+  clusters: string,
+): EngineDiagnostic {
   const object = displayKey(key);
   if (meanings.length === 0) {
     const message = `${object} is declared ${at.length} times for ${clusters}: the first one named here counts`;
