@@ -30,9 +30,8 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
     },
     mayRegister: (request) => {
       const admission = judgeRegistration(request, deps);
-      if (admission.type === 'refused') {
-        noteProblem(deps, request.cluster, `refused a certificate: ${admission.message}`);
-      }
+      const { cluster } = request;
+      if (admission.type === 'refused') noteProblem(deps, cluster, `refused a certificate: ${admission.message}`);
       return admission;
     },
     connected: (session, holding) => {
@@ -43,15 +42,14 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
       log.info('an agent is connected', { cluster, version, owned: holding.entries.length });
       deps.connected(cluster, holding);
       loop.transact(() => {
-        const isAssumedWarm = recovery.isAssumedWarm(cluster) && !replacesAnother(deps, session.hello);
-        bind(deps, session.hello, holding);
+        const isReplaced = bind(deps, session.hello, holding);
         ledger.replaceEntries(cluster, holding);
         agents.set('', cluster, {
           connected: true,
           since: clock.now(),
           problem: '',
           warm: ledger.registration(cluster)?.warm === true,
-          assumedWarm: isAssumedWarm,
+          assumedWarm: recovery.isAssumedWarm(cluster) && !isReplaced,
           kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
         });
       });
@@ -88,33 +86,30 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   };
 }
 
-/** True if the name belonged to another cluster id. */
-function replacesAnother({ ledger }: AgentSourceDeps, { cluster, clusterId }: AgentHello): boolean {
-  const before = ledger.registration(cluster);
-  return before !== undefined && before.id !== clusterId;
-}
-
-function bind(deps: AgentSourceDeps, hello: AgentHello, holding: AgentHolding): void {
+/** Binds the cluster's name to the agent's cluster id; true if it belonged to another one. */
+function bind(deps: AgentSourceDeps, { cluster, clusterId, capabilities }: AgentHello, holding: AgentHolding): boolean {
   const { ledger, approvals, recovery, clock } = deps;
-  const before = ledger.registration(hello.cluster);
-  const known =
-    before?.id === hello.clusterId
-      ? before
-      : newRegistration(hello.cluster, hello.clusterId, endedRegistrations(ledger, hello.cluster));
-  if (replacesAnother(deps, hello)) {
-    ledger.forgetCluster(hello.cluster);
-    approvals.endAll(hello.cluster);
-    recovery.end(hello.cluster);
+  const before = ledger.registration(cluster);
+  const isReplaced = before !== undefined && before.id !== clusterId;
+  if (isReplaced) {
+    ledger.forgetCluster(cluster);
+    approvals.endAll(cluster);
+    recovery.end(cluster);
   }
+  const known =
+    before === undefined || isReplaced
+      ? newRegistration(cluster, clusterId, endedRegistrations(ledger, cluster))
+      : before;
   // The agent may have received more than the store records: then the store is an older copy. Every source has been read
   // again by now, so the next admissions are later ones; and approvals may have been used since.
   const isStoreOlder = comparePositions(holding.position, known.position) > 0;
-  if (isStoreOlder) approvals.endAll(hello.cluster);
-  ledger.setRegistration(hello.cluster, {
+  if (isStoreOlder) approvals.endAll(cluster);
+  ledger.setRegistration(cluster, {
     ...known,
     ...{ position: isStoreOlder ? holding.position : known.position, connected: true, since: clock.now() },
-    kindsAsWritten: hello.capabilities.includes(KINDS_AS_WRITTEN),
+    kindsAsWritten: capabilities.includes(KINDS_AS_WRITTEN),
   });
+  return isReplaced;
 }
 
 /** Shows in the cluster's status why an agent of it was refused. */
