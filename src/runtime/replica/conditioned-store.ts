@@ -32,10 +32,10 @@ export function createConditionedStore(store: SnapshotStore, conditions: readonl
       void look(conditions);
       return tell(event);
     }
-    const met = conditions.filter(({ key }) => event.keys.includes(key));
-    if (met.length === 0) return tell(event);
+    const concerned = conditions.filter(({ key }) => event.keys.includes(key));
+    if (concerned.length === 0) return tell(event);
     // If a condition does not hold any more, this process must not read the records of the same batch.
-    void look(met).then(() => problems().length === 0 && tell(event));
+    void look(concerned).then(() => problems().length === 0 && tell(event));
   });
   return {
     shared: store.shared,

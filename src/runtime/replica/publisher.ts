@@ -76,8 +76,8 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions) 
     if (!(await journal.flush(FLUSH_MS))) return false;
     return isSamePosition(parsePosition((await readJson(store, ADMISSION_KEY)).value), record.position);
   };
-  const enter = (of: Turn, { record, changes }: Proposal): void => {
-    of.proposal = undefined;
+  const enter = (current: Turn, { record, changes }: Proposal): void => {
+    current.proposal = undefined;
     const sources = record.sources.map(({ name, revision }) => `${name}: ${revision?.revision ?? 'not read'}`);
     log.info('admitted', { ...record.position, sources });
     staged.enter(record, changes);
@@ -111,21 +111,21 @@ export function createPublisher(deps: PublisherDeps, options: PublisherOptions) 
     },
     /** Admits what is due. True: not all of it could be admitted, and it is to be tried again. */
     run: async (): Promise<boolean> => {
-      const of = turn;
-      while (of !== undefined) {
-        of.proposal ??= propose(deps, options, of);
-        const { proposal } = of;
+      const current = turn;
+      while (current !== undefined) {
+        current.proposal ??= propose(deps, options, current);
+        const { proposal } = current;
         if (proposal === undefined) return false;
         const written = await isWritten(proposal).catch((error: unknown) => {
           if (options.needsStore) throw error;
           return false;
         });
         // The turn may have ended meanwhile: then the next leader decides what is admitted.
-        if (turn !== of || !deps.leads()) return false;
+        if (turn !== current || !deps.leads()) return false;
         // The proposal was taken back meanwhile.
-        if (of.proposal !== proposal) continue;
+        if (current.proposal !== proposal) continue;
         if (!written && options.needsStore) return true;
-        enter(of, proposal);
+        enter(current, proposal);
       }
       return false;
     },
@@ -139,8 +139,8 @@ function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Pr
   const before = staged.record();
   const all = own.all();
   /** Its files in the store were decoded by another generation of the engine. */
-  const isOthers = (name: string): boolean => staged.source(name)?.engine !== engine;
-  const updated = all.filter((state) => !isSuspended(state.source.name) && isUpdated(state, staged, isOthers));
+  const isOtherGeneration = (name: string): boolean => staged.source(name)?.engine !== engine;
+  const updated = all.filter((state) => !isSuspended(state.source.name) && isUpdated(state, staged, isOtherGeneration));
   const written = all.filter((state) => updated.includes(state) || isLacking(state, deps, turn));
   const raises = counter.isBehind() && all.every(({ isFresh, reading }) => isFresh && reading !== undefined);
   const names: readonly string[] = all.map(({ source }) => source.name);
@@ -171,8 +171,8 @@ function propose(deps: PublisherDeps, options: PublisherOptions, turn: Turn): Pr
   };
   turn.isForced = false;
   counter.seen(position);
-  const changes = new Map(written.map(({ source: { name } }) => [name, own.take(name, isOthers(name))]));
-  write(deps, turn, record, changes, isOthers);
+  const changes = new Map(written.map(({ source: { name } }) => [name, own.take(name, isOtherGeneration(name))]));
+  write(deps, turn, record, changes, isOtherGeneration);
   return { record, changes, updated: updated.map(({ source: { name } }) => name) };
 }
 
@@ -198,10 +198,10 @@ function withdraw({ own, staged }: PublisherDeps, turn: Turn, { changes }: Propo
 function isUpdated(
   { source: { name }, reading, changes, isFresh }: OwnSource,
   staged: StagedSources,
-  isOthers: (source: string) => boolean,
+  isOtherGeneration: (source: string) => boolean,
 ): boolean {
   if (reading === undefined || !isFresh) return false;
-  if (isOthers(name) || changes.size > 0) return true;
+  if (isOtherGeneration(name) || changes.size > 0) return true;
   const admitted = staged.source(name)?.revision;
   return admitted?.revision !== reading.revision || admitted.state !== reading.state;
 }
@@ -232,11 +232,11 @@ function write(
   { group, writers, wasLost }: Turn,
   record: AdmissionRecord,
   changes: ReadonlyMap<string, FileChanges>,
-  isOthers: (source: string) => boolean,
+  isOtherGeneration: (source: string) => boolean,
 ): void {
   for (const [name, changed] of changes) {
     const known = writers.get(name);
-    const stored = isOthers(name) || wasLost ? undefined : followed.last(name);
+    const stored = isOtherGeneration(name) || wasLost ? undefined : followed.last(name);
     const writer = known ?? group.map(treeName(name), fileCodec, stored);
     writers.set(name, writer);
     if (known === undefined) writer.replaceAll(own.all().find(({ source }) => source.name === name)?.files ?? []);
