@@ -1,5 +1,6 @@
 import { type AgentHello, type AgentHolding, KEEPS_KINDS } from '../model/agent.ts';
 import type { ClusterId, ClusterName, Digest, FleetName } from '../model/ids.ts';
+import type { RelayTls } from '../model/relay-config.ts';
 import type { CertificateAuthority, CertificateExpiry, ServerRoots } from '../ports/certificate-authority.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
@@ -27,25 +28,21 @@ export interface RelayServerDeps {
   readonly expiries?: () => readonly CertificateExpiry[];
 }
 
-/**
- * What opens a stream. `mtls`: a client certificate. `tls`: the cluster's token, or a certificate where the server issues
- * them. `insecure`: a token or nothing; a wrong token is refused.
- */
-export type DoorMode = 'mtls' | 'tls' | 'insecure';
-
 /** Settings of the server's end. */
 export interface RelayServerOptions {
   /** Relay secrets from which tokens may be derived; more than one during a rotation. */
   readonly tokens: readonly Uint8Array[];
-  /** `tls` if absent. */
-  readonly mode?: DoorMode;
+  /**
+   * What opens a stream. `mtls`: a client certificate. `tls` (default): the cluster's token, or a certificate where the server
+   * issues them. `insecure`: a token or nothing; a wrong token is refused.
+   */
+  readonly mode?: RelayTls['mode'];
   /** One token for all clusters: it enrols a name that is not bound, and opens no stream. */
   readonly sharedToken?: string;
   /** The fleet of this server; sent to every agent. */
   readonly fleet: FleetName;
   /** Of this program. */
   readonly version: string;
-  readonly capabilities?: readonly string[];
   readonly limits?: Partial<RelayLimits>;
 }
 
@@ -135,8 +132,8 @@ export interface Greeted {
 
 /** The answer to an admitted hello; `inputDigest` on Push. */
 export function welcomeFrame({ state, protocol }: Greeted, inputDigest?: Digest): FrameInit {
-  const { fleet, version, capabilities = [] } = state.options;
-  const offered = { capabilities: [...capabilities, KEEPS_KINDS], limits: limitsInit(state.limits) };
+  const { fleet, version } = state.options;
+  const offered = { capabilities: [KEEPS_KINDS], limits: limitsInit(state.limits) };
   const input = inputDigest === undefined ? {} : { inputDigest: digestBytes(inputDigest) };
   return { case: 'welcome', value: { protocol, fleet, version, ...offered, ...input } };
 }

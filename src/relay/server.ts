@@ -104,7 +104,7 @@ function newestCertificate({ pull, renewed }: ClusterSlot): {
 }
 
 /**
- * Accepts a stream: authenticates the caller first, so that a stranger costs next to nothing, then reads the hello, then
+ * Accepts a stream: authenticates the caller first, so that an unauthenticated caller costs next to nothing, then reads the hello, then
  * asks the listener. Every frame on the stream counts for the authenticated cluster.
  */
 function acceptStream(state: ServerState, stream: IncomingStream): void {

@@ -170,7 +170,7 @@ function serviceOf(listener: TransportListener, front: Front): [ServiceDefinitio
   };
   add(Relay.method.push.name, (call) => listener.stream({ ...call, method: 'Push' }));
   add(Relay.method.pull.name, (call) => listener.stream({ ...call, method: 'Pull' }));
-  // A stream on this side only: gRPC would call a unary method after it has received the complete request of a stranger.
+  // A stream on this side only: gRPC would call a unary method after it has received the complete request of an unauthenticated caller.
   add(Relay.method.register.name, (call) => void answerRegistration(listener, call));
   return [definition, implementation];
 }

@@ -106,7 +106,7 @@ export function judgeToken(
   return { generation };
 }
 
-/** Sent only in answer to an earlier token that was right, so that it reveals no renewal to strangers. */
+/** Sent only in answer to an earlier token that was right, so that it reveals no renewal to other callers. */
 function tokenRenewed({ generations }: ServerState['deps'], cluster: string): StreamEnd {
   const command = tokenCommand(cluster, ` --generation ${generations?.current(cluster) ?? 0}`);
   const message = `the token of cluster ${cluster} was renewed, and this is an earlier one; print the one that counts where the secret of the server is: ${command}`;

@@ -20,27 +20,22 @@ import {
   withOrigins,
 } from './records.ts';
 import {
-  admittedInit,
   clipText,
   digestBytes,
   ProtocolError,
-  positionInit,
-  readAdmitted,
+  positionsInit,
   readDigest,
   readKey,
-  readPosition,
+  readPositions,
   readRevision,
   readText,
   readWord,
 } from './scalars.ts';
 
 /** The head of an output delta. */
-export function outputHead({ from, to, position, admitted }: SequencedDelta) {
-  const digests = { from: digestBytes(from), to: digestBytes(to) };
-  return {
-    case: 'output' as const,
-    value: { ...digests, position: positionInit(position), ...admittedInit(admitted) },
-  };
+export function outputHead(delta: SequencedDelta) {
+  const value = { from: digestBytes(delta.from), to: digestBytes(delta.to), ...positionsInit(delta) };
+  return { case: 'output' as const, value };
 }
 
 /** The records of an output delta, generated on demand; an object above `objectBytes` throws an `ObjectTooLargeError`. */
@@ -75,9 +70,8 @@ export function createOutputAssembler(
   const removals: OutputDelta['removals'][number][] = [];
   const keeps: OutputDelta['keeps'][number][] = [];
   const revisions: RevisionRef[] = [];
-  const position = readPosition(head.position);
   const digests = { from: readDigest(head.from), to: readDigest(head.to) };
-  const delta = { position, ...readAdmitted(head.admitted), ...digests, upserts, touches, removals, keeps, revisions };
+  const delta = { ...readPositions(head), ...digests, upserts, touches, removals, keeps, revisions };
   return createAssembler(
     'an output',
     ({ scope, more, scopeOf, nextKey, object, origins }) => ({
@@ -108,9 +102,8 @@ export function createOutputAssembler(
 }
 
 /** The head of a holding. */
-export function holdingHead({ position, digest, admitted }: AgentHolding) {
-  const value = { position: positionInit(position), digest: digestBytes(digest), ...admittedInit(admitted) };
-  return { case: 'holding' as const, value };
+export function holdingHead(holding: AgentHolding) {
+  return { case: 'holding' as const, value: { digest: digestBytes(holding.digest), ...positionsInit(holding) } };
 }
 
 /** The records of a holding, generated on demand. */
@@ -140,10 +133,10 @@ export function createHoldingAssembler(
   latestEpoch: number,
   done: (holding: AgentHolding) => void,
 ): Assembler {
-  const position = readPosition(head.position);
-  const admitted = readAdmitted(head.admitted);
+  const positions = readPositions(head);
+  const { position, admitted } = positions;
   checkPlausible('the position', position, latestEpoch);
-  if (admitted.admitted !== undefined) checkPlausible('the admission', admitted.admitted, latestEpoch);
+  if (admitted !== undefined) checkPlausible('the admission', admitted, latestEpoch);
   const digest = readDigest(head.digest);
   const entries = new Map<string, InventoryEntry>();
   const revisions: RevisionRef[] = [];
@@ -169,7 +162,7 @@ export function createHoldingAssembler(
       if (heldDigest(list) !== digest) {
         throw new ProtocolError('DigestMismatch', 'the digest of the holding is not that of its entries');
       }
-      done({ position, digest, revisions, ...admitted, entries: list });
+      done({ ...positions, digest, revisions, entries: list });
     },
   );
 }

@@ -1,5 +1,5 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
-import type { Position } from '../../../generated/relay_pb.ts';
+import type { OutputHead, Position } from '../../../generated/relay_pb.ts';
 import { type ClusterName, type Digest, parseClusterName, parseSourceName, quote } from '../../model/ids.ts';
 import { type ObjectKey, parseObjectKey } from '../../model/object-key.ts';
 import type { Origin, OutputPosition, RevisionRef } from '../../model/output.ts';
@@ -71,25 +71,26 @@ export function readCount(value: bigint, what: string): number {
   return count;
 }
 
-/** Reads a position; a missing one throws. */
-export function readPosition(position: Position | undefined): OutputPosition {
+/** The position of an output, and the admission that it was computed from, if its server named one. */
+interface Positions {
+  readonly position: OutputPosition;
+  readonly admitted?: OutputPosition;
+}
+
+/** Reads the positions in a head; a missing position throws. */
+export function readPositions({ position, admitted }: Pick<OutputHead, 'position' | 'admitted'>): Positions {
   if (position === undefined) throw new ProtocolError('MalformedFrame', 'the position is missing');
-  return { epoch: readCount(position.epoch, 'the epoch'), sequence: readCount(position.sequence, 'the sequence') };
+  return { position: readPosition(position), ...(admitted === undefined ? {} : { admitted: readPosition(admitted) }) };
 }
 
-/** Reads an optional admission, as an object to spread. */
-export function readAdmitted(position: Position | undefined): { readonly admitted?: OutputPosition } {
-  return position === undefined ? {} : { admitted: readPosition(position) };
+function readPosition({ epoch, sequence }: Position): OutputPosition {
+  return { epoch: readCount(epoch, 'the epoch'), sequence: readCount(sequence, 'the sequence') };
 }
 
-/** The wire form of a position. */
-export function positionInit(position: OutputPosition): { readonly epoch: bigint; readonly sequence: bigint } {
-  return { epoch: BigInt(position.epoch), sequence: BigInt(position.sequence) };
-}
-
-/** The wire form of an optional admission, as an object to spread. */
-export function admittedInit(admitted: OutputPosition | undefined) {
-  return admitted === undefined ? {} : { admitted: positionInit(admitted) };
+/** The wire form of the positions in a head. */
+export function positionsInit({ position, admitted }: Positions) {
+  const init = ({ epoch, sequence }: OutputPosition) => ({ epoch: BigInt(epoch), sequence: BigInt(sequence) });
+  return { position: init(position), ...(admitted === undefined ? {} : { admitted: init(admitted) }) };
 }
 
 /** Reads a list of origins. */
