@@ -28,7 +28,7 @@ export function createLive(deps: FollowerDeps, options: { readonly namespace: st
   let kindsChanged = true;
   let started = false;
   const kinds = createKinds(deps, { store, autoscaled, news: hints.send, stateChanged: noteKinds });
-  const button = createStopButton(deps, { ...options, changed: hints.send });
+  const button = createStopButton(deps, options.namespace, hints.send);
   const catalog = createCatalogRefresher(deps, options.catalog, (next) => {
     noteKinds();
     if (started && kinds.follow(next)) hints.send();

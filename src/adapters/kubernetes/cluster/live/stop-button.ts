@@ -2,30 +2,17 @@ import type { JsonObject } from '../../../../model/json.ts';
 import { annotationOf } from '../../../../model/object-key.ts';
 import { createKindFollower } from '../../api/kind-follower.ts';
 import { resourcePath } from '../../api/paths.ts';
-import type { ApiCatalog, FollowerDeps } from '../../api/types.ts';
+import type { ApiResource, FollowerDeps } from '../../api/types.ts';
 import { PAUSED } from '../annotations.ts';
 
-const NAMESPACES = { group: '', version: 'v1', resource: 'namespaces' };
+const CORE = { group: '', version: 'v1', resource: 'namespaces', kind: 'Namespace' };
+const NAMESPACES: ApiResource = { ...CORE, namespaced: false, verbs: [], subresources: [] };
 const LOOK_MS = 5_000;
 
 /** Follows the annotation of the agent's own Namespace that stops every write. */
-export function createStopButton(
-  deps: FollowerDeps,
-  {
-    namespace,
-    catalog,
-    changed,
-  }: { readonly namespace: string; readonly catalog: ApiCatalog; readonly changed: () => void },
-) {
-  const resource = catalog.find('', 'Namespace') ?? {
-    ...NAMESPACES,
-    kind: 'Namespace',
-    namespaced: false,
-    verbs: [],
-    subresources: [],
-  };
+export function createStopButton(deps: FollowerDeps, namespace: string, changed: () => void) {
   let on = false;
-  const selected = { resource, fieldSelector: `metadata.name=${namespace}` };
+  const selected = { resource: NAMESPACES, fieldSelector: `metadata.name=${namespace}` };
   const { start, stop } = createKindFollower(deps, selected, {
     keys: () => [],
     upsert: (_key, raw) => note(raw),
