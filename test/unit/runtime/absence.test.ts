@@ -53,7 +53,7 @@ describe('absence is not deletion', () => {
     expect(last?.upserts).toEqual([]);
   });
 
-  it('goes on with a broken Placement as last known good', async () => {
+  it('uses a broken Placement as last known good', async () => {
     const world = await startedWorld();
     world.source.push({
       'fleet/placement.yaml':
@@ -98,7 +98,7 @@ describe('absence is not deletion', () => {
     expect(names(world, 'west')).toEqual(abc);
   });
 
-  it('asks for nothing to be removed when a removal in flight is lost and the file comes back with a typo', async () => {
+  it('removes nothing when a removal in flight is lost and the file is restored with a typo', async () => {
     const world = await startedWorld();
     world.agent('east').pause();
     world.source.push({ 'apps/a.yaml': null });
@@ -122,7 +122,7 @@ describe('absence is not deletion', () => {
     expect(world.agent('east').connect()).toMatchObject({ type: 'retry', reason: 'ClusterNotReadable' });
   });
 
-  it('gives back what it knew after a restart and sends nothing', async () => {
+  it('has its state after a restart and sends nothing', async () => {
     const first = await startedWorld();
     await first.server.stop();
     const second = await createFleetWorld({ store: first.store, clock: first.clock });
@@ -221,7 +221,7 @@ describe('the removal guard', () => {
 });
 
 describe('conflicts', () => {
-  it('keeps the incumbent of two declarations and says where both stand', async () => {
+  it('keeps the incumbent of two declarations and reports the places of both', async () => {
     const world = await startedWorld();
     world.source.push({ 'apps/0-first.yaml': `---\n${configMapYaml('a', '2')}` });
     await world.settle();

@@ -5,7 +5,7 @@ import { configMapYaml } from '../../support/manifests.ts';
 import { abc, base, names, restart, startedWorld } from '../../support/started-world.ts';
 
 describe('what is admitted', () => {
-  it('is numbered: what any source says next comes after it, and agents are told', async () => {
+  it('is numbered: the next revision of any source comes after it, and agents receive the number', async () => {
     const world = await createFleetWorld({ sources: ['main', 'other'] });
     world.sourceNamed('main').push(base);
     world.sourceNamed('other').push({});
@@ -19,7 +19,7 @@ describe('what is admitted', () => {
     expect(world.agent('east').admitted).toEqual({ epoch: first?.epoch, sequence: 4 });
   });
 
-  it('goes on in a new epoch after a restart', async () => {
+  it('continues in a new epoch after a restart', async () => {
     const first = await startedWorld();
     const world = await restart(first);
     world.source.push({ ...base, 'apps/a.yaml': configMapYaml('a', '2') });
@@ -46,7 +46,7 @@ describe('a server that has lost its store and finds itself behind an agent', ()
     expect(world.agent('west').admitted).toEqual({ ...ahead, sequence: 8 });
   });
 
-  it('sends it nothing before, says so, and goes on once the last source was read', async () => {
+  it('sends it nothing before, reports that, and continues once the last source was read', async () => {
     const world = await createFleetWorld({ sources: ['main', 'other'] });
     world.sourceNamed('main').push(base);
     world.sourceNamed('other').condition({ state: 'failing', reason: 'Test', message: 'not to be reached' });
@@ -68,7 +68,7 @@ describe('a server that has lost its store and finds itself behind an agent', ()
     expect(problem()).toBe('');
   });
 
-  it('stays behind while one source is unread, whatever the others say', async () => {
+  it('stays behind while one source is unread', async () => {
     const world = await createFleetWorld({ sources: ['main', 'other'] });
     world.sourceNamed('main').push(base);
     world.sourceNamed('other').condition({ state: 'failing', reason: 'Test', message: 'not to be reached' });
@@ -80,7 +80,7 @@ describe('a server that has lost its store and finds itself behind an agent', ()
     expect(world.agent('east').deltas).toEqual([]);
   });
 
-  it('hears the first word of each cluster, for a day and over restarts', async () => {
+  it('counts the first statement of each cluster, for a day and over restarts', async () => {
     const first = await createFleetWorld();
     first.source.push(base);
     await first.settle();
@@ -101,7 +101,7 @@ describe('a server that has lost its store and finds itself behind an agent', ()
     expect(world.agent('west').deltas).toEqual([]);
   });
 
-  it('serves an agent that says nothing of it', async () => {
+  it('serves an agent that states no admission', async () => {
     const world = await startedWorld();
     world.agent('east').disconnect();
     world.agent('east').admitted = undefined;

@@ -24,7 +24,7 @@ const reasons = async (world: FleetWorld): Promise<readonly string[]> => {
 };
 
 describe('an approval by a file', () => {
-  it('in a later commit lets go what it names, once', async () => {
+  it('in a later commit releases the removals that it names, once', async () => {
     const { world, digest } = await heldWorld();
     world.source.push({ 'approvals/a.yaml': approval(digest) });
     await world.settle();
@@ -79,7 +79,7 @@ describe('an approval by a file', () => {
     expect(names(world, 'east')).toEqual(abc.slice(1));
   });
 
-  it('does nothing over a lost store: what was held is not known any more', async () => {
+  it('does nothing after a loss of the store: the held removals are not known any more', async () => {
     const { world: first, digest } = await heldWorld();
     for (const agent of first.agents.known.values()) agent.abandon();
     await first.settle();
@@ -136,7 +136,7 @@ describe('an approval by a file', () => {
     expect(await reasons(world)).toEqual([reason]);
   });
 
-  it('releases nothing after its time, if nobody has taken what it released', async () => {
+  it('releases nothing after its expiry, if no agent has done the removals', async () => {
     const { world, digest } = await heldWorld();
     world.agent('east').disconnect();
     const soon = new Date(world.clock.now() + 60_000).toISOString();
@@ -161,7 +161,7 @@ describe('an approval by a file', () => {
   });
 });
 
-it('is judged by a replica that leads later as if it had come then, not by what was on record when that one began', async () => {
+it('is judged by a later leader as if it was read then, not by the records that this leader began with', async () => {
   const world = await createReplicaWorld(['a']);
   world.push(tight);
   await world.pass();

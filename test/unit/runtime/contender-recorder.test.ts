@@ -6,7 +6,7 @@ import { must } from '../../../src/model/result.ts';
 import { createContenderRecorder } from '../../../src/runtime/ledger/recorders.ts';
 
 it.each(['leader', 'follower'] as const)(
-  'a %s forgets who wants nothing any more; only a judge writes that down',
+  'a %s forgets contenders that declare nothing any more; only a leader writes that to the store',
   (role) => {
     const engine = createEngine(createGraph());
     engine.inputs.fleet.set('', '', { bounds: { guards: {}, safeModes: [] }, role });

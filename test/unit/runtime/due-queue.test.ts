@@ -6,7 +6,7 @@ import { createDueQueue } from '../../../src/runtime/due-queue.ts';
 const number = fc.option(fc.integer({ min: 0, max: 1_000 }), { freq: 2 });
 const step = fc.tuple(fc.integer({ min: 0, max: 100 }).map(String), number);
 
-it('gives a key with the lowest number, whatever was added, moved and taken out', () => {
+it('returns a key with the lowest number after any additions, moves and deletions', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 50, maxLength: 400, size: 'max' }), (steps) => {
       const queue = createDueQueue();

@@ -38,7 +38,7 @@ async function approveAll(world: FleetWorld): Promise<void> {
 }
 
 describe('endpoints that become empty', () => {
-  it('are held, the rest goes on, and an approval lets them go once', async () => {
+  it('are held, other changes continue, and an approval releases them once', async () => {
     const world = await mirroredShop();
     world.agent('east').discovers({ upserts: [liveSlice('shop', []), liveService('cart')] });
     await world.settle();
@@ -60,7 +60,7 @@ describe('endpoints that become empty', () => {
     expect(world.server.api.removals()).toHaveLength(1);
   });
 
-  it('are asked for once, also if what was let go is lost on its way', async () => {
+  it('need one approval, also if the released delta is lost in flight', async () => {
     const world = await mirroredShop();
     world.agent('east').discovers({ upserts: [liveSlice('shop', [])] });
     await world.settle();

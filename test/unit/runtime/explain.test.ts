@@ -79,7 +79,7 @@ describe('explain names an object of a cluster', () => {
     );
   });
 
-  it('and says which cluster is missing, or that none is needed', async () => {
+  it('and names the cluster that is missing, or says that none is needed', async () => {
     const world = await startedWorld(files);
     expect(await ask(world, { object: 'cm/web/a' })).toBe(
       'invalid: the engine reads no kind cm, so cm/web/a is an object of a cluster: name the cluster, one of east, west',

@@ -9,7 +9,7 @@ function ledgerOf({ server: { engine } }: FleetWorld): readonly string[] {
 }
 
 describe('the first commit of a server that starts again', () => {
-  it('comes with what its sources read: what the store remembers is not computed twice', async () => {
+  it('contains the first reads of its sources: the state of the store is not computed twice', async () => {
     const again = await restart(await startedWorld());
     expect(ledgerOf(again)).toEqual([]);
     const decided = again.server.engine.graph.watch(again.server.engine.decisions);

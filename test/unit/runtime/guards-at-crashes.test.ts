@@ -126,7 +126,7 @@ describe('a server that is killed right after it has sent a removal', () => {
     expect(written()).toBe(before);
   });
 
-  it('goes on without a store that does not answer, and counts in memory', async () => {
+  it('continues without a store that does not answer, and counts in memory', async () => {
     const { store, dieAfter } = mortalStore();
     const world = await startedOn(store, { ...base, 'fleet/policy.yaml': policyYaml(2) });
     dieAfter(0);

@@ -15,7 +15,7 @@ const heldObjects = (world: FleetWorld): readonly string[] =>
   (world.server.api.removals()[0]?.removals ?? []).map(({ cluster, object }) => `${cluster} ${object}`);
 
 describe('what counts as a removal', () => {
-  it('a rename does: the object of the old name is gone, whatever has come in its place', async () => {
+  it('a rename counts: the object of the old name is removed, even if another one replaces it', async () => {
     const world = await startedWorld({ ...base, 'fleet/policy.yaml': policyYaml(0) });
     world.source.push({ 'apps/a.yaml': configMapYaml('renamed', '1') });
     await world.settle();
@@ -49,7 +49,7 @@ describe('what counts as a removal', () => {
     expect(heldObjects(world)).toEqual(['east ConfigMap/web/c', 'west ConfigMap/web/c']);
   });
 
-  it('a mirror that ends does, whoever ended it', async () => {
+  it('a mirror that ends counts, for any cause', async () => {
     const world = await startedWorld({
       'clusters/east/cluster.yaml': clusterYaml('east'),
       'clusters/west/cluster.yaml': clusterYaml('west'),
@@ -171,7 +171,7 @@ describe('a replica that does not judge', () => {
     if (settings !== undefined) fleet.set('', '', { ...settings, role: 'follower' });
   };
 
-  it('removes nothing and empties nothing before it is told that it may', async () => {
+  it('removes nothing and empties nothing before it has a permit', async () => {
     const world = await startedWorld({
       ...base,
       'mirror.yaml': mirrorYaml('shared', 'names: [east]', 'names: [west]'),

@@ -119,7 +119,7 @@ it.each(['before', 'after'])(
   },
 );
 
-it('a cluster that is deregistered is known at no replica any more, also if its name comes back at once', async () => {
+it('no replica knows a deregistered cluster any more, also if its name is declared again at once', async () => {
   const { world, leader, follower } = await knowingReplicas();
   follower.agent('west').disconnect();
   await world.pass(15_000);

@@ -20,24 +20,24 @@ function ask(cluster: string, proof: RegistrationRequest['proof'], id = `id-${cl
   return world.agent(cluster).dial().mayRegister(request);
 }
 
-describe('who may have a certificate', () => {
+describe('an agent that asks for a certificate', () => {
   it('is a cluster that is declared, by its own token, again and again', () => {
     expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 0 });
     expect(ask('east', 'token')).toEqual({ type: 'admitted', registration: 0 });
     expect(ask('east', 'certificate')).toEqual({ type: 'admitted', registration: 0 });
   });
 
-  it('is nobody of another id than the one that is bound, whatever it shows', () => {
+  it('gets none for another cluster id than the bound one, with any proof', () => {
     for (const proof of ['token', 'shared', 'certificate'] as const) {
       expect(ask('east', proof, 'another-id')).toMatchObject({ type: 'refused', reason: 'ClusterIdBound' });
     }
   });
 
-  it('is nobody by the shared token once the name is bound, also not whom it is bound to', () => {
+  it('gets none by the shared token once the name is bound, even with the bound cluster id', () => {
     expect(ask('east', 'shared')).toMatchObject({ type: 'refused', reason: 'SharedTokenBound' });
   });
 
-  it('is a new name by the shared token, until its agent has connected', async () => {
+  it('gets one by the shared token for a new name, until an agent of that name has connected', async () => {
     world = await createFleetWorld();
     world.source.push(base);
     await world.settle();
@@ -48,22 +48,22 @@ describe('who may have a certificate', () => {
     expect(ask('east', 'shared')).toMatchObject({ reason: 'SharedTokenBound' });
   });
 
-  it('is another id by the shared token, and not the old one, when a person has released the name', async () => {
+  it('gets one by the shared token for another cluster id, and none for the old one, when a person has released the name', async () => {
     await world.server.api.replaceCluster('east', 'test');
     expect(ask('east', 'shared', 'another-id')).toEqual({ type: 'admitted', registration: 0 });
     expect(ask('east', 'token')).toMatchObject({ type: 'refused', reason: 'ClusterReplaced' });
   });
 
-  it('is no name that nobody has declared', () => {
+  it('gets none for a name that no source declares', () => {
     expect(ask('nobody', 'token', 'some-id')).toMatchObject({ type: 'refused', reason: 'UnknownCluster' });
   });
 
-  it('is not known before the sources have spoken', async () => {
+  it('must retry before every source has been read', async () => {
     world = await createFleetWorld();
     expect(ask('east', 'token', 'some-id')).toMatchObject({ type: 'retry', reason: 'ServerStarting' });
   });
 
-  it('is told to a person where the cluster is shown', async () => {
+  it('is shown in the status of the cluster when it is refused', async () => {
     world.agent('east').disconnect();
     ask('east', 'shared');
     await world.settle();

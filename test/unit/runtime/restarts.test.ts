@@ -68,7 +68,7 @@ function agentValue({ server: { engine } }: FleetWorld, cluster: string) {
 }
 
 describe('a server that starts again', () => {
-  it('knows of each cluster what it knew, before any agent is there', async () => {
+  it('has the state of each cluster before any agent connects', async () => {
     const first = await discoveredWorld();
     discovers(first, 'east', [service('pay', 81)], ['/Service/shop/cart']);
     await first.settle();
@@ -84,7 +84,7 @@ describe('a server that starts again', () => {
     expect(agentValue(world, 'east')?.warm).toBe(true);
   });
 
-  it('writes nothing of its clusters but who is connected, when nothing has changed', async () => {
+  it('writes only the connections of its clusters when nothing has changed', async () => {
     const first = await discoveredWorld();
     const written: string[] = [];
     const store: SnapshotStore = {
@@ -157,7 +157,7 @@ describe('a store that was lost while no server was there', () => {
     return createFleetWorld({ store, clock: createVirtualClock(first.clock.now() + 1_000), agents: first.agents });
   };
 
-  it('is known by the first agent that owns something: who is not here yet is assumed warm, until it says what lives there', async () => {
+  it('is detected by the first agent that owns objects: clusters without an agent are assumed warm until their input snapshot arrives', async () => {
     const first = await discoveredWorld();
     const store = createMemoryStore();
     const world = await lost(first, store);

@@ -27,7 +27,7 @@ const asSettings = {
   ignoredFields: [{ kind: 'apps/Deployment', fields: ['spec.replicas'] }],
 };
 
-it('an agent is told what the policy says at its connect and at each change, and nothing twice', async () => {
+it('an agent receives the settings of the policy at its connect and at each change, and none twice', async () => {
   const world = await startedWorld();
   expect(world.agent('east').settings).toEqual([NO_SETTINGS]);
   world.source.push({ 'fleet/policy.yaml': policy });
@@ -52,7 +52,7 @@ it('a policy that cannot be read takes nothing back, also not over a restart', a
   expect(world.agent('east').settings.filter((said) => said !== undefined)).toEqual([asSettings, asSettings]);
 });
 
-it('a server without a memory says nothing of a policy that may only not be readable', async () => {
+it('a server without state sends no settings while the policy may only be unreadable', async () => {
   const world = await startedWorld({ ...base, 'fleet/policy.yaml': typo });
   expect(world.agent('east').settings).toEqual([]);
   world.source.push({ 'fleet/policy.yaml': policy });

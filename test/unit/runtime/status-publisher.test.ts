@@ -44,7 +44,7 @@ function publishing() {
   };
 }
 
-it('reads the branch when the agents are back, and not while they wait for this process', async () => {
+it('reads the branch when the agents have reconnected, and not while they wait for this process', async () => {
   const { clock, done, publisher, settle } = publishing();
   await clock.advance(10_000);
   expect(done).toEqual([]);
@@ -55,7 +55,7 @@ it('reads the branch when the agents are back, and not while they wait for this 
   expect(publisher.waiting()).toBeUndefined();
 });
 
-it('does not wait for longer than 20 s for who does not come back', async () => {
+it('waits at most 20 s for agents that do not reconnect', async () => {
   const { clock, done } = publishing();
   await clock.advance(20_000);
   expect(done).toEqual([]);

@@ -11,7 +11,7 @@ import { abc, base, names, restart, startedWorld } from '../../support/started-w
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 describe('staged and committed', () => {
-  it('sends again what was rejected at once', async () => {
+  it('sends a delta again that was rejected at once', async () => {
     const world = await createFleetWorld();
     world.agent('east').rejectNext();
     world.source.push(base);
@@ -22,7 +22,7 @@ describe('staged and committed', () => {
     expect(names(world, 'east')).toEqual(abc);
   });
 
-  it('marks as accepted what was accepted at once', async () => {
+  it('marks entries as accepted that were accepted at once', async () => {
     const world = await startedWorld();
     const phases = [...world.server.engine.inputs.ledger.entries('east')].map(({ value }) => value.phase);
     expect(new Set(phases)).toEqual(new Set(['accepted']));
@@ -101,7 +101,7 @@ describe('positions', () => {
     expect([now.epoch, now.sequence]).toEqual([seen.epoch, seen.sequence + 1]);
   });
 
-  it('tell that leave to remove may have been used since, when an older store comes back', async () => {
+  it('show that approvals may have been used since, when an older copy of the store takes over', async () => {
     const tight = { ...base, 'fleet/policy.yaml': policyYaml(1) };
     const without = { 'apps/a.yaml': null, 'apps/b.yaml': null };
     const first = await startedWorld(tight);
@@ -228,7 +228,7 @@ describe('an agent that states an admission that no server has made', () => {
     expect(problemOf(world, 'east')).toMatch(/^ServerBehind: /);
   });
 
-  it('is served again when a server has started later than what it states', async () => {
+  it('is served again when a server has started after the epoch that it states', async () => {
     const first = await startedWorld();
     await states(first, { epoch: first.server.replica.admitted().epoch + HOUR, sequence: 7 });
     await first.clock.advance(2 * HOUR);

@@ -75,7 +75,7 @@ describe('a suspended cluster', () => {
     expect(names(world, 'east')).toEqual(abc.slice(1));
   });
 
-  it('hears what the policy says when it is resumed', async () => {
+  it('receives the settings of the policy when it is resumed', async () => {
     const world = await startedWorld();
     const east = world.agent('east');
     await world.server.api.suspendCluster('east', 'ann', '');
@@ -134,8 +134,8 @@ describe('a suspended source', () => {
 });
 
 /**
- * The leader is told something while the store does not answer, and loses its turn. With `others` the store answers the
- * other replicas, and the next leader is told that before the store answers the last one again.
+ * The leader takes a command while the store does not answer, and loses its turn. With `others` the store answers the
+ * other replicas, and the next leader takes these commands before the store answers the last one again.
  */
 async function tellWithoutStore(
   world: ReplicaWorld,
@@ -143,7 +143,7 @@ async function tellWithoutStore(
   others?: (leader: ManagementServer) => Promise<void>,
 ) {
   const [told, next] = [world.leader(), world.followers()[0]];
-  if (next === undefined) throw new Error('nobody follows');
+  if (next === undefined) throw new Error('no replica follows');
   if (others === undefined) world.memory.down();
   else told.store.cut();
   expect((await tell(told.world.server)).ok).toBe(true);
@@ -166,11 +166,11 @@ async function tellWithoutStore(
 }
 
 describe('of several servers', () => {
-  it('the leader is told, all obey, and the next leader knows', async () => {
+  it('the leader takes the command, all replicas follow it, and the next leader knows it', async () => {
     const world = await startedReplicas();
     const leader = world.leader();
     const [follower] = world.followers();
-    if (follower === undefined) throw new Error('nobody follows');
+    if (follower === undefined) throw new Error('no replica follows');
     follower.agent('east').connect();
     leader.agent('west').connect();
     await world.pass();
@@ -194,7 +194,7 @@ describe('of several servers', () => {
     expect(names(follower.world, 'east')).toEqual(abcd);
   });
 
-  it('who was told while the store was away obeys, and has it on record when it leads again', async () => {
+  it('a leader that took a command while the store was down follows it, and has written it when it leads again', async () => {
     const world = await startedReplicas();
     const [told, other] = [world.leader(), world.followers()[0]];
     told.agent('east').connect();
@@ -270,7 +270,7 @@ describe('of several servers', () => {
     const world = await startedReplicas();
     const leader = world.leader();
     const [follower] = world.followers();
-    if (follower === undefined) throw new Error('nobody follows');
+    if (follower === undefined) throw new Error('no replica follows');
     follower.agent('east').connect();
     // Only the leader has read this.
     leader.world.source.push(more);
@@ -289,10 +289,10 @@ describe('of several servers', () => {
     expect(names(follower.world, 'east')).toEqual(abcd.slice(1));
   });
 
-  it('a new leader that is told to suspend something goes on looking at its sources before it admits what it has read', async () => {
+  it('a new leader that takes a command still looks at its sources before it admits what it has read', async () => {
     const world = await startedReplicas();
     const [follower] = world.followers();
-    if (follower === undefined) throw new Error('nobody follows');
+    if (follower === undefined) throw new Error('no replica follows');
     follower.agent('east').connect();
     // Only the leader has read this.
     world.leader().world.source.push(more);
@@ -324,7 +324,7 @@ describe('of several servers', () => {
     expect(await world.leader().store.get('suspended/cluster/east')).toBeDefined();
   });
 
-  it('a follower tells the next leader what the store and the leader have lost together', async () => {
+  it('a follower writes a suspension again that the store and the leader have lost together', async () => {
     const world = await startedReplicas();
     const [leader, follower] = [world.leader(), world.followers()[0]];
     if (follower === undefined) throw new Error('no replica follows');
