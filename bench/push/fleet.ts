@@ -116,6 +116,6 @@ async function callHook(http: string): Promise<void> {
   const body = '{}';
   const signature = createHmac('sha256', HOOK_SECRET).update(body).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
-  // The server pushes its status too, at last while it is being stopped: then there is nobody to call.
+  // The server pushes its status too, once more while it stops: the hook cannot be delivered then.
   await fetch(`${http}/hooks/git`, { method: 'POST', body, headers }).catch(() => undefined);
 }

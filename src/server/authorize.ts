@@ -132,11 +132,11 @@ function objection({ req }: Context<ApiEnv>, { name, role }: Caller): Refusal | 
   return undefined;
 }
 
-/** Where no caller proves a name, the stated one counts: every caller on this machine may do everything anyway. */
+/** Takes the stated name if callers need not authenticate: every local caller may do everything then. */
 async function withStatedName(context: Context<ApiEnv>, caller: Caller): Promise<Caller> {
   if (caller.proof !== 'none') return caller;
   const body = await jsonBody(context);
   const stated = body.ok ? body.value.by : undefined;
   const usable = typeof stated === 'string' && stated.length <= LONGEST_NAME && !/\p{C}/u.test(stated);
-  return { ...caller, name: usable && stated !== '' ? stated : 'somebody on this machine' };
+  return { ...caller, name: usable && stated !== '' ? stated : 'a local caller' };
 }

@@ -221,8 +221,8 @@ describe('the audit log', () => {
     expect((await acts()).map(({ who, proof }) => `${who} ${proof}`)).toEqual([
       'eve none',
       'eve none',
-      'somebody on this machine none',
-      'somebody on this machine none',
+      'a local caller none',
+      'a local caller none',
     ]);
   });
 
