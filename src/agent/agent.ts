@@ -1,26 +1,17 @@
 import { type AgentSettings, NO_SETTINGS, settingsText } from '../model/agent-settings.ts';
 import type { OutputPosition } from '../model/output.ts';
-import type { AgentDisk } from '../ports/agent-disk.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { ClusterApi, LiveState } from '../ports/cluster-api.ts';
-import type { Log } from '../ports/log.ts';
-import type { Random } from '../ports/random.ts';
 import type { ConnectionState, RelayClient } from '../relay/session.ts';
 import { createDiscovery } from './discovery/discovery.ts';
 import { createDiagnosticsLog, createObserver, type Observer } from './observer.ts';
 import type { DriftCounts } from './reconciler/drift.ts';
 import { fleetOf, toAgentHolding } from './reconciler/inventory.ts';
-import { createReconciler, type Reconciler } from './reconciler/reconciler.ts';
+import { createReconciler, type Reconciler, type ReconcilerDeps } from './reconciler/reconciler.ts';
 import { recover } from './reconciler/recovery.ts';
 import { createResultBook, type ResultBook } from './result-book.ts';
 
-export interface AgentDeps {
-  readonly cluster: ClusterApi;
+export interface AgentDeps extends Omit<ReconcilerDeps, 'results' | 'takenOver' | 'idle'> {
   readonly relay: RelayClient;
-  readonly disk: AgentDisk;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 export interface AgentOptions {

@@ -9,8 +9,6 @@ import type { WorkQueue } from './work-queue.ts';
 /** Applied objects that another actor has changed or removed. */
 export type DriftCounts = Readonly<Record<'changed' | 'removed', number>>;
 
-export type Drift = ReturnType<typeof createDrift>;
-
 /** Finds live objects that differ from their declared content. Compares each live object once. */
 export function createDrift(deps: {
   readonly cluster: ClusterApi;

@@ -11,8 +11,6 @@ const MESSAGE_MS = 30_000;
 /** Delay of a report after a write that leads to no new live object. */
 const WRITTEN_MS = 5_000;
 
-export type HealthReporter = ReturnType<typeof createHealthReporter>;
-
 /** Reports changes of the health of applied objects, debounced, as new results. */
 export function createHealthReporter(deps: { readonly clock: Clock; readonly results: ResultBook }) {
   const { clock, results } = deps;

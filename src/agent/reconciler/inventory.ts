@@ -174,7 +174,7 @@ function rejection(reason: string, message: string): Rejection {
   return { accepted: false, reason, message };
 }
 
-interface StoreDeps {
+export interface StoreDeps {
   readonly cluster: ClusterApi;
   readonly disk: AgentDisk;
   readonly clock: Clock;
@@ -195,8 +195,6 @@ interface RecordChange {
   /** The identity of the object; undefined: the object is gone. */
   readonly identity: string | undefined;
 }
-
-export type InventoryStore = ReturnType<typeof createInventoryStore>;
 
 /**
  * Keeps the inventory in memory and makes its changes durable, one write at a time: contents on the disk, the inventory in the

@@ -4,8 +4,6 @@ import { PAUSED_REASON } from './object-step.ts';
 
 const REASONS: readonly string[] = [NO_SUCH_KIND, NAMESPACE_NOT_FOUND, PAUSED_REASON];
 
-export type Prerequisites = ReturnType<typeof createPrerequisites>;
-
 /**
  * Objects that wait for a prerequisite in the cluster: their kind, their Namespace, the release of the stop button. Work on
  * them starts when a live state shows the prerequisite, before their back-off ends.

@@ -2,62 +2,34 @@ import type { ObjectResult } from '../../model/agent.ts';
 import type { FleetName } from '../../model/ids.ts';
 import { displayKey, type ObjectKey } from '../../model/object-key.ts';
 import type { SequencedDelta } from '../../model/output.ts';
-import type { AgentDisk } from '../../ports/agent-disk.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { ClusterApi, InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
-import type { Log } from '../../ports/log.ts';
+import type { InventoryRecord, LiveState, ObservedObject } from '../../ports/cluster-api.ts';
 import type { Random } from '../../ports/random.ts';
 import type { ServerListener } from '../../relay/session.ts';
 import type { ResultBook } from '../result-book.ts';
-import { createDrift, type Drift } from './drift.ts';
-import { createHealthReporter, type HealthReporter } from './health-reporter.ts';
+import { createDrift } from './drift.ts';
+import { createHealthReporter } from './health-reporter.ts';
 import {
   type Acceptance,
   acceptDelta,
   contentOf,
   createInventoryStore,
   type Inventory,
-  type InventoryStore,
   isUnchanged,
+  type StoreDeps,
 } from './inventory.ts';
 import { type Step, stepObject, workRank } from './object-step.ts';
-import { createPrerequisites, type Prerequisites } from './prerequisites.ts';
+import { createPrerequisites } from './prerequisites.ts';
 import type { Recovered } from './recovery.ts';
-import { createWorkQueue, type WorkOutcome, type WorkQueue } from './work-queue.ts';
+import { createWorkQueue, type WorkOutcome } from './work-queue.ts';
 
-export interface ReconcilerDeps {
-  readonly cluster: ClusterApi;
-  readonly disk: AgentDisk;
-  readonly clock: Clock;
+export interface ReconcilerDeps extends StoreDeps {
   readonly random: Random;
-  readonly log: Log;
   readonly results: ResultBook;
-  /** Another agent has taken the cluster over. */
-  readonly takenOver: (error: Error) => void;
   /** The work queue is empty. */
   readonly idle: () => void;
 }
 
-interface State {
-  readonly deps: ReconcilerDeps;
-  readonly store: InventoryStore;
-  /** The contents are those of the inventory; nothing is applied before. */
-  trusted: boolean;
-  mayRemove: boolean;
-  /** A delta that arrived before the last disconnect permits no removals. */
-  disconnectCount: number;
-  live: LiveState | undefined;
-  /** The last state was not compared to its end: the next one is compared completely. */
-  missed: boolean;
-  /** Keys that were being worked on when a state was compared: they are compared with the next state too. */
-  readonly skipped: Set<ObjectKey>;
-  /** Keys whose removal was retried because a state did not contain the object. */
-  readonly seenGone: Set<ObjectKey>;
-  readonly prerequisites: Prerequisites;
-  readonly health: HealthReporter;
-  readonly drift: Drift;
-  readonly queue: WorkQueue;
-}
+type State = ReturnType<typeof createState>;
 
 type Result = Step['result'] & Pick<ObjectResult, 'health'>;
 
@@ -113,24 +85,32 @@ export function createReconciler(deps: ReconcilerDeps, recovered: Recovered) {
   };
 }
 
-function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered): State {
+function createState(deps: ReconcilerDeps, { inventory, trusted }: Recovered) {
   const store = createInventoryStore(deps, inventory, trusted);
   const queue = createWorkQueue(deps, {
     rank: (key) => {
       const record = store.current().records.get(key);
       return record === undefined ? undefined : workRank(record);
     },
-    run: (key) => work(state, key),
+    run: (key): Promise<WorkOutcome> => work(state, key),
     idle: deps.idle,
   });
-  const state: State = {
-    ...{ deps, store, queue, trusted },
+  const state = {
+    deps,
+    store,
+    queue,
+    /** The contents are those of the inventory; nothing is applied before. */
+    trusted,
     mayRemove: false,
+    /** A delta that arrived before the last disconnect permits no removals. */
     disconnectCount: 0,
-    live: undefined,
+    live: undefined as LiveState | undefined,
+    /** The last state was not compared to its end: the next one is compared completely. */
     missed: true,
-    skipped: new Set(),
-    seenGone: new Set(),
+    /** Keys that were being worked on when a state was compared: they are compared with the next state too. */
+    skipped: new Set<ObjectKey>(),
+    /** Keys whose removal was retried because a state did not contain the object. */
+    seenGone: new Set<ObjectKey>(),
     prerequisites: createPrerequisites(),
     health: createHealthReporter(deps),
     drift: createDrift({ ...deps, queue }),
