@@ -18,8 +18,7 @@ import { services } from './services/services.ts';
 import { deriveClusterStatuses } from './status/clusters.ts';
 import { deriveStatuses } from './status/declared-status.ts';
 import { createTallies, derivePlacementStatuses } from './status/placements.ts';
-import { deriveProgress, indexProgress } from './status/progress.ts';
-import type { Tally } from './status/tally.ts';
+import { deriveProgress, indexProgress, type Tally } from './status/progress.ts';
 
 /** The domains besides the placement of documents. Each can read what the earlier ones derive. */
 const domains: readonly Domain[] = [services];

@@ -87,17 +87,13 @@ function afterNode(events: YamlEvents, at: number): number {
   return events.length;
 }
 
-/** Converts offsets in a text to lines and columns from 1; columns count UTF-16 units. */
-export interface LineIndex {
-  position(offset: number): { readonly line: number; readonly column: number };
-}
-
-/** Indexes the lines of a text; each look-up is a binary search. */
-export function createLineIndex(text: string): LineIndex {
+/** Indexes the lines of a text. Each look-up is a binary search. */
+export function createLineIndex(text: string) {
   const starts = [0];
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
   return {
-    position(offset) {
+    /** The line and column of an offset, from 1; columns count UTF-16 units. */
+    position(offset: number): { readonly line: number; readonly column: number } {
       let low = 0;
       let high = starts.length - 1;
       while (low < high) {

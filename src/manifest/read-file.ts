@@ -9,7 +9,7 @@ import {
   type YamlReading,
 } from './compose-documents.ts';
 import type { DecodeLimits } from './limits.ts';
-import { createLineIndex, findField, type LineIndex } from './positions.ts';
+import { createLineIndex, findField } from './positions.ts';
 import type { FieldProblem } from './problem.ts';
 import { syntaxProblems } from './syntax-errors.ts';
 import { readText } from './text.ts';
@@ -63,7 +63,7 @@ function nothing(diagnostic: Diagnostic): FileDocuments {
 
 /** Builds the index of lines only when a location is needed. */
 function withPlaces(path: string, text: string, parsed: YamlReading): FileDocuments {
-  let lines: LineIndex | undefined;
+  let lines: ReturnType<typeof createLineIndex> | undefined;
   function locationOf(offset: number): Location {
     lines ??= createLineIndex(text);
     return { path, ...lines.position(offset) };
@@ -106,7 +106,7 @@ export function readYaml(text: string, limits: DecodeLimits): YamlReading {
  * Parses a broken text document by document, so that an error in one does not hide those in others. Empty lines replace
  * the text before a part, so that offsets in the part are offsets in the text.
  */
-function readParts(text: string, parts: readonly TextPart[], limits: DecodeLimits): YamlReading {
+function readParts(text: string, parts: ReturnType<typeof splitDocuments>, limits: DecodeLimits): YamlReading {
   const readings = parts.map(({ start, end }) => {
     const part = '\n'.repeat(start) + text.slice(start, end);
     const events = parse(part, limits);
@@ -120,13 +120,8 @@ function readParts(text: string, parts: readonly TextPart[], limits: DecodeLimit
   };
 }
 
-interface TextPart {
-  readonly start: number;
-  readonly end: number;
-}
-
 /** A line that begins with `---` ends a document wherever it stands. */
-function splitDocuments(text: string): readonly TextPart[] {
+function splitDocuments(text: string) {
   const starts = [0];
   for (const match of text.matchAll(/^---(?=\s|$)/gm)) if (match.index > 0) starts.push(match.index);
   return starts.map((start, index) => ({ start, end: starts[index + 1] ?? text.length }));

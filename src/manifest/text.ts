@@ -1,26 +1,14 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 
-/** A decoded text, or the problem; lines and columns from 1. */
-export type TextReading =
-  | { readonly ok: true; readonly text: string }
-  | {
-      readonly ok: false;
-      readonly reason: 'NotUtf8' | 'ControlCharacter';
-      readonly message: string;
-      readonly hint: string;
-      readonly line: number;
-      readonly column: number;
-    };
-
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing control characters is the point.
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u0084\u0086-\u009f\ufffe\uffff]/;
 
 /** Decodes UTF-8, with or without a byte order mark; refuses anything else, and control characters that YAML forbids. */
-export function readText(bytes: Uint8Array): TextReading {
+export function readText(bytes: Uint8Array) {
   if (!isUtf8(bytes)) {
     return {
-      ok: false,
-      reason: 'NotUtf8',
+      ok: false as const,
+      reason: 'NotUtf8' as const,
       message: 'the file is not UTF-8 text',
       hint: 'save it as UTF-8, or list it in .fleetrelayignore if it is no manifest',
       ...firstInvalid(bytes),
@@ -28,12 +16,12 @@ export function readText(bytes: Uint8Array): TextReading {
   }
   const text = new TextDecoder('utf-8').decode(bytes);
   const control = CONTROL.exec(text);
-  if (control === null) return { ok: true, text };
+  if (control === null) return { ok: true as const, text };
   const before = text.slice(0, control.index);
   const code = control[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
   return {
-    ok: false,
-    reason: 'ControlCharacter',
+    ok: false as const,
+    reason: 'ControlCharacter' as const,
     message: `the file holds the control character U+${code}`,
     hint: 'write it as an escape in a double-quoted string, or list the file in .fleetrelayignore if it is no manifest',
     ...endOf(before),

@@ -68,8 +68,10 @@ const NAMESPACE = text(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
 const FIELD = text(/^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*$/);
 const OPERATOR = text(/^(In|NotIn|Exists|DoesNotExist)$/);
 const SELECTOR = members({
-  matchLabels: (labels, name) =>
-    isJsonObject(labels) ? first(Object.entries(labels), TEXT) : `${name} is not an object`,
+  matchLabels: (value, name) =>
+    isJsonObject(value)
+      ? firstOf(Object.entries(value).map(([key, label]) => TEXT(label, key)))
+      : `${name} is not an object`,
   matchExpressions: list(members({ key: TEXT, operator: OPERATOR, values: list(TEXT) })),
 });
 const SETTINGS = members({
@@ -89,7 +91,7 @@ function members(required: Readonly<Record<string, Check>>, optional: Readonly<R
     const checked = Object.entries(known).filter(
       ([each]) => Object.hasOwn(required, each) || value[each] !== undefined,
     );
-    return checked.map(([each, check]) => check(value[each], each)).find((found) => found !== undefined);
+    return firstOf(checked.map(([each, check]) => check(value[each], each)));
   };
 }
 
@@ -97,10 +99,7 @@ function list(item: Check): Check {
   return (value, name) => {
     if (!Array.isArray(value)) return `${name} is not a list`;
     if (value.length > MOST_ITEMS) return `${name} has more than ${MOST_ITEMS} items`;
-    return first(
-      value.map((each): readonly [string, JsonValue] => [name, each]),
-      item,
-    );
+    return firstOf(value.map((each) => item(each, name)));
   };
 }
 
@@ -111,10 +110,6 @@ function text(pattern?: RegExp): Check {
       : `${name} holds ${quote(String(value))}, which does not belong there`;
 }
 
-function first(values: readonly (readonly [string, JsonValue | undefined])[], check: Check): string | undefined {
-  for (const [name, value] of values) {
-    const found = check(value, name);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+function firstOf(problems: readonly (string | undefined)[]): string | undefined {
+  return problems.find((each) => each !== undefined);
 }

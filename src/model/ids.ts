@@ -20,28 +20,19 @@ const DNS_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const CLUSTER_ID = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
-function dnsLabel(what: string, text: string): Result<string> {
-  return DNS_LABEL.test(text)
-    ? ok(text)
-    : problem(
-        `${what} ${quote(text)} must be 1 to 63 lower-case letters, digits or "-", start with a letter and not end with "-"`,
-      );
+function dnsLabel<Name extends string>(what: string): (text: string) => Result<Name> {
+  const rule = 'must be 1 to 63 lower-case letters, digits or "-", start with a letter and not end with "-"';
+  return (text) => (DNS_LABEL.test(text) ? ok(text as Name) : problem(`${what} ${quote(text)} ${rule}`));
 }
 
 /** Parses a cluster name (a DNS label, because names are used in certificates, folders and metric labels). */
-export function parseClusterName(text: string): Result<ClusterName> {
-  return dnsLabel('cluster name', text) as Result<ClusterName>;
-}
+export const parseClusterName = dnsLabel<ClusterName>('cluster name');
 
 /** Parses a fleet name (a DNS label). */
-export function parseFleetName(text: string): Result<FleetName> {
-  return dnsLabel('fleet name', text) as Result<FleetName>;
-}
+export const parseFleetName = dnsLabel<FleetName>('fleet name');
 
 /** Parses a source name (a DNS label). */
-export function parseSourceName(text: string): Result<SourceName> {
-  return dnsLabel('source name', text) as Result<SourceName>;
-}
+export const parseSourceName = dnsLabel<SourceName>('source name');
 
 /** Parses a cluster id: up to 128 letters, digits, `.`, `_` and `-`. */
 export function parseClusterId(text: string): Result<ClusterId> {

@@ -1,4 +1,4 @@
-import type { DeclarationValues } from './desired.ts';
+import type { Declaration } from './desired.ts';
 import type { EngineKind } from './engine-kinds.ts';
 import type { ClusterId, ClusterName, Digest } from './ids.ts';
 import type { ObjectMeta, Origin, OutputPosition } from './output.ts';
@@ -51,13 +51,7 @@ export interface Registration {
 
 /** The last known good value of a declaration: it stays in force while its document cannot be read. */
 export type LastKnownGood<Kind extends EngineKind = EngineKind> = {
-  [Each in Kind]: {
-    readonly kind: Each;
-    readonly namespace: string;
-    readonly name: string;
-    readonly value: DeclarationValues[Each];
-    readonly origin: Origin;
-  };
+  [Each in Kind]: Omit<Declaration<Each>, 'type' | 'key'> & { readonly origin: Origin };
 }[Kind];
 
 /**

@@ -10,8 +10,7 @@ import type { Output } from '../output/outputs.ts';
 import { type PlacementValue, placementsOf, type Route, routesTo } from '../placement/placements.ts';
 import type { Candidate } from '../placement/wants.ts';
 import { engineDiagnostics } from '../status/diagnostics.ts';
-import { clusterSubject, stateGroup } from '../status/progress.ts';
-import { worstFirst } from '../status/tally.ts';
+import { clusterSubject, stateGroup, worstFirst } from '../status/progress.ts';
 
 /** Explains an output by the documents, rules and live objects that it depends on. */
 export function explainObject(engine: Engine, cluster: string, key: ObjectKey) {

@@ -2,7 +2,6 @@ import type { ObservedStatus } from '../../model/conditions.ts';
 import type { DeclarationValues } from '../../model/desired.ts';
 import { type EngineKind, engineKindRow, isEngineKind } from '../../model/engine-kinds.ts';
 import type { Hold, LastKnownGood } from '../../model/ledger.ts';
-import type { Origin } from '../../model/output.ts';
 import type { Collection, Contribution, Derivation, Derived, Entry, Graph, Reader } from '../collections/types.ts';
 import { structurallyEqual } from '../collections/values.ts';
 import type { EngineInputs } from '../inputs.ts';
@@ -11,13 +10,7 @@ import { type DocumentRef, type DocumentValue, originOf, provesAbsence, type Sou
 
 /** The declaration in force for one key of a kind. */
 export type Declared<Kind extends EngineKind = EngineKind> = {
-  [Each in Kind]: {
-    readonly kind: Each;
-    /** As written; empty if the document names none. */
-    readonly namespace: string;
-    readonly name: string;
-    readonly value: DeclarationValues[Each];
-    readonly origin: Origin;
+  [Each in Kind]: LastKnownGood<Each> & {
     /** Of the document in its file; empty while the declaration holds as last known good. */
     readonly identity: string;
     /** The document cannot be read or its change was refused, and the last known good value is in force. */

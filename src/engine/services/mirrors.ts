@@ -7,8 +7,14 @@ import { type ClusterValue, chooseClusters } from '../fleet/clusters.ts';
 import { type Declarations, type Declared, declaredOf } from '../fleet/declared.ts';
 import { documentKey } from '../fleet/sources.ts';
 import type { StatusPart } from '../status/declared-status.ts';
-import { documentSubject, type Progress } from '../status/progress.ts';
-import { countOutcomes, selectionCondition, summarise, tallyOf } from '../status/tally.ts';
+import {
+  countOutcomes,
+  documentSubject,
+  type Progress,
+  selectionCondition,
+  summarise,
+  tallyOf,
+} from '../status/progress.ts';
 import { type LiveServices, selectServices } from './live-services.ts';
 
 /** A ServiceMirror with the clusters that it selects. Partition empty, key its name. */

@@ -11,8 +11,18 @@ import type { ClusterValue } from '../fleet/clusters.ts';
 import type { SafeModeValue, UnseenValue } from '../fleet/safe-mode.ts';
 import type { EngineInputs } from '../inputs.ts';
 import type { StatusPart } from './declared-status.ts';
-import { clusterSubject, healthGroup, type Progress } from './progress.ts';
-import { countOutcomes, type HealthCounts, healthStates, type Lookups, moving, summarise, tallyOf } from './tally.ts';
+import {
+  clusterSubject,
+  countOutcomes,
+  type HealthCounts,
+  healthGroup,
+  healthStates,
+  type Lookups,
+  moving,
+  type Progress,
+  summarise,
+  tallyOf,
+} from './progress.ts';
 
 /** What the status of clusters is derived from. */
 interface ClusterStatusInputs extends EngineInputs, SafeModeReads {
@@ -50,7 +60,7 @@ export function deriveClusterStatuses(graph: Graph, inputs: ClusterStatusInputs)
       const cause = modeNow && hidden && causeOf(read, inputs, modeNow, name, hidden);
       emit('KubernetesCluster', name, {
         conditions: [
-          warmCondition(warm),
+          warm ? WARM : NOT_WARM,
           connectedCondition(connected, since, problem),
           inSyncCondition({ connected, readable }, counts, problem),
           ...discoveredCondition(unknown),
@@ -84,11 +94,13 @@ function lastKnownGood({ isLastKnownGood, origin, refusal }: ClusterValue): read
   return [conditionOf('Declared', 'Unknown', 'LastKnownGood', `${origin.path} ${why}: it holds as last known good`)];
 }
 
-function warmCondition(warm: boolean): ConditionValue {
-  return warm
-    ? conditionOf('ClusterWarm', 'True', 'FirstSnapshotReceived', 'the first complete input snapshot was received')
-    : conditionOf('ClusterWarm', 'False', 'ClusterRegistered', 'no input snapshot was received yet');
-}
+const WARM = conditionOf(
+  'ClusterWarm',
+  'True',
+  'FirstSnapshotReceived',
+  'the first complete input snapshot was received',
+);
+const NOT_WARM = conditionOf('ClusterWarm', 'False', 'ClusterRegistered', 'no input snapshot was received yet');
 
 function connectedCondition(connected: boolean, since: number, problem: string): ConditionValue {
   // Without the time of the connection: the message would change at each restart of the server.

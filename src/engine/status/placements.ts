@@ -7,21 +7,19 @@ import {
   type Cause,
   clusterSubject,
   constantCause,
-  type Progress,
-  type ProgressState,
-  progressStates,
-  stateGroup,
-} from './progress.ts';
-import {
   countOutcomes,
   emptyTally,
   healthStates,
+  type Progress,
+  type ProgressState,
+  progressStates,
   selectionCondition,
+  stateGroup,
   summarise,
   type Tally,
   tally,
   worstFirst,
-} from './tally.ts';
+} from './progress.ts';
 
 /**
  * Derives the status of every Placement: the rollout of the objects under its paths in its clusters. An object counts once
@@ -237,5 +235,5 @@ function placementNames(placementsByFolder: Index<PlacementValue>): (value: Prog
 }
 
 function zero(): Counts {
-  return { states: { ...emptyTally.states }, health: { ...emptyTally.health } };
+  return structuredClone(emptyTally);
 }

@@ -4,17 +4,17 @@ import { rfc3339 } from '../../model/time.ts';
 import { fileGroup } from '../fleet/sources.ts';
 import type { Engine } from '../graph.ts';
 import { causeOf } from './clusters.ts';
-import { clusterSubject } from './progress.ts';
 import {
   addTallies,
   asCommitted,
+  clusterSubject,
   countOutcomes,
   emptyTally,
   summarise,
   type Tally,
   tallyOf,
   tallyOfList,
-} from './tally.ts';
+} from './progress.ts';
 
 /** The objects of a cluster as of the last commit; with a source, those that come from it. */
 export function clusterTally({ indexes }: Engine, cluster: string, source?: string): Tally {

@@ -4,7 +4,7 @@ import { clustersWith, type DeclarationName, findDeclaration, findObject } from 
 import type { Declared } from '../../engine/fleet/declared.ts';
 import type { DocumentRef } from '../../engine/fleet/sources.ts';
 import type { Engine } from '../../engine/graph.ts';
-import { summarise, tallyOfList } from '../../engine/status/tally.ts';
+import { summarise, tallyOfList } from '../../engine/status/progress.ts';
 import type { ConditionValue } from '../../model/conditions.ts';
 import { findings as codes, displayLocation, type Location, sentenceOf } from '../../model/diagnostic.ts';
 import { displayObjectName, type ObjectName, parseObjectName } from '../../model/explain-query.ts';

@@ -1,6 +1,6 @@
 import type { Engine } from '../../engine/graph.ts';
+import { countOutcomes } from '../../engine/status/progress.ts';
 import { clusterTally } from '../../engine/status/rollout.ts';
-import { countOutcomes } from '../../engine/status/tally.ts';
 import { quote } from '../../model/ids.ts';
 import { compareText, type JsonObject } from '../../model/json.ts';
 import { displayKey, type ObjectKey, objectRefOf } from '../../model/object-key.ts';

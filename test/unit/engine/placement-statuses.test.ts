@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Engine } from '../../../src/engine/graph.ts';
-import { summarise, tallyOfList } from '../../../src/engine/status/tally.ts';
+import { summarise, tallyOfList } from '../../../src/engine/status/progress.ts';
 import type { ObjectResult } from '../../../src/model/agent.ts';
 import type { ConditionValue } from '../../../src/model/conditions.ts';
 import { compareText } from '../../../src/model/json.ts';
