@@ -161,7 +161,7 @@ interface Parts extends Foundation {
 }
 
 function wireAgents(parts: Parts, fleet: FleetName) {
-  const { engine, loop, fleet: records, sessions, replica, suspensions, approvals } = parts;
+  const { engine, loop, fleet: records, sessions, replica, approvals } = parts;
   const windows = countedWhileLeading(parts.windows, replica);
   const { mayStart, knowsAll } = replica;
   loop.addBookkeeper(createSafeStart(parts, mayStart));
@@ -179,12 +179,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   const sender = createSender({ ...parts, windows });
   loop.addSink(() => parts.windows.recount());
   loop.addSink(createSafeModeLog(parts, mayStart));
-  const settings = createSettingsSender({
-    engine,
-    sessions,
-    knowsAll,
-    isSuspended: (cluster) => suspensions.get('cluster', cluster) !== undefined,
-  });
+  const settings = createSettingsSender(parts, knowsAll);
   loop.addSink(() => sender.run());
   loop.addSink(() => settings.run());
   loop.addSink(createDeregistrationNotice(engine, sessions));

@@ -4,20 +4,16 @@ import { type AgentSettings, settingsText } from '../../model/agent-settings.ts'
 import type { FleetPolicy } from '../../model/desired.ts';
 import { defaultFleetPolicy, settingsOfPolicy } from '../../model/fleet-policy.ts';
 import { compareText } from '../../model/json.ts';
-import type { Sessions } from '../../runtime/sessions.ts';
+import type { ServerParts } from '../../runtime/parts.ts';
 
 /**
  * Sends agents their settings: at each connect, and whenever the settings of their cluster change. `knowsAll`: every source has
  * been read completely. Before that a missing policy may be an unreadable one, and agents keep the settings that they have.
  */
-export function createSettingsSender(deps: {
-  readonly engine: Engine;
-  readonly sessions: Sessions;
-  readonly knowsAll: () => boolean;
-  /** A suspended cluster is sent nothing. */
-  readonly isSuspended: (cluster: string) => boolean;
-}) {
-  const { engine, sessions, knowsAll, isSuspended } = deps;
+export function createSettingsSender(
+  { engine, sessions, suspensions }: Pick<ServerParts, 'engine' | 'sessions' | 'suspensions'>,
+  knowsAll: () => boolean,
+) {
   const changes = discoversOf(engine).map((discovers) => engine.graph.watch(discovers));
   /** Suspended clusters with unsent settings. */
   const unsent = new Set<string>();
@@ -37,7 +33,7 @@ export function createSettingsSender(deps: {
   const send = (cluster: string): void => {
     if (policy === undefined) return;
     unsent.delete(cluster);
-    if (isSuspended(cluster)) unsent.add(cluster);
+    if (suspensions.get('cluster', cluster) !== undefined) unsent.add(cluster);
     else sessions.get(cluster)?.session.settings(agentSettings(engine, cluster, policy));
   };
 
