@@ -123,10 +123,8 @@ export function sentenceOf({ message, hint }: Diagnostic): string {
 }
 
 /** `path:line:column`, as editors and terminals understand it. */
-export function displayLocation(at: Location): string {
-  return [at.path, ...(at.line === undefined ? [] : [at.line, ...(at.column === undefined ? [] : [at.column])])].join(
-    ':',
-  );
+export function displayLocation({ path, line, column }: Location): string {
+  return [path, line, column].filter((part) => part !== undefined).join(':');
 }
 
 /** One line: `path:line:column: error: message (hint)`, without the code. */

@@ -164,11 +164,7 @@ export function engineKindRow(id: EngineKind): EngineKindRow {
 }
 
 /** The group, version and kind of its custom resources. */
-export function resourceKindOf(id: CustomKind): {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-} {
+export function resourceKindOf(id: CustomKind) {
   const { group, versions, kind } = engineKindRow(id);
   return { group, version: versions[0], kind };
 }

@@ -1,3 +1,4 @@
+import { parseJson } from './json.ts';
 import { ok, problem, type Result } from './result.ts';
 
 /** Steps from the root of a document to a value. */
@@ -27,21 +28,14 @@ export function parseFieldPath(text: string): Result<FieldPath> {
   while (step.lastIndex < text.length) {
     const from = step.lastIndex;
     const [, name, index, quoted] = step.exec(text) ?? [];
+    const member = quoted === undefined ? undefined : parseJson(quoted);
     if (name !== undefined) path.push(name);
     else if (index !== undefined) path.push(Number(index));
-    else if (quoted !== undefined && isText(quoted)) path.push(JSON.parse(quoted) as string);
-    else
-      return problem(
-        `is no field: after ${from} characters it goes on otherwise than spec.paths[0] or metadata.labels["a/b"]`,
-      );
+    else if (typeof member === 'string') path.push(member);
+    else {
+      const form = 'spec.paths[0] or metadata.labels["a/b"]';
+      return problem(`is no field: after ${from} characters it goes on otherwise than ${form}`);
+    }
   }
   return path.length === 0 ? problem('is no field') : ok(path);
-}
-
-function isText(quoted: string): boolean {
-  try {
-    return typeof JSON.parse(quoted) === 'string';
-  } catch {
-    return false;
-  }
 }

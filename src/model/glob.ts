@@ -15,20 +15,15 @@ export function compileGlob(text: string): Glob {
   const wildcard = text.search(/[*?[{]/);
   const folder = text.replace(/\/+$/, '');
   const base = wildcard < 0 ? folder : text.slice(0, Math.max(0, text.lastIndexOf('/', wildcard)));
-  const reading = wildcard < 0 ? ok(inFolder(folder)) : readGlob(text);
+  const inFolder: PathPattern = [{ type: 'text', text: `/${folder}` }, BELOW];
+  const reading = wildcard < 0 ? ok(inFolder) : readGlob(text);
   const pattern = reading.ok ? reading.value : MATCHES_NOTHING;
   const matches = (path: string): boolean =>
     path.length <= MAX_PATH_BYTES && matchEnds(pattern, `/${path}`).at(-1) === path.length + 1;
   return { text, base, matches };
 }
 
-function inFolder(folder: string): PathPattern {
-  return [
-    { type: 'text', text: `/${folder}` },
-    { type: 'names', atLeast: 0 },
-  ];
-}
-
+const BELOW: Piece = { type: 'names', atLeast: 0 };
 const MATCHES_NOTHING: PathPattern = [{ type: 'choice', among: [] }];
 
 /** Returns a path and all folders above it; the last one is the root, the empty text. */

@@ -11,24 +11,24 @@ export interface LabelSelector {
   readonly matchExpressions: readonly LabelRequirement[];
 }
 
+type Labels = Readonly<Record<string, unknown>>;
+
 /** Whether the labels match all parts of the selector. */
-export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<string, unknown>>): boolean {
+export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
   return (
     Object.entries(selector.matchLabels).every(([key, value]) => labelOf(labels, key) === value) &&
     selector.matchExpressions.every((requirement) => matchesRequirement(requirement, labels))
   );
 }
 
-function matchesRequirement(
-  { key, operator, values }: LabelRequirement,
-  labels: Readonly<Record<string, unknown>>,
-): boolean {
+function matchesRequirement({ key, operator, values }: LabelRequirement, labels: Labels): boolean {
   const value = labelOf(labels, key);
+  const isListed = value !== undefined && values.includes(value);
   switch (operator) {
     case 'In':
-      return value !== undefined && values.includes(value);
+      return isListed;
     case 'NotIn':
-      return value === undefined || !values.includes(value);
+      return !isListed;
     case 'Exists':
       return value !== undefined;
     case 'DoesNotExist':
@@ -36,7 +36,7 @@ function matchesRequirement(
   }
 }
 
-function labelOf(labels: Readonly<Record<string, unknown>>, key: string): string | undefined {
+function labelOf(labels: Labels, key: string): string | undefined {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   return typeof value === 'string' ? value : undefined;
 }

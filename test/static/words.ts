@@ -23,6 +23,7 @@ export const retiredWords: readonly RetiredWord[] = [
   { word: /\bfarewells?\b/i, instead: 'deregistration notice' },
   { word: /\bpartings\b/i, instead: 'disconnectCount' },
   { word: /\bpostings?\b/i, instead: 'cluster index' },
+  { word: /\bquarrels?\b/i, instead: 'conflict' },
   { word: /removal verdicts?\b|verdicts\/|readVerdicts/i, instead: 'removal permit' },
   { word: /replica('s)? claims?\b|cluster claims?\b/i, instead: 'cluster lease' },
   { word: /patient.?intake/i, instead: 'suspendable intake' },

@@ -29,7 +29,7 @@ export function indexLiveServices(graph: Graph, live: Collection<LiveObject>) {
     services: graph.index('liveServices', live, ({ partition, value }) => {
       if (kindOf(value.key) !== liveKinds.service) return [];
       const isMarked = labelsOf(value.value)[EXPORT] === 'true';
-      return [allServices(partition), ...(isMarked ? [markedServices(partition)] : [])];
+      return [servicesGroup(partition, 'all'), ...(isMarked ? [servicesGroup(partition, 'marked')] : [])];
     }),
     slices: graph.index('liveSlices', live, ({ partition, value }) => {
       if (kindOf(value.key) !== liveKinds.slice) return [];
@@ -55,7 +55,7 @@ export function selectServices(
   cluster: string,
   selector: LabelSelector,
 ): readonly Entry<LiveObject>[] {
-  const group = selector.matchLabels[EXPORT] === 'true' ? markedServices(cluster) : allServices(cluster);
+  const group = servicesGroup(cluster, selector.matchLabels[EXPORT] === 'true' ? 'marked' : 'all');
   return read
     .members(services, group)
     .filter(({ value }) => mayBeMirrored(value) && matchesLabels(selector, labelsOf(value.value)));
@@ -68,10 +68,6 @@ function mayBeMirrored(service: LiveObject): boolean {
   return textOf(objectOf(service.value.spec).type) !== 'ExternalName';
 }
 
-function allServices(cluster: string): string {
-  return `${cluster}/all`;
-}
-
-function markedServices(cluster: string): string {
-  return `${cluster}/marked`;
+function servicesGroup(cluster: string, which: 'all' | 'marked'): string {
+  return `${cluster}/${which}`;
 }
