@@ -27,7 +27,7 @@ const LONGEST_PAUSE_MS = 30_000;
 
 export type Leadership = ReturnType<typeof createLeadership>;
 
-/** Contends for a lease, and does the leader's work while it holds the lease. `stop` ends the work before the term. */
+/** Runs for a lease, and does the leader's work while it holds the lease. `stop` first ends the work, then gives the lease back. */
 export function createLeadership(
   deps: { readonly lease: Lease; readonly clock: Clock; readonly log: Log },
   lead: Lead,
@@ -77,7 +77,7 @@ export function createLeadership(
     },
     stopping: async () => {
       if (work === undefined) return;
-      // Work that has not started yet is not started for a term that ends.
+      // Work that is still starting sees that its term is over, and ends.
       if (work.stop === undefined) elector.resign('this replica stops');
       work.ended ??= finish(work);
       await work.ended;

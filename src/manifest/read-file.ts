@@ -131,11 +131,12 @@ function parse(text: string, limits: DecodeLimits): YamlEvents | { readonly prob
   try {
     return parseEvents(text, { maxDepth: Math.min(limits.maxDepth, 100) });
   } catch (error) {
-    return { problem: firstProblem(error) };
+    return { problem: problemOfParser(error) };
   }
 }
 
-function firstProblem(error: unknown): TextProblem {
+/** Describes why the parser of events has stopped. */
+function problemOfParser(error: unknown): TextProblem {
   if (!(error instanceof YAMLException)) {
     return { severity: 'error', reason: 'YamlSyntax', message: 'the file cannot be parsed', offset: 0 };
   }

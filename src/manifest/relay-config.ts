@@ -305,7 +305,7 @@ function secretOf(part: object, name: string): SecretReference {
   return env === undefined ? { type: 'file', path: file } : { type: 'env', name: env };
 }
 
-/** As {@link secretOf}, where neither or one of them may be given, or the text itself under `name`. */
+/** Returns where an optional user name or password is: in `NAME` as text, `NAMEEnv` or `NAMEFile`. Refuses more than one. */
 function referenceOf(part: object, name: string, at: string, refuse: Refuse): UsernameReference | undefined {
   const fields = part as Readonly<Record<string, string | undefined>>;
   const given = [name, `${name}Env`, `${name}File`].filter((field) => fields[field] !== undefined);

@@ -115,7 +115,7 @@ function readGroup(text: string, at: number, follow: Follow, problems: string[])
   return { piece: { type: 'choice', among }, end };
 }
 
-/** The alternatives of the braces that begin at an offset. */
+/** Returns the alternatives of the braces that begin at an offset, and the offset after them. Adds what is wrong to `problems`. */
 function splitBraces(
   text: string,
   from: number,

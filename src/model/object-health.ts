@@ -30,7 +30,7 @@ interface Live {
   readonly status: JsonObject;
 }
 
-/** The rules for all kinds: a status of an older generation, and the two conditions that stand for a problem. */
+/** The rules for all kinds: a status of another generation, `Reconciling` and `Stalled`. Undefined if none of them decides. */
 function generalHealth({ status }: Live, generation: JsonValue | undefined): ObjectHealth | undefined {
   const { observedGeneration } = status;
   if (typeof observedGeneration === 'number' && typeof generation === 'number' && observedGeneration !== generation) {

@@ -120,12 +120,18 @@ function afterCharacters(text: string, at: readonly number[], path: string, coun
   return next;
 }
 
-/** From the first position at which a name ends, all later ends of names are reachable. */
+/**
+ * Returns the positions after any number of complete names, at least `atLeast`, from the positions `at`. Only the first position
+ * where a name begins or the path ends counts: every later end is reached from it.
+ */
 function afterNames(atLeast: 0 | 1, at: readonly number[], path: string): readonly number[] {
   const first = at.find((position) => position === path.length || path.charCodeAt(position) === SLASH);
   if (first === undefined) return [];
   const next = atLeast === 0 ? [first] : [];
-  for (let end = first; end < path.length; next.push(end)) end = endOfName(path, end + 1);
+  for (let end = first; end < path.length; ) {
+    end = endOfName(path, end + 1);
+    next.push(end);
+  }
   return next;
 }
 

@@ -22,7 +22,7 @@ import { createPeople, type Person } from './people.ts';
 
 /** Whether the process can do its work. Read at each request, so it must be cheap. */
 export interface Health {
-  /** `reasons`: sentences; when ready at most one, in which role. Every caller can read them: they hold no secret. */
+  /** `reasons`: sentences. Of a ready process at most one, which names its role. Every caller can read them: they hold no secret. */
   ready(): { readonly ok: boolean; readonly reasons: readonly string[] };
 }
 

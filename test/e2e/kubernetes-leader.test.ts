@@ -142,7 +142,7 @@ describe.skipIf(noKubernetes)('replicas of an agent', () => {
     // Its disk is its own, and empty.
     await until(
       'it says what it cannot do',
-      async () => /no connection to the server.*\n.*drift is not put back/.test((await b.health('/readyz')).text),
+      async () => /no connection to the server.*\n.*drift is not repaired/.test((await b.health('/readyz')).text),
       60_000,
     );
     await audited.plane.kubectl(['delete', 'configmap', 'a', '-n', 'web']);

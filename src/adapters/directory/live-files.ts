@@ -159,6 +159,7 @@ function removeLeftOver({ root }: Context, path: string): void {
   }
 }
 
+/** Lists a folder. If it cannot be read, it is recorded as skipped and has no entries; a readable one is not skipped any more. */
 function readFolder(context: Context, path: string): readonly Dirent[] {
   try {
     const found = readdirSync(join(context.root, path), { withFileTypes: true });

@@ -87,10 +87,11 @@ function isPlainEnough(value: JsonValue | undefined, depth: number): boolean {
 export function readLiveFile(path: string, bytes: Uint8Array): Result<readonly ObservedObject[]> {
   const decoded = readText(bytes);
   if (!decoded.ok) return problem(decoded.message);
-  // JSON is YAML too, and its parser is much faster: text that begins like JSON is parsed as JSON first.
+  // Text that begins like JSON is parsed as JSON first: that is much faster, and YAML is tried afterwards.
   const mustBeJson = path.toLowerCase().endsWith('.json');
   const json = mustBeJson || decoded.text.startsWith('{') ? readJson(decoded.text) : undefined;
-  const documents = json !== undefined && (json.ok || mustBeJson) ? json : readYaml(decoded.text);
+  const isJson = mustBeJson || json?.ok === true;
+  const documents = json !== undefined && isJson ? json : readYaml(decoded.text);
   if (!documents.ok) return documents;
   const objects: ObservedObject[] = [];
   for (const document of documents.value) {

@@ -63,7 +63,7 @@ async function writeCommit({ git, repository, signal }: PublishContext, request:
 /** The commands for `git fast-import`, which answers with the id of the new commit. */
 function importStream(request: GitPublishRequest): readonly (string | Uint8Array)[] {
   const { author, at, message, expected, changes } = request;
-  const who = `${identity(author.name)} <${identity(author.email)}> ${Math.floor(at / 1000)} +0000`;
+  const who = `${withoutDelimiters(author.name)} <${withoutDelimiters(author.email)}> ${Math.floor(at / 1000)} +0000`;
   const stream: (string | Uint8Array)[] = [
     // Without this line, a commit without `from` would continue from the old value of the ref.
     `reset ${PUBLISH_REF}\n\n`,
@@ -84,7 +84,7 @@ function dataCommand(bytes: Uint8Array): readonly (string | Uint8Array)[] {
   return [`data ${bytes.length}\n`, bytes, '\n'];
 }
 
-function identity(text: string): string {
+function withoutDelimiters(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a line end would start another command.
   return text.replace(/[<>\u0000-\u001f\u007f]/g, ' ').trim();
 }

@@ -115,11 +115,11 @@ type Trusted = Awaited<ReturnType<ReturnType<typeof createReader>>>;
 function createReader({ folder, server, clients }: TrustOptions, store: SnapshotStore | undefined) {
   const ownAuthority = createOwnAuthority(folder, store);
   const needsOwn = server.type === 'generated' || (clients?.type === 'issued' && clients.signing === undefined);
-  const own = kept(
+  const own = keepingLast(
     async (now): ReturnType<typeof ownAuthority.refresh> =>
       needsOwn ? ownAuthority.refresh(now) : { authorities: [] },
   );
-  const shown = kept(async (now, authorities: Authorities) => {
+  const shown = keepingLast(async (now, authorities: Authorities) => {
     const read =
       server.type === 'generated'
         ? await ensureSigned(folder, authorities, server.names, now)
@@ -129,7 +129,7 @@ function createReader({ folder, server, clients }: TrustOptions, store: Snapshot
     createSecureContext({ cert: Buffer.from(certificate), key: Buffer.from(key), ca: Buffer.from(ca) });
     return read;
   });
-  const accepted = kept((now, authorities: Authorities) => readClients(clients, authorities, now));
+  const accepted = keepingLast((now, authorities: Authorities) => readClients(clients, authorities, now));
   return async (now: number) => {
     const problems: string[] = [];
     const { authorities, problem } = await own(problems, now);
@@ -145,8 +145,8 @@ function createReader({ folder, server, clients }: TrustOptions, store: Snapshot
   };
 }
 
-/** Keeps the last value if reading fails later. */
-function kept<Args extends unknown[], Value>(
+/** Returns `read`, which repeats its last value and adds to `problems` if it fails. Rejects only if it never succeeded. */
+function keepingLast<Args extends unknown[], Value>(
   read: (now: number, ...args: Args) => Promise<Value>,
 ): (problems: string[], now: number, ...args: Args) => Promise<Value> {
   let last: { readonly value: Value } | undefined;

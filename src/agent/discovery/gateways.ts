@@ -14,12 +14,15 @@ const SLICE = 'discovery.k8s.io/EndpointSlice';
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 const MADE_OF: readonly string[] = ['/Service', SLICE, '/Node', '/Pod'];
 
-/** The gateways of a cluster. A gateway is computed again when an object that it was computed from changes. */
+/**
+ * Maintains the gateways of a cluster: Services of an ingress gateway. A gateway is computed again when an object that it was
+ * computed from changes.
+ */
 export function createGatewayWatch() {
   const gateways = new Map<ObjectKey, Gateway>();
   const slices = new Map<ObjectKey, Set<ObjectKey>>();
   const serviceOf = new Map<ObjectKey, ObjectKey>();
-  let wereThere = false;
+  let hadGateways = false;
 
   return {
     note,
@@ -28,7 +31,7 @@ export function createGatewayWatch() {
     kind,
   };
 
-  /** Takes a new state; `keys` can differ from the state before. Returns the Services whose gateways can have changed. */
+  /** Takes a new state, in which the objects of `keys` may have changed. Returns the Services whose gateways may have changed. */
   function note(live: LiveState, keys: Iterable<ObjectKey>): readonly ObjectKey[] {
     const due = new Set<ObjectKey>();
     for (const key of keys) {
@@ -44,7 +47,7 @@ export function createGatewayWatch() {
       if (gateway === undefined) gateways.delete(service);
       else gateways.set(service, gateway);
     }
-    wereThere ||= gateways.size > 0;
+    hadGateways ||= gateways.size > 0;
     return [...due];
   }
 
@@ -86,8 +89,8 @@ export function createGatewayWatch() {
 
   /** The state of the gateway kind; undefined if the cluster never had a gateway and its Services are readable. */
   function kind(kinds: readonly KindState[]): KindState | undefined {
-    const isUnseen = kinds.some(({ kind: name, state }) => name === '/Service' && state === 'unknown');
-    if (!wereThere && !isUnseen) return undefined;
+    const hasUnknownServices = kinds.some(({ kind: name, state }) => name === '/Service' && state === 'unknown');
+    if (!hadGateways && !hasUnknownServices) return undefined;
     const unknown = kinds.find(({ kind: name, state }) => state === 'unknown' && MADE_OF.includes(name));
     return unknown === undefined
       ? { kind: GATEWAY_KIND, state: 'complete', message: '' }

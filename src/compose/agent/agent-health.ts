@@ -37,16 +37,16 @@ function readiness(agent: HealthSubject): { readonly ok: boolean; readonly reaso
   return { ok: reasons.length === 0, reasons };
 }
 
-/** Why the agent is not ready: it cannot read its cluster, or has no connection to its server. */
+/** Returns why the agent is not ready; empty if it is. */
 function unreadiness(health: AgentHealth | undefined): readonly string[] {
   if (health === undefined) return ['the agent is starting'];
   const { connection, clusterReadable, repairs } = health;
-  const noDrift =
-    'drift is not put back before the server was heard: this process does not know for certain what should be there';
+  const noRepair =
+    'drift is not repaired until the server has answered: until then this process does not know the desired state for certain';
   return [
     ...(clusterReadable ? [] : ['the cluster cannot be read']),
     ...(connection.type === 'connecting' ? ['connecting to the server'] : []),
     ...(connection.type === 'waiting' ? [`no connection to the server: ${connection.reason}`] : []),
-    ...(repairs || !clusterReadable ? [] : [noDrift]),
+    ...(repairs || !clusterReadable ? [] : [noRepair]),
   ];
 }

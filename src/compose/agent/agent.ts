@@ -41,7 +41,7 @@ async function start(options: AgentOptions, io: RunIo, log: Log): Promise<{ stop
 /** An agent that runs in this process. */
 export type RunningAgent = Awaited<ReturnType<typeof startAgent>>;
 
-/** Starts the agent of a folder in this process, which may run several. */
+/** Starts the agent of a directory cluster. One process may run several agents. */
 export async function startAgent(
   options: DirectoryAgentOptions,
   { cwd, version, env = {} }: Pick<RunIo, 'cwd' | 'version'> & Partial<Pick<RunIo, 'env'>>,
@@ -61,7 +61,7 @@ export async function startAgent(
     { ...options, cwd, env, version, folder, instance: deps.random.id(), capabilities: [KINDS_AS_WRITTEN] },
   );
   parts.defer(close);
-  // Before the agent: without the listener that was asked for, it must not change the cluster.
+  // The listener starts before the agent: if it fails, the agent must not change the cluster.
   const subject = { health: () => agent.health(), certificateExpiresAt };
   const health = options.health && (await startAgentHealth(deps, subject, options.health, meter.set));
   if (health !== undefined) parts.defer(health.stop);

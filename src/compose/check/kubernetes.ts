@@ -256,13 +256,13 @@ async function inventoryRows({ client, namespace }: Kube): Promise<readonly Row[
   }
 }
 
-/** Findings about the relay at the address that the agent is given, dialled from here. */
+/** Returns findings about the server's certificate, as this machine sees it at the address that the agent has. */
 async function relayFindings(kube: Kube, agent: InstalledAgent, now: number): Promise<readonly Finding[]> {
   const server = await settingOf(kube, agent.settings, 'server');
   if (server === undefined) return [];
   const ca = agent.authority && (await settingOf(kube, agent.authority.name, agent.authority.key));
   const authority = ca === undefined ? undefined : certificateOf(ca);
-  const fix = "the server's is trust/ca.crt in its data directory";
+  const fix = "the server's CA certificate is trust/ca.crt in its data directory";
   return [
     ...findingsAt(`ConfigMap/${kube.namespace}/${agent.authority?.name}`, [
       [ca !== undefined && authority === undefined, 'error', 'AuthorityUnreadable', 'it holds no certificate', fix],

@@ -71,7 +71,7 @@ function digestsOf({ live: { objects } }: RecordedCluster): ReadonlyMap<ObjectKe
   return new Map([...objects].map(([key, { value }]) => [key, objectDigest(value)]));
 }
 
-/** Stages live objects that equal their declaration as applied. Returns whether there are more than before. */
+/** Stages as applied all live objects that equal their output. Returns whether one of them was not staged before. */
 function stageApplied({ inputs, outputs }: Engine, cluster: string, live: ReadonlyMap<ObjectKey, Digest>): boolean {
   let hasMore = false;
   for (const [key, found] of live) {
@@ -81,14 +81,14 @@ function stageApplied({ inputs, outputs }: Engine, cluster: string, live: Readon
     const { digest, origins, scope } = output;
     inputs.ledger.set(cluster, key, { digest, origins, scope, phase: 'accepted' });
     inputs.results.set(cluster, key, { key, digest, state: 'applied', reason: '', message: '' });
-    // An object that is derived from live state is not a part of it.
+    // Agents do not report objects that were derived from live state.
     if (scope.length > 0) inputs.live.delete(cluster, key);
     hasMore = true;
   }
   return hasMore;
 }
 
-/** Stages the deadlines that have passed. Returns whether there are more than before. */
+/** Stages the deadlines that have passed. Returns whether one of them was not staged before. */
 function stagePassed({ inputs: { elapsed }, deadlines }: Engine, at: number): boolean {
   let hasMore = false;
   for (const owner of deadlines.partitions()) {
@@ -101,7 +101,7 @@ function stagePassed({ inputs: { elapsed }, deadlines }: Engine, at: number): bo
   return hasMore;
 }
 
-/** Stages the statuses that were written last. Returns whether there are more than before. */
+/** Stages the statuses that were written last. Returns whether one of them was not staged before. */
 function stageObserved({ inputs: { observed }, statuses }: Engine, written: StatusFolder, now: number): boolean {
   let hasMore = false;
   for (const kind of statuses.partitions()) {

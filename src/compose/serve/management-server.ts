@@ -17,8 +17,8 @@ import { createAssumedWarmRecovery } from '../../runtime/ledger/assumed-warm.ts'
 import {
   createContenderRecorder,
   createDeclarationRecorder,
+  createDeregistration,
   createHoldRecorder,
-  createRegistrationRecorder,
 } from '../../runtime/ledger/recorders.ts';
 import { createLoop } from '../../runtime/loop.ts';
 import { createApprovalFiles, createHeldSets } from '../../runtime/removals/approvals.ts';
@@ -174,7 +174,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   // After what is held: looser guards are on record only when all is that was held under those of before.
   loop.addBookkeeper(createDeclarationRecorder(engine, records));
   const recovery = createAssumedWarmRecovery(parts, parts.ledger, knowsAll);
-  loop.addBookkeeper(createRegistrationRecorder(parts, parts, recovery, knowsAll));
+  loop.addBookkeeper(createDeregistration(parts, parts, recovery, knowsAll));
   loop.addBookkeeper(() => recovery.extend());
   const sender = createSender({ ...parts, windows });
   loop.addSink(() => parts.windows.recount());
@@ -182,7 +182,7 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   const settings = createSettingsSender(parts, knowsAll);
   loop.addSink(() => sender.run());
   loop.addSink(() => settings.run());
-  loop.addSink(createDeregistrationNotice(engine, sessions));
+  loop.addSink(endSessionsOfDeregistered(engine, sessions));
   const listener = createAgentSource({
     ...parts,
     fleet,
@@ -199,8 +199,8 @@ function wireAgents(parts: Parts, fleet: FleetName) {
   return { sessions, heldSets, listener: listenerOfReplica(listener, parts) };
 }
 
-/** Ends the session of a cluster that is not registered any more; what it holds stays as it is. */
-function createDeregistrationNotice(engine: Engine, sessions: Sessions): () => void {
+/** Returns a function that ends the session of each cluster that is not registered any more. The cluster keeps its objects. */
+function endSessionsOfDeregistered(engine: Engine, sessions: Sessions): () => void {
   const clusters = engine.graph.watch(engine.clusters);
   return () => {
     for (const { key, after } of clusters.take()) {

@@ -27,7 +27,7 @@ const SAVES_EVERY = 300;
  * Switches V8's memory saver on for a while when the process rests, and again every ten minutes: a server rests for most of
  * its life, and V8 would keep the memory of a burst for as long as the process lives. Returns what ends it.
  */
-export function saveMemoryAtRest(clock: Pick<Clock, 'schedule'>, runtime: Runtime = createRuntime()): () => void {
+export function releaseIdleMemory(clock: Pick<Clock, 'schedule'>, runtime: Runtime = createRuntime()): () => void {
   let saves = false;
   let quiet = 0;
   const look = (): void => {

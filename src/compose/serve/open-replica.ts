@@ -51,7 +51,7 @@ export async function openReplica(
     const setup = { id, advertise, lease: leaseInStore(), needsStore: true };
     return { role: { replicas: setup }, close: async () => undefined };
   }
-  const { client, namespace = NAMESPACE } = await connect(version, deps);
+  const { client, namespace = NAMESPACE } = await connectToApiServer(version, deps);
   const lease = createKubernetesLease({ ...deps, client }, { namespace, name: SERVER_LEASE, identity: id });
   return {
     role: { replicas: { id, advertise, lease: withFence(lease, store, id), needsStore: false } },
@@ -59,12 +59,13 @@ export async function openReplica(
   };
 }
 
-async function connect(version: string, deps: ProcessDeps) {
+/** Opens a client of the API server that has the Lease. Rejects with an error whose message is for people. */
+async function connectToApiServer(version: string, deps: ProcessDeps) {
   const inCluster = (deps.env.KUBERNETES_SERVICE_HOST ?? '') !== '';
   const userAgent = `fleetrelay-server/${version}`;
   const connected = await connectKube(deps, { inCluster, userAgent, env: deps.env });
   if (!connected.ok)
-    throw new Error(`the cluster that keeps the Lease ${SERVER_LEASE} is not to be found: ${connected.problem}`);
+    throw new Error(`the cluster that keeps the Lease ${SERVER_LEASE} cannot be reached: ${connected.problem}`);
   const { client, namespace } = connected.value;
   return namespace === undefined ? { client } : { client, namespace };
 }

@@ -16,7 +16,7 @@ import { resolveServeConfig } from './config.ts';
 import { openCustomResources } from './custom-resources.ts';
 import { cannotListen, type Listeners, openListeners } from './listeners.ts';
 import { createManagementServer, type ManagementServer } from './management-server.ts';
-import { saveMemoryAtRest } from './memory-at-rest.ts';
+import { releaseIdleMemory } from './memory-at-rest.ts';
 import { openReplica } from './open-replica.ts';
 import { awaitStore, withSeals } from './open-store.ts';
 import { apiOfProcess } from './process-api.ts';
@@ -26,7 +26,7 @@ import { hookTargets, openSources, openStatusSink, type ProcessDeps } from './so
 /** Functions that close the opened parts, in the order of opening. */
 type Closers = (() => Promise<unknown>)[];
 
-/** Runs the management server until the signal. Resolves with the exit code; rejects with a text for a person. */
+/** Runs the management server until the signal. Resolves with exit code 0; rejects with an error whose message is for people. */
 export async function runServe(options: ServeOptions, signal: AbortSignal, io: RunIo): Promise<number> {
   const config = await resolveServeConfig(options, io);
   const log = createPinoLog({ level: options.logLevel });
@@ -42,12 +42,13 @@ export async function runServe(options: ServeOptions, signal: AbortSignal, io: R
   });
   if (opened === undefined) return 0;
   log.info('the server is up', opened.addresses);
-  const endSaving = saveMemoryAtRest(createSystemClock());
-  const stopped = new Promise<undefined>((resolve) =>
-    signal.addEventListener('abort', () => resolve(undefined), { once: true }),
-  );
+  const endReleasing = releaseIdleMemory(createSystemClock());
+  const stopped = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
   const reason = await Promise.race([stopped, opened.over]);
-  endSaving();
+  endReleasing();
   if (reason === undefined) log.info('the server is stopping');
   else log.error('the server cannot continue, and ends', { reason });
   await stop();

@@ -67,7 +67,8 @@ function settle(node: DerivedNode, touched: Touch): void {
   if (!node.store.gathers) noteLosers(node, cell, origin, emissions);
   const same = sameValue(node.store, before, next);
   if (!same) writeValue(cell, next);
-  const rescoped = scopeOfCell(cell) !== scopeBefore || (node.store.scoped && !sameForAll(node, touched, emissions));
+  const rescoped =
+    scopeOfCell(cell) !== scopeBefore || (node.store.scoped && !hasSameEmissions(node, touched, emissions));
   if (!same || rescoped) changed(cell, before, scopeBefore, rescoped);
   if (origin?.kind === 'emissions') scopes.release(origin.scope);
   releaseCell(cell);
@@ -89,8 +90,8 @@ function soleEmission({ cell, origin, scope }: Touch): Emission {
   return { by: origin as Computation, value: cell.value, scope };
 }
 
-/** Whether readers that see only some of the emissions, because of their scope, see the same as before. */
-function sameForAll({ store }: DerivedNode, { origin }: Touch, emissions: readonly Emission[]): boolean {
+/** Whether the emissions are the same as before. A reader with a smaller scope sees only some of them. */
+function hasSameEmissions({ store }: DerivedNode, { origin }: Touch, emissions: readonly Emission[]): boolean {
   const before = origin?.kind === 'emissions' ? origin.list : [];
   const after = store.gathers || emissions.length > 1 ? emissions : [];
   if (before.length !== after.length) return false;

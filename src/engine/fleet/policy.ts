@@ -5,10 +5,10 @@ import type { Collection, Derived, Graph } from '../collections/types.ts';
 import type { FleetSettings } from '../inputs.ts';
 import { type Declarations, type Declared, declaredOf } from './declared.ts';
 
-/** The policy in force. One entry, key and partition empty; no entry: no policy is declared. */
+/** The policy in force: one entry with empty partition and key, or none if no policy is declared. */
 export type PolicyValue = Declared<'FleetPolicy'>;
 
-/** Derives the fleet's policy. */
+/** Derives the policy in force from the declarations of the kind FleetPolicy. */
 export function derivePolicy(graph: Graph, declarations: Declarations): Derived<PolicyValue> {
   return graph.derive<PolicyValue, PolicyValue>({
     name: 'policy',

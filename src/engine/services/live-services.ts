@@ -6,7 +6,7 @@ import { type LabelSelector, matchesLabels } from '../../model/label-selector.ts
 import { kindOf, labelsOf, objectRefOf } from '../../model/object-key.ts';
 import type { Collection, Entry, Graph, Reader } from '../collections/types.ts';
 
-/** Gimbal's labels of mirrored objects, which are never mirrored again. */
+/** Gimbal's labels of the objects that mirroring makes. Such objects are never mirrored again. */
 export const ownLabels = {
   backend: 'gimbal.projectcontour.io/backend',
   service: 'gimbal.projectcontour.io/service',
@@ -23,7 +23,7 @@ const EXPORT = 'fleetrelay.dev/service-export';
 /** Live services and their slices by cluster. */
 export type LiveServices = ReturnType<typeof indexLiveServices>;
 
-/** Indexes live Services and EndpointSlices. Objects of other kinds are in no group. */
+/** Indexes live Services and EndpointSlices. Other kinds are in no group of the index. */
 export function indexLiveServices(graph: Graph, live: Collection<LiveObject>) {
   return {
     services: graph.index('liveServices', live, ({ partition, value }) => {
@@ -35,7 +35,7 @@ export function indexLiveServices(graph: Graph, live: Collection<LiveObject>) {
       if (kindOf(value.key) !== liveKinds.slice) return [];
       const { [SERVICE_NAME_LABEL]: named, [ownLabels.backend]: backend } = labelsOf(value.value);
       const service = textOf(named);
-      // A mirrored slice can have the name of a service of this cluster, and has none of its addresses.
+      // A slice that mirroring made may name a service of this cluster, but has no addresses of it.
       return service === '' || backend !== undefined
         ? []
         : [slicesOf(partition, objectRefOf(value.key).namespace, service)];

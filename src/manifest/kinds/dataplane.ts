@@ -8,7 +8,7 @@ const FREE_KEYS = new Set(['tags', 'labels', 'annotations', 'metadata', 'conf', 
 
 /**
  * Decodes a Kuma Dataplane, in the flat (Universal) form or as a custom resource. As Kuma does, it accepts field names in
- * camelCase and snake_case and whole numbers as text, and ignores unknown fields (with a warning).
+ * camelCase and snake_case and integers as strings, and ignores unknown fields with a warning. The flat form has a `type`.
  */
 export function readDataplane(document: JsonObject): Decoded<JsonObject> {
   const camelCase = withCamelCaseNames(document) as JsonObject;

@@ -84,7 +84,7 @@ export function helloFrame(hello: AgentHello, limits: PeerLimits) {
   return { case: 'hello' as const, value };
 }
 
-/** Reads and checks every part of a hello, the first frame of an unknown peer. */
+/** Reads and checks who says hello: the first frame of an unknown peer. Limits and the protocol range are read elsewhere. */
 export function readHello(hello: Hello): AgentHello {
   if (!INSTANCE.test(hello.instance)) {
     throw new ProtocolError('BadHello', `instance ${quote(hello.instance)} must be 8 to 64 letters, digits or "-"`);

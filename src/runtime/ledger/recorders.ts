@@ -240,10 +240,10 @@ function lastKnownGoodOf({ kind, namespace, name, value, origin }: Declared): La
 }
 
 /**
- * Ends the registration of a cluster whose declaration is proven absent, and forgets its input snapshot. `knowsAll`: every
+ * Ends the registration of each cluster that is not declared any more (the engine drops a cluster only with proof). `knowsAll`: every
  * configured source was read completely. The returned function runs after each commit; it returns true if it has staged a change.
  */
-export function createRegistrationRecorder(
+export function createDeregistration(
   { engine, log }: ServerCore,
   { ledger, approvals }: { readonly ledger: Ledger; readonly approvals: Approvals },
   recovery: AssumedWarmRecovery,

@@ -71,11 +71,11 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
       return [...(allowed.get(cluster) ?? [])];
     },
     /** The agent has accepted the removals that were sent. */
-    arrived: (cluster: string) => settle(cluster, () => 'left'),
+    arrived: (cluster: string) => settle(cluster, () => 'removed'),
     /** The agent reports that it owns these objects: their removals did not arrive. */
     holds: (cluster: string, keys: ReadonlySet<string>): void => {
       counts.allow(cluster, (key) => !keys.has(key));
-      settle(cluster, (key) => (keys.has(key) ? 'stayed' : 'left'));
+      settle(cluster, (key) => (keys.has(key) ? 'kept' : 'removed'));
     },
     /** Runs after each commit: the length of the window may have changed, or the ledger may show removals as done. */
     recount: (): void => {
@@ -86,7 +86,7 @@ export function createWindows(deps: ServerCore & { readonly ledger: Pick<Ledger,
         if (sent.length > 0) counts.add(cluster, sent);
       }
       for (const cluster of counts.clusters()) {
-        settle(cluster, (key) => (ledger.omits(cluster, key) ? 'left' : 'open'));
+        settle(cluster, (key) => (ledger.omits(cluster, key) ? 'removed' : 'unknown'));
         if (windowSeconds !== countedWith) counts.count(cluster);
       }
       countedWith = windowSeconds;
@@ -169,16 +169,16 @@ function createCounts(deps: ServerCore) {
   };
 }
 
-/** The fate of an open removal: it was done, it did not arrive, or neither is known yet. */
-type FateOf = (key: string) => 'left' | 'stayed' | 'open';
+/** The fate of a removal that was sent: the cluster has removed the object, still has it, or has not reported yet. */
+type FateOf = (key: string) => 'removed' | 'kept' | 'unknown';
 
-/** Closes the open removals whose fate is known; true if there were any. */
+/** Takes removals whose fate is known out of `open`, and counts those that were done. True if there were any. */
 function settleSteps(steps: readonly Step[], fateOf: FateOf): boolean {
   let settled = false;
   for (const step of steps) {
     const fates = step.open.map((key) => ({ key, fate: fateOf(key) }));
-    step.removed += fates.filter(({ fate }) => fate === 'left').length;
-    step.open = fates.flatMap(({ key, fate }) => (fate === 'open' ? [key] : []));
+    step.removed += fates.filter(({ fate }) => fate === 'removed').length;
+    step.open = fates.flatMap(({ key, fate }) => (fate === 'unknown' ? [key] : []));
     settled ||= step.open.length < fates.length;
   }
   return settled;

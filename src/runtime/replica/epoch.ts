@@ -20,8 +20,8 @@ export async function agreeOnEpoch(store: SnapshotStore, ours: number, raises = 
 }
 
 /**
- * Makes several replicas agree on the highest epoch: after the loss of a store, a replica that starts may begin a new epoch
- * before the others have written theirs again. `raised`: this replica has adopted a higher epoch.
+ * Makes several replicas agree on the highest epoch. After the loss of a store, a replica that starts may begin a new epoch
+ * before other replicas have written their epoch again. `raised` is called when this replica has adopted a higher epoch.
  */
 export function createEpochRecorder(
   deps: Pick<ServerCore, 'store' | 'clock' | 'log'> & { readonly ledger: Ledger },

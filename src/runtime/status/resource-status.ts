@@ -31,20 +31,21 @@ export function statusOfResource(
   if (id === undefined) return { conditions: [], fields: {}, form: 'metav1' };
   const inForce = engine.statuses.get(id, declarationKey(id, { namespace, name }));
   const isOurs = inForce?.origin?.source === subject.source && inForce.origin.path === subject.path;
-  const status = isOurs ? inForce : withoutForce(engine, subject, inForce);
+  const status = isOurs ? inForce : statusNotInForce(engine, subject, inForce);
   // Kinds of Kuma and Gardener have status fields of their own, which their controllers write.
   const { isForeign, conditionForm: form = 'metav1' } = engineKindRow(id);
   if (isForeign) return { ...status, form };
   return { ...status, form, fields: { observedGeneration: subject.generation, ...status.fields } };
 }
 
-function withoutForce(engine: Engine, { key, source, path }: ResourceSubject, inForce: DeclaredStatus | undefined) {
+/** Returns the status of a resource whose declaration is not in force: it is invalid, or another declaration won. */
+function statusNotInForce(engine: Engine, { key, source, path }: ResourceSubject, inForce: DeclaredStatus | undefined) {
   const accepted = acceptedCondition(engine.inputs.files.get(source, path));
   const own = ownConditionsOf(key);
-  const why = accepted.status === 'True' ? (conflictWith(inForce) ?? accepted) : accepted;
-  const { status, reason, message } = why;
+  const condition = accepted.status === 'True' ? (conflictWith(inForce) ?? accepted) : accepted;
+  const { status, reason, message } = condition;
   const conditions: readonly ConditionValue[] = [
-    why,
+    condition,
     { type: 'Ready', status: 'False', reason, message },
     { type: 'Stalled', status: status === 'False' ? 'True' : 'False', reason, message },
   ];

@@ -13,9 +13,9 @@ export interface WriteGuard {
 /** Writes JSON records. */
 export interface RecordWriter {
   /** Null deletes. */
-  put(key: string, value: unknown | null): void;
+  put(key: string, value: unknown): void;
   /** The store has this record already: it is remembered for a loss of the store, and not written. */
-  noted(key: string, value: unknown | null): void;
+  noted(key: string, value: unknown): void;
 }
 
 /** The writes of one group in a batch. */
@@ -71,8 +71,8 @@ export function createGroup(guard: WriteGuard | undefined, listener: GroupListen
   const hasMore = (): boolean => waiting.size > 0 || dirty.size > 0;
   return {
     isGuarded: guard !== undefined,
-    put: (key: string, value: unknown | null) => put(state, key, value),
-    noted: (key: string, value: unknown | null) => {
+    put: (key: string, value: unknown) => put(state, key, value),
+    noted: (key: string, value: unknown) => {
       remember(state, key, value);
       waiting.delete(key);
     },
@@ -131,7 +131,7 @@ function mayWrite({ guard, isClosed, isRefused }: State): boolean {
   return !isClosed && !isRefused && (guard === undefined || guard.check() !== undefined);
 }
 
-function put(state: State, key: string, value: unknown | null): void {
+function put(state: State, key: string, value: unknown): void {
   const { deleted, waiting } = state;
   remember(state, key, value);
   if (value === null) deleted.add(key);
@@ -145,7 +145,7 @@ function put(state: State, key: string, value: unknown | null): void {
   state.wake();
 }
 
-function remember({ records, deleted }: State, key: string, value: unknown | null): void {
+function remember({ records, deleted }: State, key: string, value: unknown): void {
   deleted.delete(key);
   if (value === null) records.delete(key);
   else records.set(key, value);

@@ -144,22 +144,25 @@ async function run(state: State): Promise<void> {
   await Promise.all(workers);
 }
 
-/** The write that an object needs; undefined: none, or not yet. */
+/**
+ * Returns the write that an object needs now; undefined if it needs none or must wait. Forgets attempts that have succeeded, and
+ * delays the write of a status that another writer reverses again and again.
+ */
 function planWrite(state: State, { resource, generation, content }: StatusSubject): (() => Promise<void>) | undefined {
   const { deps, attempts, retries } = state;
   const { key, uid, resourceVersion } = resource;
   const known = attempts.get(key);
   const last = known?.uid === uid ? known : undefined;
-  const isAhead = last?.outcome === 'written' && isBetween(resourceVersion, last);
-  const before = isAhead ? { ...resource.status, ...last.status } : resource.status;
-  // A status that was not written keeps the times of the first attempt.
+  const isStale = last?.outcome === 'written' && isReadBefore(resourceVersion, last);
+  const before = isStale ? { ...resource.status, ...last.status } : resource.status;
+  // A status whose write failed keeps its transition times of the first attempt.
   const times = last === undefined || last.outcome === 'written' ? before : last.status;
   const status = statusOf(content, times, generation, deps.clock.now());
-  const metadata = isAhead ? undefined : metadataChange(resource.value, content);
+  const metadata = isStale ? undefined : metadataChange(resource.value, content);
   const isCurrent = isWritten(before, status, deps.ownConditions(key));
   if (metadata === undefined && isCurrent) {
     retries.delete(key);
-    if (!isAhead) attempts.delete(key);
+    if (!isStale) attempts.delete(key);
     return undefined;
   }
   if (last?.outcome === 'refused' && canonicalJson(last.status) === canonicalJson(status)) return undefined;
@@ -177,8 +180,8 @@ function planWrite(state: State, { resource, generation, content }: StatusSubjec
   return () => write(state, target, { before, status, metadata, isCurrent }, last?.failures ?? 0);
 }
 
-/** Whether the object was read before our write took effect, though perhaps after a write of others. */
-function isBetween(resourceVersion: string, { from, to }: Attempt): boolean {
+/** Whether this version of the object was read before our last write, at the version that the write was based on or later. */
+function isReadBefore(resourceVersion: string, { from, to }: Attempt): boolean {
   return resourceVersion === from || (isOlderVersion(resourceVersion, to) && !isOlderVersion(resourceVersion, from));
 }
 

@@ -20,7 +20,7 @@ import { resourceText } from './resource-text.ts';
 export interface KubernetesSource extends Source {
   /** The custom resources as they have entered, by path. One map, which changes. */
   entered(): ReadonlyMap<string, CustomResource>;
-  /** `looked` is called after each look with the custom resources that have changed or have entered, also by status alone. */
+  /** `looked` is called after each look, with the custom resources that have entered or changed (a change of status counts). */
   watch(looked: (keys: Iterable<ObjectKey>) => void): void;
 }
 
@@ -45,7 +45,7 @@ interface State {
   readonly dirty: Set<ObjectKey>;
   /** By path. */
   readonly entered: Map<string, CustomResource>;
-  /** Custom resources that differ from `entered` since they were last looked at; null: gone. They wait if they are refused. */
+  /** Changes that were looked at and have not entered yet, because they are refused or a kind is unknown; null: removed. */
   readonly ahead: Map<ObjectKey, CustomResource | null>;
   /** Paths and digests of the files of `entered` and `ahead` together. */
   readonly content: InputDigests;
@@ -115,6 +115,7 @@ export function createKubernetesSource(deps: SourceDeps, options: KubernetesSour
   };
 }
 
+/** Takes over what has changed since the last look, and lets it enter the source's tree if all kinds are known. */
 async function look(state: State): Promise<void> {
   const { dirty, ahead, content, watch, check } = state;
   const { objects, kinds } = state.deps.resources.state();

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { saveMemoryAtRest } from '../../../src/compose/serve/memory-at-rest.ts';
+import { releaseIdleMemory } from '../../../src/compose/serve/memory-at-rest.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 /** Returns the switches of the memory saver for these busy shares, one a look. */
@@ -8,7 +8,7 @@ async function switchesOf(shares: readonly number[]): Promise<readonly string[]>
   const clock = createVirtualClock();
   const switches: string[] = [];
   let looks = 0;
-  const end = saveMemoryAtRest(clock, {
+  const end = releaseIdleMemory(clock, {
     busyShare: () => shares[looks++] ?? 0,
     saveMemory: (saves) => switches.push(`${looks} ${saves ? 'save' : 'spend'}`),
   });

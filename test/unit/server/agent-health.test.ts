@@ -90,7 +90,7 @@ test('an agent that puts no drift back before it has heard its server says so', 
     expect(text.split('\n')).toEqual([
       'not ready',
       '- no connection to the server: Unreachable',
-      '- drift is not put back before the server was heard: this process does not know for certain what should be there',
+      '- drift is not repaired until the server has answered: until then this process does not know the desired state for certain',
       '',
     ]);
   } finally {

@@ -68,7 +68,7 @@ async function readEvents(
   return lines.pending() > 0 ? broken('it ended within an event') : { type: 'closed' };
 }
 
-/** Aborts its signal when nothing was received for as long as was allowed last. */
+/** Aborts its signal when `allow` was not called again within the time that its last call allowed. */
 function createSilenceTimer(clock: Clock) {
   const controller = new AbortController();
   let until = 0;
@@ -81,7 +81,7 @@ function createSilenceTimer(clock: Clock) {
   }
   return {
     signal: controller.signal,
-    /** Allows this much silence from now on. The timer is set anew only if the limit differs: events are frequent. */
+    /** Allows this much silence from now on. Events are frequent, so the timer is replaced only if the limit differs. */
     allow(milliseconds: number): void {
       until = clock.monotonic() + milliseconds;
       if (milliseconds === allowed) return;

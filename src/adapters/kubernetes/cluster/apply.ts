@@ -79,13 +79,13 @@ interface Applying extends Writing {
   readonly body: JsonObject;
 }
 
-/** What the next write is bound to: the absence of the object, its last watched state, or its complete live state. */
-type Judged =
+/** The known state of the object, which the next write depends on: absent, as watched, or its complete live state. */
+type KnownState =
   | { readonly type: 'absent' }
   | { readonly type: 'watched'; readonly entry: LiveEntry }
   | { readonly type: 'live'; readonly raw: JsonObject };
 
-/** The outcome, or what the next attempt begins with: a read of the object, or its absence. */
+/** The outcome, or why another attempt is needed: the object must be read again, or it is gone. */
 type Step = ApplyOutcome | 'readAgain' | 'isGone';
 
 /** Applies the object if it does not exist, is ours, or is adopted. Others' changes during the apply are read and judged. */
@@ -104,25 +104,25 @@ export async function applyObject(writing: Writing, request: ApplyRequest): Prom
   writing.live.owns([nameOfKind(resource)]);
   const applying: Applying = { ...writing, request, resource, body };
   const entry = writing.live.objects.get(key);
-  let judged: Judged = entry === undefined ? { type: 'absent' } : { type: 'watched', entry };
+  let known: KnownState = entry === undefined ? { type: 'absent' } : { type: 'watched', entry };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const step = await applyTo(applying, judged);
+    const step = await applyTo(applying, known);
     if (typeof step !== 'string') return step;
     const live = step === 'isGone' ? undefined : await readLive(writing, resource, key);
     if (live?.type === 'failed') return live;
-    judged = live?.raw === undefined ? { type: 'absent' } : { type: 'live', raw: live.raw };
+    known = live?.raw === undefined ? { type: 'absent' } : { type: 'live', raw: live.raw };
   }
   return failed(true, 'ChangedMeanwhile', `${displayKey(key)} was changed by others while it was being applied`);
 }
 
-function applyTo(applying: Applying, judged: Judged): Promise<Step> {
-  switch (judged.type) {
+function applyTo(applying: Applying, known: KnownState): Promise<Step> {
+  switch (known.type) {
     case 'absent':
       return create(applying);
     case 'watched':
-      return applyToWatched(applying, judged.entry);
+      return applyToWatched(applying, known.entry);
     case 'live':
-      return applyToLive(applying, judged.raw);
+      return applyToLive(applying, known.raw);
   }
 }
 

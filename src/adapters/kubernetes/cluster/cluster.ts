@@ -89,22 +89,26 @@ async function loadInventory(inventory: KubernetesInventory, live: Live, client:
   return loaded;
 }
 
-/** Without an inventory: the kinds of which some object has the label of a fleet, except those that are followed anyway. */
+/**
+ * Returns the kinds of which an object has the label of a fleet. The agent follows them if it has no valid inventory. Discovered
+ * kinds are left out, since the agent follows them in any case.
+ */
 async function labelledKinds(client: KubeClient, catalog: ApiCatalog): Promise<readonly string[]> {
   const candidates = catalog.preferred.filter(
     ({ group, kind, verbs }) => verbs.includes('list') && verbs.includes('watch') && !isDiscovered(group, kind),
   );
   const found: string[] = [];
-  const left = candidates.values();
+  // The workers share one iterator.
+  const remaining = candidates.values();
   await Promise.all(
     Array.from({ length: LISTS_AT_ONCE }, async () => {
-      for (const resource of left) if (await hasLabelled(client, resource)) found.push(nameOfKind(resource));
+      for (const resource of remaining) if (await hasLabelled(client, resource)) found.push(nameOfKind(resource));
     }),
   );
   return found;
 }
 
-/** False as well if this user may not list the kind. */
+/** Whether an object of the kind has the label of a fleet; false if the kind cannot be listed. */
 async function hasLabelled(client: KubeClient, resource: ApiResource): Promise<boolean> {
   const query = { labelSelector: FLEET_LABEL, limit: '1' };
   const answer = await client.request({ method: 'GET', path: resourcePath({ resource }), query, accept: NAMES_ONLY });

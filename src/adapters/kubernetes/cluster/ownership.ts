@@ -16,12 +16,12 @@ import { readStamp } from './stamp.ts';
 /** The field manager of everything that fleetrelay applies. */
 export const FIELD_MANAGER = 'fleetrelay';
 
-/** The owner of a live object. An object that is `theirs` is never changed, unless its manifest adopts it. */
+/** The owner of a live object. An object that is `theirs` is changed only if it is `adoptable` and its manifest adopts it. */
 export type Ownership =
   | { readonly type: 'ours' }
   | { readonly type: 'theirs'; readonly adoptable: boolean; readonly owner: string; readonly message: string };
 
-/** Judges by the stamp alone: it must name this object and this fleet. */
+/** Judges by the stamp alone, which must name this object and this fleet. Field managers are only named in the message. */
 export function ownershipOf(live: JsonObject, fleet: FleetName, key: ObjectKey): Ownership {
   const stamp = readStamp(live)?.stamp;
   if (stamp?.key === key && stamp.fleet === fleet) return { type: 'ours' };
@@ -34,12 +34,12 @@ export function ownershipOf(live: JsonObject, fleet: FleetName, key: ObjectKey):
     };
   }
   const owner = ownerOf(live);
-  const copy = stamp === undefined ? '' : ` (its annotations are a copy of those of ${displayKey(stamp.key)})`;
+  const copied = stamp === undefined ? '' : ` (its annotations are a copy of those of ${displayKey(stamp.key)})`;
   return {
     type: 'theirs',
     adoptable: true,
     owner,
-    message: `${displayKey(key)} was there already and is held by ${owner}${copy}; delete it, or set the annotation ${ADOPT}: "true" in its manifest to take it over`,
+    message: `${displayKey(key)} was there already and is held by ${owner}${copied}; delete it, or set the annotation ${ADOPT}: "true" in its manifest to take it over`,
   };
 }
 

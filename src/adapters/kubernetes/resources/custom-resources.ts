@@ -245,7 +245,7 @@ function report(state: State, next: CustomResourceKindState['state'], message: s
   state.changed();
 }
 
-/** The part of an object that is kept. A value that equals the one before stays the same object. */
+/** Returns the stored part of an API object. An unchanged value keeps its identity, so that a new status alone is no change. */
 function customResourceOf(key: ObjectKey, object: JsonObject, before: CustomResource | undefined): CustomResource {
   const { status, ...declared } = object;
   const metadata = metadataOf(object);

@@ -151,7 +151,7 @@ async function hello(commands: Connection): Promise<Readonly<Record<string, stri
   return Object.fromEntries(items.flatMap((name, at) => (at % 2 === 0 ? [[name, items[at + 1] ?? '']] : [])));
 }
 
-/** Reports all missing rights at the start, not each at its first use. */
+/** Reports all rights that the account lacks at once. Throws `RefusedServer` with the ACL command that grants them. */
 async function checkRights(commands: Connection, layout: Layout, handle: string): Promise<void> {
   const names = [layout.state, layout.index, layout.writer(handle), layout.record('k')];
   const missing = texts(await commands.run(PROBE, names, [layout.changes]));
