@@ -64,10 +64,7 @@ export function findDeclaration(engine: Engine, name: ObjectName): FoundDeclarat
   return named.length > 1 ? { type: 'ambiguous', names } : { type: 'none', kinds, known: names };
 }
 
-function namesOf(
-  engine: Engine,
-  kind: EngineKind,
-): readonly (DeclarationName & { readonly namespace: string; readonly name: string })[] {
+function namesOf(engine: Engine, kind: EngineKind) {
   const keys = new Set([
     ...[...engine.declarations.entries(kind)].map(({ key }) => key),
     ...[...engine.statuses.entries(kind)].map(({ key }) => key),

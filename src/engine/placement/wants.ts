@@ -180,13 +180,9 @@ function scopeIn(
   cluster: string,
   ref: ObjectRef,
   read: Reader,
-  {
-    listed,
-    owned,
-    agents,
-    fileProofs,
-  }: ReturnType<typeof deriveKindScopes> & Pick<DocumentWantInputs, 'agents' | 'fileProofs'>,
+  known: ReturnType<typeof deriveKindScopes> & Pick<DocumentWantInputs, 'agents' | 'fileProofs'>,
 ): KindScope | 'Both' | 'AsWritten' | undefined {
+  const { listed, owned, agents, fileProofs } = known;
   const inCluster = read.get(listed, cluster, nameOfKind(ref));
   if (inCluster !== undefined) return inCluster;
   const takesAsWritten = read.get(agents, '', cluster)?.kindsAsWritten === true;
