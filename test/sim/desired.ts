@@ -16,7 +16,7 @@ export type Doc =
       readonly maxRemovalsPerCluster: number;
       readonly maxRemovalsPerFleet: number;
       readonly windowSeconds: number;
-      /** Undefined: as nobody has stated them. */
+      /** Undefined: the policy states no percentages. */
       readonly percent: GuardPercent | undefined;
     }
   | { readonly type: 'approval'; readonly name: string; readonly digest: string }
@@ -41,7 +41,7 @@ export interface ObjectDoc {
 /** How a file cannot be read. */
 export type Breakage = 'syntax' | 'conflict' | 'unknown field' | 'no name';
 
-/** One file; `broken`: nobody can read it, and `docs` are what it last said. */
+/** One file; `broken`: no server can read it, and `docs` are its last readable documents. */
 export interface FileModel {
   readonly docs: readonly Doc[];
   readonly broken: Breakage | undefined;

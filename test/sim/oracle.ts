@@ -14,7 +14,7 @@ export interface Wish {
 export interface Wanted {
   /** Declared clusters; then by object key; several documents may want one key. */
   readonly clusters: ReadonlyMap<string, ReadonlyMap<string, readonly Wish[]>>;
-  /** Sources that are not known as a whole: not read, or with a file that nobody can read. */
+  /** Sources that are not completely known: not read, or with a file that no server can read. */
   readonly doubtful: ReadonlySet<string>;
 }
 

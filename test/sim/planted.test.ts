@@ -88,7 +88,7 @@ function nagging(act: (engine: Engine, world: World) => void): NonNullable<Tampe
 }
 
 describe('a planted fault is caught', () => {
-  test('no wrong deletion: an answer that lacks files calls itself whole', async () => {
+  test('no wrong deletion: an answer that lacks files calls itself complete', async () => {
     const source = listening((listener, elapsed) => ({
       ...listener,
       observe: (said) => {
@@ -179,7 +179,7 @@ describe('a planted fault is caught', () => {
   test.each([
     { kind: 'cluster', from: 13 },
     { kind: 'source', from: 2 },
-  ] as const)('suspensions: a $kind is resumed by nobody', async ({ kind, from }) => {
+  ] as const)('suspensions: a $kind is resumed without a request', async ({ kind, from }) => {
     const source: Tampering['source'] = (world, own) => {
       world.listen((event) => {
         if (event.type !== 'suspended' || event.what !== kind) return;
@@ -206,7 +206,7 @@ describe('a planted fault is caught', () => {
     expect(await caught({ cluster }, 8)).toContain('no foreign write');
   });
 
-  test('monotone revisions: an inventory comes back as it was before', async () => {
+  test('monotone revisions: an inventory is restored to an earlier state', async () => {
     const cluster: Tampering['cluster'] = (_world, _cluster, api) => {
       let saved = 0;
       return {

@@ -132,7 +132,7 @@ function makeChecker(world: World, make: MakeChecker): Checker {
 async function comeToRest(world: World, stewards: Stewards, stepped: () => void): Promise<void> {
   const until = world.time.elapsed() + REST_MS;
   do {
-    // What was to be mended later was mended at once; who died meanwhile comes back by itself.
+    // Every fault was mended at once; a supervisor restarts a process that died meanwhile.
     await world.time.advance(LOOK_MS, stepped);
     approveSometimes(world, true);
     stewards.resumeAll();
@@ -175,7 +175,7 @@ export function restart({ servers, network }: World): void {
     life()?.process.kill();
     start();
   }
-  // An agent that does not hear of it would be away for so long that its absence is news.
+  // An agent that does not notice would be away for so long that its absence would be reported.
   for (const wire of network.wires()) wire.cut();
 }
 

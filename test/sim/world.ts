@@ -24,7 +24,7 @@ import { createSimRepository, type SimRepository } from './ports/repository.ts';
 import type { StoreWeather } from './ports/store.ts';
 import { type Setting, settingOf } from './setting.ts';
 
-/** What happens in the world, as checkers hear of it. */
+/** What happens in the world, as checkers receive it. */
 export type SimEvent =
   | { readonly type: 'observed'; readonly server: string; readonly life: number; readonly said: RevisionObservation }
   /** An agent has said to a server what it holds. */
@@ -71,7 +71,7 @@ export type SimEvent =
     }
   | { readonly type: 'resumed'; readonly what: SuspensionKind; readonly name: string }
   | { readonly type: 'storeLost' }
-  /** The store has lost one record, and nobody was told. */
+  /** The store has lost one record without a notification. */
   | { readonly type: 'evicted' }
   /** A process has ended without being asked. */
   | { readonly type: 'died'; readonly process: string };
@@ -88,7 +88,7 @@ export interface Violation {
   readonly message: string;
 }
 
-/** A fault that somebody has built in, for seeing that a checker catches it. */
+/** A fault that a test plants, to show that a checker catches it. */
 export interface Tampering {
   readonly source?: (world: World, source: Source) => Source;
   readonly sink?: (world: World, sink: StatusSink) => StatusSink;
@@ -114,7 +114,7 @@ export interface World {
   readonly servers: readonly SimServer[];
   readonly agents: readonly SimAgent[];
   readonly violations: Violation[];
-  /** Lets everybody hear of it. */
+  /** Sends the event to every listener. */
   tell(event: SimEvent): void;
   listen(listener: (event: SimEvent) => void): void;
   /** A line for who looks at one seed. */

@@ -135,7 +135,7 @@ export function createDirectoryHome(): HistoryHome & { remove(): void } {
       const path = join(entry.parentPath, entry.name).slice(directory.length + 1);
       if (!entry.isFile() || path.startsWith('.fleetrelay/') || foreign.has(path)) continue;
       const [object, ...others] = must(readLiveFile(path, readFileSync(at(path))));
-      if (object?.stamp === undefined || others.length > 0) throw new Error(`${path} is nobody's`);
+      if (object?.stamp === undefined || others.length > 0) throw new Error(`${path} is owned by no fleet`);
       found.set(object.key, object.value);
     }
     return found;

@@ -68,7 +68,7 @@ interface Life {
 
 /**
  * Plays a history with a real agent. Throws where the agent did what it must not: touched what is a person's, removed what
- * no delta named, held what was never sent, went back; or, once everything is quiet, did not do what it must.
+ * no delta named, held what was never sent, lowered its position; or, once everything is quiet, did not do what it must.
  */
 export async function playHistory(home: HistoryHome, happenings: readonly Happening[]): Promise<void> {
   const history = await begin(home);
@@ -263,7 +263,7 @@ async function send(history: History, touch: boolean): Promise<void> {
   const forged = { position, from: holding.digest, to, upserts, touches, removals, keeps };
   history.sent.add(to);
   for (const key of removals) history.mayGo.add(key);
-  // What was said before is about what was there before: a server forgets it.
+  // Earlier results are about the objects before this delta: a server forgets them.
   const remembered = server.results.filter(({ key }) => !removals.includes(key));
   server.results.splice(0, server.results.length, ...remembered);
   const answer = await Promise.race([server.say({ forged }), died.then(() => undefined)]);
@@ -277,12 +277,12 @@ async function send(history: History, touch: boolean): Promise<void> {
 function check(history: History): void {
   history.home.checkForeign();
   const { position, digest } = history.life.server.holding();
-  if (comparePositions(position, history.position) < 0) throw new Error('it went back to a lower position');
+  if (comparePositions(position, history.position) < 0) throw new Error('the agent lowered its position');
   history.position = position;
-  if (!history.sent.has(digest)) throw new Error('it holds what was never sent');
+  if (!history.sent.has(digest)) throw new Error('the agent holds a state that was never sent');
 }
 
-/** Everybody leaves it alone; then everything must be so. */
+/** Makes no further change; then the agent must reach the state that its server wants. */
 async function comeToRest(history: History): Promise<void> {
   history.home.pause(false);
   history.failing = 0;

@@ -119,7 +119,7 @@ export function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; s
     start: (given) => {
       listener = given;
     },
-    // The objects are a view that changes: what was said is what it was then.
+    // The objects are a view that changes: the copy keeps what the agent published.
     publishInput: ({ objects, kinds }) => {
       const said = [...objects].map(
         ([key, { value, digest, ...rest }]) => [key, { key: rest.key, value, digest }] as const,

@@ -8,7 +8,7 @@ export function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** What is said about a manifest, one line each. */
+/** The diagnostics of a manifest, one line each. */
 export function complaints(text: string, path = 'a.yaml', limits?: DecodeLimits): readonly string[] {
   return decodeFile(path, bytesOf(text), 'blob', limits).diagnostics.map(displayDiagnostic);
 }

@@ -47,7 +47,7 @@ export async function deployedServer(number: number, options: DeployedOptions): 
     const mount = mounts.find((each) => each.name === volume);
     if (secret === undefined || mount === undefined) continue;
     const held = secrets[secret.secretName];
-    if (held === undefined) throw new Error(`nobody has made the Secret ${secret.secretName}`);
+    if (held === undefined) throw new Error(`the Secret ${secret.secretName} is missing`);
     mountSecret(
       here(`${mount.mountPath}/`),
       secret.items ?? Object.keys(held).map((key) => ({ key, path: key })),
@@ -99,7 +99,7 @@ export async function deployedServer(number: number, options: DeployedOptions): 
   };
 }
 
-/** As the kubelet does it: files are links into a folder that can be exchanged as a whole. */
+/** As the kubelet does it: files are links into a folder that can be exchanged at once. */
 function mountSecret(
   folder: string,
   items: readonly { readonly key: string; readonly path: string }[],

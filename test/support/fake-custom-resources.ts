@@ -13,7 +13,7 @@ export interface FakeCustomResources {
   remove(key: string): void;
   kind(kind: string, state: CustomResourceKindState['state'], message?: string): void;
   get(key: string): CustomResource | undefined;
-  /** Somebody else writes a status. */
+  /** Another manager writes a status. */
   putStatus(key: string, status: JsonObject): void;
   readonly writes: readonly { readonly key: string; readonly status: JsonObject }[];
   /** Objects whose metadata was written, in order. */

@@ -62,7 +62,7 @@ export interface FakeSource {
   /** A revision with these changed files (null: gone) enters. */
   push(changes: Readonly<Record<string, string | null>>): void;
   condition(condition: Partial<SourceCondition>): void;
-  /** From now on nobody can read a file of it again. */
+  /** From now on every read of its files fails. */
   breakReading(): void;
   /** Revisions that it was told to accept. */
   readonly accepted: readonly string[];
@@ -89,7 +89,7 @@ export interface FakeAgent {
   abandon(): void;
   /** What the server said when it ended a session. */
   readonly closed: readonly string[];
-  /** The cluster comes back from a backup, or without anything of ours. */
+  /** The cluster is restored from a backup, or without any owned object. */
   restore(entries: readonly InventoryEntry[]): void;
   /** It was sent a delta at this position, by some server. */
   seen(position: OutputPosition): void;
@@ -174,7 +174,7 @@ export async function createFleetWorld(
           return { ok: true, files: new Map(statusFiles) };
         },
         update: (changes, _summary, published) => {
-          // As the real sink: the first call states the whole set.
+          // As the real sink: the first call states the complete set.
           if (!stated) for (const path of statusFiles.keys()) if (!changes.has(path)) statusFiles.delete(path);
           stated = true;
           for (const [path, text] of changes) {

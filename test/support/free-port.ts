@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below what systems hand out by themselves (from 32,768 on), to whoever dials or listens on any port. */
+/** Below the ports that systems assign by themselves (from 32,768 on) to processes that dial or listen on any port. */
 const PORTS = [10_000, 32_767] as const;
 const TRIES = 100;
 
-/** Nobody listens on it now, and nobody is given it unasked before it is used, nor while what listens on it restarts. */
+/** Returns a port that no process listens on and that the system assigns to none, also while its listener restarts. */
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < TRIES; tried += 1) {
     const port = randomInt(...PORTS);

@@ -45,7 +45,7 @@ export interface RelayHarness {
 /** What a stranger shows at the door. */
 export interface StrangerOptions {
   readonly cluster?: string;
-  /** Null: nothing is said of a token. */
+  /** Null: no token is sent. */
   readonly token?: string | null;
   /** Shown on the connection; then no token is, unless one is given. */
   readonly identity?: Identity;

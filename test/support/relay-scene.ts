@@ -115,7 +115,7 @@ export function everywhere(contents: Contents, objects: Readonly<Record<string, 
 }
 
 /**
- * Servers and Redis end at the same time, by SIGKILL, and start again. The agents live on and come back, but for the late
+ * Servers and Redis end at the same time, by SIGKILL, and start again. The agents live on and reconnect, but for the late
  * ones: those end as well, and are started by the test. Redis is empty afterwards, unless it `keeps` what it had but for
  * what it `loses` (prefixes of records of the store).
  */

@@ -24,7 +24,7 @@ interface Pipe {
   finish(): void;
   /** Everything is gone. */
   cut(): void;
-  /** While frozen, nothing is delivered and nobody is told. */
+  /** While frozen, nothing is delivered and neither end is notified. */
   freeze(frozen: boolean): void;
 }
 
@@ -137,7 +137,7 @@ export interface MemoryNetwork {
   readonly client: ClientTransport;
   /** Breaks every stream that is open; both ends notice. */
   cut(): void;
-  /** Stops delivering in these directions of all open streams, without telling anybody. */
+  /** Stops delivering in these directions of all open streams and notifies neither end. */
   freeze(directions: { readonly up: boolean; readonly down: boolean }): void;
   /** While false, dialling fails. */
   reachable: boolean;
@@ -218,7 +218,7 @@ function dial(
       };
       const accept = accepting();
       if (!network.reachable || accept === undefined) {
-        wire.clientEnded.resolve({ code: 'lost', reason: 'Unreachable', message: 'nobody is there' });
+        wire.clientEnded.resolve({ code: 'lost', reason: 'Unreachable', message: 'no server listens' });
         wire.up.cut();
         wire.down.cut();
         return clientSide(wire);
@@ -232,7 +232,7 @@ function dial(
     async register(request, metadata) {
       const accept = accepting();
       if (!network.reachable || accept === undefined) {
-        return { refused: { code: 'lost', reason: 'Unreachable', message: 'nobody is there' } };
+        return { refused: { code: 'lost', reason: 'Unreachable', message: 'no server listens' } };
       }
       const read = network.questionsArrive ? async () => request.slice() : () => new Promise<undefined>(() => {});
       return accept.register({ read, metadata: { ...metadata }, peer: 'memory:1', ...shown });

@@ -183,7 +183,7 @@ export interface FakeOwner extends AgentListener {
   readonly held: Map<ClusterName, Map<string, Digest>>;
 }
 
-/** An owner that admits everybody. */
+/** An owner that admits every agent. */
 export function createFakeOwner(): FakeOwner {
   const owner: FakeOwner = {
     admission: () => ({ type: 'admitted' }),

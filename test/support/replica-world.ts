@@ -47,7 +47,7 @@ export interface FakeReplica {
   /** The agent, which connects here from now on. */
   agent(cluster: string, id?: string): FakeAgent;
   leads(): boolean;
-  /** SIGKILL: nothing of it happens any more, and nobody is told. */
+  /** SIGKILL: the process does nothing more, and no other process is notified. */
   kill(): void;
   /** SIGSTOP: no timer and no news of the store reaches it, until SIGCONT, which is what this gives. */
   freeze(): () => void;

@@ -1,6 +1,6 @@
 import type { Log } from '../../src/ports/log.ts';
 
-/** A log that nobody reads. */
+/** A log that drops every line. */
 export const silentLog: Log = {
   debug: () => undefined,
   info: () => undefined,

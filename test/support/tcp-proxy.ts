@@ -7,7 +7,7 @@ export interface TcpProxy {
   /** Ends all connections and takes no new ones, until `mend`. */
   cut(): void;
   mend(): void;
-  /** The next request with this text reaches the server; its connection ends when the answer comes, which nobody gets. */
+  /** The next request with this text reaches the server; its connection ends before the client receives the answer. */
   swallowReplyTo(text: string): void;
   /** The next request with this text does not reach the server; its connection ends. */
   dropRequest(text: string): void;

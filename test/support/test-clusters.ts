@@ -17,7 +17,7 @@ export interface ClusterKind {
 export interface ClusterCapabilities {
   /** What a refusal of an object of 5 MB says; undefined: it is taken. */
   readonly tooLarge: RegExp | undefined;
-  /** What is said of a cluster that cannot be looked at. */
+  /** The reported problem of a cluster that cannot be listed. */
   readonly cannotLook: RegExp;
 }
 

@@ -194,7 +194,7 @@ function declareDerived(
     failures: collection.failures,
     scoped: !spec.seesAll && (scopedPrimary || declaresScope),
     fromLive,
-    // What somebody says who sees everything changes with everything, and so does whoever reads it.
+    // The output of a collection that sees everything changes with everything, and so do its readers.
     closed: pure && alone && spec.kind !== 'gather' && !(spec.seesAll && fromLive),
     readable: pure && !(spec.seesAll && fromLive),
   };

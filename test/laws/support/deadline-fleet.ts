@@ -47,7 +47,7 @@ export interface FleetState {
 
 /** How long after the first moment the second one is that follows from it. */
 export const LATER_SECONDS = 5;
-/** After each step; long enough to write to the store and to hear of it. */
+/** After each step; long enough to write to the store and to receive the notification. */
 const SETTLE_MS = 200;
 
 /** Two providers: the second one has a deadline as soon as that of the first has passed. */

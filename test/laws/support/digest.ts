@@ -1,4 +1,4 @@
-/** A value's text with sorted members: the same text for equal values, whoever made them. */
+/** Returns a value's text with sorted members: the same text for equal values. */
 export function textOf(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(textOf).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing';

@@ -56,7 +56,7 @@ export function flawless(): Graph {
   return faulty(createGraph(), {});
 }
 
-/** A second read of the same address is answered from memory: nobody is told when it changes. */
+/** A second read of the same address is answered from memory: a change of it wakes no reader. */
 export function droppedDependency(): Graph {
   const remembered = new Map<string, unknown>();
   return faulty(createGraph(), {

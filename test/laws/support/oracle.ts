@@ -44,7 +44,7 @@ interface Table {
 }
 
 const nowhere: ReadonlySet<string> = new Set();
-/** Of whoever sees everything. */
+/** The scope of a collection that sees everything. */
 const everything: ReadonlySet<string> = new Set();
 
 function id(partition: string, key: string): string {

@@ -26,7 +26,7 @@ export interface AgentParts {
   readonly wrapClient: (cluster: SimCluster, client: RelayClient) => RelayClient;
 }
 
-/** The agent of one cluster, with somebody who starts it again when it ends. */
+/** The agent of one cluster, with a supervisor that restarts it when it ends. */
 export interface SimAgent {
   readonly cluster: SimCluster;
   readonly disk: SimDisk;

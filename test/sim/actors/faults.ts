@@ -8,7 +8,7 @@ import { STATUS_BRANCH } from './server.ts';
 export interface Faults {
   /** Something goes wrong; says what, in a word. */
   strike(): string;
-  /** Everything is mended, and everybody who is gone comes back. */
+  /** Mends every fault and restarts every process that has ended. */
   mend(): void;
 }
 

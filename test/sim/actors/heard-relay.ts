@@ -2,15 +2,15 @@ import type { AgentHolding } from '../../../src/model/agent.ts';
 import type { SequencedDelta } from '../../../src/model/output.ts';
 import type { AgentSession, RelayServer } from '../../../src/relay/session.ts';
 
-/** What passes between a server and its relay, as checkers hear of it. */
+/** Receives for the checkers what passes between a server and its relay. */
 export interface RelayEars {
-  /** An agent has said what it holds, and its server is about to hear of it. */
+  /** An agent has reported its holding, and its server is about to receive the report. */
   connected(cluster: string, holding: AgentHolding): void;
   /** A delta leaves the server. */
   departed(cluster: string, delta: SequencedDelta): void;
 }
 
-/** The relay as it is, with somebody who listens in. */
+/** The relay unchanged, with a listener that receives its traffic. */
 export function heardRelay(relay: RelayServer, ears: RelayEars): RelayServer {
   return {
     ...relay,

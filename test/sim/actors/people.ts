@@ -15,7 +15,7 @@ const POLICY = 'fleet/policy.yaml';
 export interface People {
   /** The first commits. */
   begin(): void;
-  /** Somebody commits something; says what, in a word. */
+  /** A person commits a change; returns its kind in a word. */
   commit(): string;
   /** Everything that is broken is mended. */
   mend(): void;
@@ -78,7 +78,7 @@ export function createPeople(world: World): People {
 
 interface Scene {
   readonly dice: Dice;
-  /** Undefined: nobody states any. */
+  /** Undefined: no policy states a percentage. */
   readonly percentages: Dice | undefined;
   readonly clusters: readonly string[];
   readonly files: readonly (readonly [string, FileModel])[];

@@ -59,7 +59,7 @@ export interface ServerLife {
   server: ManagementServer | undefined;
 }
 
-/** A management server with somebody who starts it again when it ends. */
+/** A management server with a supervisor that restarts it when it ends. */
 export interface SimServer {
   readonly name: string;
   life(): ServerLife | undefined;

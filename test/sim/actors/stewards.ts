@@ -6,15 +6,15 @@ import type { World } from '../world.ts';
 
 /** People who look after the fleet, besides those who say what it is to be. */
 export interface Stewards {
-  /** Somebody does something; says what, in a word. */
+  /** A steward does one act; returns its name. */
   act(): string;
-  /** Whatever is suspended is resumed. */
+  /** Resumes every suspended cluster and source. */
   resumeAll(): void;
 }
 
 const APPROVALS = 'approvals/';
 const POLICY = 'fleet/policy.yaml';
-const SOMEBODY = 'a steward';
+const STEWARD = 'a steward';
 
 export function createStewards(world: World): Stewards {
   const dice = world.dice.fork('stewards');
@@ -45,7 +45,7 @@ interface Scene {
   readonly world: World;
   readonly dice: Dice;
   readonly nextApproval: () => string;
-  /** Commits that somebody may go back to, by source. */
+  /** Commits that a steward may restore, by source. */
   readonly past: Map<string, readonly string[]>;
 }
 
@@ -81,7 +81,7 @@ function approveByFile({ world, dice, nextApproval }: Scene): void {
   const file: FileModel = { docs: [{ type: 'approval', name, digest }], broken: undefined };
   const repository = dice.pick(world.repositories);
   const commit = repository.commit(new Map([[`${APPROVALS}${name}.yaml`, file]]));
-  world.note(`somebody approves ${digest.slice(0, 8)} in ${repository.source} as ${name} (${commit.slice(0, 8)})`);
+  world.note(`a steward approves ${digest.slice(0, 8)} in ${repository.source} as ${name} (${commit.slice(0, 8)})`);
 }
 
 function withdrawApproval({ world: { repositories, note }, dice }: Scene): void {
@@ -89,7 +89,7 @@ function withdrawApproval({ world: { repositories, note }, dice }: Scene): void 
   const files = [...repository.tree().keys()].filter((path) => path.startsWith(APPROVALS));
   if (files.length === 0) return;
   const path = dice.pick(files);
-  note(`somebody withdraws ${path} in ${repository.source}`);
+  note(`a steward withdraws ${path} in ${repository.source}`);
   repository.commit(new Map([[path, null]]));
 }
 
@@ -112,10 +112,10 @@ function loosenAndRemove({ world, dice }: Scene): void {
     broken: undefined,
   };
   const commit = main.commit(new Map<string, FileModel | null>([[POLICY, policy], ...gone]));
-  world.note(`somebody loosens and removes ${gone.map(([path]) => path).join(' ')} (${commit.slice(0, 8)})`);
+  world.note(`a steward loosens and removes ${gone.map(([path]) => path).join(' ')} (${commit.slice(0, 8)})`);
 }
 
-/** Somebody wants the objects of a source as they were at an earlier commit; what was removed then may be removed again. */
+/** A steward restores the objects of a source as of an earlier commit, which may remove objects again. */
 function goBack({ world: { repositories, note }, dice, past }: Scene): void {
   const repository = dice.pick(repositories);
   const { source, tree, treeAt, tip, commit } = repository;
@@ -130,7 +130,7 @@ function goBack({ world: { repositories, note }, dice, past }: Scene): void {
   const changes = paths.filter((path) => now.get(path) !== earlier.get(path));
   if (changes.length === 0) return;
   const made = commit(new Map(changes.map((path) => [path, earlier.get(path) ?? null])));
-  note(`somebody goes back in ${source}: ${changes.join(' ')} (${made.slice(0, 8)})`);
+  note(`a steward restores earlier files in ${source}: ${changes.join(' ')} (${made.slice(0, 8)})`);
 }
 
 /** The process that answers who asks for the leader. */
@@ -148,10 +148,10 @@ function suspend(world: World, dice: Dice, what: SuspensionKind, name: string): 
   if (leader === undefined) return;
   const { api } = leader.server;
   const revision = api.sources().find((source) => source.name === name)?.revision ?? undefined;
-  const asked = what === 'cluster' ? api.suspendCluster(name, SOMEBODY, '') : api.suspendSource(name, SOMEBODY, '');
+  const asked = what === 'cluster' ? api.suspendCluster(name, STEWARD, '') : api.suspendSource(name, STEWARD, '');
   void asked.then(({ ok }) => {
     if (!ok) return;
-    world.note(`somebody suspends the ${what} ${name}`);
+    world.note(`a steward suspends the ${what} ${name}`);
     world.tell({ type: 'suspended', process: leader.process, what, name, revision });
   });
   world.time.in(2_000 + dice.int(dice.chance(0.3) ? 300_000 : 30_000), () => resume(world, what, name));
@@ -165,8 +165,8 @@ function resume(world: World, what: SuspensionKind, name: string): void {
   }
   // Told before it is done: what departs in the same breath departs after it.
   world.tell({ type: 'resumed', what, name });
-  world.note(`somebody resumes the ${what} ${name}`);
-  void (what === 'cluster' ? api.resumeCluster(name, SOMEBODY) : api.resumeSource(name, SOMEBODY));
+  world.note(`a steward resumes the ${what} ${name}`);
+  void (what === 'cluster' ? api.resumeCluster(name, STEWARD) : api.resumeSource(name, STEWARD));
 }
 
 /** What any server calls suspended. */

@@ -5,7 +5,7 @@ import { keyOfObject, valueOfObject } from '../desired.ts';
 import type { SimCluster } from '../ports/cluster.ts';
 import type { World } from '../world.ts';
 
-/** Somebody does something in a cluster by hand; says what, in a word. */
+/** A person changes an object in a cluster by hand; returns the kind of change in a word. */
 export function visitCluster({ agents, note }: World, dice: Dice): string {
   const { cluster } = dice.pick(agents);
   const object: ObjectDoc = {
@@ -16,7 +16,7 @@ export function visitCluster({ agents, note }: World, dice: Dice): string {
   };
   const key = keyOfObject(object) as ObjectKey;
   const what = dice.pick(['edits', 'edits', 'removes', 'creates', 'lets go']);
-  note(`somebody ${what} ${key} in ${cluster.name}`);
+  note(`a person ${what} ${key} in ${cluster.name}`);
   visit(cluster, what, key, object);
   return what;
 }

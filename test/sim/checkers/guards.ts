@@ -20,7 +20,7 @@ interface Departure {
   readonly owned: ReadonlyMap<string, Owned>;
 }
 
-/** What went, and nobody had approved. */
+/** A removal that no person had approved. */
 interface Gone extends Departure {
   readonly cluster: string;
   readonly removals: number;
@@ -30,9 +30,9 @@ interface Gone extends Departure {
 }
 
 /**
- * Nobody removes more than the guards let pass: what was not approved, with what went within the window, stays below the
- * limits of the policy, by count and by percentage, for one cluster and for the fleet; a Namespace goes only with a
- * person's leave.
+ * No server removes more than the guards permit: unapproved removals and earlier ones within the window stay below the
+ * limits of the policy, by count and by percentage, for one cluster and for the fleet. A Namespace is removed only with
+ * a person's approval.
  */
 export const guards: MakeChecker = (world, fail) => {
   const admitted = followAdmitted(world);
@@ -49,7 +49,7 @@ export const guards: MakeChecker = (world, fail) => {
     leave.taken(cluster.name, delta, departure.at);
     if (counted.length === 0) return;
     for (const { key, object } of counted) {
-      if (key.startsWith('/Namespace/')) fail(`${object} is removed in ${cluster.name}, and nobody approved it`);
+      if (key.startsWith('/Namespace/')) fail(`${object} is removed in ${cluster.name}, and no person approved it`);
     }
     const vector = admitted.vector(delta.revisions) ?? [];
     const declared = [...wantedBy(vector).clusters.keys()];
@@ -66,7 +66,7 @@ export const guards: MakeChecker = (world, fail) => {
   world.listen((event) => {
     switch (event.type) {
       case 'died': {
-        // What a server had not yet written down when it ended, nobody remembers.
+        // No other server knows the departures that a server had not written to the store when it ended.
         const written = unwritten.since(event.process);
         gone = gone.filter(({ process, at }) => process !== event.process || at < written);
         return;

@@ -5,13 +5,13 @@ import type { World } from '../world.ts';
 export interface Holdings {
   /** Keys that the agent of a cluster has said that it holds or taken since, and no later delta has removed. */
   held(cluster: string): ReadonlySet<ObjectKey>;
-  /** Has a delta left for the cluster of which nobody knows what became of it? */
+  /** Has a delta left for the cluster without a known outcome? */
   isUnderWay(cluster: string): boolean;
   /** Has a server decided to send the cluster a delta that has not left yet? Its removals are to be on record first. */
   isAboutToLeave(cluster: string): boolean;
-  /** The most that whoever judges may count as owned by a cluster. */
+  /** The most that the judging server may count as owned by a cluster. */
   most(cluster: string): number;
-  /** The least: none of a cluster whose agent has said nothing since somebody may have forgotten it. */
+  /** The least: none of a cluster whose agent has reported nothing since a server may have forgotten it. */
   least(cluster: string): number;
 }
 

@@ -30,7 +30,7 @@ export const lastingHolds: MakeChecker = (world, fail) => {
     for (const key of delta.removals) {
       const isApproved = leave.use(cluster.name, displayKey(key), at);
       if (here?.delete(key) === true && !isApproved) {
-        fail(`${key} is removed in ${cluster.name}: it was held for how much would go, and nobody approved it`);
+        fail(`${key} is removed in ${cluster.name}: a guard held it, and no person approved it`);
       }
     }
     leave.taken(cluster.name, delta, at);
@@ -54,7 +54,7 @@ export const lastingHolds: MakeChecker = (world, fail) => {
       case 'storeLost':
       case 'evicted':
         isForgetful = true;
-        // Nobody lives who would write it again.
+        // No server is left that would write it again.
         if (world.servers.every(({ life }) => life() === undefined)) frozen.clear();
         return;
       case 'died': {

@@ -7,7 +7,7 @@ export interface Leave {
   isGiven(cluster: string, object: string, at: number): boolean;
   /** As {@link isGiven}, and uses it up. */
   use(cluster: string, object: string, at: number): boolean;
-  /** A cluster has taken a delta that departed then: what it is given again, nobody has leave to remove. */
+  /** A cluster has taken a delta that departed then: objects that it is given again have no removal permit any more. */
   taken(cluster: string, delta: SequencedDelta, departed: number): void;
 }
 
@@ -48,7 +48,7 @@ export function followLeave(world: World): Leave {
     taken: (cluster, { upserts }, departed) => {
       for (const { key } of upserts) {
         const address = `${cluster} ${displayKey(key)}`;
-        // What departed before somebody approved its removal says nothing of that.
+        // A delta that departed before a person approved the removal does not end that approval.
         if ((given.get(address) ?? 0) < departed) given.delete(address);
       }
     },

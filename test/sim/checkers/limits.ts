@@ -34,7 +34,7 @@ export function isCertain(vector: Vector): boolean {
   return vector.every(({ tree, read }) => read && [...tree.values()].every(({ broken }) => broken === undefined));
 }
 
-/** The loosest that may hold at these revisions: what cannot be read holds as it was read last, by whoever read it. */
+/** The loosest limits that may hold at these revisions: an unreadable source holds as any server last read it. */
 export function limitsAt(vector: Vector): Limits {
   if (!isCertain(vector)) return LOOSEST;
   const policy = limitsOf(vector);
@@ -60,7 +60,7 @@ export function tightest(a: Limits, b: Limits): Limits {
   };
 }
 
-/** How many objects are owned, as far as whoever judges may know. */
+/** How many objects are owned, as far as the judging server may know. */
 export interface Owned {
   readonly most: number;
   readonly least: number;

@@ -35,7 +35,7 @@ export const memoryBounded: MakeChecker = (world, fail) => {
 const LEFT: Readonly<Record<string, number>> = {
   timers: 25,
   records: 20,
-  // The policy stays, and what a server knows of its sources and of clusters that may come back.
+  // The policy stays, and so do the records of sources and of clusters that may reconnect.
   files: 1,
   documents: 1,
   policy: 1,
@@ -71,7 +71,7 @@ function sizesOf({ servers, memory, setting }: World): Map<string, number> {
   const sizes = new Map<string, number>();
   const add = (what: string, size: number): void => void sizes.set(what, size + (sizes.get(what) ?? 0));
   const note = (what: string, size: number): void => void sizes.set(what, Math.max(size, sizes.get(what) ?? 0));
-  // In a store that others write to as well, what was evicted or lost leaves records behind that nobody names.
+  // In a store that others write to as well, evicted and lost records leave behind records that no other record names.
   if (!setting.shared) note('records', memory.keys().filter((key) => !key.startsWith('windows/')).length);
   for (const { life } of servers) {
     const { server, relay, process } = life() ?? {};

@@ -1,7 +1,7 @@
 import { type AdmissionPosition, comparePositions, type OutputPosition } from '../../../src/model/output.ts';
 import type { MakeChecker } from './checker.ts';
 
-/** What an agent holds never goes back: neither its position nor the admission that it was computed from. */
+/** An agent's position never decreases, and neither does the admission that it was computed from. */
 export const monotoneRevisions: MakeChecker = (world, fail) => {
   const highest = new Map<string, { position: OutputPosition; admitted: AdmissionPosition | undefined }>();
   return {

@@ -7,7 +7,7 @@ import type { MakeChecker } from './checker.ts';
 
 /**
  * An object goes only if a delta names it, and a delta names it only if the revisions that it comes from really do not
- * want it there: they were all admitted, what gave it is known as a whole, and the cluster is declared.
+ * want it there: they were all admitted, the sources that gave it are completely known, and the cluster is declared.
  */
 export const noWrongDeletion: MakeChecker = (world, fail) => {
   const admitted = followAdmitted(world);
@@ -20,12 +20,12 @@ export const noWrongDeletion: MakeChecker = (world, fail) => {
     const id = revisions.map(({ source, revision }) => `${source} ${revision.slice(0, 8)}`).join();
     const vector = admitted.vector(revisions);
     if (vector === undefined) {
-      fail(`a delta for ${cluster.name} comes from what nobody admitted: ${id}`);
+      fail(`a delta for ${cluster.name} comes from revisions that no server admitted: ${id}`);
       return;
     }
     const wanted = wantedBy(vector);
     const here = wanted.clusters.get(cluster.name);
-    // Gone from a source that is not known as a whole, its declaration holds as last known good.
+    // The declaration of a cluster that is missing from an incompletely known source holds as last known good.
     const isDeclared = here !== undefined || wanted.doubtful.size > 0;
     if (removals.length > 0 && !isDeclared) fail(`${cluster.name} is not declared, and something is removed there`);
     for (const key of removals) {
@@ -72,8 +72,8 @@ export const noWrongDeletion: MakeChecker = (world, fail) => {
 };
 
 /**
- * Whoever wants it has a claim to it, until it says nothing of it and is known as a whole. What is kept (`kept`) stays as the
- * cluster remembers it, and with it who wanted it.
+ * A source that declares the object has a claim to it until the source is completely known and omits it. A kept object
+ * (`kept`) stays as its cluster remembers it, with the sources that wanted it.
  */
 function noteClaims(
   claims: Map<string, Set<string>>,
@@ -94,8 +94,8 @@ function noteClaims(
 }
 
 /**
- * What the object came from, as its cluster remembers it, must be known as a whole; while it is still declared there,
- * everything must, for the rule that placed it may be anywhere.
+ * The sources of the object, as its cluster remembers them, must be completely known; while one still declares it,
+ * every source must be, because the rule that placed it may be in any of them.
  */
 function whyDoubtful(
   vector: Vector,
@@ -105,11 +105,11 @@ function whyDoubtful(
   claimants: ReadonlySet<string>,
 ): string | undefined {
   for (const source of claimants) {
-    if (doubtful.has(source)) return `${source} wanted it as well, and is not known as a whole`;
+    if (doubtful.has(source)) return `${source} wanted it as well, and is not completely known`;
   }
   const origins = cluster.memory.inventory.current?.records.get(key)?.origins ?? [];
   for (const origin of origins) {
-    if (doubtful.has(origin.source)) return `its source ${origin.source} is not known as a whole`;
+    if (doubtful.has(origin.source)) return `its source ${origin.source} is not completely known`;
     if (doubtful.size > 0 && declares(vector, origin, key)) {
       return `${origin.source}:${origin.path} still declares it, and what placed it may be unreadable`;
     }

@@ -14,7 +14,7 @@ export const provenance: MakeChecker = (world, fail) => {
     const judge = ({ key, origins }: ObjectMeta & { readonly key: string }): void => {
       if (origins.length === 0) fail(`${key} comes to ${cluster.name} from nowhere`);
       for (const [index, origin] of origins.entries()) {
-        // Who wanted it as well still may, until it is known as a whole.
+        // Another source that wanted the object may still want it until that source is completely known.
         if (declares(vector, origin, key) || (index > 0 && doubtful.has(origin.source))) continue;
         fail(`${key} comes to ${cluster.name} from ${origin.source}:${origin.path}, where it is not`);
       }
@@ -28,7 +28,7 @@ export const provenance: MakeChecker = (world, fail) => {
       for (const { life } of world.servers) {
         const outputs = life()?.server?.api.outputs(undefined) ?? [];
         for (const { cluster, object, origins } of outputs) {
-          if (origins.length === 0) fail(`nobody knows where ${object} in ${cluster} comes from`);
+          if (origins.length === 0) fail(`${object} in ${cluster} has no known origin`);
         }
       }
     },

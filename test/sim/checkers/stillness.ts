@@ -7,7 +7,7 @@ import type { MakeChecker } from './checker.ts';
  * by the next try, which may know more.
  */
 const LEAST_MS = 900;
-/** Until somebody else leads. */
+/** Time until another replica leads, in milliseconds. */
 const HANDOVER_MS = 30_000;
 
 /**

@@ -9,8 +9,8 @@ type Suspended = Extract<SimEvent, { readonly type: 'suspended' }> & { readonly 
 const HEARD_MS = 150_000;
 
 /**
- * A suspended cluster is sent nothing, and nothing new of a suspended source goes into any cluster: at once from the server
- * that was told, soon from the others, and from whoever is started again.
+ * No server sends anything to a suspended cluster, or anything new of a suspended source to any cluster. This holds at
+ * once for the server that received the request, soon for the others, and for every server that is started again.
  */
 export const suspensions: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);
@@ -50,7 +50,7 @@ export const suspensions: MakeChecker = (world, fail) => {
         return;
       case 'died':
         for (const [address, { process, at }] of all) {
-          // Who was told had not told the store yet; whoever comes next is not told by it.
+          // The server died before it wrote the suspension to the store: the next leader cannot read it there.
           if (process === event.process && at >= unwritten.since(process)) all.delete(address);
         }
         return;

@@ -31,7 +31,7 @@ export interface Wire {
   readonly method: StreamMethod;
   /** The connection has broken, and both ends notice. */
   cut(): void;
-  /** Nothing arrives any more in these directions, and nobody is told. */
+  /** Nothing arrives any more in these directions, and neither end is notified. */
   freeze(directions: { readonly up: boolean; readonly down: boolean }): void;
 }
 
@@ -52,7 +52,7 @@ interface Network {
 }
 
 const LOST: StreamEnd = { code: 'lost', reason: 'ConnectionLost', message: 'the connection has broken' };
-const UNREACHABLE: StreamEnd = { code: 'lost', reason: 'Unreachable', message: 'nobody is there' };
+const UNREACHABLE: StreamEnd = { code: 'lost', reason: 'Unreachable', message: 'no server listens' };
 
 export function createSimNetwork(time: SimTime, dice: Dice): SimNetwork {
   const network: Network = { time, dice, wires: new Set(), listening: new Map() };

@@ -4,7 +4,7 @@ import type { SimTime } from '../core/time.ts';
 /** Messages under way or not read yet, in one direction, before a writer has to wait. */
 const CAPACITY = 4;
 
-/** One direction of a stream: in order, each message whole, and as late as the weather is. */
+/** One direction of a stream: in order, each message complete, with the delay that the weather sets. */
 export interface Pipe<End> {
   write(message: Uint8Array): Promise<boolean>;
   read(): Promise<Uint8Array | undefined>;
@@ -12,7 +12,7 @@ export interface Pipe<End> {
   finish(end: End): void;
   /** Everything is gone, for both ends at once. */
   cut(): void;
-  /** While frozen nothing arrives and nobody is told. */
+  /** While frozen nothing arrives and neither end is notified. */
   freeze(frozen: boolean): void;
 }
 

@@ -48,7 +48,7 @@ export function createApiRequests(plane: ControlPlane, sockets = 16): ApiRequest
     });
   return {
     send,
-    apply: async (path, body, manager = 'somebody') => {
+    apply: async (path, body, manager = 'other-manager') => {
       const query = `fieldManager=${manager}&force=true`;
       const { status, body: said } = await send('PATCH', `${path}?${query}`, body, 'application/apply-patch+yaml');
       if (status >= 300) throw new Error(`${path} was refused: ${JSON.stringify(said)}`);

@@ -9,7 +9,7 @@ import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '
 
 /** Namespace of the agents of test clusters. */
 export const AGENT_NAMESPACE = 'fleetrelay';
-/** Namespace that is in every test cluster, made by nobody in particular. */
+/** Namespace that is in every test cluster and that no fleet owns. */
 export const NAMESPACE = 'web';
 
 /** A test cluster that has an API server. */

@@ -25,7 +25,7 @@ export function createFakeApi(): FakeApi {
   function answer(request: KubeRequest): KubeAnswer {
     const [, collection = '', namespace = '', name] =
       /^(\/.*\/namespaces\/([^/]+)\/[^/]+)(?:\/([^/]+))?$/.exec(request.path) ?? [];
-    // As over a wire: nobody shares an object with anybody.
+    // As over a wire: the caller and the server share no object.
     const body: JsonObject = JSON.parse(JSON.stringify(request.body ?? {}));
     switch (request.method) {
       case 'GET':
@@ -88,7 +88,7 @@ export function createFakeApi(): FakeApi {
     return ok(200, store(path, body, { uid: was.uid }));
   }
 
-  /** Server-side apply, as far as it makes what is not there: on what is there every field is somebody else's. */
+  /** Server-side apply, as far as it creates a missing object: in an existing one another manager owns every field. */
   function apply(path: string, namespace: string, body: JsonObject): KubeAnswer {
     const before = objects.get(path);
     if (before === undefined) {

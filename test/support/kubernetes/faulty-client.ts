@@ -1,8 +1,8 @@
 import type { KubeClient, KubeRequest } from '../../../src/adapters/kubernetes/api/types.ts';
 
 /**
- * `lost`: it is done, and nobody hears of it. `dropped`: it never arrives. `crash`, `crashAfter`: the process ends before
- * or after it; whatever it would have asked then is not asked.
+ * `lost`: it is done, and the answer is lost. `dropped`: it never arrives. `crash`, `crashAfter`: the process ends before
+ * or after it and sends no further request.
  */
 export type Fault = 'none' | 'lost' | 'dropped' | 'crash' | 'crashAfter';
 

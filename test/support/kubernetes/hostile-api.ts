@@ -145,7 +145,7 @@ export const silence: Answer = () => undefined;
 /** Cuts the connection instead of an answer. */
 export const reset: Answer = (response) => void response.socket?.resetAndDestroy();
 
-/** Sends `chunk` for as long as somebody reads. */
+/** Sends `chunk` for as long as the client reads. */
 export function endless(begin: string, chunk: () => string): Answer {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });

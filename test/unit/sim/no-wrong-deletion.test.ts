@@ -69,7 +69,7 @@ test('a delta that was not in the inventory when the agent ended does not count:
   if (last === undefined) throw new Error('no delta was offered');
   const revisions = last.revisions.map((ref) => ({ ...ref, revision: (ref.source === 'main' ? main : apps).tip() }));
   world.tell({ type: 'offered', cluster: east.cluster, delta: { ...last, upserts: [], removals: [C1], revisions } });
-  expect(found).toEqual([expect.stringContaining('main wanted it as well, and is not known as a whole')]);
+  expect(found).toEqual([expect.stringContaining('main wanted it as well, and is not completely known')]);
 });
 
 const policy = file({

@@ -6,25 +6,25 @@ import { lawOf } from '../check.ts';
 import { textOf } from '../digest.ts';
 import { graphSpecs, histories } from '../spec.ts';
 
-/** One batch is the same as its changes one by one: in what is there in the end, and in what has changed over all. */
+/** One batch has the same result as its changes one by one: the same entries at the end and the same changes overall. */
 export const batches = lawOf((create) =>
   fc.property(graphSpecs(), histories, histories, (spec, before, after) => {
-    const [whole, single] = [create(), create()];
-    const [atOnce, oneByOne] = [buildGraph(whole, spec), buildGraph(single, spec)];
-    play(whole, atOnce, before);
+    const [batched, single] = [create(), create()];
+    const [atOnce, oneByOne] = [buildGraph(batched, spec), buildGraph(single, spec)];
+    play(batched, atOnce, before);
     play(single, oneByOne, before);
-    const [wholeWatches, singleWatches] = [
-      atOnce.collections.map((collection) => whole.watch(collection)),
+    const [batchedWatches, singleWatches] = [
+      atOnce.collections.map((collection) => batched.watch(collection)),
       oneByOne.collections.map((collection) => single.watch(collection)),
     ];
-    play(whole, atOnce, [after.flat()]);
+    play(batched, atOnce, [after.flat()]);
     play(
       single,
       oneByOne,
       after.flat().map((write) => [write]),
     );
     expect(bytesOf(atOnce)).toBe(bytesOf(oneByOne));
-    expect(wholeWatches.map(taken)).toEqual(singleWatches.map(taken));
+    expect(batchedWatches.map(taken)).toEqual(singleWatches.map(taken));
   }),
 );
 

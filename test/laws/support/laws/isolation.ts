@@ -5,8 +5,8 @@ import { lawOf } from '../check.ts';
 import { type GraphSpec, graphSpecs, histories, keys, type NodeSpec, partitions } from '../spec.ts';
 
 /**
- * A record whose function throws disturbs nobody: everything is as if the function had given nothing for it, but for
- * the failure that names it. It heals when its input does.
+ * A record whose function throws disturbs no other record: everything is as if the function had given nothing for it,
+ * except for the failure that names it. It heals when its input does.
  */
 export const isolation = lawOf((create) =>
   fc.property(

@@ -10,8 +10,8 @@ import { clusters, graphSpecs, histories, writes } from '../spec.ts';
  * without that cluster in its scope stays, with its value and its scope. And an entry's scope is the declared one:
  * the same with all live state gone, for every entry that does not go with it.
  *
- * Of gathered and contested entries anybody may become a part, so that their own scope can grow; the law is about
- * everything else, and about whoever reads them.
+ * Any entry may join a gathered or contested entry, so that the scope of that entry can grow; the law is about
+ * every other entry, and about the readers of gathered and contested entries.
  */
 export const scopes = lawOf((create) =>
   fc.property(
