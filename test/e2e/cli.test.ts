@@ -37,7 +37,7 @@ test('exit codes and messages leave the process', async () => {
   expect(await run(['status', '--api', 'http://127.0.0.1:9'])).toMatchObject({ code: 3, out: '' });
 });
 
-test('what is no terminal gets no colours, and a warning of the runtime never reaches anybody', async () => {
+test('output that is no terminal gets no colours, and a warning of the runtime is never printed', async () => {
   const { out, err } = await run(['help'], { FORCE_COLOR: '', TERM: 'xterm-256color' });
   expect(out).not.toContain('\u001b');
   expect(err).toBe('');

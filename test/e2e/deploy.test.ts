@@ -265,7 +265,7 @@ describe.skipIf(noKubernetes || noControllers)('what deploy/ holds, on a real AP
     expect(Buffer.from(first, 'base64').toString()).toMatch(/^[A-Za-z0-9]{48}$/);
   });
 
-  /** A namespace of the fleet with one object of it and one of somebody else. */
+  /** A namespace of the fleet with one object of the fleet and one of another manager. */
   async function fleetObjects(namespace: string): Promise<void> {
     const labels = { 'fleetrelay.dev/fleet': 'test' };
     await apply([

@@ -67,7 +67,7 @@ describeOnDirectories('a hostile agent', (clusters) => {
   };
 
   it('with a token alone opens no stream, not even its own', async () => {
-    for (const cluster of ['west', 'east', 'nobody']) {
+    for (const cluster of ['west', 'east', 'unknown']) {
       expect(await attack(cluster, { token: west() }, [])).toMatchObject({
         code: 'unauthenticated',
         reason: 'CertificateNeeded',
@@ -79,7 +79,7 @@ describeOnDirectories('a hostile agent', (clusters) => {
   });
 
   it('with the name of another cluster and its own token gets no certificate', async () => {
-    for (const cluster of ['east', 'nobody']) {
+    for (const cluster of ['east', 'unknown']) {
       expect(await enrolled(transport(), { cluster, token: west() })).toMatchObject({
         code: 'unauthenticated',
         reason: 'WrongToken',
@@ -108,14 +108,14 @@ describeOnDirectories('a hostile agent', (clusters) => {
     await fleetIsWell('three');
   });
 
-  it('that speaks nonsense is shown out, and nobody else notices', async () => {
+  it('that sends nonsense is disconnected, and no other agent is disturbed', async () => {
     expect(await attack('west', { identity: await westEnrolled() }, [Buffer.from('nonsense')])).toMatchObject({
       code: 'invalid',
     });
     await fleetIsWell('four');
   });
 
-  it('that sends too much at once is shown out, and nobody else notices', async () => {
+  it('that sends too much at once is disconnected, and no other agent is disturbed', async () => {
     const identity = await westEnrolled();
     const end = await attack('west', { identity }, [Buffer.alloc(900 * 1024, 7)]);
     expect(['invalid', 'exhausted']).toContain(end.code);

@@ -69,7 +69,7 @@ test.each([
     const log = createRecordingLog();
     const kubeconfig = kubeconfigOf(`https://127.0.0.1:${await closedPort()}`);
     replica = await startAgentReplica(optionsOf({ kubeconfig, leaderElect }), io, log);
-    await until('it is said', () => log.lines.find(({ text }) => said.test(text)));
+    await until('the lease failure is logged', () => log.lines.find(({ text }) => said.test(text)));
     expect(replica.namespace).toBe('of-the-context');
     expect(await ask('/healthz')).toEqual({ status: 200, text: 'ok\n' });
     expect(await ask('/readyz')).toMatchObject({ status: 503, text: expect.stringMatching(unready) });
@@ -85,7 +85,7 @@ test('a namespace that is not there: it waits for it, and says how to make it', 
     const log = createRecordingLog();
     const kubernetes = { kubeconfig: kubeconfigOf(api.url), namespace: 'mine', leaderElect: true };
     replica = await startAgentReplica(optionsOf(kubernetes), io, log);
-    await until('it is said', () =>
+    await until('the command is logged', () =>
       log.lines.find(({ data }) => String(data.reason).includes('kubectl create namespace mine')),
     );
     expect((await ask('/readyz')).text).toContain('kubectl create namespace mine');

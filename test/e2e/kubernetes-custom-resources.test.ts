@@ -117,7 +117,7 @@ describe.skipIf(noKubernetes)('a fleet with a repository and custom resources', 
 
   it('removes nothing when the definitions are deleted, through a restart, and until a person agrees', async () => {
     await plane.kubectl(['delete', ...CRDS, '--timeout=60s']);
-    const failing = await until('it is noticed', async () => {
+    const failing = await until('the source fails', async () => {
       const state = await source();
       return state?.state === 'failing' && state.message.includes('install the CustomResourceDefinitions')
         ? state
@@ -138,7 +138,7 @@ describe.skipIf(noKubernetes)('a fleet with a repository and custom resources', 
     });
     await placed('a');
     await fleet.cli('source', 'accept', 'custom-resources', refused.refusedRevision ?? '');
-    // Nobody is registered any more: what the cluster holds stays.
+    // No cluster is registered any more: the objects in the cluster stay.
     await until('it is accepted', async () => (await fleet.status()).clusters.length === 0);
     await placed('a');
   });

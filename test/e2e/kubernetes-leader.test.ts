@@ -43,7 +43,7 @@ describe.skipIf(noKubernetes)('replicas of an agent', () => {
   });
   afterEach(async () => {
     await fleet?.stop();
-    // Nobody ends namespaces here: what matters in them is removed.
+    // No controller deletes the contents of namespaces here: the test removes the objects that matter.
     for (const each of ['api/v1/namespaces/fleetrelay/configmaps', 'api/v1/namespaces/web/configmaps', LEASES]) {
       await audited.plane.kubectl(['delete', '--raw', `/${each}`]);
     }

@@ -74,7 +74,7 @@ describe.skipIf(noKubernetes)('what an agent on Kubernetes survives', () => {
     }
   });
 
-  it('a history that is compacted away while nobody looked, again and again: what was missed is found', async () => {
+  it('a history that is compacted while no watch is open, again and again: the agent finds the missed changes', async () => {
     const { plane, edit, remove } = await start();
     const names = Array.from({ length: STORMS }, (_, storm) => `storm-${storm}`);
     fleet.push(Object.fromEntries(names.map((name) => [`apps/${name}.yaml`, configMapYaml(name, 'one')])));
@@ -94,7 +94,7 @@ describe.skipIf(noKubernetes)('what an agent on Kubernetes survives', () => {
     await lacks('east', 'ConfigMap/web/b');
   });
 
-  it('a cluster that is rebuilt under its old name is refused until somebody says that it takes the name', async () => {
+  it('a cluster that is rebuilt under its old name is refused until a person replaces the cluster', async () => {
     await start();
     await fleet.agent('east').kill('SIGKILL');
     await fleet.agent('east-rebuilt').start({ token: 'east', cluster: 'east' });

@@ -53,7 +53,7 @@ describe.skipIf(noKubernetes)('the certificate of an agent in a cluster', () => 
     });
   }
 
-  /** As an installation gives it, with no further right; on a disk that nobody had before. */
+  /** As an installation configures the agent, with no further right; on an unused disk. */
   async function asInstalled(disk: string, token?: string): Promise<{ readonly args: readonly string[] }> {
     const config = await agentKubeconfig((await cluster()).plane, AGENT_NAMESPACE, []);
     const path = join(fleet.sandbox.path, `${disk}.token`);
@@ -95,7 +95,7 @@ describe.skipIf(noKubernetes)('the certificate of an agent in a cluster', () => 
     expect(JSON.stringify([fleet.server.logs, east().logs])).not.toContain(line);
   });
 
-  test('stays on the disk where the right to the Secret is missing, and that is said', async () => {
+  test('stays on the disk where the right to the Secret is missing, and that is logged', async () => {
     await start();
     const options = await asInstalled('one');
     const { api } = await cluster();
@@ -107,7 +107,9 @@ describe.skipIf(noKubernetes)('the certificate of an agent in a cluster', () => 
     try {
       await east().start(options);
       await inSync('one');
-      await until('it is said', () => east().logs.find(({ place }) => String(place).startsWith('Secret/')));
+      await until('the missing right is logged', () =>
+        east().logs.find(({ place }) => String(place).startsWith('Secret/')),
+      );
       expect((await api.send('GET', SECRET)).status).toBe(404);
       await east().kill('SIGKILL');
       await east().start({ args: [...options.args, '--token-file', '/nowhere'] });

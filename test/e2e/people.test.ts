@@ -92,7 +92,7 @@ describeOnDirectories('what people do', (clusters) => {
       await expect(fleet.cli('status')).rejects.toThrow('an API token');
       expect(await east()).toMatchObject({ suspended: null });
       await expect(as(tokens.bob, 'cluster', 'suspend', 'east')).rejects.toThrow('bob may ask');
-      await as(tokens.ann, 'cluster', 'suspend', 'east', '--reason', 'being moved', '--as', 'somebody else');
+      await as(tokens.ann, 'cluster', 'suspend', 'east', '--reason', 'being moved', '--as', 'another person');
       fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
       await until('the revision is read', async () => (await as(tokens.bob, 'get', 'outputs')).includes('pending'));
       await fleet.server.kill('SIGKILL');
@@ -144,7 +144,7 @@ describeOnDirectories('what people do', (clusters) => {
       await until('b is gone', async () => (await fleet.live('east', live('b'))) === undefined);
       rmSync(folder, { recursive: true });
       await until(
-        'the loss is noticed',
+        'the loss is reported',
         async () => (await fleet.status()).sources.some(({ state }) => state !== 'synced') || undefined,
       );
       expect(await fleet.live('east', live('a'))).toContain('two');

@@ -129,7 +129,7 @@ describe.skipIf(noPrometheus)('a real Prometheus', () => {
       const { alerts } = (await ask('alerts')) as { readonly alerts: readonly Alert[] };
       return alerts.length === 1 && alerts;
     });
-    // East is here and in order; west was declared, and nobody came.
+    // East is connected and in sync; west is declared, and no agent of it connected.
     expect(alerts.map(({ labels, state }) => ({ ...labels, state }))).toEqual([
       {
         alertname: 'FleetrelayAgentNotConnected',

@@ -125,7 +125,7 @@ describeOnDirectories('what a fleet survives', (clusters, { capabilities }) => {
     expect(statusCommits()).toBe(commits);
   });
 
-  it('a store that is deleted: the ledger comes back from the inventories; nothing is removed or rewritten', async () => {
+  it('a store that is deleted: the ledger is rebuilt from the inventories; nothing is removed or rewritten', async () => {
     await start();
     await fleet.server.kill('SIGKILL');
     const before = await fleet.live('east', live('a'));
@@ -168,7 +168,7 @@ describeOnDirectories('what a fleet survives', (clusters, { capabilities }) => {
     expect(await fleet.live('west', live('a'))).toContain('one');
   });
 
-  it('a removal in flight when the stream breaks, and the file comes back with a typo', async () => {
+  it('a removal in flight when the stream breaks, and the file is pushed again with a typo', async () => {
     await start();
     fleet.agent('west').signal('SIGSTOP');
     await entered(fleet.push({ 'apps/b.yaml': null }));
@@ -202,7 +202,7 @@ describeOnDirectories('what a fleet survives', (clusters, { capabilities }) => {
     expect(await fleet.live('east', live('a'))).toContain('one');
   });
 
-  it('an agent of a cluster that nobody declared is refused, with a reason that both logs show', async () => {
+  it('an agent of an undeclared cluster is refused, with a reason that both logs show', async () => {
     await start();
     const stranger = fleet.agent('north');
     await stranger.start();
@@ -217,7 +217,7 @@ describeOnDirectories('what a fleet survives', (clusters, { capabilities }) => {
   it('a race on the status branch: fetched, rebuilt, pushed again', async () => {
     await start();
     await statusSays(/^applied by 2 of 2 clusters$/);
-    fleet.sandbox.push(fleet.bare, { 'notes.txt': 'somebody else was here\n' }, { branch: STATUS_BRANCH });
+    fleet.sandbox.push(fleet.bare, { 'notes.txt': 'a note of another person\n' }, { branch: STATUS_BRANCH });
     fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
     await statusSays(/^applied by 2 of 2 clusters$/);
     const authors = fleet.sandbox.git(fleet.bare, 'log', '--format=%an', STATUS_BRANCH).split('\n');

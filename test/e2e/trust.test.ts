@@ -70,7 +70,7 @@ function saved(times: number): Promise<true> {
 }
 
 function said(reason: string, logs = east().logs): Promise<unknown> {
-  return until(`${reason} is said`, () => logs.find((line) => line.reason === reason));
+  return until(`${reason} is logged`, () => logs.find((line) => line.reason === reason));
 }
 
 function inSync(text: string): Promise<true> {
@@ -140,7 +140,7 @@ describe('an agent and its certificate', () => {
     expect(issued('token'), 'the newest certificate is good').toBe(0);
   });
 
-  test('killed while it comes by one, it comes back', async () => {
+  test('an agent that is killed while it enrols connects again', async () => {
     await start('{clients: {lifetimeSeconds: 10}}');
     const moments = {
       'the server has issued one': () => issued('token') > 0,
@@ -217,7 +217,7 @@ describe('an agent and its certificate', () => {
     expect(stored().certificate).not.toBe(before);
   });
 
-  test('a renewed token: the agent with a certificate goes on, an earlier token enrols nobody, also after a restart', async () => {
+  test('a renewed token: the agent with a certificate goes on, an earlier token enrols no agent, also after a restart', async () => {
     await start();
     await east().start();
     await inSync('one');
@@ -395,7 +395,7 @@ describe('what the server is', () => {
     expect(stored().roots).toBe(before.root);
     write(old, `${before.root}${after.root}`);
     await until('the agent knows both', () => stored().roots.includes(after.root) || undefined, 60_000);
-    expect(links(), 'nobody has to come again for that').toBe(1);
+    expect(links(), 'no agent has to reconnect for that').toBe(1);
     write(await after.serverPair(now - DAY_MS, now + DAY_MS), after.root);
     const refusal =
       'relay: the server has sent roots that do not lead to the certificate that it has shown: they are ignored';
@@ -413,7 +413,7 @@ describe('what the server is', () => {
     expect(issued('token')).toBe(0);
   });
 
-  test('certificates of an authority elsewhere: nobody enrols, and a new file counts at the next dial', async () => {
+  test('certificates of an authority elsewhere: no agent enrols, and a new file counts at the next dial', async () => {
     const now = Date.now();
     const authority = await createTestAuthority(now - DAY_MS, now + DAY_MS);
     writeFileSync(join(folder, 'agents.crt'), authority.root);

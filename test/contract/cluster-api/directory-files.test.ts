@@ -159,10 +159,10 @@ test('a broken file with our stamp is restored; a broken file without it is not 
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
   writeFileSync(at(pathOfA), '');
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
-  writeFileSync(at(pathOfA), 'somebody: [else');
+  writeFileSync(at(pathOfA), 'other: [text');
   expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: pathOfA });
   expect(await cluster.remove({ key: keyOf(a), fleet })).toMatchObject({ type: 'notOwned' });
-  expect(readFileSync(at(pathOfA), 'utf8')).toBe('somebody: [else');
+  expect(readFileSync(at(pathOfA), 'utf8')).toBe('other: [text');
 });
 
 test('an unreadable file makes its kind unknown, never empty, and keeps its last known objects', async () => {
@@ -198,15 +198,15 @@ test('a truncated last step of the inventory is dropped; damage before it is rep
   await cluster.saveInventory(inventoryChange(1, [a]));
   await cluster.saveInventory(inventoryChange(2, [], [keyOf(a)]));
   const path = at('.fleetrelay/inventory');
-  const whole = readFileSync(path, 'utf8');
-  writeFileSync(path, whole.slice(0, -20));
+  const complete = readFileSync(path, 'utf8');
+  writeFileSync(path, complete.slice(0, -20));
   await reopen();
   expect(await cluster.loadInventory()).toMatchObject({ type: 'found', state: { position: { sequence: 1 } } });
   await cluster.saveInventory(inventoryChange(3, []));
   await reopen();
   expect(await cluster.loadInventory()).toMatchObject({ type: 'found', state: { position: { sequence: 3 } } });
 
-  writeFileSync(path, whole.replace('"epoch":1', '"epoch":7'));
+  writeFileSync(path, complete.replace('"epoch":1', '"epoch":7'));
   await reopen();
   expect(await cluster.loadInventory()).toMatchObject({ type: 'damaged' });
   await cluster.saveInventory(inventoryChange(4, [a]));

@@ -45,7 +45,7 @@ test.each([
     expect(readdirSync(directory)).toEqual([]);
     rmSync(directory, { recursive: true });
   }
-  // It comes back: everything goes on.
+  // The directory is there again: listing works.
   renameSync(join(home, 'away'), directory);
   expect((await cluster.list('complete')).objects.get(keyOf(a))?.value).toEqual(a);
   expect(await cluster.remove({ key: keyOf(a), fleet })).toEqual({ type: 'gone' });
@@ -111,7 +111,7 @@ test('the inventory stays short over many restarts', async () => {
 });
 
 test('a temporary file that cannot be deleted does not stop the agent from starting', async () => {
-  // A folder of that name cannot be deleted as a file, whoever tries.
+  // A folder of that name cannot be deleted as a file, by any user.
   mkdirSync(join(directory, 'namespaces/web/.fleetrelay-0.tmp'));
   writeFileSync(join(directory, 'namespaces/web/.fleetrelay-0.tmp/x'), '');
   await cluster.close();

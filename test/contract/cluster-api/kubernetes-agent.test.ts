@@ -128,7 +128,7 @@ describe.skipIf(noKubernetes)('an agent in a Kubernetes cluster', () => {
     const through = (client: KubeClient): KubeClient => {
       const dying = createFaultyClient(client);
       faulty = dying;
-      // What a dead process would look at is answered by nobody.
+      // The reads of a dead process get no answer.
       const away = { type: 'unreachable', message: 'the process is gone' } as const;
       const request: KubeClient['request'] = async (asked) =>
         dying.crashed() && asked.method === 'GET' ? away : dying.request(asked);

@@ -38,7 +38,7 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
     await cluster.apply(request(account('ours')));
     const next = await cluster.list('hinted');
     expect([...(next.changed ?? [])]).toEqual([keyOf(account('ours'))]);
-    // What comes back of our own write is no news.
+    // The event of an own write is no change.
     const before = next.objects.get(keyOf(account('ours')));
     await kubectl(account('later'));
     await world.until(cluster, 'a later account', (objects) => objects.has(keyOf(account('later'))));
@@ -76,7 +76,7 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
     await world.seen(cluster, space, says);
   });
 
-  test('a kind whose name is no part of any key is left out, and cuts nobody off', async () => {
+  test('a kind whose name is no part of any key is left out, and every other kind is listed', async () => {
     const kinds = { odds: 'Odd-Kind', evens: 'Even' };
     for (const [plural, kind] of Object.entries(kinds)) {
       await kubectl({
@@ -119,7 +119,7 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
     const found = await world.open();
     expect(await found.loadInventory()).toMatchObject({ type: 'found' });
     expect((await found.list('complete')).objects.has(key)).toBe(true);
-    // Nobody goes through all kinds for what the inventory says.
+    // The agent does not list all kinds for objects that the inventory names.
     expect(world.sent.slice(asked).filter((line) => line.includes('fleet&limit=1'))).toEqual([]);
   });
 
@@ -133,7 +133,7 @@ describe.skipIf(noKubernetes)('live state of a Kubernetes cluster', () => {
     });
     expect(await cluster.remove({ key: keyOf(configMap('a', {})), fleet })).toMatchObject({ reason: 'Unreachable' });
     await expect(world.open()).rejects.toThrow('127.0.0.1');
-    // What was seen is not gone because nobody answers.
+    // Observed objects stay while no API server answers.
     expect((await cluster.list('hinted')).objects.has(keyOf(configMap('a', {})))).toBe(true);
     await plane.startApiServer();
     await plane.compact();

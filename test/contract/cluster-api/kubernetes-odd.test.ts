@@ -44,7 +44,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
     status: {},
   });
 
-  /** Somebody changes it by hand; a process that knows nothing of the apply finds it wanting, and puts it back. */
+  /** A person changes it by hand; a process that knows nothing of the apply detects the difference and restores it. */
   async function isPutBack(wanted: ApplyRequest, patch: JsonObject): Promise<JsonObject> {
     const { kind, metadata } = wanted.value as { kind: string; metadata: JsonObject };
     await cluster.apply(wanted);
@@ -68,7 +68,7 @@ describe.skipIf(noKubernetes)('the odd in a Kubernetes cluster', () => {
     return live(kind, String(metadata.name));
   }
 
-  test('what is declared as empty and filled by somebody is drift', async () => {
+  test('a field that is declared empty and filled by another manager is drift', async () => {
     const all = policy({ podSelector: {}, policyTypes: ['Ingress', 'Egress'], egress: [], ingress: [] });
     const narrowed = { spec: { podSelector: { matchLabels: { app: 'x' } } } };
     expect(await isPutBack(request(all), narrowed)).toMatchObject({ spec: { podSelector: {} } });

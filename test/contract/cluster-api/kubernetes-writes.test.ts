@@ -56,7 +56,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     expect(cluster.matches(request(a), (await cluster.list('hinted')).objects.get(keyOf(a))!)).toBe(true);
   });
 
-  test("somebody's object is a conflict with their name, and is adopted when told", async () => {
+  test('the object of another manager is a conflict that names it, and is adopted on request', async () => {
     await plane.kubectl(['apply', '-f', '-'], { input: manifest(configMap('a', { k: 'theirs' })) });
     const a = configMap('a', { k: '1' });
     expect(await cluster.apply(request(a))).toMatchObject({ type: 'conflict', owner: '"kubectl-client-side-apply"' });
@@ -129,7 +129,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     const value = annotated(deployment('web', 2, 'one'), { 'fleetrelay.dev/ignore-fields': 'spec.replicas' });
     await cluster.apply(request(value));
     expect(await live('deployment', 'web')).toMatchObject({ spec: { replicas: 2 } });
-    await patch('deployment', 'web', { spec: { replicas: 7 } }, 'somebody');
+    await patch('deployment', 'web', { spec: { replicas: 7 } }, 'other-manager');
     const scaled = await world.seen(cluster, keyOf(value), (object) => replicasOf(object?.value) === 7);
     expect(cluster.matches(request(value), scaled)).toBe(true);
     cluster.configure({
@@ -138,7 +138,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     });
     const a = configMap('a', { k: '1', l: '1' });
     await cluster.apply(request(a));
-    await patch('configmap', 'a', { data: { k: 'theirs' } }, 'somebody');
+    await patch('configmap', 'a', { data: { k: 'theirs' } }, 'other-manager');
     const seen = await world.seen(cluster, keyOf(a), (object) => JSON.stringify(object?.value).includes('theirs'));
     expect(cluster.matches(request(a), seen)).toBe(true);
     expect(await cluster.apply(request(configMap('a', { k: '1', l: '2' })))).toMatchObject({ type: 'applied' });
@@ -289,7 +289,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     expect(JSON.stringify(world.log.lines)).not.toContain('Zmlyc3Q');
   });
 
-  test('one that was deleted and made anew by somebody is theirs; one from a backup is ours with its new UID', async () => {
+  test('an object that a person deleted and created again is theirs; one from a backup is ours with its new UID', async () => {
     const a = configMap('a', { k: '1' });
     const first = await cluster.apply(request(a));
     const identity = first.type === 'applied' ? first.identity : undefined;
@@ -408,7 +408,7 @@ describe.skipIf(noKubernetes)('writes in a Kubernetes cluster', () => {
     expect(await cluster.remove({ key: keyOf(role({})), fleet })).toEqual({ type: 'gone' });
   });
 
-  test('kinds and namespaces that the policy excludes are not there, and come back', async () => {
+  test('kinds and namespaces that the policy excludes are not listed, and are listed again once it includes them', async () => {
     await plane.kubectl(['create', 'serviceaccount', 'visible', '-n', world.web]);
     const key = keyOf({
       apiVersion: 'v1',

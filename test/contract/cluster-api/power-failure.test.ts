@@ -66,14 +66,14 @@ async function startAgent(expected: { held: Map<ObjectKey, Digest>; sequence: nu
   };
 }
 
-/** What a power failure may leave of a file that was just written: whole blocks from its beginning, zeros, or nothing. */
-const left: readonly [string, (whole: Buffer) => Buffer | undefined][] = [
+/** Remains of a new file after a power failure: complete blocks from its beginning, zeros, or nothing. */
+const left: readonly [string, (intact: Buffer) => Buffer | undefined][] = [
   ['nothing', () => undefined],
   ['empty files', () => Buffer.alloc(0)],
-  ['zeros', (whole) => Buffer.alloc(whole.length)],
-  ['the first block', (whole) => whole.subarray(0, BLOCK)],
-  ['the first block and zeros', (whole) => Buffer.concat([whole.subarray(0, BLOCK), Buffer.alloc(whole.length)])],
-  ['all blocks but the last', (whole) => whole.subarray(0, Math.floor((whole.length - 1) / BLOCK) * BLOCK)],
+  ['zeros', (intact) => Buffer.alloc(intact.length)],
+  ['the first block', (intact) => intact.subarray(0, BLOCK)],
+  ['the first block and zeros', (intact) => Buffer.concat([intact.subarray(0, BLOCK), Buffer.alloc(intact.length)])],
+  ['all blocks but the last', (intact) => intact.subarray(0, Math.floor((intact.length - 1) / BLOCK) * BLOCK)],
 ];
 
 test.each(left)(
@@ -85,15 +85,15 @@ test.each(left)(
     await first.server.say({ upserts: [namespace('web'), crowded, asJson] });
     await eventually('everything is applied', () => Object.keys(first.server.lastResults()).length === 3);
     await first.stop();
-    const whole = PATHS.map(read);
-    expect(whole[2]?.toString().startsWith('{')).toBe(true);
+    const intact = PATHS.map(read);
+    expect(intact[2]?.toString().startsWith('{')).toBe(true);
     for (const [index, path] of PATHS.entries()) {
-      const rest = tear(whole[index] ?? Buffer.alloc(0));
+      const rest = tear(intact[index] ?? Buffer.alloc(0));
       if (rest === undefined) rmSync(join(directory, path));
       else writeFileSync(join(directory, path), rest);
     }
     const second = await startAgent(expected);
-    await eventually('everything is put back', () => PATHS.every((path, index) => whole[index]?.equals(read(path))));
+    await eventually('everything is put back', () => PATHS.every((path, index) => intact[index]?.equals(read(path))));
     await second.stop();
   },
 );

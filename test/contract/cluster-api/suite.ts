@@ -96,7 +96,7 @@ export function clusterContract(
       expect(await cluster.apply(request(a))).toMatchObject({ type: 'applied' });
       const { objects, kinds } = await cluster.list('complete');
       expect(objects.get(key)).toMatchObject({ key, value: a, stamp: request(a).stamp });
-      // Where only our own are looked at, nobody may think that these are all.
+      // Where only owned objects are listed, the list must not count as complete.
       const state = asWritten ? 'complete' : 'offered';
       expect(kinds).toContainEqual(expect.objectContaining({ kind: '/ConfigMap', state, message: '' }));
       expect(await cluster.apply(request(a))).toMatchObject({ type: 'unchanged' });
@@ -238,7 +238,7 @@ export function clusterContract(
       for (const value of values) expect(objects.get(keyOf(value))?.value).toMatchObject(value);
     });
 
-    test('five megabytes, and text in all its forms, come back as they were', async () => {
+    test('five megabytes, and text in all its forms, are read as they were written', async () => {
       const { cluster, reopen } = await make();
       const data = {
         big: 'x'.repeat(5 * 1024 * 1024),

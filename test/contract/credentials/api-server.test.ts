@@ -91,7 +91,7 @@ describe.skipIf(noKubernetes)('on a real API server', () => {
       for (const request of refusals) expect(await agent.request(request)).toMatchObject({ status: 403 });
     });
 
-    test('without the right they are on the disk, and it is said once; with it they move', async () => {
+    test('without the right they are on the disk, which is logged once; with it they move to the Secret', async () => {
       const { namespace } = await home.make();
       const log = createRecordingLog();
       const store = secretOf({ client: agent, namespace }, join(folder, 'c'), log);

@@ -19,7 +19,7 @@ export interface Home {
 }
 
 export const NAME = 'fleetrelay-agent-credentials';
-/** Nobody waits: time goes on while it is waited for. */
+/** A clock whose sleep advances it at once: no test waits. */
 const virtual = createVirtualClock();
 const clock = { ...virtual, sleep: virtual.advance };
 
@@ -57,7 +57,7 @@ export function kubernetesCredentialsContract(name: string, make: () => Promise<
       return answer.body;
     };
 
-    test('it is of the kind that others know, and what somebody else has put there stays', async () => {
+    test('it has the standard type of a TLS Secret, and the data of another manager stays', async () => {
       const home = await make();
       const store = secretOf(home, folder());
       await store.load();
@@ -76,7 +76,7 @@ export function kubernetesCredentialsContract(name: string, make: () => Promise<
       expect(await secretOf(home, folder()).load()).toEqual(credentials('b'));
     });
 
-    test('what is damaged counts as none and is replaced; somebody else`s Secret of that name is taken over', async () => {
+    test('damaged data counts as none and is replaced; a Secret of that name that another manager made is adopted', async () => {
       const home = await make();
       const metadata = { name: NAME, namespace: home.namespace };
       const data = { 'tls.crt': 'AAAA', 'tls.key': 'AAAA' };
@@ -89,7 +89,7 @@ export function kubernetesCredentialsContract(name: string, make: () => Promise<
     });
 
     test.each(['lost', 'dropped', 'crash', 'crashAfter'] satisfies Fault[])(
-      'whichever request is %s: what was there works, or what is new, never half of it',
+      'whichever request is %s: the earlier credentials work or the new ones, never half of them',
       async (fault) => {
         for (let failing = 0; failing < 4; failing += 1) {
           for (const before of [undefined, 'a']) {

@@ -23,7 +23,7 @@ export function credentialsContract(
       expect(await open().load()).toBeUndefined();
     });
 
-    test('what was saved is there for the next process, and replaced as a whole', async () => {
+    test('saved credentials are there for the next process, and are replaced completely', async () => {
       const open = await make();
       const first = open();
       await first.load();

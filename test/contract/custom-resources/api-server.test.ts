@@ -80,7 +80,7 @@ describe.skipIf(noKubernetes)('on an API server', () => {
 
   describeCustomResources('API server', () => open());
 
-  it('hold when their definition is deleted, which is told from their deletion; and come back with it', async () => {
+  it('hold when their definition is deleted, which differs from their own deletion, and are listed again with it', async () => {
     const world = await open();
     try {
       let atSome = 0;
@@ -114,7 +114,7 @@ describe.skipIf(noKubernetes)('on an API server', () => {
     }
   });
 
-  it('are unknown to whoever may not list them, and known once he may', async () => {
+  it('are unknown to a server that may not list them, and known once it may', async () => {
     const world = await open('narrow');
     try {
       world.resources.start(() => undefined);
@@ -149,7 +149,7 @@ describe.skipIf(noKubernetes)('on an API server', () => {
     }
   });
 
-  it('have a status that is put back after somebody edited it, and an invalid one is refused for good', async () => {
+  it('have a status that is restored after a person edited it, and an invalid one is refused for good', async () => {
     const world = await open();
     try {
       world.resources.start(() => undefined);
@@ -168,7 +168,7 @@ describe.skipIf(noKubernetes)('on an API server', () => {
     }
   });
 
-  it('keep the status of a definition where conditions are one field, once somebody else writes them', async () => {
+  it('keep the status of a definition where conditions are one field, once another manager writes them', async () => {
     const definition = await plane.get<{ spec: { versions: { schema: unknown }[] } }>(
       'crd',
       'placements.fleetrelay.dev',

@@ -12,7 +12,7 @@ export interface CustomResourceWorld {
   readonly status: ResourceStatus;
   apply(object: JsonObject): Promise<void>;
   remove(key: string): Promise<void>;
-  /** Somebody else writes a part of a status. */
+  /** Another manager writes a part of a status. */
   otherStatus(key: string, status: JsonObject): Promise<void>;
   events(key: string): Promise<readonly Pick<ResourceEvent, 'type' | 'reason' | 'message'>[]>;
   end(): Promise<void>;
@@ -74,7 +74,7 @@ export function describeCustomResources(name: string, open: () => Promise<Custom
       expect(Object.keys(conditionsIn(written.status)).sort()).toEqual(['Ready', 'Stalled', 'TheirOwn']);
       expect(written).toMatchObject({ generation: 1, value: resource.value });
       expect(written.value).not.toHaveProperty('status');
-      // What is said no more goes, what others say does not.
+      // A condition that is reported no more is removed, and the condition of another manager stays.
       await world.status.write(target(resource), { selectedClusters: 2, conditions: [ready('True')] });
       const after = await appears('again', (found) => conditionsIn(found?.status).Stalled === undefined);
       expect(Object.keys(conditionsIn(after.status)).sort()).toEqual(['Ready', 'TheirOwn']);

@@ -162,7 +162,7 @@ describe.skipIf(noHelm)('charts', () => {
     expect(volumeClaimTemplates[0].metadata.labels).toEqual(labels);
   });
 
-  test('an API with TLS is advertised as such, and another address as it was said', async () => {
+  test('an API with TLS is advertised as such, and another address as configured', async () => {
     const tls = { certFile: '/a', keyFile: '/b' };
     const argumentsWith = async (more: object) => {
       const objects = await renderChart('fleetrelay', {

@@ -94,7 +94,7 @@ describe('a real folder', () => {
     expect(await tree.list(() => true)).toMatchObject({ type: 'failed', reason: 'FolderMissing' });
   });
 
-  test.skipIf(process.getuid?.() === 0)('a part that cannot be listed spoils the whole listing', async () => {
+  test.skipIf(process.getuid?.() === 0)('a part that cannot be listed spoils the complete listing', async () => {
     writeFiles(folder, { 'a.yaml': 'a', 'closed/b.yaml': 'b' });
     chmodSync(join(folder, 'closed'), 0);
     expect(await tree.list(() => true)).toMatchObject({ type: 'failed', reason: 'FolderUnreadable' });

@@ -42,7 +42,7 @@ const rule = fc
     ...[fc.constantFrom('', '', '', '/'), fc.constantFrom('', '', '', ' ', '  ')],
   )
   .map((parts) => parts.join(''))
-  // git takes "a**" for whole folders where the text before it is plain, unlike what its manual says.
+  // git takes "a**" for complete folders where the text before it is plain, unlike what its manual says.
   .filter((text) => !/[^/*!]\*\*|\*\*[^/*]/.test(text));
 const comment = fc.constantFrom('', '# a', '\\#', '  ');
 const fileName = fc

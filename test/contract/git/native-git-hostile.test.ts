@@ -84,7 +84,7 @@ function processesWith(text: string): readonly string[] {
 }
 
 describe('credentials', () => {
-  test('none, or wrong ones, are said to be so, and never shown', async () => {
+  test('missing or wrong ones are reported as such, and never shown', async () => {
     expect(await open().fetch()).toMatchObject({ type: 'failed', reason: 'Unauthorized' });
     password = 'another';
     const outcome = await open({ credentials: token }, { TOKEN: secret }).fetch();
@@ -94,7 +94,7 @@ describe('credentials', () => {
     expect(text).not.toContain(Buffer.from(`x-access-token:${secret}`).toString('base64'));
   });
 
-  test('a secret that is not there is said to be so', async () => {
+  test('a missing secret is reported as such', async () => {
     const missing = await open({ credentials: token }).fetch();
     expect(missing).toMatchObject({ type: 'failed', reason: 'Unauthorized' });
     expect(JSON.stringify(missing)).toContain('TOKEN');
@@ -124,7 +124,7 @@ describe('credentials', () => {
     const repo = open({ credentials: token }, { TOKEN: secret });
     const lines: string[] = [];
     const basic = Buffer.from(`x-access-token:${secret}`).toString('base64');
-    // One fetch may be over before anybody has looked.
+    // One fetch may be over before the first look at the processes.
     while (lines.length === 0) {
       let isOver = false;
       const fetching = repo.fetch().finally(() => {
@@ -249,7 +249,7 @@ describe('a broken server', () => {
     await expect.poll(() => processesWith(remote)).toEqual([]);
   });
 
-  test('that breaks off in the middle is a failure, and the next fetch is whole', async () => {
+  test('that breaks off in the middle is a failure, and the next fetch is complete', async () => {
     let cut = true;
     const { port } = new URL(url);
     const { connect } = await import('node:net');
@@ -292,7 +292,7 @@ describe('a damaged local copy', () => {
   const local = (): string => join(box.path, 'copy', 'copy.git');
   const repoOf = (): GitRepo => open({ credentials: token }, { TOKEN: secret });
 
-  async function whole(repo: GitRepo): Promise<void> {
+  async function fetchesAll(repo: GitRepo): Promise<void> {
     const commit = box.push(bare, { 'b.yaml': `${box.git(bare, 'rev-list', '--count', 'main')}` });
     expect(await repo.fetch()).toEqual({ type: 'fetched', commit });
     for (const { entry } of await repo.diff(null, commit, '')) {
@@ -307,30 +307,30 @@ describe('a damaged local copy', () => {
     ['without anything', () => rmSync(local(), { recursive: true })],
   ])('%s is made anew', async (_name, damage) => {
     const before = repoOf();
-    await whole(before);
+    await fetchesAll(before);
     await before.close();
     damage();
-    await whole(repoOf());
+    await fetchesAll(repoOf());
   });
 
   test('with the locks of a killed process is used on', async () => {
     const before = repoOf();
-    await whole(before);
+    await fetchesAll(before);
     await before.close();
     const locks = ['packed-refs.lock', 'HEAD.lock', 'refs/fleetrelay/fetched.lock'].map((name) => join(local(), name));
     for (const lock of locks) writeFileSync(lock, '');
     const made = statSync(join(local(), 'config')).ino;
-    await whole(repoOf());
+    await fetchesAll(repoOf());
     expect(statSync(join(local(), 'config')).ino).toBe(made);
     for (const lock of locks) expect(existsSync(lock)).toBe(false);
   });
 
-  test('that lacks what only an older commit holds is noticed when it is read', async () => {
+  test('that lacks what only an older commit holds fails when it is read', async () => {
     const repo = repoOf();
     await repo.fetch();
     const packs = join(local(), 'objects', 'pack');
     const old = readdirSync(packs);
-    await whole(repo);
+    await fetchesAll(repo);
     for (const name of old) rmSync(join(packs, name));
     await repo.close();
     const again = repoOf();
@@ -340,9 +340,9 @@ describe('a damaged local copy', () => {
     expect(await again.diff(null, commit, '')).toHaveLength(2);
   });
 
-  test('that lacks objects is noticed when it is read, and made anew at the next fetch', async () => {
+  test('that lacks objects fails when it is read, and is made anew at the next fetch', async () => {
     const repo = repoOf();
-    await whole(repo);
+    await fetchesAll(repo);
     const commit = box.git(bare, 'rev-parse', 'main');
     rmSync(join(local(), 'objects', 'pack'), { recursive: true });
     await expect(repo.diff(null, commit, '')).rejects.toMatchObject({ name: 'GitCopyError' });
@@ -353,7 +353,7 @@ describe('a damaged local copy', () => {
   test('full of rubbish is made anew as well, whether it is read or fetched first', async () => {
     for (const readFirst of [true, false]) {
       const before = repoOf();
-      await whole(before);
+      await fetchesAll(before);
       await before.close();
       const blob = box.git(bare, 'rev-parse', 'main:b.yaml');
       for (const name of readdirSync(join(local(), 'objects', 'pack'))) {

@@ -71,7 +71,7 @@ async function play(
   let current: OpenedInventory | undefined;
   /** What the process goes on from. */
   let known: Content = { sequence: 0, records: new Map() };
-  /** What may be found: also what was saved without anybody hearing of it. */
+  /** Contents that may be found: also those whose save was not acknowledged. */
   let possible: readonly Content[] = [known];
   for (const [index, { faults, restart, ghost, ...change }] of steps.entries()) {
     if (restart || current === undefined) {

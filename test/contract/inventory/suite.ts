@@ -139,7 +139,7 @@ const many = (count: number, padding = 0): InventoryRecord[] =>
 /** What the inventory in a cluster must do, on whatever API server. `make` gives a namespace that nothing is in yet. */
 export function inventoryContract(name: string, make: () => Promise<InventoryHome>): void {
   describe(`${name}: contract of the inventory`, () => {
-    test('it is missing at first; what is saved is found by whoever looks, exactly', async () => {
+    test('it is missing at first; every later reader finds exactly the saved records', async () => {
       const home = await make();
       expect(await open(home).load()).toEqual({ type: 'missing' });
       const inventory = await openFenced(home);
@@ -213,7 +213,7 @@ export function inventoryContract(name: string, make: () => Promise<InventoryHom
       expect([...(await found(home)).records.values()].every(({ identity }) => identity === 'uid-12')).toBe(true);
     });
 
-    test('a record that no ConfigMap can hold is cut, and found whole', async () => {
+    test('a record that no ConfigMap can hold is cut, and found complete', async () => {
       const home = await make();
       const inventory = await openFenced(home);
       const path = `${'😀ä'.repeat(150_000)}.yaml`;
@@ -294,7 +294,7 @@ export function inventoryContract(name: string, make: () => Promise<InventoryHom
       inventory.faults.fail(() => 'dropped');
       await expect(inventory.save(change(2, [record('b')]))).rejects.toThrow('the API server does not answer');
       expect((await found(home)).sequence).toBe(1);
-      // It arrives, and nobody ever hears of it.
+      // It arrives, and the answer is lost.
       inventory.faults.fail(({ method }) => (method === 'PUT' ? 'lost' : 'dropped'));
       await expect(inventory.save(change(3, [record('c')]))).rejects.toThrow('the API server does not answer');
       expect((await found(home)).sequence).toBe(3);

@@ -155,7 +155,7 @@ describe('a request', () => {
     expect(await Promise.all(watches)).toEqual(watches.map(() => ({ type: 'closed' })));
   });
 
-  it('to nobody says so', async () => {
+  it('to an address without a listener reports that', async () => {
     const gone = await hostile.startHostileApi();
     await gone.close();
     const lonely = await harness.connect(harness.kubeconfigOf(gone.url));

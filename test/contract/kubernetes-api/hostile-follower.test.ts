@@ -126,16 +126,19 @@ describe('a list', () => {
     ['403', refuse(403, 'Forbidden'), /hostile Forbidden/],
     ['404', refuse(404, 'NotFound'), /hostile NotFound/],
     ['the same continue token again and again', page([], '1', 'again'), /continues where it was/],
-  ])('%s makes the kind unknown, never empty, and it comes back after a complete list', async (_, answer, message) => {
-    paged([configMap('a', '1')], '10');
-    api.next('list', answer, answer);
-    const recorder = harness.follow(client);
-    await complete(recorder);
-    expect(recorder.states[0]).toMatch(/^unknown: /);
-    expect(recorder.states[0]).toMatch(message);
-    expect(recorder.lists()).toBe(1);
-    expect(names(recorder)).toEqual(['a']);
-  });
+  ])(
+    '%s makes the kind unknown, never empty, and it is complete again after a complete list',
+    async (_, answer, message) => {
+      paged([configMap('a', '1')], '10');
+      api.next('list', answer, answer);
+      const recorder = harness.follow(client);
+      await complete(recorder);
+      expect(recorder.states[0]).toMatch(/^unknown: /);
+      expect(recorder.states[0]).toMatch(message);
+      expect(recorder.lists()).toBe(1);
+      expect(names(recorder)).toEqual(['a']);
+    },
+  );
 
   it('that never ends is given up', async () => {
     paged([configMap('a', '1')], '10');
@@ -213,7 +216,7 @@ describe('a watch', () => {
     ['an error event', failure(500, 'InternalError')],
     ['an object without metadata', { type: 'MODIFIED', object: {} }],
     ['an object without a version', { type: 'MODIFIED', object: { metadata: { name: 'x', namespace: 'y' } } }],
-    ['a version that goes back', modified('a', '3')],
+    ['a version that decreases', modified('a', '3')],
     ['a bookmark without a version', { type: 'BOOKMARK', object: { metadata: {} } }],
   ])('that says %s begins with a complete list', async (_, event) => {
     streaming([added('a', '1')], '10');
@@ -235,7 +238,7 @@ describe('a watch', () => {
     expect(names(recorder)).toEqual(['a']);
   });
 
-  it('lists again when the server comes back from a backup and knows only older versions', async () => {
+  it('lists again when the server is restored from a backup and knows only older versions', async () => {
     streaming([added('a', '1'), added('b', '90')], '100');
     const recorder = harness.follow(client);
     await complete(recorder);
@@ -288,7 +291,7 @@ describe('a watch', () => {
     expect(recorder.states).toEqual(['unknown: hostile Forbidden', 'complete']);
   });
 
-  it('of a kind that vanishes makes it unknown and keeps what was told; it comes back after a complete list', async () => {
+  it('of a kind that vanishes makes it unknown and keeps the listed objects, until a complete list', async () => {
     streaming([added('a', '1'), added('b', '2')], '10');
     const recorder = harness.follow(client);
     await complete(recorder);

@@ -296,7 +296,7 @@ function readCrd(): object {
   };
 }
 
-/** An aggregated API that nobody serves. */
+/** An aggregated API whose Service does not exist. */
 function apiService(): object {
   return {
     apiVersion: 'apiregistration.k8s.io/v1',
@@ -308,7 +308,7 @@ function apiService(): object {
       groupPriorityMinimum: 1000,
       versionPriority: 10,
       insecureSkipTLSVerify: true,
-      service: { name: 'nobody', namespace: 'default' },
+      service: { name: 'missing', namespace: 'default' },
     },
   };
 }

@@ -59,7 +59,9 @@ describe.skipIf(noRedis)('getting into a real redis-server', { timeout: TEST_MS 
     expect(wrong).toMatch(/127\.0\.0\.1:\d+: WRONGPASS.*password of the store is wrong/s);
     expect(wrong).not.toContain('hidden-wrong');
     expect(await refusal(guarded)).toMatch(/NOAUTH.*configure one/s);
-    expect(await refusal(guarded, { access: () => ({ username: 'nobody', password: 'secret' }) })).toMatch(/WRONGPASS/);
+    expect(await refusal(guarded, { access: () => ({ username: 'unknown', password: 'secret' }) })).toMatch(
+      /WRONGPASS/,
+    );
   });
 
   test('an ACL user with exactly the documented rights is sufficient', async () => {

@@ -76,7 +76,7 @@ describe('a sealed store', () => {
   it.each([
     ['that was spoiled', (value: Uint8Array) => value.with(20, (value[20] ?? 0) ^ 1)],
     ['that was cut short', (value: Uint8Array) => value.subarray(0, 25)],
-    ['that nobody has sealed', () => bytes('{"epoch":1}')],
+    ['that was never sealed', () => bytes('{"epoch":1}')],
     ['that is empty', () => bytes('')],
   ])('reads a value %s as an empty one, and can replace it', async (_, spoil) => {
     const inner = createMemoryStore();

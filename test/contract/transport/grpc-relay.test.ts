@@ -35,7 +35,7 @@ const EAST = clusterName('east');
 const secret = randomBytes(32);
 const clock = createSystemClock();
 
-/** With certificates of the server alone, and of both ends: nobody but a caller without one can tell. */
+/** With a certificate of the server alone, and of both ends: only a client without a certificate sees a difference. */
 const MODES = [
   { mode: 'tls', clients: undefined },
   { mode: 'mtls', clients: { type: 'issued', lifetimeSeconds: 24 * 60 * 60 } },

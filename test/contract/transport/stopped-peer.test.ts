@@ -50,24 +50,28 @@ async function startBoth(): Promise<{ server: ReturnType<typeof start>; agent: R
 test('a suspended agent is detected, and reconnects when it continues', async () => {
   const { server, agent } = await startBoth();
   agent.child.kill('SIGSTOP');
-  await eventually('it is noticed', () => server.lines.some((line) => line.startsWith('disconnected')));
+  await eventually('the server disconnects the agent', () =>
+    server.lines.some((line) => line.startsWith('disconnected')),
+  );
   expect(server.lines.at(-1)).toBe('disconnected PeerSilent');
   agent.child.kill('SIGCONT');
-  await eventually('it comes back', () => server.lines.filter((line) => line === 'connected').length >= 2);
+  await eventually('the agent reconnects', () => server.lines.filter((line) => line === 'connected').length >= 2);
 });
 
 test('a suspended server is detected, and found again when it continues', async () => {
   const { server, agent } = await startBoth();
   server.child.kill('SIGSTOP');
-  await eventually('it is noticed', () => agent.lines.includes('waiting PeerSilent'));
+  await eventually('the agent reports a silent server', () => agent.lines.includes('waiting PeerSilent'));
   server.child.kill('SIGCONT');
-  await eventually('it is found again', () => agent.lines.filter((line) => line === 'connected').length >= 2);
+  await eventually('the agent reconnects', () => agent.lines.filter((line) => line === 'connected').length >= 2);
 });
 
 test('an agent that is killed is noticed at once, and its successor is let in', async () => {
   const { server, agent } = await startBoth();
   agent.child.kill('SIGKILL');
-  await eventually('it is noticed', () => server.lines.includes('disconnected ConnectionLost'));
+  await eventually('the server reports the lost connection', () =>
+    server.lines.includes('disconnected ConnectionLost'),
+  );
   const port = server.lines[0]?.split(' ')[1] ?? '';
   const next = start('agent', dir, `127.0.0.1:${port}`);
   await eventually('the next one is connected', () => next.lines.includes('connected'));
@@ -77,7 +81,7 @@ test('a server that is killed is found again when it is started again', async ()
   const { server, agent } = await startBoth();
   const port = server.lines[0]?.split(' ')[1] ?? '';
   server.child.kill('SIGKILL');
-  await eventually('it is noticed', () => agent.lines.some((line) => line.startsWith('waiting')));
+  await eventually('the agent waits for the server', () => agent.lines.some((line) => line.startsWith('waiting')));
   const next = start('server', dir, port);
-  await eventually('it is found again', () => next.lines.includes('connected'));
+  await eventually('the agent reconnects', () => next.lines.includes('connected'));
 });

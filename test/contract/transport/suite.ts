@@ -108,7 +108,7 @@ export function describeTransport(name: string, make: () => Promise<TransportUnd
       expect(arrived.map((certificate) => Buffer.from(certificate ?? '').equals(shown))).toEqual([true, true, true]);
     });
 
-    test('messages arrive whole and in order, both ways', async () => {
+    test('messages arrive complete and in order, both ways', async () => {
       const { client, server } = await open();
       const sizes = [1, 0, 70_000, MAX_MESSAGE_BYTES, 3];
       for (const [writer, reader] of [
@@ -174,7 +174,7 @@ export function describeTransport(name: string, make: () => Promise<TransportUnd
     });
 
     test.each(['server', 'client'] as const)(
-      'a %s that writes to somebody who does not read has to wait',
+      'a %s that writes to a peer that does not read has to wait',
       async (who) => {
         const pair = await open();
         const [writer, reader] = who === 'server' ? [pair.server, pair.client] : [pair.client, pair.server];

@@ -234,14 +234,14 @@ describe('replicas with a shared store', () => {
   test('use their known authorities without the store, make none, and report it', async () => {
     const one = await replica();
     const before = await onDay(one.own, 0);
-    memory.down('nobody answers');
+    memory.down('the store is away');
     expect(await one.own.refresh(NOW + 280 * DAY_MS)).toEqual({
       authorities: before,
-      problem: expect.stringContaining('nobody answers'),
+      problem: expect.stringContaining('the store is away'),
     });
     const again = createOwnAuthority(one.folder, one.sealed);
     expect((await again.refresh(NOW + DAY_MS)).authorities).toEqual(before);
-    await expect((await replica()).own.refresh(NOW)).rejects.toThrow(/nobody answers/);
+    await expect((await replica()).own.refresh(NOW)).rejects.toThrow(/the store is away/);
     memory.up();
     expect(await onDay(one.own, 281)).toHaveLength(2);
   });

@@ -68,7 +68,7 @@ const said = (part: string): number => log.lines.filter(({ data }) => String(dat
 const warnings = (message: string): string[] =>
   log.lines.filter(({ text }) => text === `warn: ${message}`).map(({ data }) => String(data.what));
 
-/** A certificate with its key and authority, as somebody else makes them; three files, as in a Secret. */
+/** A certificate with its key and authority, as another issuer makes them; three files, as in a Secret. */
 async function triple(name: string, at = now()): Promise<Record<'tls.crt' | 'tls.key' | 'ca.crt', Buffer>> {
   const dir = join(root, `made-${name}`);
   await ensureServerCertificate(dir, { names: [name], ips: [] }, at);
@@ -84,7 +84,7 @@ describe('certificates that are made', () => {
     expect(server.verify(ca.publicKey)).toBe(true);
     expect(Buffer.from(material.current().clientRoots ?? '').toString()).toBe(roots.current());
     const { key, request } = await createCertificateRequests().create();
-    const { publicKey } = must((await authority?.inspect(request)) ?? { ok: false, problem: 'nobody issues' });
+    const { publicKey } = must((await authority?.inspect(request)) ?? { ok: false, problem: 'there is no issuer' });
     const order = { publicKey, commonName: 'fleetrelay-agent', dnsName: 'east', uri: 'spiffe://f/x', validFrom: now() };
     const made = await authority?.issue(order);
     expect(made?.expiresAt).toBe(now() + LIFE_MS);
@@ -118,7 +118,7 @@ describe('certificates that are made', () => {
       clients: { ...issued, signing: { certFile: join(dir, 'ca.crt'), keyFile: join(dir, 'ca.key') } },
     });
     const { request } = await createCertificateRequests().create();
-    const { publicKey } = must((await authority?.inspect(request)) ?? { ok: false, problem: 'nobody issues' });
+    const { publicKey } = must((await authority?.inspect(request)) ?? { ok: false, problem: 'there is no issuer' });
     const order = { publicKey, commonName: 'x', dnsName: 'east', uri: 'spiffe://f/x', validFrom: now() };
     const made = new X509Certificate((await authority?.issue(order))?.certificate ?? '');
     expect(made.verify(new X509Certificate(files['ca.crt']).publicKey)).toBe(true);
@@ -212,24 +212,27 @@ describe('files that are managed outside', () => {
     ['that is empty', async () => ({ 'tls.key': Buffer.alloc(0) }), 'is not the key of'],
     ['that has expired', () => triple('two', now() - 400 * DAY_MS), 'has expired'],
     ['that is not valid yet', () => triple('two', now() + 400 * DAY_MS), 'is not valid before'],
-  ])('a new triple %s is said once, the old one goes on, and a good one is taken', async (_what, spoiled, reason) => {
-    await write(await triple('one'));
-    await open({ server: server() });
-    const before = shown();
-    await write(await spoiled());
-    await look('it is said', () => said(reason) === 1);
-    await clock.advance(60_000);
-    expect([changes, shown(), said(reason)]).toEqual([0, before, 1]);
-    await write(await triple('four'));
-    await look('the good one is taken', () => changes === 1);
-    expect(shown()).not.toBe(before);
-  });
+  ])(
+    'a new triple %s is logged once, the old one stays in use, and a good one is taken',
+    async (_what, spoiled, reason) => {
+      await write(await triple('one'));
+      await open({ server: server() });
+      const before = shown();
+      await write(await spoiled());
+      await look('the reason is logged', () => said(reason) === 1);
+      await clock.advance(60_000);
+      expect([changes, shown(), said(reason)]).toEqual([0, before, 1]);
+      await write(await triple('four'));
+      await look('the good one is taken', () => changes === 1);
+      expect(shown()).not.toBe(before);
+    },
+  );
 
   test('that are missing are reported, and nothing else happens', async () => {
     await write(await triple('one'));
     await open({ server: server() });
     await rm(join(dir, 'tls.key'));
-    await look('it is said', () => said('tls.key is missing') === 1);
+    await look('the missing key is logged', () => said('tls.key is missing') === 1);
     expect(changes).toBe(0);
   });
 
@@ -243,7 +246,7 @@ describe('files that are managed outside', () => {
     await look('both are believed', () => changes === 1);
     expect(Buffer.from(material.current().clientRoots ?? '')).toEqual(Buffer.concat([one['ca.crt'], two['ca.crt']]));
     await writeFile(roots, 'nothing');
-    await look('it is said', () => said('holds no certificate') === 1);
+    await look('the empty bundle is logged', () => said('holds no certificate') === 1);
     expect(changes).toBe(1);
   });
 
@@ -262,7 +265,7 @@ describe('files that are managed outside', () => {
     await look('it is warned again', () => warnings(soon).length === 4);
     jumped = 366 * DAY_MS;
     await look('it has ended', () => warnings('relay: a certificate has ended').length === 2);
-    await look('why it cannot be used is said', () => said('has expired') > 0);
+    await look('the reason is logged', () => said('has expired') > 0);
     expect(said('has expired')).toBe(1);
     expect(trust?.expiries()).toMatchObject([{ what: 'server' }, { what: 'root' }]);
   });

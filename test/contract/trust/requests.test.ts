@@ -142,31 +142,28 @@ describe.skipIf(noOpenssl)('a client certificate', () => {
   test.each<[string, readonly string[]]>([
     ['P-256', []],
     ['RSA', ['-newkey', 'rsa:2048']],
-  ])(
-    'for a key of %s says who it is for and no more; OpenSSL believes it of a client and of nobody else',
-    async (_what, args) => {
-      const facts = must(await readCertificateRequest(requestOf(...args)));
-      const { authority, certificate, expiresAt } = await issue(facts.publicKey);
-      const parsed = new X509Certificate(certificate);
-      expect(parsed.subject).toBe('CN=fleetrelay-agent');
-      expect(parsed.subjectAltName).toBe(`DNS:east, URI:${URI}`);
-      expect(parsed.ca).toBe(false);
-      expect(
-        parsed.publicKey.equals(createPublicKey({ key: Buffer.from(facts.publicKey), format: 'der', type: 'spki' })),
-      ).toBe(true);
-      expect(expiresAt).toBe(Math.floor((now + 60_000) / 1000) * 1000);
-      writeFileSync(join(dir, 'ca.pem'), authority.ca);
-      writeFileSync(join(dir, 'client.pem'), certificate);
-      const verify = (purpose: string): string =>
-        execFileSync(
-          'openssl',
-          ['verify', '-x509_strict', '-purpose', purpose, '-CAfile', join(dir, 'ca.pem'), join(dir, 'client.pem')],
-          { encoding: 'utf8', stdio: 'pipe' },
-        );
-      expect(verify('sslclient')).toContain('OK');
-      expect(() => verify('sslserver')).toThrow();
-    },
-  );
+  ])('for a key of %s names its cluster and no more; OpenSSL accepts it of a client only', async (_what, args) => {
+    const facts = must(await readCertificateRequest(requestOf(...args)));
+    const { authority, certificate, expiresAt } = await issue(facts.publicKey);
+    const parsed = new X509Certificate(certificate);
+    expect(parsed.subject).toBe('CN=fleetrelay-agent');
+    expect(parsed.subjectAltName).toBe(`DNS:east, URI:${URI}`);
+    expect(parsed.ca).toBe(false);
+    expect(
+      parsed.publicKey.equals(createPublicKey({ key: Buffer.from(facts.publicKey), format: 'der', type: 'spki' })),
+    ).toBe(true);
+    expect(expiresAt).toBe(Math.floor((now + 60_000) / 1000) * 1000);
+    writeFileSync(join(dir, 'ca.pem'), authority.ca);
+    writeFileSync(join(dir, 'client.pem'), certificate);
+    const verify = (purpose: string): string =>
+      execFileSync(
+        'openssl',
+        ['verify', '-x509_strict', '-purpose', purpose, '-CAfile', join(dir, 'ca.pem'), join(dir, 'client.pem')],
+        { encoding: 'utf8', stdio: 'pipe' },
+      );
+    expect(verify('sslclient')).toContain('OK');
+    expect(() => verify('sslserver')).toThrow();
+  });
 
   test('ends with its authority at the latest', async () => {
     const { publicKey } = must(await readCertificateRequest(requestOf()));

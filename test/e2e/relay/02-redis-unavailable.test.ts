@@ -41,7 +41,7 @@ describeOnDirectories('Redis becomes unavailable', (clusters) => {
       await fleet.holds(moved);
       const commit = fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two'), 'apps/b.yaml': null });
       await Promise.all([fleet.read(fleet.a, commit), fleet.read(fleet.b, commit), noticed()]);
-      await until('nobody leads', () => !fleet.a.leads() && !fleet.b.leads());
+      await until('no replica leads', () => !fleet.a.leads() && !fleet.b.leads());
       await exportService(fleet, 'west', 'shop', ['10.2.0.3']);
       await fleet.holds(changed(moved, { east: mirrored('west', 'shop', '10.2.0.3') }));
       const after = await fleet.versions();

@@ -39,7 +39,7 @@ describeOnDirectories('Redis is back', (clusters) => {
     await exportService(fleet, 'west', 'shop', ['10.2.0.2']);
     const commit = fleet.push({ 'apps/a.yaml': configMapYaml('a', 'two') });
     await Promise.all([fleet.read(fleet.a, commit), fleet.read(fleet.b, commit)]);
-    await until('nobody leads', () => !fleet.a.leads() && !fleet.b.leads());
+    await until('no replica leads', () => !fleet.a.leads() && !fleet.b.leads());
     const before = await fleet.versions();
     expect(await fleet.contents()).toEqual(expected);
     await fleet.redis.restart();
@@ -74,7 +74,7 @@ describeOnDirectories('Redis is back', (clusters) => {
     const commit = fleet.push({ 'apps/a.yaml': configMapYaml('a', 'four') });
     await fleet.read(fleet.a, commit);
     await fleet.read(fleet.b, commit);
-    await until('nobody leads', () => !fleet.a.leads() && !fleet.b.leads());
+    await until('no replica leads', () => !fleet.a.leads() && !fleet.b.leads());
     expect(await fleet.contents()).toEqual(expected);
     fleet.redis.signal('SIGCONT');
     await holds(everywhere(expected, { 'ConfigMap/web/a': 'four' }));

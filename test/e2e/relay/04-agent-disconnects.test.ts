@@ -31,7 +31,7 @@ describeOnDirectories('an agent disconnects', (clusters) => {
       await fleet.agent('west').kill('SIGKILL');
       for (const { looks } of [fleet.a, fleet.b]) await looks.connected('west', false);
       await goesOn('two');
-      // Nobody is there to say so.
+      // No agent reports this.
       await exportService(fleet, 'west', 'pay', ['10.2.0.9']);
       await goesOn('three');
       for (const replica of [fleet.a, fleet.b]) {
@@ -56,7 +56,7 @@ describeOnDirectories('an agent disconnects', (clusters) => {
   });
 
   describe('by SIGSTOP', () => {
-    it('it is noticed, and translation goes on with its last snapshot', async () => {
+    it('it is disconnected, and translation continues with its last snapshot', async () => {
       await fleet.agent('west').start();
       expected = changed(expected, {
         east: mirrored('west', 'pay', '10.2.0.9'),
@@ -65,7 +65,11 @@ describeOnDirectories('an agent disconnects', (clusters) => {
       await fleet.holds(expected);
       fleet.agent('west').signal('SIGSTOP');
       await goesOn('five');
-      await until('it is noticed', () => fleet.b.said('an agent is disconnected', { cluster: 'west' }), 60_000);
+      await until(
+        'the agent is disconnected',
+        () => fleet.b.said('an agent is disconnected', { cluster: 'west' }),
+        60_000,
+      );
       await fleet.a.looks.connected('west', false);
       await goesOn('six');
     });

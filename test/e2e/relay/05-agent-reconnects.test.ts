@@ -96,7 +96,7 @@ describeOnClusters('an agent reconnects', (clusters) => {
     await holds(changed(expected, { west: { 'ConfigMap/web/a': 'three' } }));
     const door = await fleet.door('west');
     door.cut();
-    await until('it is noticed', async () => {
+    await until('the agent is disconnected', async () => {
       const { clusters: seen } = await fleet.b.status();
       return seen.find(({ name }) => name === 'west')?.connected === false;
     });

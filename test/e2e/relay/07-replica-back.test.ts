@@ -45,7 +45,7 @@ describeOnDirectories('a replica is back', (clusters) => {
   const bothCome = (replica: Replica, before: number): Promise<boolean> =>
     until(`both agents come to ${replica.name}`, () => connected(replica) >= before + 2, 60_000);
 
-  it('after SIGKILL: it follows the one that leads now, and agents that come back to it are sent nothing', async () => {
+  it('after SIGKILL: it follows the one that leads now, and agents that reconnect to it are sent nothing', async () => {
     await first.kill('SIGKILL');
     await agentsGoTo(second);
     await until('the other one leads', () => second.leads());

@@ -21,7 +21,7 @@ describeOnDirectories(
     };
 
     describe('with guards that let it pass', () => {
-      it('as in the seed: translation goes on without the late cluster; it comes back with its agent', async () => {
+      it('as in the seed: translation continues without the late cluster, which takes part again once its agent connects', async () => {
         await start();
         const before = (await fleet.versions()).west;
         await fleet.holds(changed(sceneContents(names), { east: GONE }));

@@ -14,7 +14,7 @@ import {
 } from '../../support/relay-scene.ts';
 
 const names = ['east', 'west'];
-/** As long as nobody looks whether a busy machine is still inside. */
+/** Long enough that a busy machine cannot leave the window, in seconds. */
 const LONG_S = 3_600;
 const GONE = { 'Service/web/west-shop': null, 'EndpointSlice.discovery.k8s.io/web/west-shop-1': null };
 
@@ -49,10 +49,10 @@ describeOnDirectories('Redis and servers restart with a safe start window, one a
     const commit = fleet.push({ 'fleet/policy.yaml': policySpec('off', soon) });
     await fleet.a.looks.entered(commit);
     await fleet.holds(changed(sceneContents(names), { east: { ...GONE, 'ConfigMap/web/a': 'two' } }));
-    await until('nobody waits', async () => (await fleet.a.status()).safeMode === null);
+    await until('no cluster waits', async () => (await fleet.a.status()).safeMode === null);
   });
 
-  it('the late agent brings everything back', async () => {
+  it('the objects of the late agent are there again once it connects', async () => {
     await fleet.agent('west').start();
     const all = { 'ConfigMap/web/a': 'two' };
     await fleet.holds(changed(sceneContents(names), { east: all, west: all }));

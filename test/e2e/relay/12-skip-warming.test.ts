@@ -32,8 +32,8 @@ describeOnDirectories('a cluster is excluded from safe mode with skipWarming', (
     return fleet.holds(expected);
   };
 
-  /** With its agent everything comes back; included again, nothing waits for it. */
-  const comesBack = async (objects: Readonly<Record<string, string>>): Promise<void> => {
+  /** Its outputs are there again once its agent connects; nothing waits for it once it is included again. */
+  const includesAgain = async (objects: Readonly<Record<string, string>>): Promise<void> => {
     await fleet.agent('west').start();
     await holds(everywhere(sceneContents(names), objects));
     const commit = fleet.push({ 'clusters/west/cluster.yaml': clusterYaml('west') });
@@ -53,7 +53,7 @@ describeOnDirectories('a cluster is excluded from safe mode with skipWarming', (
     await restartAll(fleet, names, { late: ['west'] });
     await holds(changed(expected, { east: GONE }));
     expect((await fleet.a.status()).safeMode).toBeNull();
-    await comesBack(two);
+    await includesAgain(two);
   });
 
   it('while safe mode waits for it, without a restart of anything: translation goes on without it', async () => {
@@ -66,6 +66,6 @@ describeOnDirectories('a cluster is excluded from safe mode with skipWarming', (
     fleet.push({ 'clusters/west/cluster.yaml': EXCLUDED });
     await holds(changed(expected, { east: { ...GONE, ...three } }));
     expect((await fleet.versions()).west).toEqual(before.west);
-    await comesBack(three);
+    await includesAgain(three);
   });
 });

@@ -228,7 +228,7 @@ test('source and cluster commands', async () => {
 test('get of a cluster that is not there is no empty list', async () => {
   const { ask } = await server();
   expect((await ask('get clusters --cluster east')).code).toBe(0);
-  expect(await ask('get clusters --cluster nobody')).toMatchObject({ code: 5, out: '' });
+  expect(await ask('get clusters --cluster unknown')).toMatchObject({ code: 5, out: '' });
 });
 
 describe('cluster replace', () => {
@@ -242,7 +242,7 @@ describe('cluster replace', () => {
       expect.stringMatching(/east-id keeps what it holds \(3 objects\)[\s\S]*nothing was changed/),
     ]);
     expect(out).toContain('what other clusters have from east');
-    expect(await ask('cluster replace nobody --dry-run')).toMatchObject({ code: 5 });
+    expect(await ask('cluster replace unknown --dry-run')).toMatchObject({ code: 5 });
     expect(api.calls).toEqual([]);
   });
 
@@ -264,7 +264,7 @@ describe('cluster replace', () => {
   });
 });
 
-test('source accept takes the first digits that the table shows, and sends the whole revision', async () => {
+test('source accept takes the first digits that the table shows, and sends the complete revision', async () => {
   const refusedRevision = '4be7c1aa00'.repeat(4);
   const [main] = fleetView().sources;
   if (main === undefined) throw new Error('the fleet has no source');

@@ -83,7 +83,7 @@ test('scopes go along the graph: a live primary brings its cluster, a join both 
   expect(wide.scopeOf('', 'web')).toEqual(['east', 'north']);
   expect(both.scopeOf('', 'web')).toEqual(['east', 'north']);
   expect(both.scopeOf('', 'plain')).toEqual([]);
-  expect(both.scopeOf('', 'nobody')).toBeUndefined();
+  expect(both.scopeOf('', 'missing')).toBeUndefined();
 });
 
 test('a derived entry is read only inside the scope, a gathered list in part', () => {
@@ -253,7 +253,7 @@ test('scopes are let go with the entries that had them', () => {
   expect(size()).toBe(0);
 });
 
-test('whoever sees everything is the end of scopes: what it gives has none, and it is woken by any cluster', () => {
+test('a collection that sees everything ends the scopes: its entries have none, and any cluster wakes it', () => {
   const { graph, hosts, services, byHost } = fleet();
   const perCluster = graph.derive<number, number>({
     name: 'perCluster',
@@ -300,13 +300,13 @@ test('whoever sees everything is the end of scopes: what it gives has none, and 
   ).toBe(true);
 });
 
-test('whoever sees everything declares no scope', () => {
+test('a collection that sees everything declares no scope', () => {
   const { graph, hosts } = fleet();
   const both = { name: 'both', from: hosts, seesAll: true as const, scope: () => [], compute: () => undefined };
   expect(() => graph.derive<readonly string[], number>(both)).toThrow('sees everything, and declares a scope');
 });
 
-test('no scope is worked out from what somebody said who sees everything', () => {
+test('no scope is computed from a collection that sees everything', () => {
   const { graph, hosts, services } = fleet();
   const judge = graph.derive<number, readonly string[]>({
     name: 'leader',

@@ -3,7 +3,7 @@ import { unknownKindsText } from '../../../src/engine/status/clusters.ts';
 
 const unknown = (kind: string, message: string) => ({ kind, state: 'unknown' as const, message });
 
-describe('what is said of kinds that could not be listed', () => {
+describe('the report on kinds that could not be listed', () => {
   it('says one reason once, however many kinds share it, and names the first of them', () => {
     const kinds = ['/Pod', '/Node', '/Service', 'apps/Deployment', '/Secret', 'batch/Job'];
     expect(unknownKindsText(kinds.map((kind) => unknown(kind, 'connection refused')))).toBe(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { complaints } from '../../support/decoding.ts';
 
-/** A manifest and everything that is said about it. */
+/** A manifest and all its diagnostics. */
 type Case = readonly [title: string, text: string, complaints: readonly string[]];
 
 const HEADER = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: p}\n';
@@ -165,7 +165,7 @@ const ENGINE_KINDS: readonly Case[] = [
 
 const SYNTAX: readonly Case[] = [
   [
-    'every broken line, and what is wrong in whole documents beside it',
+    'every broken line, and the errors of complete documents beside it',
     'a: b: c\nd: e: f\n---\napiVersion: v1\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: x, name: z}\n',
     [
       '1:4: error: nested mappings are not allowed in compact mappings',

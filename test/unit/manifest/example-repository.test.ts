@@ -24,7 +24,7 @@ function isKind<Kind extends EngineKind>(
 
 describe('examples/repo', () => {
   it('is valid, without so much as a warning', async () => {
-    const readStdin = () => Promise.reject(new Error('nobody is asked'));
+    const readStdin = () => Promise.reject(new Error('no standard input is read'));
     const report = await validatePaths({ paths: [folder], cwd: process.cwd(), readStdin });
     expect(report).toEqual({ files: 16, documents: 19, diagnostics: [] });
   });

@@ -17,7 +17,7 @@ test.each([
   ['stalled', of('x/v1', 'Any', {}, conditions('Stalled', 'True', 'Broken', 'why')), 'failed'],
   ['ready', of('x/v1', 'Any', {}, conditions('Ready', 'True')), 'current'],
   ['not ready', of('x/v1', 'Any', {}, conditions('Ready', 'False')), 'inProgress'],
-  ['a Deployment of nobody', of('apps/v1', 'Deployment', {}), 'inProgress'],
+  ['a Deployment without a status', of('apps/v1', 'Deployment', {}), 'inProgress'],
   [
     'a Deployment that is there',
     of('apps/v1', 'Deployment', { replicas: 2 }, { ...done, replicas: 2, updatedReplicas: 2, availableReplicas: 2 }),
@@ -103,7 +103,7 @@ test.each([
   expect(health.state).toBe(state);
 });
 
-test('what is wrong is said', () => {
+test('the message names the failure', () => {
   expect(of('apps/v1', 'Deployment', { replicas: 3 }, { ...done, updatedReplicas: 1 }).message).toBe(
     '1 of 3 pods are of the new revision',
   );

@@ -140,7 +140,7 @@ const wrongs: [string, FrameInit[], string][] = [
     'OutOfTurn',
   ],
   [
-    'sends a list that nobody asked for',
+    'sends a list that the agent did not request',
     [welcome, { case: 'begin', value: { transfer: 1n, subject: { case: 'inputDigests', value: {} } } }],
     'OutOfTurn',
   ],

@@ -155,7 +155,7 @@ describe('at the door', () => {
   test.each([
     ['refused', 'refused'],
     ['retry', 'unavailable'],
-  ] as const)('what the owner says (%s) is said', async (type, code) => {
+  ] as const)('the decision of the owner (%s) reaches the agent', async (type, code) => {
     const owner = createFakeOwner();
     owner.admission = () => ({ type, reason: 'UnknownCluster', message: 'no such cluster' });
     const world = await createRelayHarness({}, owner);

@@ -9,18 +9,18 @@ test('steps lead to the digest of the complete input, which digestAfter computes
   fc.assert(
     fc.property(fc.array(fc.record({ put: keys, drop: keys, text: fc.nat(3) }), { maxLength: 8 }), (steps) => {
       const held = createInputDigests([]);
-      const whole = new Map<string, ReturnType<typeof sha256>>();
+      const complete = new Map<string, ReturnType<typeof sha256>>();
       for (const { put, drop, text } of steps) {
         const upserts = [...new Set(put)].map((number) => ({ key: `k${number}`, digest: sha256(String(text)) }));
         const named = new Set(upserts.map(({ key }) => key));
         const removals = [...new Set(drop)].map((number) => `k${number}`).filter((key) => !named.has(key));
         const foretold = held.digestAfter({ upserts, removals });
         held.take({ upserts, removals });
-        for (const { key, digest } of upserts) whole.set(key, digest);
-        for (const key of removals) whole.delete(key);
+        for (const { key, digest } of upserts) complete.set(key, digest);
+        for (const key of removals) complete.delete(key);
         expect(held.digest()).toBe(foretold);
-        expect(held.digest()).toBe(inputDigest(whole));
-        expect(new Map(held.entries())).toEqual(whole);
+        expect(held.digest()).toBe(inputDigest(complete));
+        expect(new Map(held.entries())).toEqual(complete);
       }
     }),
   );

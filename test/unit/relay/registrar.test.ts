@@ -213,7 +213,7 @@ describe('a caller that registers often', () => {
     expect(harness.server.stats().registrations).toEqual({ Issued: 2, MalformedRequest: 1, RateLimited: 1 });
   });
 
-  test('loses nothing to strangers at its own address: that of whole fleets, where a balancer stands between', async () => {
+  test('loses nothing to strangers at its own address: that of complete fleets, where a balancer stands between', async () => {
     await start({ registrationsPerCaller: { burst: 2, perSecond: 0.001 } });
     for (let stranger = 0; stranger < 5; stranger += 1) await refusalOf({ token: 'frt1_wrong' });
     expect(await refusalOf({ token: 'frt1_wrong' }, 0)).toMatchObject({ reason: 'RateLimited' });

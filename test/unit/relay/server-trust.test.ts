@@ -58,7 +58,7 @@ async function endOf(stranger: Stranger): Promise<string> {
   return (await stranger.ended).reason;
 }
 
-/** Of somebody with a wrong token, who has to wait for it. */
+/** Returns the end of a stranger with a wrong token, which the server delays. */
 async function lateEndOf(stranger: Stranger): Promise<string> {
   await harness.clock.advance(1_000);
   return endOf(stranger);

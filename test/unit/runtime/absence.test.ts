@@ -13,7 +13,7 @@ describe('absence is not deletion', () => {
     expect(world.agent('east').deltas).toHaveLength(1);
   });
 
-  it('removes what a whole revision no longer declares', async () => {
+  it('removes the objects that a complete revision no longer declares', async () => {
     const world = await startedWorld();
     world.source.push({ 'apps/a.yaml': null });
     await world.settle();

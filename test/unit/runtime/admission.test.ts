@@ -57,7 +57,7 @@ describe('a server that has lost its store and finds itself behind an agent', ()
     expect(world.agent('east').deltas).toEqual([]);
     const problem = (): string | undefined => world.server.api.clusters().find(({ name }) => name === 'east')?.problem;
     expect(problem()).toMatch(/^ServerBehind: .*\(1767268800000, 7\)/);
-    // Whoever has seen nothing later is served meanwhile.
+    // A cluster that has seen no later position is served meanwhile.
     expect(names(world, 'west')).toEqual(abc);
     world.sourceNamed('other').condition({ state: 'refused', reason: 'Test', message: 'a rewritten history' });
     await world.settle();
@@ -113,7 +113,7 @@ describe('a server that has lost its store and finds itself behind an agent', ()
 });
 
 describe('the counter of admissions', () => {
-  it('never goes back', () => {
+  it('never decreases', () => {
     const counter = createAdmissionCounter(5, { epoch: 5, sequence: 3 });
     counter.set({ epoch: 4, sequence: 9 });
     expect(counter.current()).toEqual({ epoch: 5, sequence: 3 });

@@ -7,7 +7,7 @@ const MIRRORS = { 'mirror.yaml': mirrorYaml('shared', 'selector: {}', 'selector:
 
 function rolesOf(world: ReplicaWorld): readonly [FakeReplica, FakeReplica] {
   const [follower] = world.followers();
-  if (follower === undefined) throw new Error('nobody follows');
+  if (follower === undefined) throw new Error('there is no follower');
   return [world.leader(), follower];
 }
 

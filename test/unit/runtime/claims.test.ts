@@ -61,7 +61,7 @@ async function createScene() {
       world.agent('east').disconnect();
       await world.settle();
     },
-    /** `unread`: this source cannot be reached when the server comes back. */
+    /** `unread`: this source cannot be reached when the server restarts. */
     restart: async (unread?: Claimant): Promise<void> => {
       world = await restart(world, SOURCES);
       if (unread !== undefined) words[unread] = 'unread';
@@ -156,7 +156,7 @@ describe('a second claim', () => {
     expect(scene.holdsX()).toBe(true);
   });
 
-  it('counts also for a cluster that has come back from a backup of before', async () => {
+  it('counts also for a cluster that was restored from an earlier backup', async () => {
     const scene = await ofMain();
     const { entries } = scene.world().agent('east').holding();
     await scene.says('extra', '1');
@@ -291,7 +291,7 @@ describe('any order of claims, absences and restarts', () => {
       fc.asyncProperty(steps, async (all) => {
         const scene = await createScene();
         await scene.connect();
-        /** Whoever has wanted it, and has not been read whole without it since. */
+        /** Sources that have declared the object; each stays until a complete read of it omits the object. */
         const wanting = new Set<Claimant>();
         const look = (before: boolean): void => {
           for (const source of ['main', 'extra'] as const) {

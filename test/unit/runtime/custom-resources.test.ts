@@ -154,7 +154,7 @@ describe('custom resources beside a repository', () => {
     expect(names(again, 'east')).toEqual(abc.slice(1));
   });
 
-  it('that come back empty after their definition was deleted wait for a person', async () => {
+  it('that are listed empty after their definition was deleted wait for a person', async () => {
     const fake = clusterAndPlacement();
     const world = await start(fake);
     world.agent('east').connect();

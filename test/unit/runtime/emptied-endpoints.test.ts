@@ -113,7 +113,7 @@ describe('endpoints that become empty', () => {
     expect(world.server.api.removals()[0]?.removals).toEqual([
       { cluster: 'west', object: 'EndpointSlice.discovery.k8s.io/web/east-shop-1' },
     ]);
-    // The Service itself goes: nobody is left who would call it.
+    // The Service itself is removed: no caller is left.
     world.agent('east').discovers({ removals: [liveService('shop')] });
     await world.settle();
     expect(names(world, 'west')).toEqual([]);

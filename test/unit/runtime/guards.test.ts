@@ -135,7 +135,7 @@ describe('a Namespace whose removal is approved', () => {
       'clusters/east/namespace.yaml': null,
     });
     await world.settle();
-    // Four at once are too many in east: all of them are approved, and then the guard is tightened over one that came back.
+    // Four at once are too many in east: all are approved, and then the guard is tightened over a restored object.
     await approveAll(world);
     world.source.push({ 'apps/a.yaml': configMapYaml('a', '1') });
     await world.settle();

@@ -94,7 +94,7 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc
-      .record({ name: fc.constantFrom(...CLUSTERS), text: fc.constantFrom('whole', 'broken', 'gone') })
+      .record({ name: fc.constantFrom(...CLUSTERS), text: fc.constantFrom('complete', 'broken', 'gone') })
       .map(({ name, text }) => ({
         type: 'write' as const,
         path: `clusters/${name}/cluster.yaml`,
@@ -144,9 +144,9 @@ async function createPlayer() {
   /** The file that an object was sent from last; nothing of a key stands in the way of others once its removal was sent. */
   const sentFrom = new Map<string, string>();
   const unread = new Set<SourceId>();
-  /** A cluster stays registered until a whole revision of its source no longer declares it. */
+  /** A cluster stays registered until a complete revision of its source no longer declares it. */
   const registered = new Set<string>();
-  /** The Placement as last known good holds until a whole revision of its source no longer declares it. */
+  /** The Placement as last known good holds until a complete revision of its source no longer declares it. */
   let placement: string | undefined;
   const effective = (): DesiredFiles => {
     const all = new Map(inSources(files));

@@ -11,7 +11,7 @@ const files = {
 };
 const all = lengths.map((length) => `/ConfigMap/web/name-of-${length}`);
 
-// A matcher that backtracks does not come back from these.
+// A matcher that backtracks does not terminate on these.
 it.each([
   ['twenty "**"', `${'**/a/'.repeat(20)}*b*`, []],
   ['twenty "**" that match', `${'**/a/'.repeat(20)}*e*p*`, ['/ConfigMap/web/deep']],

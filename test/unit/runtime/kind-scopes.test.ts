@@ -65,7 +65,7 @@ describe('an object without a namespace of a kind that only the cluster knows', 
     expect(status?.inSync).toBe(true);
   });
 
-  it('keeps both keys that its cluster holds it under while nobody can tell which one is right', async () => {
+  it('keeps both keys that its cluster holds it under while the scope of the kind is unknown', async () => {
     const written = thing.replace('name: t', 'name: t\n  namespace: web');
     const first = await createFleetWorld();
     first.source.push({ ...base, 'clusters/east/t.yaml': written, 'fleet/policy.yaml': policyYaml(0) });

@@ -12,7 +12,7 @@ async function knowingReplicas() {
   const world = await startedReplicas();
   const leader = world.leader();
   const [follower] = world.followers();
-  if (follower === undefined) throw new Error('nobody follows');
+  if (follower === undefined) throw new Error('there is no follower');
   const places = [
     [leader, 'east'],
     [follower, 'west'],

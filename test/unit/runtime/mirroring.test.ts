@@ -252,13 +252,13 @@ describe('mirroring', () => {
     });
   });
 
-  it("adds no addresses to a Service of that name that is somebody else's", async () => {
+  it('adds no addresses to a Service of that name that another manager owns', async () => {
     const world = await startedWorld(base);
     world.agent('west').discovers({ upserts: [liveService('east-shop')], kinds: kindsOf() });
     discoverOne(world, 'east');
     await world.settle();
     expect(names(world, 'west')).toEqual([SERVICE]);
-    // It is gone, or has become ours, which nobody discovers.
+    // It is removed, or is owned by the fleet now and no longer discovered.
     world.agent('west').discovers({ removals: [liveService('east-shop')] });
     await world.settle();
     expect(names(world, 'west')).toEqual([SERVICE, SLICE]);

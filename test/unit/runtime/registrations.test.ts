@@ -55,7 +55,7 @@ describe('an agent that asks for a certificate', () => {
   });
 
   it('gets none for a name that no source declares', () => {
-    expect(ask('nobody', 'token', 'some-id')).toMatchObject({ type: 'refused', reason: 'UnknownCluster' });
+    expect(ask('unknown', 'token', 'some-id')).toMatchObject({ type: 'refused', reason: 'UnknownCluster' });
   });
 
   it('must retry before every source has been read', async () => {

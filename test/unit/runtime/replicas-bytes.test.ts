@@ -8,7 +8,7 @@ import { base } from '../../support/started-world.ts';
 const SOURCES = ['main', 'other'];
 const all = 'selector: {}';
 
-/** What a replica has computed for every cluster, whoever serves it. */
+/** The outputs that a replica has computed for every cluster, also for those that another replica serves. */
 function outputsOf({ world: { server } }: FakeReplica): string {
   const { outputs } = server.engine;
   const ofCluster = (cluster: string): JsonValue =>

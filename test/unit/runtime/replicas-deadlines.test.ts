@@ -12,7 +12,7 @@ const elapsedAt = (replica: FakeReplica, key = 'some/x'): number | undefined =>
 async function twoReplicas() {
   const world = await startedReplicas();
   const [leader, [follower]] = [world.leader(), world.followers()];
-  if (follower === undefined) throw new Error('nobody follows');
+  if (follower === undefined) throw new Error('there is no follower');
   return { world, leader, follower };
 }
 

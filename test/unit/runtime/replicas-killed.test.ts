@@ -3,7 +3,7 @@ import { configMapYaml, policyYaml } from '../../support/manifests.ts';
 import { createReplicaWorld, type FakeReplica, heldAt, type ReplicaWorld } from '../../support/replica-world.ts';
 import { abc, base } from '../../support/started-world.ts';
 
-/** Kills a replica at its next so-many-th write: before it takes effect, or after it, when nobody has the answer. */
+/** Kills a replica at its nth write from now: before the write takes effect, or after it and before the answer. */
 function killAtWrite(replica: FakeReplica, nth: number, when: 'before' | 'after'): { wasKilled(): boolean } {
   const { store } = replica;
   const { write } = store;

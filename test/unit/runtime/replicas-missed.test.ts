@@ -19,7 +19,7 @@ it('a replica that has missed a contender of an object, and leads next, waits fo
   extra(x);
   await world.pass();
   const [leader, [follower]] = [world.leader(), world.followers()];
-  if (follower === undefined) throw new Error('nobody follows');
+  if (follower === undefined) throw new Error('there is no follower');
   leader.agent('east').connect({ instance: 'east' });
   await world.pass();
   // Its agent is told that one source wants the object, and goes.
@@ -51,7 +51,7 @@ it('a replica that has missed a declaration, and leads next, does not write an o
   world.push({ ...base, 'fleet/policy.yaml': policyYaml(100) });
   await world.pass();
   const [leader, [follower]] = [world.leader(), world.followers()];
-  if (follower === undefined) throw new Error('nobody follows');
+  if (follower === undefined) throw new Error('there is no follower');
   const remembered = async (): Promise<unknown> =>
     parseJsonBytes((await follower.store.get(recordKey.declared('FleetPolicy', '')))?.value ?? new Uint8Array());
   const limits = (most: number) => ({ value: { guards: { maxRemovalsPerCluster: most } } });

@@ -41,7 +41,7 @@ describe('the status written last', () => {
     expect(world.memory.keys()).not.toContain('observed/Placement/apps');
   });
 
-  it('is known to followers although they hear of no change of the store', async () => {
+  it('is known to followers although they receive no notification of the store', async () => {
     const world = await startedReplicas();
     for (const follower of world.followers()) follower.deafen();
     for (const cluster of ['east', 'west']) world.leader().agent(cluster).connect({ instance: cluster });

@@ -22,7 +22,7 @@ const [, , KEY_C] = abc as [string, string, string];
 
 function followerOf(world: ReplicaWorld): FakeReplica {
   const [follower] = world.followers();
-  if (follower === undefined) throw new Error('nobody follows');
+  if (follower === undefined) throw new Error('there is no follower');
   return follower;
 }
 

@@ -18,7 +18,7 @@ async function connected(): Promise<{ world: ReplicaWorld; leader: FakeReplica; 
   const world = await startedReplicas();
   const leader = world.leader();
   const [follower] = world.followers();
-  if (follower === undefined) throw new Error('nobody follows');
+  if (follower === undefined) throw new Error('there is no follower');
   leader.agent('east').connect({ instance: 'east' });
   follower.agent('west').connect({ instance: 'west' });
   await world.pass();
@@ -225,7 +225,7 @@ describe('a replica that is cut off from the store', () => {
     await world.pass();
     expect(valueAt(follower, 'east')).toBe('2');
     const admitted = follower.agent('east').admitted;
-    // It comes back to the one that knows nothing of it.
+    // The agent connects to the leader, which knows nothing of that admission.
     follower.agent('east').disconnect();
     await world.pass();
     leader.agent('east').connect({ instance: 'east' });

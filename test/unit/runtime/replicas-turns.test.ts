@@ -13,7 +13,7 @@ const [KEY_A, KEY_B, KEY_C] = abc as [string, string, string];
 /** The only replica that follows, or the first of them. */
 function followerOf(world: ReplicaWorld): FakeReplica {
   const [follower] = world.followers();
-  if (follower === undefined) throw new Error('nobody follows');
+  if (follower === undefined) throw new Error('there is no follower');
   return follower;
 }
 
@@ -169,7 +169,7 @@ describe('a turn as leader', () => {
     leader.store.cut();
     world.push({ 'apps/a.yaml': configMapYaml('a', '2') });
     await world.pass();
-    lease.problem = 'nobody answers';
+    lease.problem = 'the store does not answer';
     await world.pass(20_000);
     expect(leader.leads()).toBe(false);
     leader.store.mend();

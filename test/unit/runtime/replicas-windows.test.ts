@@ -33,7 +33,7 @@ function holdWrites({ store }: FakeReplica, isHeld: (key: string) => boolean): v
 async function withdrawn(world: ReplicaWorld): Promise<{ readonly leader: FakeReplica; readonly server: FakeReplica }> {
   const leader = world.leader();
   const [server] = world.followers();
-  if (server === undefined) throw new Error('nobody follows');
+  if (server === undefined) throw new Error('there is no follower');
   server.agent('west').connect({ instance: 'west' });
   await world.pass();
   leader.deafen();
@@ -74,7 +74,7 @@ describe('the window of the guards, while leaders come and go', () => {
     const world = await threeReplicas();
     const leader = world.leader();
     const [server] = world.followers();
-    if (server === undefined) throw new Error('nobody follows');
+    if (server === undefined) throw new Error('there is no follower');
     server.agent('west').connect({ instance: 'west' });
     await world.pass();
     leader.deafen();
@@ -117,7 +117,7 @@ describe('the window of the guards, while leaders come and go', () => {
     await world.pass();
     const leader = world.leader();
     const [server] = world.followers();
-    if (server === undefined) throw new Error('nobody follows');
+    if (server === undefined) throw new Error('there is no follower');
     server.agent('west').connect({ instance: 'west' });
     await world.pass();
     leader.deafen();
@@ -193,7 +193,7 @@ describe('the window of the guards, while leaders come and go', () => {
     const world = await threeReplicas();
     const leader = world.leader();
     const [server] = world.followers();
-    if (server === undefined) throw new Error('nobody follows');
+    if (server === undefined) throw new Error('there is no follower');
     server.agent('west').connect({ instance: 'west' });
     await world.pass();
     holdWrites(server, (key) => key.startsWith('clusters/west'));
@@ -212,7 +212,7 @@ describe('the window of the guards, while leaders come and go', () => {
     const world = await threeReplicas();
     const leader = world.leader();
     const [server] = world.followers();
-    if (server === undefined) throw new Error('nobody follows');
+    if (server === undefined) throw new Error('there is no follower');
     const west = server.agent('west');
     west.connect({ instance: 'west' });
     await world.pass();
@@ -254,7 +254,7 @@ describe('the window of the guards, while leaders come and go', () => {
   it('counts once what a leader has seen leave before it died', async () => {
     const world = await threeReplicas();
     const [server] = world.followers();
-    if (server === undefined) throw new Error('nobody follows');
+    if (server === undefined) throw new Error('there is no follower');
     server.agent('west').connect({ instance: 'west' });
     await world.pass();
     world.push({ 'apps/a.yaml': null });

@@ -18,7 +18,7 @@ const [KEY_A, KEY_B, KEY_C] = abc as [string, string, string];
 async function pair(): Promise<{ world: ReplicaWorld; leader: FakeReplica; follower: FakeReplica }> {
   const world = await startedReplicas();
   const [follower] = world.followers();
-  if (follower === undefined) throw new Error('nobody follows');
+  if (follower === undefined) throw new Error('there is no follower');
   return { world, leader: world.leader(), follower };
 }
 
@@ -107,7 +107,7 @@ describe('several servers of one fleet', () => {
     expect(follower.agent('east').deltas.flatMap(({ removals }) => removals)).toEqual([]);
   });
 
-  it('do not go back to what a new leader has read before: it looks anew', async () => {
+  it('do not return to the earlier revision that a new leader has read: it reads again', async () => {
     const { world, leader, follower } = await pair();
     follower.agent('west').connect();
     leader.world.source.push({ 'apps/a.yaml': configMapYaml('a', '2') });
@@ -366,7 +366,7 @@ describe('an agent', () => {
       expect(dataOf(elsewhere, 'west', KEY_A)).toEqual({ value: '2' });
       expect(dataOf(at, 'east', KEY_A)).toEqual({ value: '1' });
       expect(leader.world.server.replica.admitted()).toEqual({ ...before, sequence: before.sequence + 1 });
-      // Whoever leads next hears of it no other way.
+      // The next leader learns of it in no other way.
       leader.kill();
       await world.pass(30_000);
       follower.world.source.push({ 'apps/a.yaml': configMapYaml('a', '3') });
@@ -377,7 +377,7 @@ describe('an agent', () => {
     },
   );
 
-  it('that holds more than an older store which came back with every server gone is caught up with', async () => {
+  it('that holds more than an older store, restored while no server ran, is caught up with', async () => {
     const { world, leader, follower } = await pair();
     leader.agent('east').connect({ instance: 'east' });
     await world.pass();

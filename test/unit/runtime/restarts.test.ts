@@ -271,7 +271,7 @@ describe('a cluster that is deregistered', () => {
     expect((await keysOf(world.store, 'registrations/')).length).toBe(1);
   });
 
-  it('is so if its source is configured no more, which is said before', async () => {
+  it('is so if its source is configured no more, which is logged before', async () => {
     const first = await discoveredWorld();
     const lines: string[] = [];
     const said = (message: string, data?: unknown) => void lines.push(`${message} ${JSON.stringify(data)}`);

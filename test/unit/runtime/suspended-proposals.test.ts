@@ -74,7 +74,7 @@ describe('a revision that the leader has proposed, of a source that is suspended
       const world = await replicasWithLease(where, ['main', 'extra']);
       const leader = world.leader();
       const [follower] = world.followers();
-      if (follower === undefined) throw new Error('nobody follows');
+      if (follower === undefined) throw new Error('there is no follower');
       const { api } = leader.world.server;
       leader.agent('east').connect();
       follower.agent('west').connect();
@@ -102,7 +102,7 @@ describe('a revision that the leader has proposed, of a source that is suspended
     },
   );
 
-  it('does not reach the store, if that comes back later', async () => {
+  it('does not reach a store that answers again later', async () => {
     const world = await replicasWithLease('in the store');
     const leader = world.leader();
     const west = world.followers()[0]?.agent('west');
@@ -112,7 +112,7 @@ describe('a revision that the leader has proposed, of a source that is suspended
     const before = admitted();
     world.memory.down();
     world.push(more);
-    // The leader goes on trying to write it.
+    // The leader retries the write.
     await world.pass(2_400);
     expect((await leader.world.server.api.suspendSource('main', 'ann', '')).ok).toBe(true);
     world.memory.up();

@@ -39,7 +39,7 @@ describe('roles', () => {
     ]);
     expect((await ask(approvals, undefined, { digest: HELD_DIGEST })).status).toBe(401);
     expect(api.calls).toEqual([]);
-    expect((await ask(approvals, ann.token, { digest: HELD_DIGEST, by: 'somebody else' })).status).toBe(200);
+    expect((await ask(approvals, ann.token, { digest: HELD_DIGEST, by: 'another person' })).status).toBe(200);
     expect(api.calls).toEqual([`approve ${HELD_DIGEST} by ann`]);
   });
 

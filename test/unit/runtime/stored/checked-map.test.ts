@@ -153,7 +153,7 @@ describe('damage', () => {
     const writer = journalOn(store, clock).group().map('m', codec);
     writer.replaceAll([...many(40, 'some text that repeats, some text that repeats'), ['big', big('')]]);
     await clock.advance(500);
-    const whole = await contentOf(store, 'm');
+    const complete = await contentOf(store, 'm');
     const records: StoredRecord[] = [];
     for await (const record of store.list('')) records.push(record);
     expect(records.length).toBeGreaterThan(30);
@@ -168,7 +168,7 @@ describe('damage', () => {
         await store.write([{ key, value: bit === 8 ? null : damaged }]);
         const reading = await read(store, 'm');
         // A manifest may be spelled otherwise in white space only: then it says the same.
-        if (reading.type === 'complete') expect(Object.fromEntries([...reading.map.values].sort())).toEqual(whole);
+        if (reading.type === 'complete') expect(Object.fromEntries([...reading.map.values].sort())).toEqual(complete);
         else if (bit === 8) expect(reading.type).toBe(key === 'm' ? 'missing' : 'damaged');
         await store.write([{ key, value }]);
       }),

@@ -30,7 +30,7 @@ test('counts writes and errors by constant reason, and passes results and errors
     'conflict',
     new Error("OOM command not allowed when used memory > 'maxmemory'"),
     new Error('READONLY You cannot write against a read only replica.'),
-    new Error('something nobody thought of, with /a/path'),
+    new Error('an unknown failure, with /a/path'),
   ];
   const { store, figures, took } = scripted(answers, true);
   expect(await store.write([])).toBe('written');

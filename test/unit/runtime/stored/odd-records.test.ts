@@ -62,7 +62,7 @@ describe('a record of a single key', () => {
       if (how === 'gone') await forget(first.store, 'registrations/east');
       else await put(first.store, 'registrations/east', '{"cluster":');
       const restarted = await restart(first);
-      // Also if it ends before anybody has come.
+      // Also if it ends before any agent has connected.
       await restarted.settle();
       await restarted.server.stop();
       const world = await restart(restarted);

@@ -16,19 +16,19 @@ async function ownedMap() {
   writer.replaceAll(Array.from({ length: 300 }, (_, number) => [`k${number}`, number]));
   await clock.advance(200);
   const reader = memory.open();
-  const whole = await contentOf(reader, 'm');
-  expect(Object.keys(whole ?? {})).toHaveLength(300);
-  return { memory, clock, journal, group, writer, reader, whole };
+  const complete = await contentOf(reader, 'm');
+  expect(Object.keys(complete ?? {})).toHaveLength(300);
+  return { memory, clock, journal, group, writer, reader, complete };
 }
 
 describe('records that a shared store loses are written again', () => {
   it('when it is emptied', async () => {
-    const { memory, clock, journal, reader, whole } = await ownedMap();
+    const { memory, clock, journal, reader, complete } = await ownedMap();
     expect(journal.refilled()).toBe(0);
     const records = memory.keys().length;
     memory.lose();
     await clock.advance(200);
-    expect(await contentOf(reader, 'm')).toEqual(whole);
+    expect(await contentOf(reader, 'm')).toEqual(complete);
     expect(await reader.get('record')).toBeDefined();
     expect(journal.refilled()).toBe(records);
   });
@@ -58,14 +58,14 @@ describe('records that a shared store loses are written again', () => {
     expect(await reader.get('record')).toBeUndefined();
   });
 
-  it.each(['the manifest', 'a bucket', 'a record'])('when %s is evicted and nobody is told', async (what) => {
-    const { memory, clock, journal, reader, whole } = await ownedMap();
+  it.each(['the manifest', 'a bucket', 'a record'])('when %s is evicted without a notification', async (what) => {
+    const { memory, clock, journal, reader, complete } = await ownedMap();
     const key =
       what === 'the manifest' ? 'm' : what === 'a record' ? 'record' : memory.keys().find((k) => /^m\//.test(k));
     memory.evict(key ?? '');
     if (what !== 'a record') expect(await contentOf(reader, 'm')).toBeNull();
     await clock.advance(31_000);
-    expect(await contentOf(reader, 'm')).toEqual(whole);
+    expect(await contentOf(reader, 'm')).toEqual(complete);
     expect(await reader.get('record')).toBeDefined();
     expect(journal.refilled()).toBe(what === 'a record' ? 1 : memory.keys().length - 1);
   });
@@ -327,7 +327,7 @@ describe('random histories of losses', () => {
         writer.replaceAll([['last', 1]]);
         await clock.advance(1_000);
         expect(await contentOf(reader, 'm')).toEqual({ last: 1 });
-        // What an older copy has brought back is found by whoever reads the whole map next.
+        // The next complete read of the map finds the records that an older copy has restored.
         if (!steps.some(({ type }) => type === 'fallBack')) expect(await keysOf(reader, 'm/')).toHaveLength(1);
       }),
       { numRuns: 300 },

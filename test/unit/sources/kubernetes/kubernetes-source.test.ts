@@ -288,7 +288,7 @@ describe('custom resources as a source', () => {
     expect(after.recorder.lastCondition()).toMatchObject({ state: 'synced' });
   });
 
-  it('wait for a person when a kind comes back with less than it had', async () => {
+  it('wait for a person when a kind is listed again with fewer resources', async () => {
     const fake = threeResources();
     fake.apply(placementResource('more', ['more/**']));
     fake.apply(placementResource('most', ['most/**']));
@@ -302,7 +302,7 @@ describe('custom resources as a source', () => {
     fake.kind('fleetrelay.dev/Placement', 'complete');
     await later();
     expect(recorder.lastCondition()).toMatchObject({ state: 'refused', reason: 'KindDeleted' });
-    // As a backup is played back, and before anybody had to accept anything.
+    // As a backup is restored, and before a person had to accept anything.
     fake.apply(placementResource('more', ['more/**']));
     await later();
     expect(recorder.lastCondition()).toMatchObject({ state: 'refused', reason: 'KindDeleted' });
@@ -312,7 +312,7 @@ describe('custom resources as a source', () => {
     expect(recorder.files.get('Placement.fleetrelay.dev/fleet/most.yaml')).toBe('complete');
   });
 
-  it('are remembered over a restart in which their kinds come back one by one, and empty', async () => {
+  it('are remembered over a restart in which their kinds are listed one by one, and empty', async () => {
     const fake = createFakeCustomResources();
     const kinds = fake.resources.state().kinds.map(({ kind }) => kind);
     for (const kind of kinds) fake.kind(kind, 'unknown', 'it is not installed');

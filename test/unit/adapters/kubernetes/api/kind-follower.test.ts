@@ -145,11 +145,11 @@ describe('a kind', () => {
   it('stays complete through failures of less than a minute and is listed again after longer ones', async () => {
     const { clock, asked, told, world } = setUp((clock) => living(clock, 20_000, { type: 'broken', message: 'reset' }));
     await clock.advance(19_000);
-    world.list = () => ({ type: 'unreachable', message: 'nobody there' });
+    world.list = () => ({ type: 'unreachable', message: 'no server there' });
     await clock.advance(50_000);
     expect(told).toEqual(['listing', 'listed', 'complete']);
     await clock.advance(40_000);
-    expect(told.slice(3)).toEqual(['unknown nobody there']);
+    expect(told.slice(3)).toEqual(['unknown no server there']);
     await clock.advance(20_000);
     expect(asked.at(-1)?.query.sendInitialEvents).toBe('true');
     expect(told.slice(4)).toEqual(['listing', 'listed', 'complete']);

@@ -23,15 +23,15 @@ test('an empty map is a field; an empty list is one if lists are atomic, or if t
   const value = about({ spec: { map: {}, list: [], items: [{ name: 'a', list: [] }] } });
   const item = { 'k:{"name":"a"}': { 'f:name': {} } };
   const judged = (fields: JsonObject, live: JsonObject) => compareFields(value, { 'f:spec': fields }, () => live);
-  const whole = { 'f:map': {}, 'f:list': {}, 'f:items': item };
-  expect(judged(whole, {}).missing).toEqual([]);
+  const complete = { 'f:map': {}, 'f:list': {}, 'f:items': item };
+  expect(judged(complete, {}).missing).toEqual([]);
   expect(judged({ 'f:items': item }, {}).missing).toEqual(['.spec.map']);
   const filled = { spec: { list: ['x'], items: [{ name: 'b' }, { name: 'a', list: ['x'] }] } };
   expect(judged({ 'f:map': {}, 'f:items': item }, filled).missing).toEqual([
     '.spec.list',
     '.spec.items[name="a"].list',
   ]);
-  expect(judged(whole, filled).missing).toEqual(['.spec.items[name="a"].list']);
+  expect(judged(complete, filled).missing).toEqual(['.spec.items[name="a"].list']);
 });
 
 test('an empty field set owns no field', () => {
