@@ -29,6 +29,9 @@ test.each([
   "role: 'clerk'",
   'stageClearances()',
   'lastReadPolicy',
+  '// Somebody else has the object.',
+  'for whoever asks',
+  "throw new Error('nobody leads')",
 ])('the test itself would find %s', (text) => {
   expect(retiredIn('src/x.ts', text)).toHaveLength(1);
 });

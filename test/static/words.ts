@@ -31,6 +31,17 @@ export const retiredWords: readonly RetiredWord[] = [
   { word: /\btroubles?\b|[a-z]Trouble\b/i, instead: 'reason, problem or failure' },
   { word: /\breflectors?\b|[a-z]Reflector\b/i, instead: 'kind follower' },
   {
+    word: /\b(whoever|whomever|somebody|anybody)\b/i,
+    instead: 'who acts: the leader, a follower, the caller, another manager, a person',
+    except: ['test/golden/'],
+  },
+  {
+    // The message of the one exception stands in conditions.
+    word: /\bnobody\b(?! knows whether this kind is namespaced)/i,
+    instead: 'no replica, no source, no agent, no person',
+    except: ['test/golden/'],
+  },
+  {
     word: /earlier (version|format)s? (has|have|wrote|of the store)/i,
     instead: 'nothing: no earlier version was released',
   },

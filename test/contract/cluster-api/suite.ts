@@ -23,7 +23,7 @@ export interface ClusterHarness {
 export interface ClusterCapabilities {
   /** Takes any kind of object as it is written, of any size, and adds nothing to it. */
   readonly asWritten: boolean;
-  /** An object of a kind of which the cluster shows everybody's objects. */
+  /** An object of a kind whose objects the cluster lists for every manager. */
   readonly discovered: (name: string, k: string) => JsonObject;
 }
 

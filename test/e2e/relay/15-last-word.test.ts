@@ -95,8 +95,10 @@ describeOnDirectories("the agent's last word", (clusters) => {
     await fleet.a.looks.connected('east');
     expect([...fleet.a.sent(), ...fleet.b.sent()]).toEqual([]);
     expect(await fleet.versions()).toEqual(before);
-    const whole: Readonly<Record<string, string>> = sceneFiles(names);
-    fleet.push(Object.fromEntries(Object.entries(whole).filter(([path]) => path in broken && path !== 'apps/b.yaml')));
+    const complete: Readonly<Record<string, string>> = sceneFiles(names);
+    fleet.push(
+      Object.fromEntries(Object.entries(complete).filter(([path]) => path in broken && path !== 'apps/b.yaml')),
+    );
     await holds(everywhere(expected, { 'ConfigMap/web/b': null }));
     const after = await fleet.versions();
     expect(changed(before, Object.fromEntries(names.map((name) => [name, { 'ConfigMap/web/b': null }])))).toEqual(

@@ -53,7 +53,7 @@ const ACTS: Readonly<Record<string, { readonly weight: number; readonly act: (sc
   'approve by file': { weight: 4, act: approveByFile },
   'withdraw an approval': { weight: 1, act: withdrawApproval },
   'loosen and remove': { weight: 2, act: loosenAndRemove },
-  'go back': { weight: 4, act: goBack },
+  'restore earlier files': { weight: 4, act: restoreEarlier },
   'look at what is held': {
     weight: 3,
     act: ({ world }) => {
@@ -116,7 +116,7 @@ function loosenAndRemove({ world, dice }: Scene): void {
 }
 
 /** A steward restores the objects of a source as of an earlier commit, which may remove objects again. */
-function goBack({ world: { repositories, note }, dice, past }: Scene): void {
+function restoreEarlier({ world: { repositories, note }, dice, past }: Scene): void {
   const repository = dice.pick(repositories);
   const { source, tree, treeAt, tip, commit } = repository;
   const known = past.get(source) ?? [];

@@ -14,14 +14,14 @@ export const monotoneRevisions: MakeChecker = (world, fail) => {
         const before = highest.get(cluster.name);
         if (before?.position === position) continue;
         if (before !== undefined && comparePositions(position, before.position) < 0) {
-          fail(`${cluster.name} went back from ${textOf(before.position)} to ${textOf(position)}`);
+          fail(`the position of ${cluster.name} decreased from ${textOf(before.position)} to ${textOf(position)}`);
         }
         if (
           before?.admitted !== undefined &&
           admitted !== undefined &&
           comparePositions(admitted, before.admitted) < 0
         ) {
-          fail(`${cluster.name} went back from admission ${textOf(before.admitted)} to ${textOf(admitted)}`);
+          fail(`the admission of ${cluster.name} decreased from ${textOf(before.admitted)} to ${textOf(admitted)}`);
         }
         highest.set(cluster.name, { position, admitted: admitted ?? before?.admitted });
       }

@@ -40,7 +40,7 @@ async function mirroredFleet(clusters: readonly string[], policy?: string): Prom
   return world;
 }
 
-/** Everybody of `back` is there again; what they say of their clusters is what the store still had. */
+/** Every agent of `back` is connected again and reports the state of its cluster that the store still had. */
 async function comeBack(world: FleetWorld, all: readonly string[], back: readonly string[], policy?: string) {
   world.source.push(files(all, policy));
   for (const name of back) world.agent(name).connect();
