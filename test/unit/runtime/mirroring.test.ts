@@ -200,7 +200,7 @@ describe('mirroring', () => {
   it.each([
     ['of two files', 'more.yaml'],
     ['of one file', 'mirror.yaml'],
-  ])('takes one service by two ServiceMirrors %s: no quarrel, and it goes on when one ends', async (_what, path) => {
+  ])('takes one service by two ServiceMirrors %s: no conflict, and it continues when one ends', async (_what, path) => {
     const more = mirrorYaml('more', 'names: [east]', 'names: [west]');
     const both = path === 'mirror.yaml' ? { [path]: `${base[path]}---\n${more}` } : { [path]: more };
     const world = await startedWorld({ ...base, ...both });
