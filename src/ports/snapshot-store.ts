@@ -45,5 +45,7 @@ export interface SnapshotStore {
   readonly shared: boolean;
   /** Emits events soon after their cause, some without need. A store of one process emits none. */
   watch(listener: (event: StoreEvent) => void): () => void;
+  /** Resolves when the events of all earlier batches were emitted. Rejects if the store does not answer. */
+  notified(): Promise<void>;
   close(): Promise<void>;
 }

@@ -26,6 +26,12 @@ const SUPERSEDED: StreamEnd = {
   message: 'a newer stream of the same agent, or of the agent that follows it, has taken its place',
 };
 
+const CATCHING_UP: StreamEnd = {
+  code: 'unavailable',
+  reason: 'CatchingUp',
+  message: 'the server is still reading what other replicas have written',
+};
+
 /**
  * Decides about a Pull stream and welcomes it. An agent that reconnects (the same instance) ends its own old stream. If
  * another instance of the same cluster id connects, the old stream must first answer a ping; without an answer it ends
@@ -33,6 +39,8 @@ const SUPERSEDED: StreamEnd = {
  */
 export async function welcomePull(greeted: Greeted): Promise<void> {
   const { state, slot, link, hello } = greeted;
+  if (!(await state.listener.caughtUp())) return link.end(CATCHING_UP);
+  if (link.isOver()) return;
   const old = slot.pull;
   if (old !== undefined && old.hello.instance === hello.instance) {
     closePull(state, slot, old, SUPERSEDED);

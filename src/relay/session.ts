@@ -60,6 +60,8 @@ export interface AgentSession {
 
 /** The owner of a relay server. The calls about one cluster are in order, and must not throw. */
 export interface AgentListener {
+  /** Awaited before `admit` of a Pull stream. False: the server cannot admit an agent yet, which backs off and reconnects. */
+  caughtUp(): Promise<boolean>;
   /** Decides about the hello of each stream, after the token or certificate is verified for the cluster and its id. */
   admit(hello: AgentHello, certificate?: AgentCertificate): HelloDecision;
   /** Decides about a client certificate, after the proof and the request are verified. */

@@ -80,6 +80,9 @@ export function createKeyedTask(deps: TaskDeps, what: string, work: KeyedWork) {
   const { each, all = async () => [], allFrom = Number.POSITIVE_INFINITY, later = () => [], ended } = work;
   const due = new Set<string>();
   let isAllDue = false;
+  let isRunning = false;
+  /** For the callers of `settled`. */
+  let settled: PromiseWithResolvers<void> | undefined;
 
   const lookAtAll = async (): Promise<void> => {
     // Before the look: a change during the look is looked at again.
@@ -92,6 +95,7 @@ export function createKeyedTask(deps: TaskDeps, what: string, work: KeyedWork) {
     }
   };
   const run = async (): Promise<boolean> => {
+    isRunning = true;
     if (due.size >= allFrom) {
       due.clear();
       isAllDue = true;
@@ -106,6 +110,11 @@ export function createKeyedTask(deps: TaskDeps, what: string, work: KeyedWork) {
         throw error;
       }
     }
+    isRunning = false;
+    if (!isAllDue) {
+      settled?.resolve();
+      settled = undefined;
+    }
     for (const key of later()) due.add(key);
     return due.size > 0;
   };
@@ -115,6 +124,9 @@ export function createKeyedTask(deps: TaskDeps, what: string, work: KeyedWork) {
       ended?.(true);
       return again;
     } catch (error) {
+      isRunning = false;
+      settled?.reject(error);
+      settled = undefined;
       ended?.(false);
       throw error;
     }
@@ -125,6 +137,12 @@ export function createKeyedTask(deps: TaskDeps, what: string, work: KeyedWork) {
       if (key === undefined) isAllDue = true;
       else due.add(key);
       task.wake();
+    },
+    /** Resolves when all keys that are due now were worked on; rejects with the next rejection of the work. */
+    settled: async (): Promise<void> => {
+      if (!isRunning && !isAllDue && due.size === 0) return;
+      settled ??= Promise.withResolvers();
+      await settled.promise;
     },
     stop: task.stop,
   };

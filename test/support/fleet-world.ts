@@ -83,6 +83,8 @@ export interface FakeAgent {
   /** Every delta that arrived, oldest first. */
   readonly deltas: readonly SequencedDelta[];
   connect(hello?: Partial<AgentHello>): HelloDecision;
+  /** Connects as over the relay: the server may have to catch up first. Undefined: it could not in time. */
+  reach(hello?: Partial<AgentHello>): Promise<HelloDecision | undefined>;
   /** The stream ends, and the server notices. */
   disconnect(): void;
   /** The server is gone, and cannot notice. */
@@ -381,7 +383,7 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
     }
   };
 
-  return {
+  const agent: FakeAgent = {
     get dial() {
       return dial;
     },
@@ -444,6 +446,7 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
       );
       return admission;
     },
+    reach: async (changes) => ((await dial().caughtUp()) ? agent.connect(changes) : undefined),
     disconnect: () => {
       const ended = session;
       session = undefined;
@@ -515,6 +518,7 @@ function createFakeAgent(first: () => AgentListener, cluster: ClusterName, clust
       else answer({ type: 'disconnected' });
     },
   };
+  return agent;
 }
 
 function keyOf(value: JsonObject): ObjectKey {

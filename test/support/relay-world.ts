@@ -195,6 +195,7 @@ export function createFakeOwner(): FakeOwner {
     received: [],
     inputs: [],
     held: new Map(),
+    caughtUp: async () => true,
     admit: (hello, certificate) => owner.admission(hello, certificate),
     mayRegister: (request) => owner.registration(request),
     connected(session, holding) {

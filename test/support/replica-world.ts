@@ -51,6 +51,8 @@ export interface FakeReplica {
   kill(): void;
   /** SIGSTOP: no timer and no news of the store reaches it, until SIGCONT, which is what this gives. */
   freeze(): () => void;
+  /** Notices of changes wait on their way to it, until the returned function is called. Its commands to the store are answered. */
+  delayNotices(): () => void;
   /** From now on it hears nothing of what others write. */
   deafen(): void;
 }
@@ -105,10 +107,16 @@ export async function createReplicaWorld(
     const store = memory.open();
     options.prepare?.(store);
     const life = createLife();
-    const { watch } = store;
+    const { watch, notified } = store;
     let isDeaf = false;
+    const notices = createLife();
+    const arrives = (what: () => void): void => notices.happens(() => life.happens(what));
     store.watch = (listener) =>
-      watch((event) => (isDeaf && event.type === 'changed' ? undefined : life.happens(() => listener(event))));
+      watch((event) => (isDeaf && event.type === 'changed' ? undefined : arrives(() => listener(event))));
+    store.notified = async () => {
+      await notified();
+      await new Promise<void>(arrives);
+    };
     const serverClock = clockOf(clock, life);
     const lease =
       options.lease === undefined
@@ -140,6 +148,7 @@ export async function createReplicaWorld(
         replicas.splice(replicas.indexOf(replica), 1);
       },
       freeze: life.freeze,
+      delayNotices: notices.freeze,
       deafen: () => {
         isDeaf = true;
       },

@@ -154,6 +154,8 @@ function openStore(shared: Shared, refusing: () => string | undefined): SharedMe
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    // The events of earlier batches are microtasks that are queued already.
+    notified: async () => assertReachable(),
     close: async () => {
       state = { type: 'closed' };
       listeners.clear();

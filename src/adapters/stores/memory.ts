@@ -34,6 +34,7 @@ export function createMemoryStore(): SnapshotStore {
     },
     shared: false,
     watch: () => () => {},
+    notified: async () => undefined,
     close: async () => {
       open = false;
     },

@@ -108,6 +108,7 @@ function storeOver(database: DatabaseSync): SnapshotStore {
     write: async (writes) => write(writes),
     shared: false,
     watch: () => () => {},
+    notified: async () => undefined,
     close: async () => {
       if (database.isOpen) database.close();
     },

@@ -52,6 +52,7 @@ export function listenerOfReplica(
 ): AgentListener {
   return {
     ...listener,
+    caughtUp: replica.caughtUp,
     admit: (hello, certificate) => {
       const admission = listener.admit(hello, certificate);
       return admission.type === 'admitted' ? (replica.judge(hello) ?? admission) : admission;

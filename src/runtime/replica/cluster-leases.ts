@@ -71,6 +71,8 @@ export function createClusterLeases(deps: ClusterLeaseDeps, id: string) {
   return {
     /** The lease may have changed in the store; without a cluster, any lease. */
     wake: task.wake,
+    /** Resolves when all leases that are known to have changed were read; rejects if one of them cannot be read. */
+    settled: task.settled,
     /** What another replica's lease means for this hello; undefined: nothing. */
     judge: (hello: AgentHello) => judge(deps, others.get(hello.cluster), hello),
     /** The agent is connected here: requests the lease. `stated`: see {@link ClusterLease.stated}. */

@@ -26,6 +26,8 @@ export function createConditionedStore(store: SnapshotStore, conditions: readonl
   const tell = (event: StoreEvent): void => {
     for (const listener of listeners) listener(event);
   };
+  /** Events that wait for a look. */
+  const delayed = new Set<Promise<unknown>>();
   const unwatch = store.watch((event) => {
     if (event.type === 'down') return tell(event);
     if (event.type !== 'changed') {
@@ -35,7 +37,9 @@ export function createConditionedStore(store: SnapshotStore, conditions: readonl
     const concerned = conditions.filter(({ key }) => event.keys.includes(key));
     if (concerned.length === 0) return tell(event);
     // If a condition does not hold any more, this process must not read the records of the same batch.
-    void look(concerned).then(() => problems().length === 0 && tell(event));
+    const told = look(concerned).then(() => problems().length === 0 && tell(event));
+    delayed.add(told);
+    void told.then(() => delayed.delete(told));
   });
   return {
     shared: store.shared,
@@ -62,6 +66,10 @@ export function createConditionedStore(store: SnapshotStore, conditions: readonl
     watch: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
+    },
+    notified: async () => {
+      await store.notified();
+      await Promise.all(delayed);
     },
     close: async () => {
       unwatch();

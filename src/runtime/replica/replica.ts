@@ -16,6 +16,11 @@ export interface Replica {
   knowsAll(): boolean;
   /** Why a cluster is sent nothing now; undefined: it is; empty: it will be in a moment. */
   obstacle(cluster: string): string | undefined;
+  /**
+   * Resolves with true when this replica has read everything that other replicas wrote before the call, or if the store does
+   * not answer; with false if reading takes longer than an agent waits for an answer.
+   */
+  caughtUp(): Promise<boolean>;
   /** What another replica means for this hello; undefined: nothing. */
   judge(hello: AgentHello): HelloDecision | undefined;
   /** An agent is connected. Called before its inventory is noted. */

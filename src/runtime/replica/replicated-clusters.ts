@@ -103,6 +103,8 @@ export function createReplicatedClusters(deps: ReplicatedClusterDeps) {
   return {
     /** The records of the cluster may have changed; without a cluster, any records. */
     wake: task.wake,
+    /** Resolves when all records that are known to have changed were read; rejects if one of them cannot be read. */
+    settled: task.settled,
     /** The maps of a cluster as read last. */
     readings: (cluster: string): ClusterReadings => known.get(cluster) ?? {},
     /** This replica writes the cluster from now on: the readings are outdated soon. */

@@ -82,7 +82,7 @@ export function createReplicatedRecords(
     },
   });
   return {
-    stop: task.stop,
+    ...task,
     wake: (record) => {
       if (record === undefined || inputs.some(({ prefix }) => record.startsWith(prefix))) task.wake(record);
     },

@@ -15,6 +15,7 @@ import { jsonWrite } from '../stored/json-record.ts';
 import { ADMISSION_KEY, type AdmissionCounter } from './admission.ts';
 import { type Admitting, createAdmitting, type Judgement } from './admitting.ts';
 import type { Candidacy } from './candidacy.ts';
+import { catchUp } from './catch-up.ts';
 import { type ClusterLeases, createClusterLeases } from './cluster-leases.ts';
 import { createEpochRecorder } from './epoch.ts';
 import { createPeers, type Peers } from './peers.ts';
@@ -111,6 +112,7 @@ export function createSharedReplica(deps: ReplicaDeps, options: SharedOptions): 
       if (!leases.holds(cluster) && !isDown && !leases.isStuck()) return '';
       return behindAgent(counter.current(), sessions.get(cluster)?.admitted);
     },
+    caughtUp: () => catchUp(deps, parts),
     judge: leases.judge,
     connected: (session, holding) => connect(deps, parts, session, holding),
     disconnected: leases.disconnected,

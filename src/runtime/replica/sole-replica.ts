@@ -70,6 +70,7 @@ export function createSoleReplica(
     mayStart: () => sources.allHaveSpoken(),
     knowsAll: () => sources.allAreComplete(),
     obstacle: (cluster) => lock?.obstacle() ?? behindAgent(counter.current(), sessions.get(cluster)?.admitted),
+    caughtUp: async () => true,
     judge: () => undefined,
     connected: (session, holding) => counter.stated(countedStatement(deps, session, holding)),
     disconnected: () => undefined,

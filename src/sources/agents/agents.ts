@@ -22,6 +22,7 @@ export function createAgentSource(deps: AgentSourceDeps): AgentListener {
   const { agents } = engine.inputs;
 
   return {
+    caughtUp: async () => true,
     admit: (hello, certificate) => {
       const admission = judgeHello(hello, certificate, deps);
       if (admission.type === 'refused') noteProblem(deps, hello.cluster, `refused: ${admission.message}`);

@@ -66,6 +66,20 @@ export function sharedStoreContract(name: string, make: () => Promise<SharedHome
       expect(a.events).toEqual([]);
     });
 
+    test('once a process is notified, it has received every earlier write of the others', async () => {
+      const home = await make();
+      const [a, b] = [await open(home), await open(home)];
+      const keys = Array.from({ length: 20 }, (_, index) => `k/${index}`);
+      for (const [index, key] of keys.entries()) {
+        await b.store.write([{ key, value: bytes(key) }]);
+        await a.store.notified();
+        expect(a.events).toEqual(keys.slice(0, index + 1).map((written) => ({ type: 'changed', keys: [written] })));
+      }
+      a.cut();
+      await told(a.events, 'down');
+      await expect(a.store.notified()).rejects.toThrow();
+    });
+
     test('of two processes that write with the same version exactly one succeeds', async () => {
       const home = await make();
       const [a, b] = [await open(home), await open(home)];

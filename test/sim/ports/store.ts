@@ -34,6 +34,7 @@ export function createSimStore(
     },
     write: (writes) => process.write(delay(), () => store.write(writes)),
     watch: (listener) => (shared ? store.watch((event) => process.enter(() => listener(event))) : () => undefined),
+    notified: () => process.call(delay(), () => store.notified()),
     close: () => store.close(),
   };
 }

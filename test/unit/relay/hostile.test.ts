@@ -163,6 +163,33 @@ describe('at the door', () => {
     await stranger.hello();
     expect(await stranger.ended).toEqual({ code, reason: 'UnknownCluster', message: 'no such cluster' });
   });
+
+  test('a Pull stream is admitted once the owner has caught up', async () => {
+    const owner = createFakeOwner();
+    const caughtUp = Promise.withResolvers<boolean>();
+    owner.caughtUp = () => caughtUp.promise;
+    let asked = 0;
+    owner.admission = () => {
+      asked += 1;
+      return { type: 'admitted' };
+    };
+    const world = await createRelayHarness({}, owner);
+    const stranger = world.stranger('Pull');
+    await stranger.hello();
+    await world.clock.settle();
+    expect(asked).toBe(0);
+    caughtUp.resolve(true);
+    expect((await stranger.hear())?.case).toBe('welcome');
+  });
+
+  test('an owner that has not caught up in time lets the agent connect again', async () => {
+    const owner = createFakeOwner();
+    owner.caughtUp = async () => false;
+    const world = await createRelayHarness({}, owner);
+    const stranger = world.stranger('Pull');
+    await stranger.hello();
+    expect(await stranger.ended).toMatchObject({ code: 'unavailable', reason: 'CatchingUp' });
+  });
 });
 
 describe('on an open Pull stream', () => {

@@ -37,6 +37,7 @@ export async function createRedisStore(deps: RedisStoreDeps, options: RedisStore
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    notified: async () => link.live().session.notified(),
     close: async () => {
       listeners.clear();
       await link.close();

@@ -91,6 +91,8 @@ export async function connectSession(options: SessionOptions) {
         const [found, token] = stateOf(answer);
         return { found, token };
       },
+      /** Resolves when the messages of all earlier batches were received: Redis sends them before its answer to the PING. */
+      notified: async (): Promise<void> => void (await events.send('PING')),
       close,
     };
   } catch (error) {
