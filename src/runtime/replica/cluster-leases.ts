@@ -175,8 +175,10 @@ async function settle(state: State, cluster: string): Promise<void> {
     if (mine === undefined) {
       // The lease of an earlier session of this process.
       if (lease?.replica === id && lease.instance !== '') await letGo(state, cluster, found.version);
+      const isUnchanged = leaving.get(cluster) === found.version;
       leaving.delete(cluster);
-      return noteOther(state, cluster, lease);
+      // Otherwise another replica may have written records of the cluster that were not read, because it was an own one.
+      return isUnchanged ? undefined : noteOther(state, cluster, lease);
     }
     if (lease?.session === mine.lease.session) {
       mine.version = found.version ?? undefined;
@@ -185,6 +187,8 @@ async function settle(state: State, cluster: string): Promise<void> {
     }
     // It was in the store, and another lease is there now.
     if (mine.version !== undefined && lease !== undefined) return lose(state, cluster, mine, lease);
+    // The store has lost it. Or this process was suspended, and another replica has served the agent and released the lease.
+    if (mine.version !== undefined && !(await mine.session.probe())) return lose(state, cluster, mine, undefined);
     mine.version = undefined;
     await deps.store.write([leaseWrite(cluster, mine.lease, found.version)]);
   }
@@ -192,16 +196,19 @@ async function settle(state: State, cluster: string): Promise<void> {
 
 function noteOther({ deps, id, others }: State, cluster: string, lease: ClusterLease | undefined): void {
   const other = lease === undefined || lease.replica === id || lease.instance === '' ? undefined : lease;
-  if (others.get(cluster)?.session === other?.session) return;
   if (other === undefined) others.delete(cluster);
   else others.set(cluster, other);
   deps.changed(cluster);
 }
 
-function lose(state: State, cluster: string, { session }: Own, to: ClusterLease): void {
+/** `to`: the lease of another replica; undefined: there is none. */
+function lose(state: State, cluster: string, mine: Own, to: ClusterLease | undefined): void {
   const { deps, own } = state;
+  const { session } = mine;
+  // Its session may have ended meanwhile, and the agent may be back.
+  if (own.get(cluster) !== mine) return;
   own.delete(cluster);
-  deps.log.info('another replica has taken a cluster over', { cluster, replica: to.replica });
+  deps.log.info('this replica has lost the lease of a cluster', { cluster, replica: to?.replica ?? null });
   session.close('drain', 'ClaimLost', 'another replica of the server serves this cluster now');
   noteOther(state, cluster, to);
   // The other replica writes the records of the cluster from now on.

@@ -53,6 +53,17 @@ function addressesIn(upserts: readonly { readonly key: string; readonly value: u
   return slices.flatMap((text) => text.match(/10\.0\.0\.\d/g) ?? []).join(' ');
 }
 
+/** The store does not answer reads of such keys until the returned function is called. */
+function holdReads({ store }: FakeReplica, isHeld: (key: string) => boolean): () => void {
+  const { get } = store;
+  const gate = Promise.withResolvers<void>();
+  store.get = async (key) => {
+    if (isHeld(key)) await gate.promise;
+    return get(key);
+  };
+  return gate.resolve;
+}
+
 describe('an agent that moves to a replica which has not read the last changes of another cluster', () => {
   it('is sent nothing that was computed from the older copy of the other cluster', async () => {
     const world = await mirroredService();
@@ -96,10 +107,33 @@ describe('an agent that moves to a replica which has not read the last changes o
     await world.moveService('10.0.0.2');
     await world.pass(20_000);
     expect(world.sent()).toEqual(['10.0.0.1', '10.0.0.2']);
+    // Until it has read them, it takes both clusters for its own.
+    const answer = holdReads(world.second, (key) => key.startsWith('cluster-leases/'));
     const moved = Promise.all(['west', 'east'].map(world.move));
     resume();
+    await world.pass(2_000);
+    answer();
     await world.pass();
     expect(await moved).toEqual([{ type: 'admitted' }, { type: 'admitted' }]);
+    expect(world.sent()).toEqual(['10.0.0.1', '10.0.0.2']);
+  });
+
+  it('is sent nothing older if the other cluster was served elsewhere before this replica had released its lease', async () => {
+    const world = await mirroredService();
+    await world.move('west');
+    await world.pass();
+    const answer = holdReads(world.second, (key) => key === 'cluster-leases/west');
+    world.second.agent('west').disconnect();
+    world.first.agent('west').connect(instance('west'));
+    await world.moveService('10.0.0.2');
+    world.first.agent('west').disconnect();
+    await world.pass();
+    expect(world.memory.keys()).not.toContain('cluster-leases/west');
+    const moved = world.move('east');
+    await world.pass(2_000);
+    answer();
+    await world.pass();
+    expect(await moved).toEqual({ type: 'admitted' });
     expect(world.sent()).toEqual(['10.0.0.1', '10.0.0.2']);
   });
 
