@@ -88,13 +88,14 @@ export function createElector(deps: ElectorDeps, hooks: ElectorHooks = {}, optio
     inTurn(async () => {
       if (stopping.signal.aborted) return;
       const askedAt = clock.monotonic();
+      // With `ready`, a term that ends during this request is followed by another one only at the next request.
+      const mayBegin = ready === undefined || !terms.isRunning();
       const answer = await lease.acquire();
       if (stopping.signal.aborted) return;
       if (answer.type === 'failed') fail(answer.message);
       else failure = undefined;
       if (answer.type === 'taken') follow(answer.holder);
-      // With `ready`, the next request begins the next term.
-      if (answer.type === 'held') terms.hold(answer.deadline, ready === undefined);
+      if (answer.type === 'held') terms.hold(answer.deadline, mayBegin);
       hooks.answered?.(answer, askedAt);
     });
   const contend = async (): Promise<void> => {
@@ -181,16 +182,18 @@ function createTerms(
   return {
     end,
     current: (): Term | undefined => current(),
+    /** False after `end`; true if only the deadline has passed. */
+    isRunning: (): boolean => running !== undefined,
     endReason: (): string | undefined => endReason,
-    /** The lease is held until the deadline. `beginsAnew`: after a term that has ended unnoticed another one begins. */
-    hold: (deadline: number, beginsAnew: boolean): void => {
+    /** The lease is held until the deadline. */
+    hold: (deadline: number, mayBegin: boolean): void => {
       // Another process may have led since: the leader's state must be read anew.
       if (running !== undefined && (current() === undefined || running.fence !== fence())) {
         end('its term ended and another one began');
-        if (!beginsAnew) return;
       }
-      if (running === undefined) begin(deadline);
-      else running.deadline = deadline;
+      if (running !== undefined) running.deadline = deadline;
+      else if (mayBegin) begin(deadline);
+      else return;
       cancelDeadline();
       if (lasts === 'until-taken') return;
       cancelDeadline = clock.schedule(deadline - clock.monotonic(), () => end('the lease was not renewed in time'));

@@ -166,6 +166,43 @@ describe('leadership', () => {
     });
   });
 
+  test('an answer that arrives after the term has ended starts no term; the work of the next term starts', async () => {
+    const clock = createVirtualClock();
+    const lease = createMemoryLease(clock).of('a');
+    let delayMs = 0;
+    const events: string[] = [];
+    const leadership = createLeadership(
+      {
+        lease: {
+          acquire: async () => {
+            if (delayMs > 0) await clock.sleep(delayMs);
+            delayMs = 0;
+            return lease.acquire();
+          },
+          release: lease.release,
+        },
+        clock,
+        log: createRecordingLog(),
+      },
+      async (term) => {
+        events.push(`begins ${term.mayWrite()}`);
+        return async () => {
+          await clock.sleep(3_000);
+          events.push('ended');
+        };
+      },
+    );
+    leadership.start();
+    await clock.advance(500);
+    // The next request is answered after the end of the term, while the work of the term is still ending.
+    delayMs = 6_000;
+    await clock.advance(8_000);
+    expect(leadership.status()).toMatchObject({ type: 'unknown' });
+    await clock.advance(4_000);
+    expect(events).toEqual(['begins true', 'ended', 'begins true']);
+    expect(leadership.status()).toEqual({ type: 'leading' });
+  });
+
   test('a replica that has lost its term does not report that it leads while it still ends the term', async () => {
     const { clock, lease, replica } = world();
     const [a, b] = [replica('a'), replica('b')];
