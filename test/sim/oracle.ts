@@ -10,7 +10,7 @@ export interface Wish {
   readonly object: ObjectDoc;
 }
 
-/** What the fleet is to be, worked out from what people meant; shares no code with the engine. */
+/** The desired state of the fleet, computed from the people's documents; shares no code with the engine. */
 export interface Wanted {
   /** Declared clusters; then by object key; several documents may want one key. */
   readonly clusters: ReadonlyMap<string, ReadonlyMap<string, readonly Wish[]>>;
@@ -18,7 +18,7 @@ export interface Wanted {
   readonly doubtful: ReadonlySet<string>;
 }
 
-/** What a vector of revisions wants for certain: what cannot be read wants nothing, but for the clusters' names. */
+/** Returns what a vector of revisions certainly wants: unreadable files want nothing, except for the clusters' names. */
 export function wantedBy(vector: Vector): Wanted {
   const all = vector.flatMap(({ source, tree, read }) =>
     [...tree].flatMap(([path, { docs, broken }]) =>
@@ -53,7 +53,7 @@ function places(
   return names.includes(cluster.name) || (env !== undefined && cluster.certain && env === cluster.env);
 }
 
-/** Does this file still declare the object, for whatever cluster? */
+/** Does this file still declare the object, for any cluster? */
 export function declares(vector: Vector, { source, path }: { source: string; path: string }, key: string): boolean {
   const tree = vector.find((revision) => revision.source === source)?.tree;
   return (tree?.get(path)?.docs ?? []).some((doc) => doc.type === 'object' && keyOfObject(doc.object) === key);

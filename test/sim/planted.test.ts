@@ -22,7 +22,7 @@ async function caught(tampering: Tampering, from = 1, by?: string): Promise<read
   return [...found];
 }
 
-/** A source with something between it and who listens. */
+/** A source with something between it and its listener. */
 function listening(
   between: (listener: SourceListener, elapsed: () => number) => SourceListener,
 ): NonNullable<Tampering['source']> {
@@ -69,7 +69,7 @@ function loosened(limits: Partial<GuardLimits>): NonNullable<Tampering['source']
 const NO_COUNTS = { maxRemovalsPerCluster: 1_000, maxRemovalsPerFleet: 1_000 };
 const NO_PERCENTAGES = { maxRemovalPercentPerCluster: 100, maxRemovalPercentPerFleet: 100 };
 
-/** Something that befalls a server's engine again and again. */
+/** Applies a fault to a server's engine again and again. */
 function nagging(act: (engine: Engine, world: World) => void): NonNullable<Tampering['source']> {
   return (world, own) => ({
     ...own,

@@ -140,7 +140,7 @@ async function comeToRest(world: World, stewards: Stewards, stepped: () => void)
   await world.time.advance(STILL_MS, stepped);
 }
 
-/** Is there something that was not taken in, is on its way, or waits for a person? */
+/** Is a revision not admitted, an agent away, a cluster not as desired, or a decision left to a person? */
 function isUnsettled(world: World): boolean {
   const tips = new Map(world.repositories.map(({ source, tip }) => [source, tip()]));
   const behind = world.servers.some(({ life }) => {
@@ -149,11 +149,11 @@ function isUnsettled(world: World): boolean {
     if (replica?.leads() === true && api.status().statusBranch?.state === 'failing') return true;
     return api.sources().some(({ name, revision }) => tips.has(name) && revision !== tips.get(name));
   });
-  return behind || suspendedIn(world).length > 0 || isAnybodyAway(world) || differences(world).length > 0;
+  return behind || suspendedIn(world).length > 0 || isAnyAgentAway(world) || differences(world).length > 0;
 }
 
-/** Is there an agent of a declared cluster that no server has, or that has ended without its server noticing yet? */
-export function isAnybodyAway({ servers, agents }: World): boolean {
+/** Is an agent of a declared cluster connected to no server, or has it ended without its server noticing yet? */
+export function isAnyAgentAway({ servers, agents }: World): boolean {
   const views = servers.flatMap(({ life }) => life()?.server?.api.clusters() ?? []);
   return agents.some(({ cluster, life }) => {
     const here = views.filter(({ name }) => name === cluster.name);
@@ -179,7 +179,7 @@ export function restart({ servers, network }: World): void {
   for (const wire of network.wires()) wire.cut();
 }
 
-/** A person looks at what waits for people, and lets it go on. */
+/** A person reads the decisions that wait for people, and approves them. */
 export function approveSometimes(world: World, willing: boolean): void {
   if (!willing) return;
   for (const { life } of world.servers) {

@@ -27,7 +27,7 @@ import { type Setting, settingOf } from './setting.ts';
 /** What happens in the world, as checkers receive it. */
 export type SimEvent =
   | { readonly type: 'observed'; readonly server: string; readonly life: number; readonly said: RevisionObservation }
-  /** An agent has said to a server what it holds. */
+  /** An agent has reported its holding to a server. */
   | {
       readonly type: 'connected';
       readonly process: string;
@@ -43,17 +43,17 @@ export type SimEvent =
     }
   /** A delta has reached an agent. */
   | { readonly type: 'offered'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
-  /** The agent has taken it: it has said so, or has ended before it could, and the delta is in the cluster's inventory. */
+  /** The agent has taken it: it has acknowledged it, or has ended first and the delta is in the cluster's inventory. */
   | { readonly type: 'taken'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
-  /** The agent has refused it, and holds what it held. */
+  /** The agent has refused it, and its holding is unchanged. */
   | { readonly type: 'refused'; readonly cluster: SimCluster; readonly delta: SequencedDelta }
   | { readonly type: 'wrote'; readonly cluster: SimCluster; readonly write: ClusterWrite }
   | { readonly type: 'log'; readonly line: LogLine }
-  /** A person lets a revision in that had been refused. */
+  /** A person accepts a revision that had been refused. */
   | { readonly type: 'accepted'; readonly source: string; readonly revision: string }
   /** A person approves removals, by cluster and key as people write it. */
   | { readonly type: 'approved'; readonly removals: readonly { readonly cluster: string; readonly object: string }[] }
-  /** A person has looked at what is held, by cluster and key as people write it. */
+  /** A person has read the held removals, by cluster and key as people write it. */
   | {
       readonly type: 'shown';
       readonly process: string;
@@ -117,7 +117,7 @@ export interface World {
   /** Sends the event to every listener. */
   tell(event: SimEvent): void;
   listen(listener: (event: SimEvent) => void): void;
-  /** A line for who looks at one seed. */
+  /** A line for a person who looks at one seed. */
   note(line: string): void;
 }
 
@@ -258,7 +258,7 @@ function heardClient(world: World, offers: Offers, cluster: SimCluster, client: 
           const offer = { delta, isTaken: false };
           offers.set(cluster, offer);
           const answer = await listener.delta(delta, fleet);
-          // An agent that ends in this moment may answer all the same, and then it was told already.
+          // An agent that ends at this moment may still answer; the event was sent then already.
           if (offer.isTaken) return answer;
           offer.isTaken = answer.accepted;
           if (answer.accepted) world.tell({ type: 'taken', cluster, delta });

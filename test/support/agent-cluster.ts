@@ -43,15 +43,15 @@ export interface MemoryCluster {
   pause(on: boolean): void;
   /** An object's health is this from now on, as its cluster sees it. */
   becomes(key: ObjectKey, health: ObjectHealth): void;
-  /** From now on looks hand out one view that goes on changing, and say what did. */
+  /** From now on every list returns one view that keeps changing, with the changed keys. */
   view(): void;
   /** From now on new objects have ids of their own. */
   identify: boolean;
   /** Another agent has it: writes of the inventory fail. */
   takenOver: boolean;
-  /** The next look looks anew, though no hint was given. */
+  /** The next list reads everything again, although no hint was given. */
   forgetState(): void;
-  /** What the next writes of this object come to, until it is set to undefined. */
+  /** The result of the next writes of this object, until it is set to undefined. */
   fail(
     key: ObjectKey,
     outcome: Extract<ApplyOutcome & RemoveOutcome, { type: 'failed' | 'exempt' }> | 'waiting' | undefined,

@@ -29,8 +29,8 @@ import { configMap, keyOf } from './agent-world.ts';
 const theirs = (name: Name): JsonObject => configMap(name, 'theirs');
 
 /**
- * In memory; what a person renames or copies is theirs from then on. `view`: its looks hand out one view that goes on
- * changing and say what did, and its objects have ids, as with an API server.
+ * In memory; objects that a person renames or copies are theirs from then on. `view`: every list returns one view that
+ * keeps changing, with the changed keys, and its objects have ids, as with an API server.
  */
 export function createMemoryHome(options: { readonly view: boolean } = { view: false }): HistoryHome {
   const memory = createMemoryCluster();

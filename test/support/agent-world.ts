@@ -27,7 +27,7 @@ export function keyOf(value: JsonObject): ObjectKey {
   return objectKey(must(refOfObject(value)));
 }
 
-/** What a test says in a delta; digests and position are worked out. */
+/** A delta as a test states it; digests and position are computed. */
 export interface Said {
   readonly upserts?: readonly JsonObject[];
   readonly touches?: readonly { readonly key: ObjectKey; readonly scope: readonly ClusterName[] }[];

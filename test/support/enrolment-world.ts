@@ -20,7 +20,7 @@ import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export const LIFE_MS = 90 * DAY_MS;
 
-/** A question for a certificate, as the server hears it. */
+/** A request for a certificate, as the server receives it. */
 export interface Asked {
   readonly metadata: StreamMetadata;
   readonly shown: DialCredentials | undefined;
@@ -39,7 +39,7 @@ export interface EnrolmentWorld {
   chain: readonly Uint8Array[];
   /** Instead of a certificate. */
   refusal: StreamEnd | undefined;
-  /** What a certificate says instead of what it should. */
+  /** Contents of a certificate in place of the right ones. */
   wrongly: { readonly names?: readonly string[]; readonly uri?: string; readonly garbage?: true };
   /** The roots that an answer names. */
   roots: string;

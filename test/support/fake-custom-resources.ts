@@ -19,7 +19,7 @@ export interface FakeCustomResources {
   /** Objects whose metadata was written, in order. */
   readonly marks: readonly string[];
   readonly events: (ResourceEvent & { readonly key: string })[];
-  /** What the next writes of an object are answered with, until it is taken away. */
+  /** The answer to the next writes of an object, until it is deleted. */
   readonly answers: Map<string, Awaited<ReturnType<ResourceStatus['write']>>>;
   stopped: boolean;
 }

@@ -48,10 +48,10 @@ export interface Fleet extends FleetAsked {
   stop(): Promise<void>;
 }
 
-/** What a server of the fleet answers. */
+/** The answers of a server of the fleet. */
 export interface FleetAsked {
   status(): Promise<FleetView>;
-  /** What the server says of one object; undefined if it knows none. */
+  /** The server's report on one object; undefined if it knows none. */
   output(cluster: string, object: string): Promise<OutputView | undefined>;
   /** Runs a command against the server; rejects if it fails. */
   cli(...args: string[]): Promise<string>;
@@ -238,7 +238,7 @@ function severalSources(
   return file;
 }
 
-/** One that does not run reads the repository when it starts; one that is suspended finds the call when it goes on. */
+/** A server that does not run reads the repository when it starts; a stopped one receives the call when it continues. */
 function tellOfPush(server: Pick<ServerProcess, 'pid' | 'http'>): void {
   if (server.pid() === undefined) return;
   const signal = AbortSignal.timeout(TELL_MS);
@@ -300,7 +300,7 @@ function createServerProcess(
       logs.length = 0;
       shareSecret(secretOf, dataDir);
       listening ??= { relay: `127.0.0.1:${await freePort()}`, http: `127.0.0.1:${await freePort()}` };
-      // What the one before has left in its pipe is not said by this one.
+      // Output that the earlier process has left in its pipe is not output of this one.
       const started = startLogged(program, args(), (line) => child === started && logs.push(line), env);
       child = started;
       const up = await until('the server is up', () => {

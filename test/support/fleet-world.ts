@@ -68,17 +68,17 @@ export interface FakeSource {
   readonly accepted: readonly string[];
   /** What this version makes of a file's text; the file is the same for all versions. */
   understands: (text: string) => string;
-  /** What it does when it is to look; at first it has looked at once. */
+  /** Called when the source is to read its repository; by default the read is done at once. */
   onLook: () => Promise<void>;
 }
 
 export interface FakeAgent {
-  /** Whom the next connect reaches. */
+  /** The server that the next connect reaches. */
   dial: () => AgentListener;
   isConnected(): boolean;
-  /** As said last. */
+  /** The holding that it reported last. */
   hello(): AgentHello;
-  /** Whom it speaks with. */
+  /** The server that it is connected to. */
   at(): AgentListener | undefined;
   /** Every delta that arrived, oldest first. */
   readonly deltas: readonly SequencedDelta[];
@@ -87,21 +87,21 @@ export interface FakeAgent {
   reach(hello?: Partial<AgentHello>): Promise<HelloDecision | undefined>;
   /** The stream ends, and the server notices. */
   disconnect(): void;
-  /** The server is gone, and cannot notice. */
+  /** The server has ended and cannot notice. */
   abandon(): void;
-  /** What the server said when it ended a session. */
+  /** The reasons with which servers ended its sessions. */
   readonly closed: readonly string[];
   /** The cluster is restored from a backup, or without any owned object. */
   restore(entries: readonly InventoryEntry[]): void;
   /** It was sent a delta at this position, by some server. */
   seen(position: OutputPosition): void;
-  /** What it holds was computed from this admission, by some server; undefined: by one that says none. */
+  /** The admission that its holding was computed from; undefined: the server sent none. */
   admitted: AdmissionPosition | undefined;
   /** The next delta is refused at once. */
   rejectNext(): void;
   /** Said in the hello. */
   capabilities: readonly string[];
-  /** What it was told that the policy says. */
+  /** The policy settings that it received. */
   readonly settings: readonly AgentSettings[];
   /** Called when a delta arrives. */
   onDelta: () => void;

@@ -6,7 +6,7 @@ export interface RedisTrio {
   readonly master: RedisProcess;
   readonly replica: RedisProcess;
   readonly sentinel: RedisProcess;
-  /** From now on the replica hears nothing of what the master writes. */
+  /** From now on the replica receives no write of the master. */
   leaveBehind(): Promise<void>;
 }
 

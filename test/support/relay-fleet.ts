@@ -235,7 +235,7 @@ async function untilEqual(contents: () => Promise<Contents>, expected: Contents)
   });
 }
 
-/** What a person wants to know of an object. */
+/** The part of an object that tests compare. */
 function essence(value: JsonObject): string {
   switch (value.kind) {
     case 'ConfigMap':

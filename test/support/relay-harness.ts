@@ -38,11 +38,11 @@ export interface RelayHarness {
   readonly server: ObservedRelayServer;
   /** Starts an agent of cluster `east` and lets it connect. */
   connect(options?: Partial<RelayClientOptions>, agent?: FakeAgent): Promise<ConnectedAgent>;
-  /** A peer that says what it is told to, and reads nothing by itself. */
+  /** A peer that sends what the test tells it to, and reads nothing by itself. */
   stranger(method: StreamMethod, options?: StrangerOptions): Stranger;
 }
 
-/** What a stranger shows at the door. */
+/** The credentials that a stranger shows when it connects. */
 export interface StrangerOptions {
   readonly cluster?: string;
   /** Null: no token is sent. */

@@ -141,7 +141,7 @@ export interface MemoryNetwork {
   freeze(directions: { readonly up: boolean; readonly down: boolean }): void;
   /** While false, dialling fails. */
   reachable: boolean;
-  /** While false, who asks for a certificate says for whom, and then nothing. */
+  /** While false, a client that requests a certificate sends its metadata, and then nothing. */
   questionsArrive: boolean;
   /** Streams that are open. */
   open(): number;

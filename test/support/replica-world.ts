@@ -13,13 +13,13 @@ import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 export interface ReplicaWorld {
   readonly clock: VirtualClock;
   readonly memory: SharedMemory;
-  /** Those that live. */
+  /** Replicas that run. */
   readonly replicas: readonly FakeReplica[];
   /** Starts one more. */
   add(id: string, options?: ReplicaOptions): Promise<FakeReplica>;
   /** A revision enters the sources of all replicas. */
   push(changes: Readonly<Record<string, string | null>>): void;
-  /** The one that judges. */
+  /** The leader. */
   leader(): FakeReplica;
   followers(): readonly FakeReplica[];
   /** Lets so much time pass. */
@@ -49,11 +49,11 @@ export interface FakeReplica {
   leads(): boolean;
   /** SIGKILL: the process does nothing more, and no other process is notified. */
   kill(): void;
-  /** SIGSTOP: no timer and no news of the store reaches it, until SIGCONT, which is what this gives. */
+  /** SIGSTOP: no timer and no notification of the store reaches it; the returned function is SIGCONT. */
   freeze(): () => void;
-  /** Notices of changes wait on their way to it, until the returned function is called. Its commands to the store are answered. */
+  /** Notifications of the store wait until the returned function is called. Its commands to the store are answered. */
   delayNotices(): () => void;
-  /** From now on it hears nothing of what others write. */
+  /** From now on it receives no notification of the writes of others. */
   deafen(): void;
 }
 

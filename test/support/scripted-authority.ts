@@ -13,7 +13,7 @@ import type { Identity } from './enrolled.ts';
 import { FLEET } from './relay-world.ts';
 import { createTestAuthority, DAY_MS } from './test-authority.ts';
 
-/** An authority that says what it is told to, without taking real time, and certificates that it could have issued. */
+/** An authority with scripted answers that take no real time, and certificates that it could have issued. */
 export interface ScriptedAuthority extends CertificateAuthority {
   /** Every order, in order. */
   readonly orders: CertificateOrder[];

@@ -193,7 +193,7 @@ function suspended<View extends { readonly name: string; readonly suspended: Sus
     : { ok: true, value: { ...view, suspended: suspension } };
 }
 
-/** What a server says of a Placement that names an unknown cluster; `part`: the field or condition that was asked for. */
+/** The report of a server on a Placement that names an unknown cluster; `part`: the requested field or condition. */
 function explainedPlacement(part: string | undefined): DeclarationExplanation {
   const condition = {
     type: 'ClustersSelected',

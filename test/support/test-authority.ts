@@ -24,7 +24,7 @@ export interface TestCertificate {
   readonly to: number;
 }
 
-/** An authority of a test, which signs whatever it is told to. */
+/** An authority of a test, which signs every requested certificate. */
 export interface TestAuthority {
   /** PEM. */
   readonly root: string;

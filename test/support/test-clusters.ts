@@ -15,7 +15,7 @@ export interface ClusterKind {
 
 /** Where kinds of clusters differ, and suites ask for it. */
 export interface ClusterCapabilities {
-  /** What a refusal of an object of 5 MB says; undefined: it is taken. */
+  /** The message of the refusal of an object of 5 MB; undefined: the object is accepted. */
   readonly tooLarge: RegExp | undefined;
   /** The reported problem of a cluster that cannot be listed. */
   readonly cannotLook: RegExp;
@@ -45,7 +45,7 @@ export interface TestCluster {
   owned(): Promise<ReadonlyMap<string, OwnedObject>>;
   /** The stop button. */
   pause(on: boolean): Promise<void>;
-  /** The cluster cannot be looked at any more, until the returned function brings it back. */
+  /** The cluster cannot be listed any more, until the returned function is called. */
   takeAway(): Promise<() => Promise<void>>;
 }
 

@@ -6,7 +6,7 @@ import { STATUS_BRANCH } from './server.ts';
 
 /** What may go wrong in a world, and how it ends. */
 export interface Faults {
-  /** Something goes wrong; says what, in a word. */
+  /** Injects one fault; returns its kind in a word. */
   strike(): string;
   /** Mends every fault and restarts every process that has ended. */
   mend(): void;
@@ -194,7 +194,7 @@ const FAULTS: Readonly<Record<string, { readonly weight: number; readonly strike
     weight: 1,
     strike: ({ world: { repositories } }) => {
       const remote = repositories[0]?.remote;
-      // A branch that holds something before the fleet has written there is another's.
+      // A branch with content that the fleet has not written belongs to another writer.
       if (remote?.tip(STATUS_BRANCH) === undefined) return;
       remote.nextPublish.push(() => {
         remote.push({ [`people/${remote.publishes}.md`]: 'a person was here' }, { branch: STATUS_BRANCH });

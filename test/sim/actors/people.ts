@@ -11,7 +11,7 @@ const FILES = ['one.yaml', 'two.yaml', 'three.yaml', 'four.yaml'];
 const BREAKAGES: readonly Breakage[] = ['syntax', 'conflict', 'unknown field', 'no name'];
 const POLICY = 'fleet/policy.yaml';
 
-/** People who write what the fleet is to be. */
+/** People who commit the desired state of the fleet. */
 export interface People {
   /** The first commits. */
   begin(): void;
@@ -66,7 +66,7 @@ export function createPeople(world: World): People {
           what === 'objects' ? isObjects(file) : path !== POLICY;
         const gone = [...repository.tree()].filter(isGone).map(([path]) => path);
         const changes: Changes = new Map(gone.map((path) => [path, null]));
-        // What a cluster holds that is not registered stays; so all are.
+        // Objects in an unregistered cluster stay, so every cluster is registered first.
         if (what === 'objects' && repository === main) {
           for (const name of clusters) changes.set(clusterPath(name), clusterFile(name, dice));
         }

@@ -44,7 +44,7 @@ export interface ServerParts {
   readonly fleet: FleetName;
   readonly log: (line: LogLine) => void;
   readonly died: (process: string) => void;
-  /** Who listens to the relay of a process. */
+  /** The listener of a process's relay. */
   readonly ears: (process: string) => RelayEars;
   /** Lets checkers listen in, or a planted fault in between. */
   readonly wrapSink: (sink: StatusSink) => StatusSink;

@@ -4,7 +4,7 @@ import type { Dice } from '../core/dice.ts';
 import type { FileModel } from '../desired.ts';
 import type { World } from '../world.ts';
 
-/** People who look after the fleet, besides those who say what it is to be. */
+/** People who operate the fleet, besides those who commit its desired state. */
 export interface Stewards {
   /** A steward does one act; returns its name. */
   act(): string;
@@ -93,7 +93,7 @@ function withdrawApproval({ world: { repositories, note }, dice }: Scene): void 
   repository.commit(new Map([[path, null]]));
 }
 
-/** One push that takes away what protects the fleet and some of what is in it; and, perhaps, an innocent one after it. */
+/** One push that loosens the guards and removes objects; then, perhaps, an unrelated push. */
 function loosenAndRemove({ world, dice }: Scene): void {
   const [main] = world.repositories;
   if (main === undefined) return;
@@ -133,7 +133,7 @@ function restoreEarlier({ world: { repositories, note }, dice, past }: Scene): v
   note(`a steward restores earlier files in ${source}: ${changes.join(' ')} (${made.slice(0, 8)})`);
 }
 
-/** The process that answers who asks for the leader. */
+/** Returns the process that leads, with its server. */
 function leaderOf({ servers }: World): { readonly process: string; readonly server: ManagementServer } | undefined {
   for (const { life } of servers) {
     const { process, server } = life() ?? {};
@@ -163,13 +163,13 @@ function resume(world: World, what: SuspensionKind, name: string): void {
     world.time.in(5_000, () => resume(world, what, name));
     return;
   }
-  // Told before it is done: what departs in the same breath departs after it.
+  // Sent before the call: a delta that departs at the same moment departs after it.
   world.tell({ type: 'resumed', what, name });
   world.note(`a steward resumes the ${what} ${name}`);
   void (what === 'cluster' ? api.resumeCluster(name, STEWARD) : api.resumeSource(name, STEWARD));
 }
 
-/** What any server calls suspended. */
+/** Clusters and sources that any server reports as suspended. */
 export function suspendedIn(world: World): readonly (readonly [SuspensionKind, string])[] {
   const apis = world.servers.flatMap(({ life }) => life()?.server?.api ?? []);
   const found = apis.flatMap((api) => [

@@ -3,8 +3,8 @@ import { releasedBy } from './leave.ts';
 import { followUnwritten } from './unwritten.ts';
 
 /**
- * A file that approves removals lets something go once, whatever becomes of the file. That it lets go nothing but what its
- * author saw is what the guards are judged by.
+ * A file that approves removals releases them once, also if the file changes later. That it releases only the removals
+ * that its author saw is checked with the guards.
  */
 export const approvals: MakeChecker = (world, fail) => {
   const unwritten = followUnwritten(world);

@@ -6,7 +6,7 @@ import type { World } from '../world.ts';
  */
 export type Rest = 'quiet' | 'restarted' | 'lost' | 'cleared';
 
-/** Looks on, and says what must not be. */
+/** Observes the world and reports violations. */
 export interface Checker {
   readonly name: string;
   /** After every event of the world. */

@@ -9,7 +9,7 @@ import { followLeave, type Leave } from './leave.ts';
 import { excess, isCertain, limitsAt, tightest } from './limits.ts';
 import { followUnwritten } from './unwritten.ts';
 
-/** By cluster and key: since when it is held, for all that is known. */
+/** By cluster and key: the time since which the checker knows the removal to be held. */
 type Frozen = Map<string, Map<string, number>>;
 
 /**
@@ -81,7 +81,7 @@ export const lastingHolds: MakeChecker = (world, fail) => {
   };
 };
 
-/** What people are told to be held is held. A Namespace may yet be kept, for what is left in it. */
+/** Removals that the API reports as held are held. A Namespace may still be kept for the objects left in it. */
 function noteShown(
   frozen: Frozen,
   holdings: Holdings,

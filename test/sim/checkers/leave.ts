@@ -2,7 +2,7 @@ import { displayKey } from '../../../src/model/object-key.ts';
 import type { SequencedDelta } from '../../../src/model/output.ts';
 import type { World, WrittenApproval } from '../world.ts';
 
-/** The leave to remove that people have given, by hand or by a file: for one object of one cluster, once, for an hour. */
+/** The removals that people have approved, by hand or by a file: for one object of one cluster, once, for an hour. */
 export interface Leave {
   isGiven(cluster: string, object: string, at: number): boolean;
   /** As {@link isGiven}, and uses it up. */
@@ -35,7 +35,7 @@ export function followLeave(world: World): Leave {
     if (event.type === 'approvalWritten') written.set(event.name, event.approval);
     if (event.type !== 'log') return;
     const name = releasedBy(event.line.message, event.line.data.by);
-    // What a file lets go is what its author saw, whatever it is taken for.
+    // A file releases the removals that its author saw, also if a server were to release others.
     if (name !== undefined) give(written.get(name)?.removals ?? []);
   });
   return {

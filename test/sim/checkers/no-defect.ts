@@ -1,6 +1,6 @@
 import type { MakeChecker } from './checker.ts';
 
-/** Lines that tell of a programming error, whatever the weather. */
+/** Log lines that report a programming error, under any fault of the world. */
 const DEFECTS = [
   'a sink failed',
   'sending failed',

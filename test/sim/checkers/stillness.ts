@@ -11,8 +11,8 @@ const LEAST_MS = 900;
 const HANDOVER_MS = 30_000;
 
 /**
- * Who has nothing to say writes nothing: at rest no status is committed and nothing is written in a cluster, and a server
- * that was started again finds everything as it is. In between, status comes no more often than the policy lets it.
+ * A server or agent without a change writes nothing: at rest no status is committed and no object is written, also after
+ * a restart. In between, status is committed no more often than the policy permits.
  */
 export const stillness: MakeChecker = (world, fail) => {
   let before: { readonly writes: number; readonly status: string } | undefined;
@@ -30,7 +30,7 @@ export const stillness: MakeChecker = (world, fail) => {
         life?.server === undefined ? [] : [life.process.name, life.server.replica.leads()],
       );
       if (ready.length !== lives.length || ready.some((life, index) => life !== lives[index])) {
-        // Who has just begun, or begins to lead, does not know when the one before it wrote; whose push may yet arrive.
+        // A new process or a new leader does not know when the earlier one committed, whose push may still arrive.
         handedOver = at;
         lives = ready;
       }

@@ -3,17 +3,17 @@ import type { SimTime } from './time.ts';
 
 /**
  * A process of the world. All that reaches it, timers and the answers of its ports, comes through here: a stopped one
- * gets it when it goes on, a dead one never.
+ * gets it when it continues, a dead one never.
  */
 export interface SimProcess {
   readonly name: string;
   readonly clock: Clock;
   state(): 'running' | 'stopped' | 'dead';
-  /** Runs this in the process: now, when it goes on, or never. */
+  /** Runs this in the process: now, when it continues, or never. */
   enter(callback: () => void): void;
   /**
-   * A call of a port: `work` is done in the world after the delay, whatever has become of the process by then, and what
-   * comes of it reaches the process at once.
+   * A call of a port: `work` is done in the world after the delay, also if the process is stopped or dead by then. Its
+   * result reaches the process at once.
    */
   call<Value>(delayMs: number, work: () => Value | Promise<Value>): Promise<Value>;
   /** As {@link call}, for work that changes something: here the process may end, before or after it is done. */

@@ -3,8 +3,8 @@ import type { World } from '../world.ts';
 import { LASTING, mirrorKeys, servicesIn } from './services.ts';
 
 /**
- * Services that never went are known everywhere for as long as they are mirrored: whatever cannot be seen just now, no
- * delta takes them away or leaves them without addresses.
+ * Services that are never removed stay known everywhere for as long as they are mirrored: even while clusters cannot be
+ * observed, no delta removes them or leaves them without addresses.
  */
 export const lastingMirrors: MakeChecker = (world, fail) => {
   const lasting = new Set(

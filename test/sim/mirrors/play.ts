@@ -6,7 +6,7 @@ import { noForeignWrite } from '../checkers/no-foreign-write.ts';
 import { totalLoss } from '../checkers/total-loss.ts';
 import type { Dice } from '../core/dice.ts';
 import type { Doc } from '../desired.ts';
-import { approveSometimes, isAnybodyAway, restart } from '../play.ts';
+import { approveSometimes, isAnyAgentAway, restart } from '../play.ts';
 import { createWorld, type Violation, type World, type WorldOptions } from '../world.ts';
 import { lastingMirrors, mirrorDifferences, mirrored } from './checkers.ts';
 import { dropService, LASTING, PASSING, putService } from './services.ts';
@@ -31,8 +31,8 @@ const NOTE = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'note', na
 
 /**
  * Plays a fleet whose clusters mirror each other's services in safe mode, through faults, clusters that cannot be listed,
- * and losses of everything that servers know; then brings it to rest, and loses everything once more. What was found to
- * be wrong.
+ * and losses of everything that servers know; then brings it to rest, and loses everything once more. Returns the
+ * violations.
  */
 export async function playMirrors(seed: number, options: WorldOptions = {}): Promise<readonly Violation[]> {
   const world = createWorld(seed, options);
@@ -82,7 +82,7 @@ export async function playMirrors(seed: number, options: WorldOptions = {}): Pro
 
 async function comeToRest(world: World): Promise<void> {
   const until = world.time.elapsed() + REST_MS;
-  const isUnsettled = (): boolean => mirrorDifferences(world).length > 0 || isAnybodyAway(world);
+  const isUnsettled = (): boolean => mirrorDifferences(world).length > 0 || isAnyAgentAway(world);
   do {
     await world.time.advance(LOOK_MS);
     approveSometimes(world, true);

@@ -90,7 +90,7 @@ function openCluster(cluster: SimCluster, process: SimProcess, dice: Dice, liste
     list: (depth) =>
       process.call(delay(), () => {
         if (weather.unreadable) throw new Error('the cluster does not answer');
-        // What a dead process asked for must not use up what changed since the last look of its successor.
+        // A list of a dead process must not use up the changes since the last list of its successor.
         return process.state() === 'dead' ? new Promise(() => undefined) : api.list(depth);
       }),
     watch: (hint) => {

@@ -5,7 +5,7 @@ import type { SimProcess } from '../core/process.ts';
 /** An agent's disk, which outlasts its processes and may be torn. */
 export interface SimDisk {
   open(process: SimProcess): AgentDisk;
-  /** It goes with everything on it. */
+  /** Removes the disk with all its files. */
   lose(): void;
   /** What was written last is back to what it was before, or cannot be read. */
   tear(): void;

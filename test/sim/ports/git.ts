@@ -2,7 +2,7 @@ import type { GitFailure, GitRepo } from '../../../src/ports/git-repo.ts';
 import type { Dice } from '../core/dice.ts';
 import type { SimProcess } from '../core/process.ts';
 
-/** How it is between one server and a remote repository. */
+/** Faults between one server and a remote repository. */
 export interface GitWeather {
   latencyMs: number;
   /** Why the remote cannot be used now. */

@@ -15,7 +15,7 @@ import type { SimProcess } from '../core/process.ts';
 import type { SimTime } from '../core/time.ts';
 import { createPipe, type Pipe } from './pipe.ts';
 
-/** How it is between one agent and the servers. */
+/** Delays and faults between one agent and the servers. */
 export interface Weather {
   /** A message takes at least this many milliseconds, and up to so many more. */
   latencyMs: number;
@@ -81,7 +81,7 @@ export function createSimNetwork(time: SimTime, dice: Dice): SimNetwork {
   };
 }
 
-/** A process has died: its machine says so to its peers, or went with it and says nothing. */
+/** A process has died: its machine resets its connections, or has died too and sends nothing. */
 function bury({ wires, dice }: Network, process: SimProcess): void {
   const isSilent = dice.chance(0.3);
   for (const wire of [...wires]) {

@@ -1,7 +1,7 @@
 import { createFakeGitRemote, type FakeGitRemote } from '../../support/git-fake-repo.ts';
 import { type FileModel, type Tree, textOfFile } from '../desired.ts';
 
-/** A repository of desired state: what it holds, and what people meant by it. */
+/** A repository of desired state: its files, and the documents that people meant by them. */
 export interface SimRepository {
   readonly source: string;
   readonly remote: FakeGitRemote;

@@ -37,7 +37,7 @@ export interface HostileRequest {
 /** Writes an answer, or does not. */
 export type Answer = (response: ServerResponse, request: HostileRequest) => void;
 
-/** Starts one. Whatever has no name after the kind's plural is taken for a list. */
+/** Starts one. A request without a name after the kind's plural counts as a list. */
 export async function startHostileApi(): Promise<HostileApi> {
   const requests: HostileRequest[] = [];
   const queues: Record<RequestSort, Answer[]> = { list: [], stream: [], watch: [], other: [] };
@@ -124,7 +124,7 @@ export function page(items: readonly unknown[], resourceVersion: string, token?:
   return json({ kind: 'ConfigMapList', apiVersion: 'v1', metadata, items });
 }
 
-/** Events, after which the answer goes on (`hold`), ends in order (`end`) or is cut (`reset`). */
+/** Events, after which the answer stays open (`hold`), ends in order (`end`) or is cut (`reset`). */
 export function events(list: readonly unknown[], then: 'hold' | 'end' | 'reset' = 'hold', rest = ''): Answer {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });

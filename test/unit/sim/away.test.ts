@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAnybodyAway } from '../../sim/play.ts';
+import { isAnyAgentAway } from '../../sim/play.ts';
 import { createWorld } from '../../sim/world.ts';
 
 /** One server, one repository. */
@@ -14,9 +14,9 @@ test('an agent whose process has ended is away, also while its server has not no
   );
   for (const { start } of [...world.servers, ...world.agents]) start();
   await world.time.advance(30_000);
-  expect(isAnybodyAway(world)).toBe(false);
+  expect(isAnyAgentAway(world)).toBe(false);
   east?.life()?.process.kill();
   const views = world.servers.flatMap(({ life }) => life()?.server?.api.clusters() ?? []);
   expect(views.map(({ name, connected }) => ({ name, connected }))).toEqual([{ name: 'east', connected: true }]);
-  expect(isAnybodyAway(world)).toBe(true);
+  expect(isAnyAgentAway(world)).toBe(true);
 });
