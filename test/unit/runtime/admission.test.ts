@@ -146,7 +146,7 @@ describe('the counter of admissions', () => {
     expect(counter.next()).toEqual({ epoch: 6, sequence: 1 });
   });
 
-  it('goes over to the next epoch before a sequence that no agent may state', () => {
+  it('advances to the next epoch before a sequence that no agent may report', () => {
     const counter = createAdmissionCounter(5, { epoch: 5, sequence: 2 ** 40 - 1 });
     counter.set(counter.next());
     expect(counter.current()).toEqual({ epoch: 5, sequence: 2 ** 40 });

@@ -109,7 +109,7 @@ describe('an approval by a file', () => {
     expect(names(world, 'east')).toEqual(abc);
   });
 
-  it('names what is still held of a set, and nothing else', async () => {
+  it('names the removals of a set that are still held, and nothing else', async () => {
     const world = await startedWorld(tight);
     world.source.push({ 'apps/a.yaml': null, 'apps/b.yaml': null });
     await world.settle();

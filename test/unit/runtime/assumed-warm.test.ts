@@ -11,7 +11,7 @@ function rolesOf(world: ReplicaWorld): readonly [FakeReplica, FakeReplica] {
   return [world.leader(), follower];
 }
 
-/** East at the one that leads holds what it mirrors from west, which is at the other. */
+/** East, connected to the leader, holds the mirrors of west, which is connected to the follower. */
 async function mirroring(): Promise<ReplicaWorld> {
   const world = await startedReplicas();
   const [leader, follower] = rolesOf(world);

@@ -133,7 +133,7 @@ describe('a second claim', () => {
     expect(await noted(scene.world())).toEqual([]);
   });
 
-  it('takes over while the agent is away, and counts though the agent was never told', async () => {
+  it('takes over while the agent is away, and counts though the agent never received it', async () => {
     const scene = await ofMain();
     await scene.disconnect();
     await scene.says('extra', '1');
@@ -179,7 +179,7 @@ describe('a second claim', () => {
     expect(scene.holdsX()).toBe(true);
   });
 
-  it('counts though it was the only one, and what it sent was lost before it was unreadable', async () => {
+  it('counts though it was the only one, and its delta was lost before it was unreadable', async () => {
     const scene = await createScene();
     await scene.connect();
     const east = scene.world().agent('east');
@@ -198,7 +198,7 @@ describe('a second claim', () => {
     expect(await noted(scene.world())).toEqual([]);
   });
 
-  it('that the agent was told of is known when the store is lost', async () => {
+  it('that the agent has received is known when the store is lost', async () => {
     const scene = await ofMain();
     await scene.says('extra', '1');
     await scene.says('extra', 'broken');
@@ -322,7 +322,7 @@ describe('any order of claims, absences and restarts', () => {
               scene.world().agent('east').release('lost');
               break;
             case 'restart':
-              // Who alone wants what was never there is not remembered: there is nothing that could go.
+              // The only claimant of an object that was never applied is not remembered: there is nothing to remove.
               if (!before && wanting.size === 1) wanting.clear();
               await scene.restart(step.unread);
           }

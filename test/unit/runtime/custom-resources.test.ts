@@ -50,7 +50,7 @@ function clusterAndPlacement(): FakeCustomResources {
 const condition = (fake: FakeCustomResources, key: string, type: string) => conditionsIn(fake.get(key)?.status)[type];
 
 describe('custom resources beside a repository', () => {
-  it('register clusters and place what is in git; their status says how far it got', async () => {
+  it('register clusters and place the objects in git; their status reports the progress', async () => {
     const fake = clusterAndPlacement();
     const world = await start(fake);
     world.agent('east').connect();
@@ -74,7 +74,7 @@ describe('custom resources beside a repository', () => {
     expect(fake.writes.length).toBe(writes);
   });
 
-  it('have no file on the status branch, and what git declares has one', async () => {
+  it('have no file on the status branch, and a declaration in git has one', async () => {
     const fake = clusterAndPlacement();
     const world = await start(fake, { ...inGit, 'fleet/web.yaml': placementYaml('web', 'apps/a.yaml') });
     const files = (): readonly string[] =>
@@ -106,7 +106,7 @@ describe('custom resources beside a repository', () => {
     expect(fake.get(east)?.status).not.toHaveProperty('counts');
   });
 
-  it('that cannot be read say what is wrong, hold as last known good, and nothing is removed', async () => {
+  it('that cannot be read report the problem, hold as last known good, and nothing is removed', async () => {
     const fake = clusterAndPlacement();
     const world = await start(fake);
     world.agent('east').connect();
@@ -121,7 +121,7 @@ describe('custom resources beside a repository', () => {
       observedGeneration: 2,
     });
     expect(condition(fake, apps, 'Accepted')?.message).toContain('must not hold');
-    // It holds as last known good, and goes on being counted.
+    // It holds as last known good, and is still counted.
     expect(fake.get(apps)?.status).toMatchObject({ counts: { targeted: 2, applied: 2 } });
     expect(fake.events.filter(({ reason }) => reason === 'Invalid').length).toBe(1);
   });
@@ -148,7 +148,7 @@ describe('custom resources beside a repository', () => {
     again.agent('east').connect();
     await settle(again);
     expect(names(again, 'east')).toEqual(abc);
-    // What the repository gives no more goes all the same: that is proven by the repository itself.
+    // An object that the repository no longer declares is still removed: the repository itself proves that.
     again.source.push({ 'apps/a.yaml': null });
     await settle(again);
     expect(names(again, 'east')).toEqual(abc.slice(1));

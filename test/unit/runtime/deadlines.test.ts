@@ -13,7 +13,7 @@ const START = 1_000;
 interface Given {
   readonly stored?: Readonly<Record<string, number>>;
   readonly wrap?: (deps: DeadlinesDeps) => DeadlinesDeps;
-  /** What has deadlines, from the subjects (moments by key) and what has passed. */
+  /** A collection with deadlines, from the subjects (moments by key) and the passed moments. */
   readonly derive?: (graph: Graph, subjects: Input<number>, elapsed: Input<number>) => DeadlinesDeps['deadlines'];
 }
 
@@ -112,7 +112,7 @@ it('a clock that is put forward while the timer runs is noticed within a minute,
   expect(elapsed.get('owner', 'x')).toBe(START + 86_400);
 });
 
-it('what has passed stays passed when the clock is put back, and after a restart then', () => {
+it('a passed deadline stays passed when the clock is put back, and after a restart then', () => {
   const { set, elapsed, puts } = createScene({ stored: { 'owner/x': START + 500 } });
   set('owner', 'x', START + 500);
   expect(elapsed.get('owner', 'x')).toBe(START + 500);
@@ -121,7 +121,7 @@ it('what has passed stays passed when the clock is put back, and after a restart
   expect(puts).toEqual([]);
 });
 
-it('what has passed is forgotten with its deadline', async () => {
+it('a passed deadline is forgotten with its subject', async () => {
   const { clock, set, elapsed, puts } = createScene();
   set('owner', 'x', START);
   set('owner', 'x', null);

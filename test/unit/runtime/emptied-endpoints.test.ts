@@ -106,7 +106,7 @@ describe('endpoints that become empty', () => {
     expect(world.server.api.removals()).toEqual([]);
   });
 
-  it('are held as well when the last slice goes and the Service stays; and go with the Service', async () => {
+  it('are held as well when the last slice is removed and the Service stays; and are removed with the Service', async () => {
     const world = await mirroredShop();
     world.agent('east').discovers({ removals: [liveSlice('shop', [])] });
     await world.settle();

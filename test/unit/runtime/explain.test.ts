@@ -91,7 +91,7 @@ describe('explain names an object of a cluster', () => {
 });
 
 describe('explain names a declaration', () => {
-  it('with its place, what it selects, what is wrong with it, and its conditions', async () => {
+  it('with its place, its selected clusters, its problems and its conditions', async () => {
     const world = await startedWorld(files);
     const answer = await ask(world, { object: 'placements/names' });
     expect(answer).toMatchObject({ cluster: null, object: 'Placement/fleet/names', state: 'inForce' });

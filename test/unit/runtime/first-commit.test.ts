@@ -19,7 +19,7 @@ describe('the first commit of a server that starts again', () => {
     expect(east.map(({ before, after }) => [before?.type, after?.type])).toEqual(abc.map(() => [undefined, 'object']));
   });
 
-  it('does not wait for long for sources that do not speak: people see what is remembered', async () => {
+  it('does not wait for long for silent sources: people see the remembered state', async () => {
     const again = await restart(await startedWorld());
     await again.clock.advance(999);
     expect(ledgerOf(again)).toEqual([]);
@@ -35,7 +35,7 @@ describe('the first commit of a server that starts again', () => {
     expect(again.agent('east').connect().type).toBe('admitted');
   });
 
-  it('forgets what went while no server was there: it does not hold as last known good again', async () => {
+  it('forgets files that were deleted while no server ran: they do not hold as last known good again', async () => {
     const again = await restart(await startedWorld());
     again.source.push({ ...base, 'fleet/placement.yaml': null });
     for (const cluster of ['east', 'west']) again.agent(cluster).connect();

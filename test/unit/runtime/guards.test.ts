@@ -124,7 +124,7 @@ describe('a Namespace whose removal is approved', () => {
     expect(why.ok && why.value.message).toContain('stays while objects in it are meant to be there');
   });
 
-  it('does not take along what is held in it', async () => {
+  it('does not remove the held objects in it', async () => {
     const files = { ...base, 'clusters/east/namespace.yaml': namespaceYaml };
     const world = await startedWorld({ ...files, 'fleet/policy.yaml': policyYaml(3) });
     world.agent('east').disconnect();

@@ -7,7 +7,7 @@ import { abc, base, guards } from '../../support/started-world.ts';
 const services: KindState = { kind: '/Service', state: 'complete', message: '', scope: 'Namespaced' };
 const cart = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'cart', namespace: 'shop' }, spec: {} };
 
-/** Two replicas that know what lives in two clusters, one agent at each. */
+/** Two replicas that know the live objects of two clusters, with one agent at each. */
 async function knowingReplicas() {
   const world = await startedReplicas();
   const leader = world.leader();
@@ -43,12 +43,12 @@ async function knownMeanwhile({ clock, replicas }: ReplicaWorld, milliseconds: n
 
 const ALL = ['east warm 1 live', 'west warm 1 live'];
 
-describe('a shared store that loses what is known of clusters', () => {
+describe('a shared store that loses the records of clusters', () => {
   it('takes nothing of it away from the replicas that live', async () => {
     const { world } = await knowingReplicas();
     world.memory.lose();
     expect(await knownMeanwhile(world, 30_000)).toEqual(ALL);
-    // A later version must know what it finds.
+    // A later version must be able to read the records.
     expect(world.memory.keys()).toContain('format');
   });
 
@@ -135,7 +135,7 @@ it('no replica knows a deregistered cluster any more, also if its name is declar
   expect(follower.agent('west', 'another').connect().type).toBe('admitted');
 });
 
-it('what lived in a cluster is not said of the one that replaces it, at any replica', async () => {
+it('no replica reports the live objects of a cluster for the one that replaces it', async () => {
   const { world, leader, follower } = await knowingReplicas();
   follower.agent('west').disconnect();
   await world.pass();
@@ -164,7 +164,7 @@ describe('what the leader has judged', () => {
     return { world, leader, follower };
   }
 
-  it('outlasts the loss of the store: small steps that were added up, and what is held', async () => {
+  it('outlasts the loss of the store: small steps that were added up, and held removals', async () => {
     const { world, leader } = await judgingReplicas();
     const before = heldAt(leader, 'east');
     expect(before).toContain('/ConfigMap/web/more-2');

@@ -52,7 +52,7 @@ describe('mirroring', () => {
     expect(JSON.stringify(slice?.value)).not.toContain('nodeName');
   });
 
-  it('leaves out what is never mirrored, and what is not exported', async () => {
+  it('leaves out Services that are never mirrored, and Services that are not exported', async () => {
     const world = await startedWorld({ ...base, 'mirror.yaml': base['mirror.yaml'].concat('  serviceSelector: {}\n') });
     const bare = (name: string, namespace: string, more = {}) => ({
       apiVersion: 'v1',
@@ -122,7 +122,7 @@ describe('mirroring', () => {
     expect(names(world, 'west')).toEqual(['/Service/web/east-cart', SERVICE, SLICE]);
   });
 
-  it('says when two services would have one name, and leaves what is there', async () => {
+  it('reports two services that would have one name, and leaves the existing one', async () => {
     const world = await startedWorld({
       ...base,
       'clusters/a/cluster.yaml': clusterYaml('a'),
@@ -146,7 +146,7 @@ describe('mirroring', () => {
         message: expect.stringContaining('Service/web/b-c of cluster a and for Service/web/c of cluster a-b'),
       }),
     ]);
-    // The incumbent goes on to be followed, and when it is gone the other one has the name.
+    // The incumbent is still followed, and once it is removed the other one has the name.
     world.agent('a-b').discovers({ upserts: [liveService('c', 'web', { ports: [{ port: 81 }] })] });
     await world.settle();
     world.agent('a-b').discovers({ removals: [liveService('c')] });
@@ -219,7 +219,7 @@ describe('mirroring', () => {
     expect(world.server.api.diagnostics()).toEqual([]);
   });
 
-  it('makes something that a cluster takes of what was written by hand', async () => {
+  it('makes valid objects of Services and slices that were written by hand', async () => {
     const world = await startedWorld(base);
     const labels = { 'fleetrelay.dev/service-export': 'true', tier: 2, nested: { a: 'b' }, app: 'shop' };
     const service = {

@@ -97,7 +97,7 @@ async function withBranch(world: FleetWorld, answersAfterMs: number) {
 }
 
 describe('a new leader', () => {
-  it('reads the status branch before it sends anything, also for what is declared later', async () => {
+  it('reads the status branch before it sends anything, also for later declarations', async () => {
     const world = await settled(await startedWorld());
     const before = ready(world) ?? expect.fail();
     const { clock, started } = await withBranch(world, 5_000);

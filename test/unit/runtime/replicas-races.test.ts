@@ -92,7 +92,7 @@ describe('a removal permit', () => {
     expect(heldAt(follower, 'west')).toEqual(abc);
   });
 
-  it('is not written by a replica that lost its turn while it was reading what was held', async () => {
+  it('is not written by a replica that lost its turn while it was reading the holds', async () => {
     const world = await startedReplicas();
     const first = world.leader();
     const second = followerOf(world);
@@ -138,7 +138,7 @@ describe('a store that was emptied', () => {
     expect(second.leads()).toBe(true);
     const all = [...abc, '/ConfigMap/web/x'];
     expect(heldAt(second, 'east')).toEqual(all);
-    // Its next word comes later than the look of the others.
+    // Its next heartbeat is later than the check by the others.
     const speak = failWrites(third, (key) => key.startsWith('replicas/'));
     await world.pass(1_000);
     world.memory.lose();
@@ -174,7 +174,7 @@ describe('the revocation of a cluster lease', () => {
   });
 });
 
-describe('what a leader remembers of its own judging', () => {
+describe('the decisions that a leader remembers', () => {
   it('is void when another has led since, also where a store that was lost counts terms anew', async () => {
     const clock = createVirtualClock();
     const memory = createSharedMemory();
@@ -214,7 +214,7 @@ describe('what a leader remembers of its own judging', () => {
   });
 });
 
-describe('a question whether an agent lives', () => {
+describe('a request whether an agent lives', () => {
   it('is answered, also if it is asked while another one is being answered', async () => {
     const clock = createVirtualClock();
     const memory = createSharedMemory();
@@ -241,7 +241,7 @@ describe('a question whether an agent lives', () => {
 });
 
 describe('a replica that has just begun', () => {
-  it('has all of what was admitted while it was reading, however often it has looked', async () => {
+  it('has every revision that was admitted while it was reading, after any number of reads', async () => {
     const world = await startedReplicas();
     const declarations = Promise.withResolvers<void>();
     const begun = world.add('c', {

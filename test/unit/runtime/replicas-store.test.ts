@@ -71,7 +71,7 @@ describe('a shared store that does not answer', () => {
     await world.pass(20_000);
     expect([valueAt(leader, 'east'), valueAt(follower, 'west')]).toEqual(['1', '1']);
     expect(follower.world.server.notReady()).toEqual([]);
-    // It has lost what it had, and gets it again.
+    // It has lost its records, and receives them again.
     leader.agent('east').abandon();
     leader.agent('east').restore([]);
     expect(follower.agent('east').connect({ instance: 'east' }).type).toBe('admitted');
@@ -83,7 +83,7 @@ describe('a shared store that does not answer', () => {
     expect(removed(world)).toEqual([]);
   });
 
-  it('does not pause admitting where the lease is elsewhere; the others are told when it is back', async () => {
+  it('does not pause admitting where the lease is elsewhere; the others are notified once it answers again', async () => {
     const world = await createReplicaWorld([]);
     const lease = createMemoryLease(world.clock);
     for (const id of ['a', 'b']) await world.add(id, { lease: lease.of(id) });
@@ -263,8 +263,8 @@ describe('a replica that is cut off from the store', () => {
   });
 });
 
-describe('a replica that the store tells nothing of what others write', () => {
-  it('finds it all the same, after a while: claims, what is kept of clusters, and what may be removed', async () => {
+describe('a replica that the store does not notify of the writes of others', () => {
+  it('finds them all the same, after a while: claims, records of clusters, and removal permits', async () => {
     const { world, leader, follower } = await connected();
     // Of west alone: the leader has no removal of its own on which it would hurry to write.
     world.push({ 'clusters/west/w.yaml': configMapYaml('w', '1') });

@@ -23,7 +23,7 @@ function holdWrites({ store }: FakeReplica, isHeld: (key: string) => boolean): v
   store.write = (batch) => (batch.some(({ key }) => isHeld(key)) ? new Promise(() => undefined) : write(batch));
 }
 
-/** The agent says so: a moment when what is staged is committed at once. */
+/** The agent reports a removal: at that moment staged writes are committed at once. */
 function saysRemoved(agent: FakeAgent, key: string): void {
   const { cluster } = agent.hello();
   agent
@@ -32,7 +32,7 @@ function saysRemoved(agent: FakeAgent, key: string): void {
 }
 
 describe('a turn as leader', () => {
-  it('ends by the clock, also for a replica that was suspended then: what it had judged is not sent', async () => {
+  it('ends by the clock, also for a replica that was stopped then: the deltas that it had judged are not sent', async () => {
     const world = await createReplicaWorld();
     world.push(base);
     await world.pass();
@@ -61,7 +61,7 @@ describe('a turn as leader', () => {
     expect(heldAt(leader, 'east')).toEqual([KEY_A]);
   });
 
-  it('is over also for what waits for its count to be on record: that is not sent any more', async () => {
+  it('ends also for deltas that wait for their count to be on record: they are not sent any more', async () => {
     const world = await createReplicaWorld();
     world.push(base);
     await world.pass();
@@ -106,7 +106,7 @@ describe('a turn as leader', () => {
     },
   );
 
-  it('begins with permits for what waits: a follower continues without any other event', async () => {
+  it('begins with permits for waiting removals: a follower continues without any other event', async () => {
     const world = await createReplicaWorld(['a', 'b', 'c']);
     world.push(base);
     await world.pass();
@@ -127,7 +127,7 @@ describe('a turn as leader', () => {
     expect(heldAt(follower, 'west')).toEqual([KEY_A, KEY_B]);
   });
 
-  it('does not judge before what was held and approved is read, although the lease elsewhere lets it admit', async () => {
+  it('does not judge before it has read the holds and approvals, although the lease elsewhere lets it admit', async () => {
     const world = await createReplicaWorld([]);
     const lease = createMemoryLease(world.clock);
     for (const id of ['a', 'b']) await world.add(id, { lease: lease.of(id) });
@@ -156,7 +156,7 @@ describe('a turn as leader', () => {
     expect(heldAt(follower, 'west')).toEqual([KEY_A, KEY_B]);
   });
 
-  it('puts into the store what an earlier turn of the same replica has admitted without it', async () => {
+  it('writes to the store the revisions that an earlier turn of the same replica has admitted without it', async () => {
     const world = await createReplicaWorld([]);
     const lease = createMemoryLease(world.clock);
     const never: Lease = { ...lease.of('b'), acquire: async () => ({ type: 'failed', message: 'not this one' }) };

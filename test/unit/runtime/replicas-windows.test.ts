@@ -51,7 +51,7 @@ async function approveAll({ world }: FakeReplica): Promise<void> {
 }
 
 describe('the window of the guards, while leaders come and go', () => {
-  it('counts what the leader itself has sent', async () => {
+  it('counts the removals that the leader itself has sent', async () => {
     const world = await threeReplicas();
     world.leader().agent('east').connect({ instance: 'east' });
     await world.pass();
@@ -70,7 +70,7 @@ describe('the window of the guards, while leaders come and go', () => {
     expect(heldAt(world.leader(), 'east')).toEqual(abc.slice(2));
   });
 
-  it('counts what another replica has sent with a permit of a leader that was killed before it counted', async () => {
+  it('counts the removals that another replica has sent with a permit of a leader that was killed before it counted', async () => {
     const world = await threeReplicas();
     const leader = world.leader();
     const [server] = world.followers();
@@ -92,7 +92,7 @@ describe('the window of the guards, while leaders come and go', () => {
     expect(heldAt(server, 'west')).toEqual(abc.slice(2));
   });
 
-  it('counts once what another replica has sent, also if a third one has seen it leave and leads next', async () => {
+  it('counts once the removals that another replica has sent, also if a third one has seen them leave and leads next', async () => {
     const world = await threeReplicas();
     const leader = world.leader();
     const [server, third] = world.followers();
@@ -110,7 +110,7 @@ describe('the window of the guards, while leaders come and go', () => {
     expect(third.world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(1);
   });
 
-  it('does not count twice what never left, if the store has lost what the cluster holds', async () => {
+  it('does not count removals twice that never left, if the store has lost the holding of the cluster', async () => {
     const world = await createReplicaWorld(['a', 'b']);
     const files: Record<string, string> = { ...base, 'fleet/policy.yaml': policyYaml(1) };
     world.push(files);
@@ -142,7 +142,7 @@ describe('the window of the guards, while leaders come and go', () => {
     expect(heldIn(next, 'west')).toEqual(['ConfigMap/web/b']);
   });
 
-  it('counts what another replica reports as removed, if the store had lost the entries of the cluster', async () => {
+  it('counts the removals that another replica reports, if the store had lost the entries of the cluster', async () => {
     const world = await createReplicaWorld(['a']);
     const files: Record<string, string> = { ...base, 'fleet/policy.yaml': policyYaml(1) };
     world.push(files);
@@ -169,7 +169,7 @@ describe('the window of the guards, while leaders come and go', () => {
     expect([recentRemovals.get('', 'west'), departures.size('west')]).toEqual([1, 0]);
   });
 
-  it('counts what another replica has sent before it read that the leader holds it by now', async () => {
+  it('counts the removals that another replica has sent before it read that the leader holds them by now', async () => {
     const world = await threeReplicas();
     const { leader, server } = await withdrawn(world);
     // The leader looks at the store anew.
@@ -189,7 +189,7 @@ describe('the window of the guards, while leaders come and go', () => {
     expect(world.leader().world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(2);
   });
 
-  it('counts what another replica has sent of which only the agent tells, which has come to the leader', async () => {
+  it('counts the removals of another replica that only the agent reports, once the agent has connected to the leader', async () => {
     const world = await threeReplicas();
     const leader = world.leader();
     const [server] = world.followers();
@@ -208,7 +208,7 @@ describe('the window of the guards, while leaders come and go', () => {
     expect(leader.world.server.engine.inputs.recentRemovals.get('', 'west')).toBe(2);
   });
 
-  it('does not count what was held again before another replica could send it', async () => {
+  it('does not count removals that were held again before another replica could send them', async () => {
     const world = await threeReplicas();
     const leader = world.leader();
     const [server] = world.followers();
@@ -232,7 +232,7 @@ describe('the window of the guards, while leaders come and go', () => {
     expect(leader.world.server.engine.inputs.recentRemovals.get('', 'west')).toBeUndefined();
   });
 
-  it('forgets what it let pass and holds again, once the agent has come to the leader and has it still', async () => {
+  it('forgets permitted removals that it holds again, once the agent connects to the leader and still owns the objects', async () => {
     const world = await threeReplicas();
     const leader = world.leader();
     const west = world.followers()[0]?.agent('west');
@@ -251,7 +251,7 @@ describe('the window of the guards, while leaders come and go', () => {
     expect(heldAt(leader, 'west')).toEqual(abc);
   });
 
-  it('counts once what a leader has seen leave before it died', async () => {
+  it('counts once the removals that a leader has seen leave before it died', async () => {
     const world = await threeReplicas();
     const [server] = world.followers();
     if (server === undefined) throw new Error('there is no follower');

@@ -22,11 +22,11 @@ async function pair(): Promise<{ world: ReplicaWorld; leader: FakeReplica; follo
   return { world, leader: world.leader(), follower };
 }
 
-/** What is read of these keys arrives late: what was asked for so far when it is let go, the rest at the end. */
-function holdBack(store: SharedMemoryStore, isHeld: (key: string) => boolean): { letGo(): void; end(): void } {
+/** Reads of these keys are answered late: pending reads when they are released, later ones at the end. */
+function holdBack(store: SharedMemoryStore, isHeld: (key: string) => boolean): { answerWaiting(): void; end(): void } {
   const { get } = store;
   let waiting: (() => void)[] = [];
-  const letGo = (): void => {
+  const answerWaiting = (): void => {
     for (const go of waiting.splice(0)) go();
   };
   store.get = async (key) => {
@@ -35,10 +35,10 @@ function holdBack(store: SharedMemoryStore, isHeld: (key: string) => boolean): {
     return record;
   };
   return {
-    letGo,
+    answerWaiting,
     end: () => {
       store.get = get;
-      letGo();
+      answerWaiting();
       waiting = [];
     },
   };
@@ -69,7 +69,7 @@ describe('several servers of one fleet', () => {
     ]);
   });
 
-  it('send what the leader has admitted, and nothing that only a follower has read', async () => {
+  it('send revisions that the leader has admitted, and none that only a follower has read', async () => {
     const { world, leader, follower } = await pair();
     follower.agent('west').connect();
     await world.pass();
@@ -171,7 +171,7 @@ describe('several servers of one fleet', () => {
   });
 });
 
-describe('what only some replicas know of', () => {
+describe('an object whose source only some replicas have configured', () => {
   it('stays while one of them has its source configured, and is removed when none has', async () => {
     const world = await createReplicaWorld([]);
     const first = await world.add('a', { sources: ['main', 'other'] });
@@ -236,11 +236,11 @@ describe('removals', () => {
     world.push({ 'apps/c.yaml': null });
     await world.pass();
     // It had asked before there was a word; the next answer has it, and is on its way for long.
-    verdicts.letGo();
+    verdicts.answerWaiting();
     await world.pass();
     world.push({ 'apps/b.yaml': null });
     await world.pass();
-    verdicts.letGo();
+    verdicts.answerWaiting();
     await world.pass();
     expect(heldAt(follower, 'west')).toEqual(abc);
     verdicts.end();
@@ -267,7 +267,7 @@ describe('removals', () => {
     expect(heldAt(follower, 'west')).toEqual([KEY_A]);
   });
 
-  it('that are held stay held with the next leader, and what was approved stays approved', async () => {
+  it('that are held stay held with the next leader, and approved ones stay approved', async () => {
     const { world, leader, follower } = await pair();
     follower.agent('west').connect();
     world.push({ 'policy.yaml': policyYaml(1) });
@@ -317,9 +317,9 @@ describe('an agent', () => {
     expect(follower.agent('east').isConnected()).toBe(true);
   });
 
-  it('of a replica that has just started is connected for all, also if its claim is heard of first', async () => {
+  it('of a replica that has just started is connected for all, also if its cluster lease is read first', async () => {
     const { world, leader } = await pair();
-    // Between two looks at who lives.
+    // Between two checks of which replicas live.
     await world.pass(1_000);
     const late = await world.add('late');
     expect(late.agent('east').connect().type).toBe('admitted');

@@ -57,7 +57,7 @@ const sentTo = (world: FleetWorld, cluster: string, since: number) =>
     .map(({ upserts, removals }) => ({ upserts: upserts.map(({ key }) => key), removals }));
 
 describe('scoped safe mode, one of 20 clusters missing', () => {
-  it('changes at once what cannot read it, and changes and removes nothing that can', async () => {
+  it('changes the outputs that cannot read the cluster at once, and changes and removes no output that can', async () => {
     const first = await mirroredFleet(many);
     expect(names(first, 'c01')).toHaveLength(1 + 2 * 19);
     const world = await restartWithout(first, ['c20']);
@@ -97,7 +97,7 @@ describe('scoped safe mode, one of 20 clusters missing', () => {
     expect(why.ok && why.value.message).toContain('input snapshot of c20 is missing');
   });
 
-  it('ends when the agent is back: what is gone meanwhile goes, under the guards', async () => {
+  it('ends when the agent is connected again: outputs of services that ended meanwhile are removed, under the guards', async () => {
     const first = await mirroredFleet(many.slice(0, 3));
     const world = await restartWithout(first, ['c03']);
     await comeBack(world, many.slice(0, 3), ['c01', 'c02', 'c03']);
@@ -129,7 +129,7 @@ describe('scoped safe mode, one of 20 clusters missing', () => {
     expect(mirroredFrom(world, 'c01', 'c03')).toEqual([]);
   });
 
-  it('lets go of a cluster that is deregistered: what it fed elsewhere is a removal under the guards', async () => {
+  it('ends for a deregistered cluster: its outputs in other clusters are removals under the guards', async () => {
     const three = many.slice(0, 3);
     const strictGuards = safeModeYaml('scoped', 180, '  guards: {maxRemovalsPerCluster: 1}\n');
     const first = await mirroredFleet(three, strictGuards);
@@ -146,7 +146,7 @@ describe('scoped safe mode, one of 20 clusters missing', () => {
     expect(names(world, 'c03')).not.toEqual([]);
   });
 
-  it('keeps what a cluster fed elsewhere while its declaration cannot be told from one that is gone', async () => {
+  it('keeps the outputs of a cluster in other clusters while its declaration may be deleted or only unreadable', async () => {
     const three = many.slice(0, 3);
     const first = await mirroredFleet(three);
     first.source.push({ 'fleet/c03.yaml': null, 'apps/b.yaml': 'a: [' });
@@ -158,10 +158,10 @@ describe('scoped safe mode, one of 20 clusters missing', () => {
   });
 });
 
-describe('what safe mode holds', () => {
+describe('outputs that safe mode holds', () => {
   const two = many.slice(0, 2);
 
-  it('stays when the ServiceMirror drops the missing cluster in the very push, and when the mode goes to and fro', async () => {
+  it('stay when the ServiceMirror drops the missing cluster in the same push, and when the mode changes to and fro', async () => {
     const first = await mirroredFleet(['c01', 'c02', 'c03']);
     const world = await restartWithout(first, ['c03']);
     const narrower = mirrorYaml('shared', 'names: [c01, c02]', 'selector: {}');
@@ -180,7 +180,7 @@ describe('what safe mode holds', () => {
     expect(mirroredFrom(world, 'c01', 'c03')).toEqual([]);
   });
 
-  it('and a guard has held before stays held when it is over, whatever became of the guards meanwhile', async () => {
+  it('and that a guard has held before stay held when safe mode ends, also if the guards have changed meanwhile', async () => {
     const guarded = safeModeYaml('scoped', 180, '  guards: {maxRemovalsPerCluster: 1}\n');
     const first = await mirroredFleet(two, guarded);
     first.agent('c02').discovers({ removals: [liveService('shop'), liveSlice('shop', [])] });
@@ -205,7 +205,7 @@ describe('a kind that cannot be listed', () => {
     ['EndpointSlices', kindsOf({ slice: 'unknown' })],
     ['Services left out of discovery', kindsOf({ service: 'offered' })],
     ['neither said', []],
-  ])('%s: none of the mirrors goes, whatever the mode', async (_what, kinds) => {
+  ])('%s: no mirror is removed, in any mode', async (_what, kinds) => {
     const world = await mirroredFleet(many.slice(0, 2), safeModeYaml('off', 0, loose));
     await world.clock.advance(1000);
     world.agent('c01').discovers({ removals: [liveService('shop'), liveSlice('shop', [])], kinds });
@@ -271,7 +271,7 @@ describe('the mode', () => {
     );
   });
 
-  it('off: holds until the window is over, and then goes on with what is there', async () => {
+  it('off: holds until the window is over, and then continues with the connected clusters', async () => {
     const off = safeModeYaml('off', 60, loose);
     const first = await mirroredFleet(two, off);
     const world = await restartWithout(first, ['c02']);
@@ -340,7 +340,7 @@ describe('the mode', () => {
     expect(world.server.engine.safeMode.mode.get('', '')).toEqual({ declared: 'off', inForce: 'none' });
   });
 
-  it('is switched without a restart, and what it lets go is judged by the guards of before', async () => {
+  it('is switched without a restart, and the earlier guards judge the removals that it releases', async () => {
     const guarded = (mode: string, most: number) =>
       safeModeYaml(mode, 0, `  guards: {maxRemovalsPerCluster: ${most}}\n`);
     const first = await mirroredFleet(two, guarded('scoped', 1));
@@ -360,7 +360,7 @@ describe('the mode', () => {
 });
 
 describe('a lost store', () => {
-  it('is rebuilt from the agents: what they hold of a cluster that is late stays, and nothing else waits', async () => {
+  it('is rebuilt from the agents: their objects of a late cluster stay, and nothing else waits', async () => {
     const three = many.slice(0, 3);
     const first = await mirroredFleet(three);
     for (const agent of first.agents.known.values()) agent.abandon();

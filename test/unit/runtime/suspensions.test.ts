@@ -13,7 +13,7 @@ const clusterOf = (world: FleetWorld, name: string) =>
   world.server.api.clusters().find((cluster) => cluster.name === name);
 
 describe('a suspended cluster', () => {
-  it('is sent nothing, others are, and what has waited comes when it is resumed', async () => {
+  it('receives no delta while others do, and receives the waiting changes once it is resumed', async () => {
     const world = await startedWorld();
     const { api } = world.server;
     const answer = await api.suspendCluster('east', 'ann', 'being moved');
@@ -34,7 +34,7 @@ describe('a suspended cluster', () => {
     expect(clusterOf(world, 'east')).toMatchObject({ suspended: null, inSync: true });
   });
 
-  it('stays suspended over a restart, and for an agent that comes anew', async () => {
+  it('stays suspended over a restart, and for an agent that reconnects', async () => {
     const world = await startedWorld();
     await world.server.api.suspendCluster('east', 'ann', '');
     await world.settle();
@@ -50,7 +50,7 @@ describe('a suspended cluster', () => {
     expect(names(again, 'east')).toEqual(abcd);
   });
 
-  it('is not sent what had waited to be counted when it was suspended, and that is no failure', async () => {
+  it('does not receive a delta that waited for its count when it was suspended, and that is no failure', async () => {
     const errors: string[] = [];
     const store = createSharedMemory().open();
     const world = await createFleetWorld({ store, log: { ...silentLog, error: (message) => errors.push(message) } });
@@ -100,7 +100,7 @@ describe('a suspended cluster', () => {
 });
 
 describe('a suspended source', () => {
-  it('gives nothing new; what has changed meanwhile comes together when it is resumed', async () => {
+  it('contributes nothing new; the changes made meanwhile arrive together once it is resumed', async () => {
     const world = await startedWorld();
     const { api } = world.server;
     await api.suspendSource('main', 'ann', 'a bad merge');
@@ -147,7 +147,7 @@ async function tellWithoutStore(
   if (others === undefined) world.memory.down();
   else told.store.cut();
   expect((await tell(told.world.server)).ok).toBe(true);
-  // It does not lead again, and what needs its lease is not written.
+  // It does not lead again, and writes that need its lease fail.
   const { write } = told.store;
   told.store.write = async (batch) => {
     if (batch.some(({ key }) => key === 'leader')) throw new Error('the answer of the store was lost');
@@ -220,7 +220,7 @@ describe('of several servers', () => {
   });
 
   it.each(['cluster', 'source'] as const)(
-    'the next leader knows of a suspended %s that the last one was told of while the store was away',
+    'the next leader knows of a %s that was suspended at the last one while the store was away',
     async (kind) => {
       const world = await startedReplicas();
       const { told, next } = await tellWithoutStore(world, async ({ api }) =>
@@ -244,7 +244,7 @@ describe('of several servers', () => {
     },
   );
 
-  it('the next leader knows what the last one was told to resume without the store, unless it was itself told to suspend it again', async () => {
+  it('the next leader knows what was resumed at the last one without the store, unless it has suspended it again itself', async () => {
     const world = await startedReplicas();
     for (const name of ['east', 'west']) await world.leader().world.server.api.suspendCluster(name, 'ann', '');
     await world.pass();
@@ -289,7 +289,7 @@ describe('of several servers', () => {
     expect(names(follower.world, 'east')).toEqual(abcd.slice(1));
   });
 
-  it('a new leader that takes a command still looks at its sources before it admits what it has read', async () => {
+  it('a new leader that receives a command still reads its sources anew before it admits a revision', async () => {
     const world = await startedReplicas();
     const [follower] = world.followers();
     if (follower === undefined) throw new Error('no replica follows');

@@ -5,7 +5,7 @@ import { abc, base, guards, names, startedWorld, typo } from '../../support/star
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 describe('a status that tells the truth', () => {
-  it('does not call applied what a cluster lost while its agent was away', async () => {
+  it('does not report as applied an object that a cluster lost while its agent was away', async () => {
     const world = await startedWorld();
     world.agent('east').disconnect();
     world.agent('east').restore([]);
@@ -24,7 +24,7 @@ describe('a status that tells the truth', () => {
     expect([...world.statusFiles.keys()]).toContain('revisions/main/r2.yaml');
   });
 
-  it('writes what is wrong with a revision whose only change is a file that cannot be read', async () => {
+  it('writes the problem of a revision whose only change is an unreadable file', async () => {
     const world = await startedWorld();
     await world.clock.advance(60_000);
     world.source.push({ 'apps/new.yaml': typo });
@@ -32,7 +32,7 @@ describe('a status that tells the truth', () => {
     expect(world.statusFiles.get('revisions/main/r2.yaml')).toContain('apps/new.yaml');
   });
 
-  it('goes on when lines cannot be found', async () => {
+  it('continues when lines cannot be found', async () => {
     const world = await startedWorld({ ...base, 'nowhere/n.yaml': configMapYaml('n', '1') });
     await world.clock.advance(60_000);
     world.source.breakReading();
@@ -134,7 +134,7 @@ describe('an object of a deregistered cluster', () => {
 });
 
 describe('answers of the API', () => {
-  it('do not lag what was done before', async () => {
+  it('do not lag behind earlier commands', async () => {
     const world = await startedWorld();
     world.agent('east').disconnect();
     expect(world.server.api.clusters().find(({ name }) => name === 'east')?.connected).toBe(false);
@@ -159,7 +159,7 @@ describe('the status of a source', () => {
   });
 });
 
-describe('what keeps a cluster', () => {
+describe('the reason why a cluster is not in sync', () => {
   it('shows why its agent does not take a delta, until it does', async () => {
     const world = await startedWorld();
     world.agent('east').rejectNext();
@@ -173,7 +173,7 @@ describe('what keeps a cluster', () => {
     expect(message()).toBe('3 of 3 applied');
   });
 
-  it('shows who was refused its name', async () => {
+  it('shows the agent that was refused its name', async () => {
     const world = await startedWorld();
     world.agent('east').disconnect();
     world.agent('east', 'other').connect();
