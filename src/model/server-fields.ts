@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from './json.ts';
+import { isJsonObject, type JsonObject, textOf } from './json.ts';
 
 /** Metadata that only an API server sets and that carries no information about the object. */
 export const SERVERS_OWN: readonly string[] = [
@@ -21,9 +21,12 @@ export function withoutServerFields(metadata: JsonObject): JsonObject {
   return Object.keys(rest).length === 0 ? others : { ...others, annotations: rest };
 }
 
-/** The object without the values of a Secret, which stay in their cluster. */
+/**
+ * The object without the values of a Secret, which stay in their cluster. Every version of the core group counts, whose
+ * apiVersion has no `/`: a folder that serves as a cluster holds any.
+ */
 export function withoutSecretValues(value: JsonObject): JsonObject {
-  if (value.apiVersion !== 'v1' || value.kind !== 'Secret') return value;
+  if (value.kind !== 'Secret' || textOf(value.apiVersion).includes('/')) return value;
   const { data: _data, stringData: _stringData, ...named } = value;
   return named;
 }

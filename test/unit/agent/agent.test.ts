@@ -302,10 +302,10 @@ test('an object of another owner stays discovered when a derived object of its n
   expect([...(server.inputs.at(-1)?.objects.keys() ?? [])]).toEqual([keyA]);
 });
 
-test('values of Secrets do not leave the cluster', async () => {
+test.each(['v1', 'v1beta1'])('values of Secrets of the version %s do not leave the cluster', async (apiVersion) => {
   const { server, cluster, settle } = await createConnectedWorld();
   const secret = {
-    apiVersion: 'v1',
+    apiVersion,
     kind: 'Secret',
     metadata: { name: 's', namespace: 'web' },
     data: { p: 'aHVudGVy' },
