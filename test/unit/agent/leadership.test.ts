@@ -326,6 +326,40 @@ describe('leadership', () => {
     expect(a.events).toEqual(['begins true', 'ends false', 'ended']);
   });
 
+  test('the lease is never released while a term runs: a request is under way when the leader resigns', async () => {
+    const clock = createVirtualClock();
+    const lease = createMemoryLease(clock).of('a');
+    const terms: LedTerm[] = [];
+    const releases: boolean[] = [];
+    const leadership = createLeadership(
+      {
+        lease: {
+          acquire: async () => {
+            await clock.sleep(500);
+            return lease.acquire();
+          },
+          release: async () => {
+            releases.push(terms.some((term) => term.mayWrite()));
+            await lease.release();
+          },
+        },
+        clock,
+        log: createRecordingLog(),
+      },
+      async (term) => {
+        terms.push(term);
+        return async () => {};
+      },
+    );
+    leadership.start();
+    // The second request is under way from 1.5 s to 2 s.
+    await clock.advance(1_700);
+    terms[0]?.resign('another process has taken the inventory over');
+    await clock.advance(10_000);
+    expect(releases).toEqual([false]);
+    expect(terms.map((term) => term.mayWrite())).toEqual([false, true]);
+  });
+
   test('no new term begins before the old one has ended', async () => {
     const { clock, lease, replica } = world();
     const a = replica('a');
