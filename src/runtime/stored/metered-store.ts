@@ -51,5 +51,5 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/READONLY|MISCONF|NOREPLICAS|LOADING|readonly database/i, 'NotWritable'],
   [/NOAUTH|NOPERM|WRONGPASS|lacks a right/, 'NotAllowed'],
   [/does not answer|no answer within|is closed|ECONN|ETIMEDOUT|EPIPE/, 'Unreachable'],
-  [/can be stored|has \d+ bytes/, 'TooLarge'],
+  [/ is too large: /, 'TooLarge'],
 ];

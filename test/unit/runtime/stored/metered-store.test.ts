@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Link } from '../../../../src/adapters/stores/redis/link.ts';
+import { createBatchWriter } from '../../../../src/adapters/stores/redis/write-batch.ts';
 import type { SnapshotStore, StoreEvent } from '../../../../src/ports/snapshot-store.ts';
 import { meterStore } from '../../../../src/runtime/stored/metered-store.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
@@ -47,6 +49,15 @@ test('counts writes and errors by constant reason, and passes results and errors
   ]);
   expect(figures().up).toBe(true);
   expect(took).toHaveLength(5);
+});
+
+test('a batch that Redis would not take is counted as too large', async () => {
+  const write = createBatchWriter({ newId: () => 'a' } as Link);
+  const inner = { shared: true, write, watch: () => () => undefined } as unknown as SnapshotStore;
+  const { store, figures } = meterStore(inner, createVirtualClock(), () => undefined);
+  const batch = Array.from({ length: 5_001 }, (_, index) => ({ key: `${index}`, value: null }));
+  await expect(store.write(batch)).rejects.toThrow('5001 records');
+  expect([...figures().errors]).toEqual([['TooLarge', 1]]);
 });
 
 test('is down when the store reports it or does not answer, and up when it reports up or answers', async () => {
