@@ -16,10 +16,13 @@ export interface FileTreeOptions {
 /** A {@link FileTree} of a real folder, watched with the platform's file events. */
 export function createFileTree(deps: { readonly log: Log }, options: FileTreeOptions): FileTree {
   const folder = resolve(options.folder);
-  const isInside = createIsInside(folder);
+  let isInside = createIsInside(folder);
   return {
     address: folder,
-    list: (wanted) => listFolder({ folder, isInside }, wanted, options.maxEntries ?? 200_000),
+    list: (wanted) => {
+      isInside = createIsInside(folder);
+      return listFolder({ folder, isInside }, wanted, options.maxEntries ?? 200_000);
+    },
     read: (path, maxBytes) => readInside({ folder, isInside }, path, maxBytes),
     watch: async (changed) => {
       const watcher = watchFolder(folder, {
@@ -48,7 +51,10 @@ interface Inside {
   isInside(target: string): Promise<boolean>;
 }
 
-/** The folder may be a symbolic link that is changed, so where it leads is looked up again before a path is refused. */
+/**
+ * The folder may be a symbolic link that is changed, so where it leads is looked up again for each listing, and before a path
+ * is refused.
+ */
 function createIsInside(folder: string): Inside['isInside'] {
   let root: string | undefined;
   return async (target) => {

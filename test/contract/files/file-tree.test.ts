@@ -66,6 +66,20 @@ describe('a real folder', () => {
     }
   });
 
+  test('a link to the folder that was served before is not followed after the folder has changed', async () => {
+    writeFiles(base, { 'v1/a.yaml': 'old', 'v2/b.yaml': 'new' });
+    symlinkSync(join(base, 'v1/a.yaml'), join(base, 'v2/a.yaml'));
+    rmSync(folder, { recursive: true });
+    symlinkSync('v1', folder);
+    expect(await listed()).toEqual({ 'a.yaml': 'file' });
+    expect(await text('a.yaml')).toBe('old');
+    rmSync(folder);
+    symlinkSync('v2', folder);
+    expect(await listed()).toEqual({ 'a.yaml': 'symlink', 'b.yaml': 'file' });
+    expect(await text('a.yaml')).toBe('unreadable');
+    expect(await text('b.yaml')).toBe('new');
+  });
+
   test('a stamp changes with the content, and when another file takes the name', async () => {
     const stampOf = async (): Promise<string | undefined> => {
       const listing = await tree.list(() => true);
