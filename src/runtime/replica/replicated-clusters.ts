@@ -234,13 +234,19 @@ function stageKind<Kind extends ClusterMapKind>(
   stageClusterMap(engine, cluster, kind, now.map.values as never);
 }
 
+/**
+ * Stages the agent of a cluster. An assumption that this process holds stays until the cluster is warm: after the loss of a
+ * store, a registration can be in the store before the assumed-warm record that another replica or this one is writing.
+ */
 function stageAgent(
   { engine, isConnected }: ReplicatedClusterDeps,
   cluster: string,
   registration: Registration | undefined,
-  assumedWarm: boolean,
+  isRecorded: boolean,
 ): void {
   const { agents } = engine.inputs;
+  const isHeld = agents.get('', cluster)?.assumedWarm === true && registration?.warm !== true;
+  const assumedWarm = isRecorded || isHeld;
   if (registration !== undefined) {
     const { warm, since, kindsAsWritten = false } = registration;
     agents.set('', cluster, {

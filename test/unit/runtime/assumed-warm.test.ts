@@ -67,3 +67,24 @@ it('other replicas see the assumed-warm record of a cluster end together with th
   expect(heldAt(leader, 'east')).toEqual(held);
   expect(east.deltas.slice(before)).toEqual([]);
 });
+
+it('a cluster stays assumed warm at other replicas if its registration is in the store before its assumed-warm record', async () => {
+  const world = await mirroring();
+  const east = rolesOf(world)[0].agent('east');
+  const held = heldAt(world.leader(), 'east');
+  const [leader, follower] = await loseAll(world);
+  const before = east.deltas.length;
+  const release = [leader, follower].map((replica) => holdWrites(replica, (key) => key.startsWith('assumed-warm/')));
+  leader.agent('east').connect();
+  follower.agent('west').connect();
+  await world.pass();
+  const west = () => leader.world.server.engine.inputs.agents.get('', 'west');
+  expect(west()).toMatchObject({ warm: false, assumedWarm: true });
+  expect(east.deltas.slice(before)).toEqual([]);
+  for (const end of release) end();
+  discoverOne(follower.world, 'west');
+  await world.pass();
+  expect(west()).toMatchObject({ warm: true, assumedWarm: false });
+  expect(heldAt(leader, 'east')).toEqual(held);
+  expect(east.deltas.slice(before)).toEqual([]);
+});
