@@ -6,8 +6,8 @@ import { type RecoveryRecord, recordKey } from './records.ts';
 export type AssumedWarmRecovery = ReturnType<typeof createAssumedWarmRecovery>;
 
 /**
- * Recovery after the loss of a store. Declared clusters without a registration were probably warm, and objects that agents own
- * may have been computed from them, so these clusters are assumed warm. The evidence for a loss is an agent that owns objects
+ * Recovery after the loss of a store. Declared clusters that have not sent a complete input snapshot since were probably warm, and
+ * objects that agents own may have been computed from them, so these clusters are assumed warm. The evidence for a loss is an agent that owns objects
  * of an earlier epoch; a fresh installation has no such agent. `knowsAll`: every configured source was read completely.
  */
 export function createAssumedWarmRecovery(
@@ -40,10 +40,13 @@ export function createAssumedWarmRecovery(
     marker = { epoch: ledger.epoch(), state };
     journal.put(recordKey.recovery, marker);
   };
-  const assumeUnregistered = (): boolean => {
+  /** A cluster that was registered since the loss can have been warm before, too, until it has sent a complete snapshot. */
+  const mayHaveBeenWarm = (cluster: string): boolean =>
+    ledger.registration(cluster)?.warm !== true && engine.inputs.snapshots.get('', cluster) === undefined;
+  const assumeNotWarm = (): boolean => {
     const clusters = [...engine.clusters.entries('')]
       .map(({ key }) => key)
-      .filter((cluster) => !isAssumedWarm(cluster) && ledger.registration(cluster) === undefined);
+      .filter((cluster) => !isAssumedWarm(cluster) && mayHaveBeenWarm(cluster));
     for (const cluster of clusters) {
       kept.add(cluster);
       journal.put(recordKey.assumedWarm(cluster), {});
@@ -66,7 +69,7 @@ export function createAssumedWarmRecovery(
       if (!isEvidence || marker?.epoch === ledger.epoch()) return;
       log.warn('an agent owns objects from before this store: the store was lost', { cluster, epoch: position.epoch });
       mark(knowsAll() ? 'closed' : 'open');
-      loop.transact(assumeUnregistered);
+      loop.transact(assumeNotWarm);
       loop.settle();
     },
     /** Ends the assumption: the cluster is known or no longer declared. Returns true if it was assumed warm; the caller stages the change. */
@@ -88,7 +91,7 @@ export function createAssumedWarmRecovery(
       }
       if (marker?.state !== 'open' || marker.epoch !== ledger.epoch()) return false;
       if (knowsAll()) mark('closed');
-      return assumeUnregistered();
+      return assumeNotWarm();
     },
   };
 }

@@ -245,8 +245,8 @@ function stageAgent(
   isRecorded: boolean,
 ): void {
   const { agents } = engine.inputs;
-  const isHeld = agents.get('', cluster)?.assumedWarm === true && registration?.warm !== true;
-  const assumedWarm = isRecorded || isHeld;
+  const isHeld = agents.get('', cluster)?.assumedWarm === true;
+  const assumedWarm = (isRecorded || isHeld) && registration?.warm !== true;
   if (registration !== undefined) {
     const { warm, since, kindsAsWritten = false } = registration;
     agents.set('', cluster, {

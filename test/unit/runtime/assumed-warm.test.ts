@@ -88,3 +88,17 @@ it('a cluster stays assumed warm at other replicas if its registration is in the
   expect(heldAt(leader, 'east')).toEqual(held);
   expect(east.deltas.slice(before)).toEqual([]);
 });
+
+it('a cluster that has been registered since the loss, and has sent no snapshot yet, is assumed warm as well', async () => {
+  const world = await mirroring();
+  const east = rolesOf(world)[0].agent('east');
+  const [leader, follower] = await loseAll(world);
+  const before = east.deltas.length;
+  for (const replica of [leader, follower]) holdWrites(replica, (key) => key.startsWith('assumed-warm/'));
+  follower.agent('west').connect();
+  await world.pass();
+  leader.agent('east').connect();
+  await world.pass();
+  expect(leader.world.server.engine.inputs.agents.get('', 'west')).toMatchObject({ warm: false, assumedWarm: true });
+  expect(east.deltas.slice(before)).toEqual([]);
+});
