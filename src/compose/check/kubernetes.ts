@@ -57,10 +57,10 @@ async function versionRows({ client }: Kube): Promise<readonly Row[]> {
   const answer = await client.request({ method: 'GET', path: '/version' });
   if (answer.type !== 'ok') return [[true, 'unknown', 'VersionUnknown', `its version: ${refusalOf(answer)}`]];
   const version = String(answer.body.gitVersion);
-  const isOld = Number(/^v1\.(\d+)/.exec(version)?.[1] ?? 0) < 22;
+  const isOld = Number(/^v1\.(\d+)/.exec(version)?.[1] ?? 0) < 27;
   return [
     [!isOld, 'ok', 'ApiServerReachable', `the API server answers (${version})`],
-    [isOld, 'error', 'ApiServerOld', `the API server is ${version}; server-side apply needs 1.22 or later`],
+    [isOld, 'error', 'ApiServerOld', `the API server is ${version}; fleetrelay needs 1.27 or later`],
   ];
 }
 
