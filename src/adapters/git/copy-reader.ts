@@ -29,12 +29,19 @@ interface Context {
   readonly git: GitCommand;
   readonly repository: string;
   readonly objects: ObjectBatch;
+  /** Answers type and size only. */
+  readonly headers: ObjectBatch;
 }
 
-/** The part of a {@link GitRepo} that reads the local copy. Its long-lived process starts at the first use. */
+/** The part of a {@link GitRepo} that reads the local copy. Its long-lived processes start at the first use. */
 export function createCopyReader(git: GitCommand, clock: Clock, repository: string) {
-  const objects = createObjectBatch(clock, () => git.start(['cat-file', '--batch'], repository));
-  const context = { git, repository, objects };
+  const objects = createObjectBatch(clock, () => git.start(['cat-file', '--batch'], repository), true);
+  const headers = createObjectBatch(clock, () => git.start(['cat-file', '--batch-check'], repository), false);
+  const context = { git, repository, objects, headers };
+  const stop = (): void => {
+    objects.stop();
+    headers.stop();
+  };
   let damaged = false;
   const noticed = async <Value>(reading: Promise<Value>): Promise<Value> => {
     try {
@@ -55,17 +62,17 @@ export function createCopyReader(git: GitCommand, clock: Clock, repository: stri
     reading,
     /** True if a read has failed since the last call of `restart`. */
     damaged: () => damaged,
-    /** Ends the process that reads the copy, because it was replaced. */
+    /** Ends the processes that read the copy, because it was replaced. */
     restart: () => {
       damaged = false;
-      objects.stop();
+      stop();
     },
-    stop: objects.stop,
+    stop,
   };
 }
 
-async function hasCommit({ objects }: Context, commit: string): Promise<boolean> {
-  const object = await objects.read(commit, 0);
+async function hasCommit({ headers }: Context, commit: string): Promise<boolean> {
+  const object = await headers.read(commit, 0);
   return object?.type === 'commit';
 }
 
@@ -102,28 +109,23 @@ async function diff(context: Context, from: string | null, to: string, folder: s
   }));
 }
 
-async function sizesOf(context: Context, blobs: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  if (blobs.length === 0) return new Map();
-  const output = await listed(context, ['cat-file', '--batch-check=%(objectsize)'], `${blobs.join('\n')}\n`);
-  const lines = output.toString('latin1').split('\n');
-  return new Map(
-    blobs.map((blob, index) => {
-      const size = Number(lines[index]);
-      if (!Number.isSafeInteger(size)) throw gitCopyError(`the local copy lacks the object ${blob}`);
-      return [blob, size] as const;
-    }),
-  );
+async function sizesOf({ headers }: Context, blobs: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const sizes = blobs.map(async (blob) => {
+    const header = await headers.read(blob, 0);
+    if (header === undefined) throw gitCopyError(`the local copy lacks the object ${blob}`);
+    return [blob, header.size] as const;
+  });
+  return new Map(await Promise.all(sizes));
 }
 
-async function listed(context: Context, args: readonly string[], input?: string): Promise<Buffer> {
-  const outcome = await runLocal(context, args, input);
+async function listed(context: Context, args: readonly string[]): Promise<Buffer> {
+  const outcome = await runLocal(context, args);
   if (outcome.succeeded) return outcome.output;
   throw gitCopyError(`listing the local copy failed: ${cleanMessage(outcome.errors, []) || outcome.end}`);
 }
 
-function runLocal({ git, repository }: Context, args: readonly string[], input = '') {
-  const deadlineMs = LOCAL_DEADLINE_MS;
-  return git.run({ args, repository, input: [input], deadlineMs, maxOutputBytes: MAX_LISTING_BYTES });
+function runLocal({ git, repository }: Context, args: readonly string[]) {
+  return git.run({ args, repository, deadlineMs: LOCAL_DEADLINE_MS, maxOutputBytes: MAX_LISTING_BYTES });
 }
 
 async function readBlob({ objects }: Context, blob: string, maxBytes: number): Promise<GitBlobOutcome> {
@@ -217,16 +219,16 @@ export function isObjectId(text: string): boolean {
 }
 
 /**
- * A long-lived `git cat-file --batch`, which answers many requests in order. The process starts at the first request, and again
- * after it has ended.
+ * A long-lived `git cat-file --batch` or, without contents, `--batch-check`, which answers many requests in order. The process
+ * starts at the first request, and again after it has ended.
  */
-function createObjectBatch(clock: Clock, start: () => ChildProcessWithoutNullStreams) {
+function createObjectBatch(clock: Clock, start: () => ChildProcessWithoutNullStreams, withContent: boolean) {
   let running: ReturnType<typeof runBatch> | undefined;
   return {
     /** Undefined: the object does not exist. Rejects with a `GitCopyError` if the process fails or gives no answer. */
     read: (object: string, maxBytes: number): Promise<BatchObject | undefined> => {
       if (!isObjectId(object)) return Promise.resolve(undefined);
-      if (running === undefined || running.hasEnded()) running = runBatch(clock, start());
+      if (running === undefined || running.hasEnded()) running = runBatch(clock, start(), withContent);
       return running.read(object, maxBytes);
     },
     stop: (): void => {
@@ -236,7 +238,7 @@ function createObjectBatch(clock: Clock, start: () => ChildProcessWithoutNullStr
   };
 }
 
-function runBatch(clock: Clock, child: ChildProcessWithoutNullStreams) {
+function runBatch(clock: Clock, child: ChildProcessWithoutNullStreams, withContent: boolean) {
   const waiting: Request[] = [];
   let hasEnded = false;
   let cancelSilence = (): void => undefined;
@@ -252,6 +254,7 @@ function runBatch(clock: Clock, child: ChildProcessWithoutNullStreams) {
     if (waiting.length > 0) cancelSilence = clock.schedule(SILENCE_MS, () => fail('git gave no answer'));
   };
   const parse = createBatchParser({
+    withContent,
     maxBytes: () => waiting[0]?.maxBytes ?? 0,
     object: (object) => waiting.shift()?.resolve(object),
     broken: fail,
@@ -278,6 +281,7 @@ function runBatch(clock: Clock, child: ChildProcessWithoutNullStreams) {
 
 /** Splits the answers: a header line `id type size` or `id missing`; after a size that many bytes and a line end. */
 function createBatchParser(sink: {
+  readonly withContent: boolean;
   readonly maxBytes: () => number;
   readonly object: (object: BatchObject | undefined) => void;
   readonly broken: (why: string) => void;
@@ -294,7 +298,7 @@ function createBatchParser(sink: {
     else if (type === undefined || !Number.isSafeInteger(size)) {
       sink.broken('git gave an answer that cannot be understood');
       return false;
-    }
+    } else if (!sink.withContent) sink.object({ type, size, bytes: undefined });
     // One more for the line end after the content.
     else current = { type, size, left: size + 1, parts: size <= sink.maxBytes() ? [] : undefined };
     return true;
