@@ -1,23 +1,15 @@
 import { parseSourceName } from '../../src/model/ids.ts';
 import { must } from '../../src/model/result.ts';
-import type { Source, SourceCondition } from '../../src/ports/source.ts';
+import type { SourceCondition } from '../../src/ports/source.ts';
 import { createLocator, locatedDiagnostics } from '../../src/runtime/api/locator.ts';
 import type { SourceState, SourceTable } from '../../src/runtime/source-table.ts';
 import { createStatusRenderer } from '../../src/runtime/status/status-renderer.ts';
-import type { Target, TargetDeps } from './target.ts';
+import { silentSource, type Target, type TargetDeps } from './target.ts';
 
 /** Renders the files of the status branch as the publisher does. A write is a file that the sink is given. */
 export function branchTarget({ engine }: TargetDeps): Target {
   const name = must(parseSourceName('main'));
-  const source: Source = {
-    name,
-    address: 'bench',
-    start: () => undefined,
-    trigger: () => undefined,
-    accept: () => false,
-    read: async () => undefined,
-    stop: async () => undefined,
-  };
+  const source = silentSource(name);
   const condition: SourceCondition = { source: name, state: 'synced', reason: 'Synced', message: '', revision: 'r1' };
   const admitted = { source: name, revision: 'r1', state: 'complete' as const, diagnostics: [] };
   const state: SourceState = { source, condition, admitted };

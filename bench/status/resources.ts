@@ -7,7 +7,7 @@ import { must } from '../../src/model/result.ts';
 import type { CustomResource } from '../../src/ports/custom-resources.ts';
 import type { KubernetesSource } from '../../src/sources/kubernetes/kubernetes-source.ts';
 import { resourcePath } from '../../src/sources/kubernetes/resource-path.ts';
-import { dataplane, type Target, type TargetDeps } from './target.ts';
+import { dataplane, silentSource, type Target, type TargetDeps } from './target.ts';
 
 /** Writes the status of custom resources as a server does. A write is a call of the port. */
 export function resourceTarget({ engine, loop, objects: count }: TargetDeps): Target {
@@ -28,13 +28,7 @@ export function resourceTarget({ engine, loop, objects: count }: TargetDeps): Ta
   const back = new Set<ObjectKey>();
   let looked: (keys: Iterable<ObjectKey>) => void = () => undefined;
   const source = {
-    name,
-    address: 'bench',
-    start: () => undefined,
-    trigger: () => undefined,
-    accept: () => false,
-    read: async () => undefined,
-    stop: async () => undefined,
+    ...silentSource(name),
     entered: () => entered,
     watch: (look: (keys: Iterable<ObjectKey>) => void) => {
       looked = look;

@@ -1,15 +1,17 @@
 import type { Engine } from '../../src/engine/graph.ts';
+import type { SourceName } from '../../src/model/ids.ts';
+import type { Source } from '../../src/ports/source.ts';
 import type { Loop } from '../../src/runtime/loop.ts';
 
-/** Where the status of what is declared goes. */
+/** A sink for the statuses of declared objects. */
 export interface Target {
   /** The source that declares it. */
   readonly source: string;
-  /** The file that the declaration of this number stands in. */
+  /** Path of the file that declares the object of this number. */
   path(at: number): string;
-  /** Everything is written that differs after the last commit; gives how much. */
+  /** Writes every status that differs after the last commit. Resolves with the number of writes. */
   write(): Promise<number>;
-  /** What was written is seen; gives how much is written because of it. */
+  /** Reads the written statuses back. Resolves with the number of writes that this causes. */
   comesBack(): Promise<number>;
 }
 
@@ -18,6 +20,19 @@ export interface TargetDeps {
   readonly engine: Engine;
   readonly loop: Loop;
   readonly objects: number;
+}
+
+/** Returns a source that reads nothing: the benchmark stages what it declares. */
+export function silentSource(name: SourceName): Source {
+  return {
+    name,
+    address: 'bench',
+    start: () => undefined,
+    trigger: () => undefined,
+    accept: () => false,
+    read: async () => undefined,
+    stop: async () => undefined,
+  };
 }
 
 /** A Dataplane with this number, as it is in Kubernetes. */

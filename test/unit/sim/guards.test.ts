@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Source } from '../../../src/ports/source.ts';
 import { guards } from '../../sim/checkers/guards.ts';
 import type { Doc, FileModel } from '../../sim/desired.ts';
-import { createWorld, type SimEvent } from '../../sim/world.ts';
-
-/** One server, one repository. */
-const SEED = 9;
+import type { SimEvent } from '../../sim/world.ts';
+import { worldWithChecker } from './one-repository.ts';
 
 const file = (doc: Doc): FileModel => ({ docs: [doc], broken: undefined });
 const objectFile = (name: string): FileModel =>
@@ -34,33 +31,21 @@ const BASE: ReadonlyMap<string, FileModel> = new Map([
 ]);
 
 test('removals are judged by what was owned when they were decided, not when their count was on record', async () => {
-  const sources: Source[] = [];
-  const source = (_world: unknown, own: Source): Source => {
-    sources.push(own);
-    return own;
-  };
-  const world = createWorld(SEED, { tampering: { source } });
-  const [repository] = world.repositories;
-  if (repository === undefined) throw new Error('the world has no repository');
-  const found: string[] = [];
-  const { stepped } = guards(world, (message) => found.push(message));
+  const { world, found, pass, begin, commit } = worldWithChecker(guards);
   const taken: SimEvent[] = [];
   world.listen((event) => event.type === 'taken' && taken.push(event));
 
-  repository.commit(BASE);
-  for (const { start } of [...world.servers, ...world.agents]) start();
-  await world.time.advance(30_000, stepped);
+  await begin(BASE);
   taken.length = 0;
   world.memory.down();
   // Five objects are owned: the percentage counts from ten. Six more are owned before the removals leave.
-  repository.commit(
+  commit(
     new Map<string, FileModel | null>([
       ...['a', 'b', 'c', 'd'].map((name) => [`e/${name}.yaml`, null] as const),
       ...named('n', ['a', 'b', 'c', 'd', 'e', 'f']),
     ]),
   );
-  for (const { look } of sources) void look?.();
-  await world.time.advance(8_000, stepped);
+  await pass(8_000);
 
   expect(taken.map((event) => event.type === 'taken' && event.cluster.name)).toEqual(['north', 'east']);
   expect(taken.flatMap((event) => (event.type === 'taken' ? event.delta.removals : []))).toHaveLength(4);

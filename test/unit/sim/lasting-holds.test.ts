@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Source } from '../../../src/ports/source.ts';
 import { lastingHolds } from '../../sim/checkers/lasting-holds.ts';
 import type { Doc, FileModel } from '../../sim/desired.ts';
-import { createWorld, type SimEvent } from '../../sim/world.ts';
+import type { SimEvent } from '../../sim/world.ts';
+import { worldWithChecker } from './one-repository.ts';
 
-/** One server, one repository. */
-const SEED = 9;
 const NAMES = ['a', 'b', 'c', 'd'];
 
 const file = (doc: Doc): FileModel => ({ docs: [doc], broken: undefined });
@@ -30,32 +28,20 @@ const BASE: ReadonlyMap<string, FileModel> = new Map([
 ]);
 
 test('a removal that waits for its count to be on record is not held by what a later commit removes', async () => {
-  const sources: Source[] = [];
-  const source = (_world: unknown, own: Source): Source => {
-    sources.push(own);
-    return own;
-  };
-  const world = createWorld(SEED, { tampering: { source } });
-  const [repository] = world.repositories;
-  if (repository === undefined) throw new Error('the world has no repository');
-  const found: string[] = [];
-  const { stepped } = lastingHolds(world, (message) => found.push(message));
+  const { world, found, pass, begin, commit } = worldWithChecker(lastingHolds);
   const events: SimEvent[] = [];
   world.listen((event) => events.push(event));
   const remove = async (...names: readonly string[]): Promise<void> => {
-    repository.commit(new Map(names.map((name) => [pathOf(name), null])));
-    for (const { look } of sources) void look?.();
-    await world.time.advance(300, stepped);
+    commit(new Map(names.map((name) => [pathOf(name), null])));
+    await pass(300);
   };
 
-  repository.commit(BASE);
-  for (const { start } of [...world.servers, ...world.agents]) start();
-  await world.time.advance(30_000, stepped);
+  await begin(BASE);
   events.length = 0;
   world.memory.down();
   await remove('a');
   await remove('b', 'c');
-  await world.time.advance(5_000, stepped);
+  await pass(5_000);
 
   const order = events.map(({ type }) => type).filter((type) => type === 'observed' || type === 'departed');
   expect(order.slice(0, 3)).toEqual(['observed', 'observed', 'departed']);
