@@ -130,7 +130,7 @@ export function createAgent(deps: AgentDeps, options: AgentOptions = {}) {
   async function stop(): Promise<void> {
     cancelGrace?.();
     running?.observer.stop();
-    // In parallel: the reconciler starts no more work while the relay sends its last messages.
+    // In parallel: the reconciler stops starting work while the relay sends its last messages.
     await Promise.all([running?.reconciler.stop(), relay.stop()]);
   }
 }

@@ -26,7 +26,7 @@ export type StreamMetadata = Readonly<Record<string, string>>;
  */
 export interface MessageStream {
   /**
-   * Returns the next message, or undefined if no more will arrive. One read at a time; unread messages slow the peer down.
+   * Returns the next message, or undefined at the end of the stream. One read at a time; unread messages slow the peer down.
    * After the end, received messages are still returned first, unless the connection broke, and `ended` has resolved before
    * undefined is returned. While `ended` is pending, undefined means that the peer has called `end`.
    */

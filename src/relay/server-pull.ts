@@ -146,7 +146,7 @@ function openTransfer(
 ): Assembler {
   if (subject.case === 'holding' && (pull.phase === 'greeting' || pull.holdingDue)) {
     pull.holdingDue = false;
-    // An epoch that the fleet is known to have begun is accepted, whatever the clock shows now.
+    // An epoch that the fleet has begun is accepted even if the clock shows an earlier time now.
     const latestEpoch = Math.max(deps.clock.now() + DAY_MS, listener.latestEpoch());
     return createHoldingAssembler(subject.value, latestEpoch, (holding) => {
       pull.holding = holding;

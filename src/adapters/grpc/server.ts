@@ -46,7 +46,7 @@ interface Front {
   admit(call: ServerCall): { readonly certificate?: Uint8Array } | { readonly refused: StreamEnd };
   /** An admitted call of this peer has ended. */
   ended(peer: string): void;
-  /** Accepts no more connections. */
+  /** Stops accepting connections. */
   close(): void;
   /** Closes all connections. */
   abandon(): void;

@@ -24,7 +24,7 @@ const MOST_CONFLICTS = 20;
 /** An authority whose certificates are accepted. PEM texts. */
 interface Authority {
   readonly certificate: string;
-  /** Absent: it signs no more at this server. */
+  /** Absent: this server does not sign with it any more. */
   readonly key?: string;
   /** Milliseconds since 1970. */
   readonly since: number;

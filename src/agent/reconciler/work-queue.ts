@@ -103,7 +103,7 @@ export function createWorkQueue(deps: { readonly clock: Clock; readonly random: 
     waiting.set(key, cancel);
   }
 
-  /** Takes no more keys; resolves when the running keys have ended. */
+  /** Stops accepting keys. Resolves when the steps of the running keys have ended. */
   async function stop(): Promise<void> {
     stopped = true;
     ready.clear();

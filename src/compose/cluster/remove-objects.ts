@@ -44,7 +44,7 @@ export async function removeObjects(kube: Kube, removing: Removing): Promise<rea
   const elector = createElector({ ...deps, lease });
   try {
     await untilLeading(elector, deps.clock);
-    // A slow API server can end a term; the next one goes on, unless an agent has taken the lease.
+    // A slow API server can end a term. The removal continues in the next term, unless an agent has taken the lease.
     const options = { namespace, mayWrite: () => elector.term()?.mayWrite() === true, holder: identity };
     const cluster = await createKubernetesCluster(deps, options);
     try {

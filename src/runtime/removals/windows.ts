@@ -8,7 +8,7 @@ interface Step {
   readonly at: number;
   /** Number of confirmed removals. */
   removed: number;
-  /** Keys whose removal was sent and is not confirmed yet: the engine counts them unless it proposes them again. */
+  /** Keys whose removal was sent and is not confirmed yet: the guards count each once: here, or as a removal that the engine proposes again. */
   open: readonly string[];
 }
 

@@ -171,7 +171,10 @@ function planWrite(state: State, { resource, generation, content }: StatusSubjec
   retries.delete(key);
   const wait = isCurrent || last?.outcome === 'retry' ? 0 : state.reversals.waitFor(key, uid, status);
   if (wait > 0) {
-    deps.log.warn('a status is undone again and again; it waits', { object: key, seconds: wait / 1000 });
+    deps.log.warn('another manager reverses a status repeatedly; its next write is delayed', {
+      object: key,
+      seconds: wait / 1000,
+    });
     attempts.set(key, { uid, from: resourceVersion, to: resourceVersion, status, outcome: 'retry', failures: 0 });
     retries.set(key, now + wait);
     return undefined;

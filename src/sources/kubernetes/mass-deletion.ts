@@ -21,7 +21,7 @@ export type MassDeletionWatch = ReturnType<typeof createMassDeletionWatch>;
  * A kind whose definition was deleted and installed again returns empty or half restored: it may have lost at most half of
  * its resources. So may a kind that no process has watched for a while, unless others have replaced them. A kind that was
  * watched all the time may not lose all of several resources at once. A refused kind stays refused until all its resources
- * are back or a person accepts: a restore that goes on one by one must not let the others be removed on the way.
+ * are back or a person accepts: a restore that recreates them one by one must not let the others be removed meanwhile.
  */
 export function createMassDeletionWatch() {
   const wereUnknown = new Set<string>();

@@ -139,7 +139,7 @@ export interface KindListener {
   upsert(key: ObjectKey, object: JsonObject): void;
   /** The object does not exist any more: a watch reported its deletion (`object`), or a complete list did not name it. */
   gone(key: ObjectKey, object?: JsonObject): void;
-  /** The list has ended. False: it broke off, and nothing follows from what it did not name. */
+  /** Whether the list is complete. An object that an incomplete list lacks may still exist. */
   listEnded?(complete: boolean): void;
   /**
    * `complete`: from the first complete list on. `unknown`: the kind cannot be listed or watched (reported again when the

@@ -75,7 +75,7 @@ const LEAVING_MS = 1_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 
-const LEAVING = 'its CustomResourceDefinition is being deleted; what it held stays as it was read last';
+const LEAVING = 'its CustomResourceDefinition is being deleted; its objects stay as they were read last';
 const NOT_INSTALLED =
   'not installed; install the CustomResourceDefinitions (kubectl apply --server-side -f deploy/crds), or leave the kind out of the kinds of the source';
 

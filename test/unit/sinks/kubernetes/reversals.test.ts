@@ -9,7 +9,7 @@ it.each([
   ['conditions', 'lastUpdateTime'],
   ['constraints', 'lastTransitionTime'],
   ['constraints', 'lastUpdateTime'],
-])('a status that is undone again and again waits, whatever the times in its %s (%s)', (list, time) => {
+])('a status that another manager reverses repeatedly waits, with any times in its %s (%s)', (list, time) => {
   let now = 0;
   const reversals = createReversals(() => now);
   const statusAt = (second: number) => ({
