@@ -16,9 +16,17 @@ import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
 import { type DecodeLimits, defaultDecodeLimits } from './limits.ts';
-import { didYouMean, fieldError } from './problem.ts';
+import { didYouMean, type FieldProblem, fieldError } from './problem.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
 import { typeWord } from './schema-problems.ts';
+
+/** How a file is decoded. */
+export interface DecodeOptions {
+  /** The default limits of sources unless set. */
+  readonly limits?: DecodeLimits;
+  /** Checks each object for clusters, as it is written, beyond what the decoder checks. An error makes the file unreadable. */
+  readonly check?: (object: JsonObject) => readonly FieldProblem[];
+}
 
 /**
  * Decodes a manifest file (YAML with any number of documents, or JSON). Never throws. The diagnostics are in the order of
@@ -31,27 +39,32 @@ export function decodeFile(
   path: string,
   bytes: Uint8Array,
   blob: string,
-  limits: DecodeLimits = defaultDecodeLimits,
+  { limits = defaultDecodeLimits, check }: DecodeOptions = {},
 ): DecodedFile {
   const file = readFile(path, bytes, limits);
   const findings = [...file.findings];
-  const documents = decodeDocuments(file, limits, findings);
+  const documents = decodeDocuments(file, { limits, check }, findings);
   const diagnostics = inOrder(findings);
   const found = { blob, findings: diagnostics.map(sentenceOf) };
   if (!isClean(findings)) return { reading: { readable: false, ...found }, diagnostics };
   return { reading: { readable: true, ...found, documents }, diagnostics };
 }
 
-function decodeDocuments(file: FileDocuments, limits: DecodeLimits, findings: Finding[]): readonly SourceDocument[] {
+function decodeDocuments(
+  file: FileDocuments,
+  { limits, check }: Required<Pick<DecodeOptions, 'limits'>> & { readonly check: DecodeOptions['check'] | undefined },
+  findings: Finding[],
+): readonly SourceDocument[] {
   const documents: SourceDocument[] = [];
   let index = 0;
-  for (const { document, path, reading, identity } of readDocuments(file)) {
+  for (const { document, path, value, reading, identity } of readDocuments(file)) {
     if (index >= limits.maxDocuments) {
       const message = `the file holds more than ${limits.maxDocuments} documents, items of lists among them`;
       findings.push(file.place(document, fieldError('TooManyDocuments', path, message)));
       break;
     }
-    for (const problem of reading.problems) {
+    const isObject = reading.content?.type === 'object' && isJsonObject(value);
+    for (const problem of [...reading.problems, ...(isObject ? (check?.(value) ?? []) : [])]) {
       findings.push(file.place(document, { ...problem, path: [...path, ...problem.path] }));
     }
     if (identity !== undefined && reading.content !== undefined) {

@@ -12,6 +12,7 @@ const project = join(import.meta.dirname, '../..');
 const EVERY_LAYER = [
   'model',
   'manifest',
+  'validation',
   'engine',
   'ports',
   'election',
@@ -39,6 +40,7 @@ const MAY_IMPORT: Readonly<Record<Layer, readonly Target[]>> = {
   election: ['model', 'ports'],
   engine: ['model'],
   manifest: ['model', 'generated'],
+  validation: ['model', 'manifest', 'generated'],
   sources: allBut('sinks', 'adapters', 'compose', 'cli'),
   sinks: allBut('sources', 'adapters', 'compose', 'cli'),
   relay: [...allBut('adapters', 'compose', 'cli'), 'generated'],

@@ -10,7 +10,9 @@ export function bytesOf(text: string): Uint8Array {
 
 /** The diagnostics of a manifest, one line each. */
 export function complaints(text: string, path = 'a.yaml', limits?: DecodeLimits): readonly string[] {
-  return decodeFile(path, bytesOf(text), 'blob', limits).diagnostics.map(displayDiagnostic);
+  return decodeFile(path, bytesOf(text), 'blob', limits === undefined ? {} : { limits }).diagnostics.map(
+    displayDiagnostic,
+  );
 }
 
 /** The documents of a manifest that must be readable. */

@@ -132,7 +132,7 @@ describe('hostile manifests are refused with a reason', () => {
 
 describe('whatever the bytes are', () => {
   const judge = (path: string, bytes: Uint8Array) => {
-    const { reading, diagnostics } = decodeFile(path, bytes, 'b', limits({ maxNodes: 10_000 }));
+    const { reading, diagnostics } = decodeFile(path, bytes, 'b', { limits: limits({ maxNodes: 10_000 }) });
     expect(reading.readable).toBe(diagnostics.every(({ severity }) => severity === 'warning'));
     const lines = new TextDecoder().decode(bytes).split('\n');
     for (const { at, message, reason } of diagnostics) {
