@@ -15,8 +15,9 @@ export type InputDigests = ReturnType<typeof createInputDigests>;
  * digests, so that a change costs one bucket.
  */
 export function createInputDigests(initial: Iterable<readonly [string, Digest]>) {
+  /** Without empty buckets: most clusters have few keys, and a server has input digests for each. */
   const buckets = new Map<number, ReadonlyMap<string, Digest>>();
-  /** Digests of buckets; absent: not computed since the last change. */
+  /** Digests of buckets in `buckets`; absent: not computed since the last change. */
   const computed = new Map<number, string>();
   take({ upserts: [...initial].map(([key, digest]) => ({ key, digest })), removals: [] });
 
@@ -33,7 +34,8 @@ export function createInputDigests(initial: Iterable<readonly [string, Digest]>)
 
   function take(step: Step): void {
     for (const [index, bucket] of after(step)) {
-      buckets.set(index, bucket);
+      if (bucket.size === 0) buckets.delete(index);
+      else buckets.set(index, bucket);
       computed.delete(index);
     }
   }
@@ -55,9 +57,10 @@ export function createInputDigests(initial: Iterable<readonly [string, Digest]>)
   function digestOf(changed: ReadonlyMap<number, ReadonlyMap<string, Digest>>): Digest {
     return digestOfBuckets(
       Array.from({ length: BUCKETS }, (_, index) => {
-        const bucket = changed.get(index);
-        if (bucket !== undefined) return bucketDigest([...bucket]);
-        const digest = computed.get(index) ?? bucketDigest([...(buckets.get(index) ?? [])]);
+        const bucket = changed.get(index) ?? buckets.get(index);
+        if (bucket === undefined) return bucketDigest([]);
+        if (changed.has(index)) return bucketDigest([...bucket]);
+        const digest = computed.get(index) ?? bucketDigest([...bucket]);
         computed.set(index, digest);
         return digest;
       }),
