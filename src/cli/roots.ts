@@ -5,7 +5,7 @@
 export const compositionRoots = {
   serve: lazy(async () => (await import('../compose/serve/serve.ts')).runServe),
   agent: lazy(async () => (await import('../compose/agent/agent.ts')).runAgent),
-  validate: lazy(async () => (await import('../compose/validate.ts')).validatePaths),
+  validate: lazy(async () => (await import('../compose/validate/validate.ts')).validatePaths),
   render: lazy(async () => (await import('../compose/render/render.ts')).renderRepository),
   clusterToken: lazy(async () => (await import('../compose/cluster/token.ts')).clusterToken),
   clusterRegister: lazy(async () => (await import('../compose/cluster/register.ts')).registerCluster),

@@ -23,7 +23,9 @@ export function recordingRoots(answers: Partial<Roots> = {}): Roots & { readonly
     calls,
     serve: record('serve', 0),
     agent: record('agent', 0),
-    validate: record('validate', { files: 0, documents: 0, diagnostics: [] }),
+    validate: record('validate', {
+      ...{ files: 0, documents: 0, diagnostics: [], resources: [], notEvaluated: [], excerpts: new Map(), fixed: [] },
+    }),
     render: record('render', {
       ...{ clusters: [], objectsOf: () => [], statuses: {}, findings: [], views: {}, isInvalid: false },
     }),

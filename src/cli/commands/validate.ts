@@ -24,7 +24,7 @@ export function validateCommand(context: CliContext): CliCommand {
       const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
       const warnings = diagnostics.length - errors;
       return {
-        value: { ...found, diagnostics, errors, warnings },
+        value: { files: found.files, documents: found.documents, diagnostics, errors, warnings },
         table: (out) => {
           writeDiagnostics(out, diagnostics);
           const tone = errors > 0 ? 'bad' : warnings > 0 ? 'warn' : 'good';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EXIT_CODE_MEANINGS } from '../../../src/cli/exit-codes.ts';
 import { COMMANDS } from '../../../src/cli/registry.ts';
-import type { ValidationReport } from '../../../src/compose/validate.ts';
+import type { ValidationReport } from '../../../src/compose/validate/report.ts';
 import { diagnosticOf } from '../../../src/model/diagnostic.ts';
 import { recordingRoots, runCli } from '../../support/cli.ts';
 
@@ -240,6 +240,10 @@ describe('the long-running commands', () => {
 
 describe('validate', () => {
   const report: ValidationReport = {
+    resources: [],
+    notEvaluated: [],
+    excerpts: new Map(),
+    fixed: [],
     files: 2,
     documents: 3,
     diagnostics: [

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { validatePaths } from '../../../src/compose/validate.ts';
+import { validatePaths } from '../../../src/compose/validate/validate.ts';
 import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
 import { bytesOf } from '../../support/decoding.ts';
 
@@ -96,7 +96,7 @@ describe('validatePaths', () => {
 
   it('loads js-yaml, and yaml for positions, and no other package', async () => {
     const { metafile } = await build({
-      entryPoints: ['src/compose/validate.ts'],
+      entryPoints: ['src/compose/validate/validate.ts'],
       bundle: true,
       splitting: true,
       format: 'esm',

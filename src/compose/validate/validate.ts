@@ -1,29 +1,13 @@
 import { lstat, open, readdir, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { decodeFile } from '../manifest/decode-file.ts';
-import { defaultDecodeLimits } from '../manifest/limits.ts';
-import type { DecodedFile } from '../model/desired.ts';
-import { compareDiagnostics, type Diagnostic, diagnosticOf } from '../model/diagnostic.ts';
-import type { TreeChange } from '../ports/git-repo.ts';
-import { IGNORE_FILE, isManifestName } from '../sources/tree/ignore-file.ts';
-import { emptyTree, readTree } from '../sources/tree/tree-reader.ts';
-
-/** The files to validate. */
-export interface ValidationRequest {
-  /** Files and folders, relative to `cwd`; `-` is standard input. */
-  readonly paths: readonly string[];
-  readonly cwd: string;
-  /** Rejects, or returns more bytes than `maxBytes`, if the input is longer. */
-  readonly readStdin: (maxBytes: number) => Promise<Uint8Array>;
-}
-
-/** Every diagnostic in canonical order (path, line, column, message), with paths in the form of the request. */
-export interface ValidationReport {
-  readonly files: number;
-  /** In files without an error. */
-  readonly documents: number;
-  readonly diagnostics: readonly Diagnostic[];
-}
+import { decodeFile } from '../../manifest/decode-file.ts';
+import { defaultDecodeLimits } from '../../manifest/limits.ts';
+import type { DecodedFile } from '../../model/desired.ts';
+import { compareDiagnostics, type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
+import type { TreeChange } from '../../ports/git-repo.ts';
+import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
+import { emptyTree, readTree } from '../../sources/tree/tree-reader.ts';
+import type { ValidationReport, ValidationRequest } from './report.ts';
 
 /** Decoded files by name: the path in the form of the request. */
 type InputFiles = ReadonlyMap<string, DecodedFile>;
@@ -50,7 +34,9 @@ export async function validatePaths({ paths, cwd, readStdin }: ValidationRequest
   const decoded = [...files.values()];
   const documents = decoded.flatMap(({ reading }) => (reading.readable ? reading.documents : [])).length;
   const diagnostics = [...failures, ...decoded.flatMap((file) => file.diagnostics)].sort(compareDiagnostics);
-  return { files: files.size, documents, diagnostics };
+  // The rest of the report is filled when the schemas of Kubernetes are read.
+  const rest = { resources: [], notEvaluated: [], excerpts: new Map<string, string>(), fixed: [] };
+  return { files: files.size, documents, diagnostics, ...rest };
 }
 
 async function decodeStdin(readStdin: ValidationRequest['readStdin']): Promise<DecodedFile> {
@@ -71,7 +57,7 @@ async function decodeNamed(name: string, location: string): Promise<DecodedFile>
   const { bytes } = content;
   const decoded = decodeFile(name, bytes, '');
   if (!decoded.diagnostics.some(({ reason }) => reason === 'ServerConfigInRepository')) return decoded;
-  const { decodeRelayConfig } = await import('../manifest/relay-config.ts');
+  const { decodeRelayConfig } = await import('../../manifest/relay-config.ts');
   const { diagnostics, config } = decodeRelayConfig(name, bytes);
   const readable = config !== undefined;
   return {

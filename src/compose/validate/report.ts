@@ -1,0 +1,77 @@
+import type { Diagnostic } from '../../model/diagnostic.ts';
+import type { KubeTarget } from '../options.ts';
+
+/** What to validate, and how. */
+export interface ValidationRequest {
+  /** Files and folders, relative to `cwd`; `-` is standard input. */
+  readonly paths: readonly string[];
+  readonly cwd: string;
+  /** Rejects, or returns more bytes than `maxBytes`, if the input is longer. */
+  readonly readStdin: (maxBytes: number) => Promise<Uint8Array>;
+  /** Of this process: git and kubeconfigs need it. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Versions of Kubernetes, as `1.33`, that every object must suit; the newest one unless set. */
+  readonly kubernetesVersions?: readonly string[];
+  /** Templates in the form of kubeconform: a path or a URL with `{{ .ResourceKind }}` and so on; `default` stands for none. */
+  readonly schemaLocations?: readonly string[];
+  /** A cluster whose CustomResourceDefinitions are read as well. */
+  readonly cluster?: KubeTarget;
+  /** A kind without schema is an error. */
+  readonly strictKinds?: boolean;
+  /** A kind without schema is no finding. */
+  readonly ignoreMissingSchemas?: boolean;
+  /** Kinds that are not checked: `Kind`, `group/Kind` or `apiVersion/Kind`. */
+  readonly skip?: readonly string[];
+  /** `REF` or `A..B`: only what these commits (and, with a single REF, the work tree) touch and what depends on it is judged. */
+  readonly since?: string;
+  /** Files are changed where a finding can be mended safely. */
+  readonly fix?: boolean;
+  /** The lines of findings are returned as well. */
+  readonly excerpts?: boolean;
+  /** Called from time to time. `total` is undefined while the folders are listed. */
+  readonly progress?: (done: number, total: number | undefined) => void;
+  /** Aborts the run: it rejects, and leaves no process, thread or temporary file behind. */
+  readonly signal?: AbortSignal;
+}
+
+/** Paths are in the form of the request. */
+export interface ValidationReport {
+  readonly files: number;
+  /** In files without an error. */
+  readonly documents: number;
+  /** In canonical order: path, line, column, reason, message. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Every object with an identity, by path and line. */
+  readonly resources: readonly ResourceOutcome[];
+  /** What was not judged, as sentences in canonical order: rules in CEL that cannot be evaluated, schemas that cannot be read. */
+  readonly notEvaluated: readonly string[];
+  /** The lines of findings by `path:line`, if they were asked for. Without lines of files that may hold a Secret, and without very long ones. */
+  readonly excerpts: ReadonlyMap<string, string>;
+  /** The files that `fix` has changed, in canonical order. */
+  readonly fixed: readonly FixedFile[];
+  /** With `fix` and standard input: the mended text. */
+  readonly fixedStdin?: string;
+}
+
+/** A file that was changed. */
+export interface FixedFile {
+  readonly path: string;
+  /** Number of findings that were mended in it. */
+  readonly findings: number;
+}
+
+/** `invalid`: it has an error. `skipped`: as the request asks. `noSchema`: no schema of its kind was found. */
+export type ResourceState = 'valid' | 'invalid' | 'skipped' | 'noSchema';
+
+/** What was found of one object. A finding belongs to the last resource that begins at its line or above. */
+export interface ResourceOutcome {
+  readonly path: string;
+  /** Where it begins. */
+  readonly line: number;
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Empty if the manifest names none. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly state: ResourceState;
+}
