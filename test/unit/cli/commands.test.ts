@@ -285,9 +285,10 @@ describe('validate', () => {
 
   test('prints the same as JSON and YAML', async () => {
     const roots = answering(report.diagnostics);
+    const { files, documents, diagnostics } = report;
     const json = await runCli(['validate', '-o', 'json'], { roots });
     expect(json.code).toBe(1);
-    expect(JSON.parse(json.out)).toEqual({ ...report, errors: 1, warnings: 1 });
+    expect(JSON.parse(json.out)).toEqual({ files, documents, diagnostics, errors: 1, warnings: 1 });
     expect((await runCli(['validate', '-o', 'yaml'], { roots })).out).toContain('errors: 1\nwarnings: 1\n');
   });
 
