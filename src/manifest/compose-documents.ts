@@ -21,6 +21,10 @@ export interface TextProblem {
 /** A document as a value. An alias shares the value of its anchor, so no code may change values. */
 export interface YamlDocument {
   readonly value: JsonValue;
+  /** The text that was parsed: the file, or a part of it. */
+  readonly text: string;
+  /** The offset of that text in the file. */
+  readonly base: number;
   /** All events of the parsed text. */
   readonly events: YamlEvents;
   /** Index of the event of the document's root node. */
@@ -41,16 +45,21 @@ interface Composed {
   readonly height: number;
 }
 
+/** What the parts of a file composed so far have used of the limits of the file. */
+export interface Used {
+  nodes: number;
+  aliases: number;
+}
+
 /** The walk over the events of one text. */
 interface Walk {
   readonly text: string;
   readonly events: YamlEvents;
   readonly limits: DecodeLimits;
   readonly problems: TextProblem[];
+  readonly used: Used;
   /** Index of the next event. */
   cursor: number;
-  nodes: number;
-  aliases: number;
   errors: number;
   /** The anchors of the current document; `open` while the content of the anchor is being composed. */
   anchors: Map<string, Composed | 'open'>;
@@ -69,10 +78,15 @@ const NOTHING: Composed = { value: null, nodes: 1, height: 0 };
  * Composes values from parser events. Unlike the library's constructor it reports all errors and not only the first, warns
  * about plain scalars, and limits the expansion of aliases.
  */
-export function composeDocuments(text: string, events: YamlEvents, limits: DecodeLimits): YamlReading {
+export function composeDocuments(
+  text: string,
+  events: YamlEvents,
+  limits: DecodeLimits,
+  used: Used = { nodes: 0, aliases: 0 },
+): YamlReading {
   const problems: TextProblem[] = [];
-  const state = { cursor: 0, nodes: 0, aliases: 0, errors: 0, anchors: new Map(), quotable: undefined };
-  const walk: Walk = { text, events, limits, problems, ...state };
+  const state = { cursor: 0, errors: 0, anchors: new Map(), quotable: undefined };
+  const walk: Walk = { text, events, limits, problems, used, ...state };
   const documents: YamlDocument[] = [];
   try {
     for (let event = events[0]; event?.type === yaml.EVENT_DOCUMENT; event = events[walk.cursor]) {
@@ -91,7 +105,7 @@ export function composeDocuments(text: string, events: YamlEvents, limits: Decod
       const { value } = composeNode(walk, 0);
       // Skips the event that closes the document.
       walk.cursor += 1;
-      if (walk.errors === errors) documents.push({ value, root, events });
+      if (walk.errors === errors) documents.push({ value, text, base: 0, root, events });
     }
   } catch (error) {
     if (!(error instanceof BeyondLimit)) throw error;
@@ -130,8 +144,8 @@ function composeContent(
 }
 
 function composeAlias(walk: Walk, event: EventOf<typeof yaml.EVENT_ALIAS>, offset: number, depth: number): Composed {
-  walk.aliases += 1;
-  if (walk.aliases > walk.limits.maxAliases) {
+  walk.used.aliases += 1;
+  if (walk.used.aliases > walk.limits.maxAliases) {
     fail(walk, 'TooManyAliases', offset, `the file holds more than ${walk.limits.maxAliases} aliases`);
     throw new BeyondLimit();
   }
@@ -223,8 +237,8 @@ function checkDepth(walk: Walk, depth: number, offset: number): void {
 }
 
 function count(walk: Walk, added: number, offset: number): void {
-  walk.nodes += added;
-  if (walk.nodes <= walk.limits.maxNodes) return;
+  walk.used.nodes += added;
+  if (walk.used.nodes <= walk.limits.maxNodes) return;
   const message = `the file holds more than ${walk.limits.maxNodes} values, aliases counted in full`;
   fail(walk, 'TooManyValues', offset, message);
   throw new BeyondLimit();

@@ -79,7 +79,7 @@ function decodeDocuments(
 interface ReadDocument {
   /** The YAML document that contains it. */
   readonly document: YamlDocument;
-  /** From the root of the YAML document: empty, or an item of a List. */
+  /** From the root of the YAML document: empty, or an item of a list. */
   readonly path: FieldPath;
   readonly value: JsonValue;
   readonly reading: DocumentReading;
@@ -107,12 +107,30 @@ function countedIdentity(identity: string, seen: Map<string, number>): string {
   return count === 1 ? identity : `${identity}#${count}`;
 }
 
-/** A document, or the items of a `v1 List`, also of nested ones; nothing for an empty document. */
+/**
+ * A document, or the items of a list, also of nested ones; nothing for an empty document. An item with neither apiVersion
+ * nor kind has those of its list (`ConfigMapList` has items of the kind ConfigMap), as for kubectl.
+ */
 function* flattenLists(value: JsonValue, path: FieldPath = []): Generator<Pick<ReadDocument, 'value' | 'path'>> {
-  if (value === null) return;
-  const isList = isJsonObject(value) && value.apiVersion === 'v1' && value.kind === 'List';
-  if (!isList || !Array.isArray(value.items)) yield { value, path };
-  else for (const [index, item] of value.items.entries()) yield* flattenLists(item, [...path, 'items', index]);
+  if (value === null && path.length === 0) return;
+  const items = isListKind(value) ? value.items : undefined;
+  if (!isListKind(value) || !(Array.isArray(items) || items === null)) yield { value, path };
+  else {
+    const { apiVersion } = value;
+    const kind = value.kind.slice(0, -LIST.length);
+    for (const [index, item] of (items ?? []).entries()) {
+      const isUntyped = kind !== '' && isJsonObject(item) && (item.apiVersion ?? item.kind ?? null) === null;
+      yield* flattenLists(isUntyped ? { ...item, apiVersion, kind } : item, [...path, 'items', index]);
+    }
+  }
+}
+
+const LIST = 'List';
+
+/** Whether the value is a list: of a kind that ends with `List`, and with items. */
+function isListKind(value: JsonValue | undefined): value is JsonObject & { readonly kind: string } {
+  if (!isJsonObject(value) || typeof value.kind !== 'string' || !value.kind.endsWith(LIST)) return false;
+  return Object.hasOwn(value, 'items') || (value.apiVersion === 'v1' && value.kind === LIST);
 }
 
 /** The group of fleetrelay: a kind of it that is not an engine kind is a mistake, and no object for clusters. */
@@ -128,6 +146,8 @@ function readDocument(document: JsonValue): DocumentReading {
     const hint = 'if the file is no manifest, list it in .fleetrelayignore';
     return { problems: [fieldError('NotAnObject', [], message, hint)] };
   }
+  // The items of every other list were read one by one.
+  if (isListKind(document)) return { problems: [itemsProblem(document.items)] };
   const { apiVersion, kind, type } = document;
   if (typeof type === 'string' && apiVersion === undefined && kind === undefined) return readUniversal(type, document);
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return readObject(document);
@@ -149,6 +169,11 @@ function readDocument(document: JsonValue): DocumentReading {
   const known = versions.map((version) => `${group}/${version}`).join(', ');
   const message = `the version ${quote(apiVersion)} of ${kind} is not known; known is ${known}`;
   return { problems: [fieldError('UnknownVersion', ['apiVersion'], message)] };
+}
+
+function itemsProblem(items: JsonValue | undefined): FieldProblem {
+  if (items === undefined) return fieldError('MissingField', ['items'], 'items is missing');
+  return fieldError('WrongType', ['items'], `items must be a list, not ${typeWord(items)}`);
 }
 
 /** Reads Kuma's flat form, which has a type and neither apiVersion nor kind. */

@@ -11,15 +11,21 @@ export interface FieldPosition {
   readonly depth: number;
 }
 
-/** Finds a field of a document. A field inside an alias is at the alias. */
-export function findField(text: string, { events, root }: YamlDocument, path: FieldPath): FieldPosition {
+/** Finds a field of a document in its file. A field inside an alias is at the alias. */
+export function findField({ text, base, events, root }: YamlDocument, path: FieldPath): FieldPosition {
+  const { key, value, depth } = findInPart(text, events, root, path);
+  return { key: base + key, value: base + value, depth };
+}
+
+function findInPart(text: string, events: YamlEvents, root: number, path: FieldPath): FieldPosition {
   let at = root;
   const start = offsetAt(text, events, root);
   let found: FieldPosition = { key: start, value: start, depth: 0 };
   for (const step of path) {
     const next = childAt(text, events, at, step);
     if (next === undefined) return found;
-    const key = offsetAt(text, events, next.key);
+    // The parser gives no offset to an item without text: its position is that of its list.
+    const key = next.empty && next.key === next.value ? found.value : offsetAt(text, events, next.key);
     found = { key, value: next.empty ? key : offsetAt(text, events, next.value), depth: found.depth + 1 };
     at = next.value;
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
+import { locate } from '../../../src/manifest/locate.ts';
 import { defaultFleetPolicy } from '../../../src/model/fleet-policy.ts';
 import { bytesOf, complaints, contentOf, documentsOf } from '../../support/decoding.ts';
 
@@ -65,6 +66,66 @@ items:
       '/Namespace//c',
     ]);
     expect(complaints(text.replace('name: c', 'name: ""'))).toEqual(['a.yaml:5:147: error: the name is empty']);
+  });
+
+  it('gives the items of a typed list its apiVersion and the kind before List', () => {
+    const text = `apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleList
+metadata: {resourceVersion: ""}
+items:
+- metadata: {name: a, namespace: x}
+  rules: []
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}
+- {apiVersion: v1, kind: SecretList, items: [{metadata: {name: c}}]}
+`;
+    expect(documentsOf(text).map(({ identity }) => identity)).toEqual([
+      'rbac.authorization.k8s.io/Role/x/a',
+      '/ConfigMap//b',
+      '/Secret//c',
+    ]);
+    const [first] = documentsOf(text);
+    const value = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: 'a', namespace: 'x' } };
+    expect(first?.content).toMatchObject({ type: 'object', value: { ...value, rules: [] } });
+    expect(documentsOf(`${text.slice(0, text.indexOf('items'))}items:\n`)).toEqual([]);
+  });
+
+  it('points at the item of a typed list', () => {
+    const item = '- metadata: {name: a}\n- metadata: {name: ""}\n';
+    const text = `apiVersion: v1\nkind: ConfigMapList\nitems:\n${item}- kind: ConfigMap\n  metadata: {name: c}\n-\n- 1\n`;
+    expect(complaints(text)).toEqual([
+      expect.stringMatching(/^a.yaml:4:1: error: a manifest must be a mapping, not nothing/),
+      expect.stringMatching(/^a.yaml:5:20: error: the name is empty/),
+      expect.stringMatching(/^a.yaml:6:3: error: apiVersion is missing/),
+      expect.stringMatching(/^a.yaml:9:3: error: a manifest must be a mapping, not a number/),
+    ]);
+    const bytes = bytesOf(text.slice(0, text.indexOf('""')).concat('b}'));
+    const at = (field: string) =>
+      locate('a.yaml', bytes, { identity: '/ConfigMap//b', field: [field], part: 'value' })?.at;
+    expect(at('metadata')).toEqual({ path: 'a.yaml', line: 5, column: 13 });
+    expect(at('kind')).toEqual({ path: 'a.yaml', line: 5, column: 3 });
+  });
+
+  it('reads a kind that ends with List and has no items as an object', () => {
+    const text = 'apiVersion: example.com/v1\nkind: PriceList\nmetadata: {name: a}\nprices: []\n';
+    expect(documentsOf(text).map(({ identity }) => identity)).toEqual(['example.com/PriceList//a']);
+    expect(complaints(`${text}items: {}\n`)).toEqual(['a.yaml:5:8: error: items must be a list, not a mapping']);
+    expect(complaints('apiVersion: v1\nkind: List\n')).toEqual(['a.yaml:1:1: error: items is missing']);
+  });
+
+  it('reads JSON documents one after the other, in a YAML file too', () => {
+    const named = (name: string) =>
+      `{\n\t"apiVersion": "v1", "kind": "ConfigMap",\n\t"metadata": {"name": "${name}"}, "data": {"x": "}\\"{"}}`;
+    for (const path of ['a.json', 'a.yaml']) {
+      for (const between of ['\n', '', '\n---\n']) {
+        const text = `${named('a')}${between}${named('b')}\n`;
+        expect(documentsOf(text, path).map(({ identity }) => identity)).toEqual(['/ConfigMap//a', '/ConfigMap//b']);
+        expect(complaints(text.replace('"b"', '""'), path)).toEqual([
+          `${path}:${between.length === 5 ? 7 : between.length + 5}:23: error: the name is empty`,
+        ]);
+      }
+    }
+    expect(complaints(`${named('a')}\n{"a": ]}\n`, 'a.json')).toEqual(['a.json:4:1: error: this is not JSON']);
+    expect(documentsOf(named('a')).length).toBe(1);
   });
 
   it('reads JSON with tabs, escapes and a byte order mark', () => {

@@ -3,7 +3,8 @@ import { dump } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { Document, parseAllDocuments } from 'yaml';
 import { defaultDecodeLimits } from '../../../src/manifest/limits.ts';
-import { readJson, readYaml } from '../../../src/manifest/read-file.ts';
+import { readJson } from '../../../src/manifest/read-json.ts';
+import { readYaml } from '../../../src/manifest/read-yaml.ts';
 import { type JsonValue, jsonEquals } from '../../../src/model/json.ts';
 
 const WORDS = [

@@ -1,0 +1,72 @@
+import { parseEvents, YAMLException } from 'js-yaml';
+import {
+  composeDocuments,
+  type TextProblem,
+  type Used,
+  type YamlEvents,
+  type YamlReading,
+} from './compose-documents.ts';
+import { partsOfJson, type TextPart } from './json-parts.ts';
+import type { DecodeLimits } from './limits.ts';
+import { syntaxProblems } from './syntax-errors.ts';
+
+/** Parses YAML. As for kubectl, a text that begins with `{` may also be JSON documents one after the other. Never throws. */
+export function readYaml(text: string, limits: DecodeLimits): YamlReading {
+  const events = parse(text, limits);
+  if (Array.isArray(events)) return composeDocuments(text, events, limits);
+  // The thorough parser does not limit nesting, so it must not get a text that is nested too deep.
+  if (events.problem.reason === 'TooDeep') return { documents: [], problems: [events.problem] };
+  const json = partsOfJson(text, limits);
+  if (json !== undefined) return readParts(json, limits);
+  const parts = partsOfYaml(text);
+  return parts.length === 1 || parts.length > limits.maxDocuments
+    ? { documents: [], problems: syntaxProblems(text, events.problem) }
+    : readParts(parts, limits);
+}
+
+/**
+ * Parses a text part by part, so that an error in one does not hide those in others. The limits hold for all together.
+ */
+export function readParts(parts: readonly TextPart[], limits: DecodeLimits): YamlReading {
+  const used: Used = { nodes: 0, aliases: 0 };
+  const readings = parts.map(({ text, base }) => {
+    const events = parse(text, limits);
+    const { documents, problems } = Array.isArray(events)
+      ? composeDocuments(text, events, limits, used)
+      : { documents: [], problems: syntaxProblems(text, events.problem) };
+    return {
+      documents: documents.map((document) => ({ ...document, base })),
+      problems: problems.map((problem) => ({ ...problem, offset: base + problem.offset })),
+    };
+  });
+  return {
+    documents: readings.flatMap((reading) => reading.documents),
+    problems: readings.flatMap((reading) => reading.problems),
+  };
+}
+
+/** A line that begins with `---` ends a document wherever it stands. */
+function partsOfYaml(text: string): readonly TextPart[] {
+  const starts = [0];
+  for (const match of text.matchAll(/^---(?=\s|$)/gm)) if (match.index > 0) starts.push(match.index);
+  return starts.map((base, index) => ({ text: text.slice(base, starts[index + 1]), base }));
+}
+
+function parse(text: string, limits: DecodeLimits): YamlEvents | { readonly problem: TextProblem } {
+  try {
+    return parseEvents(text, { maxDepth: Math.min(limits.maxDepth, 100) });
+  } catch (error) {
+    return { problem: problemOfParser(error) };
+  }
+}
+
+/** Describes why the parser of events has stopped. */
+function problemOfParser(error: unknown): TextProblem {
+  if (!(error instanceof YAMLException)) {
+    return { severity: 'error', reason: 'YamlSyntax', message: 'the file cannot be parsed', offset: 0 };
+  }
+  const offset = error.mark?.position ?? 0;
+  return /maxDepth/.test(error.reason)
+    ? { severity: 'error', reason: 'TooDeep', message: 'lists and mappings are nested more than 100 deep', offset }
+    : { severity: 'error', reason: 'YamlSyntax', message: error.reason, offset };
+}
