@@ -67,6 +67,20 @@ export const findings = {
   NoConfig: { code: 'FR2027', meaning: 'The file holds no RelayConfig.' },
   SeveralDocuments: { code: 'FR2028', meaning: 'The file holds more than the one RelayConfig.' },
 
+  FieldNotAllowed: { code: 'FR2100', meaning: 'The kind has this field, but the object must not set it here.' },
+  DuplicateValue: { code: 'FR2101', meaning: 'Two entries of a list have the same value where each must differ.' },
+  SelectorMismatch: {
+    code: 'FR2102',
+    meaning: 'The selector of a workload does not match the labels of its own Pods.',
+  },
+  EmptySelector: { code: 'FR2103', meaning: 'The selector is empty where it must select something.' },
+  UnknownVolume: { code: 'FR2104', meaning: 'A container mounts a volume that the Pod does not have.' },
+  UnknownReference: { code: 'FR2105', meaning: 'A field names a part of the same object that it does not have.' },
+  RequestAboveLimit: { code: 'FR2106', meaning: 'A request of a resource is larger than its limit.' },
+  BadResource: { code: 'FR2107', meaning: 'The name or the amount of a resource is not allowed here.' },
+  BadRestartPolicy: { code: 'FR2108', meaning: 'The workload does not allow this restart policy.' },
+  BadSchedule: { code: 'FR2109', meaning: 'The schedule or the time zone of a CronJob cannot be read.' },
+
   DeclaredTwice: { code: 'FR3001', meaning: 'Two documents declare the same thing; one of them is in force.' },
   NameCollision: { code: 'FR3002', meaning: 'Objects from different sources would have one name in a cluster.' },
   UnknownCluster: { code: 'FR3003', meaning: 'A cluster is named that no KubernetesCluster declares.' },

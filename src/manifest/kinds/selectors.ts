@@ -6,7 +6,7 @@ import type { LabelRequirement, LabelSelector } from '../../model/label-selector
 import { type FieldProblem, fieldError } from '../problem.ts';
 
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
-const PREFIX = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
+const PREFIX = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 
 /** Why the text is no label key by the rules of Kubernetes; undefined if it is one. Annotation keys have the same rules. */
 export function labelKeyProblem(key: string): string | undefined {

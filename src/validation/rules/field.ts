@@ -1,0 +1,214 @@
+import { didYouMean, type FieldProblem } from '../../manifest/problem.ts';
+import type { FindingReason } from '../../model/diagnostic.ts';
+import { displayPath, type FieldPath } from '../../model/field-path.ts';
+import { quote } from '../../model/ids.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import type { ObjectCheck } from '../object-check.ts';
+
+/** A value of the object under check, with its way from the root. Missing fields are fields too. */
+export interface Field {
+  /** Undefined: the field is missing, or null, which an API server reads as missing. */
+  readonly value: JsonValue | undefined;
+  /** Undefined: the root. */
+  readonly parent: Field | undefined;
+  /** From the parent; empty for the root. */
+  readonly step: string | number;
+  /** The problems of the complete object. */
+  readonly problems: FieldProblem[];
+}
+
+/** Makes an {@link ObjectCheck} of a function that reports the problems of the root. */
+export function rule(check: (root: Field) => void): ObjectCheck {
+  return (object) => {
+    const problems: FieldProblem[] = [];
+    check({ value: object, parent: undefined, step: '', problems });
+    return problems;
+  };
+}
+
+/** A field of a mapping. Missing if the parent is no mapping. */
+export function get(parent: Field, step: string): Field {
+  const value = isJsonObject(parent.value) ? parent.value[step] : undefined;
+  return { value: value === null ? undefined : value, parent, step, problems: parent.problems };
+}
+
+/** A field below fields. */
+export function getIn(parent: Field, ...steps: readonly string[]): Field {
+  return steps.reduce(get, parent);
+}
+
+/** Whether the field is there, empty or not. */
+export function isSet(field: Field): boolean {
+  return field.value !== undefined;
+}
+
+/** Whether the field is missing, or an empty text, list or mapping, which an API server treats alike in most places. */
+export function isEmpty({ value }: Field): boolean {
+  if (value === undefined || value === '') return true;
+  if (typeof value !== 'object' || value === null) return false;
+  for (const _ in value) return false;
+  return true;
+}
+
+/** The items of a list; none if the value is no list. */
+export function items(list: Field): readonly Field[] {
+  const { value, problems } = list;
+  if (!Array.isArray(value)) return NONE;
+  return value.map((item, step) => ({ value: item === null ? undefined : item, parent: list, step, problems }));
+}
+
+/** The members of a mapping, each with its key as `step`; none if the value is no mapping. */
+export function members(mapping: Field): readonly (Field & { readonly step: string })[] {
+  const { value, problems } = mapping;
+  if (!isJsonObject(value)) return NONE;
+  return Object.keys(value).map((step) => ({ value: value[step] ?? undefined, parent: mapping, step, problems }));
+}
+
+const NONE: readonly never[] = [];
+
+/** The text, an empty one too; undefined for another type. */
+export function text({ value }: Field): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The text; undefined if it is empty, or for another type. An API server treats an empty text as missing in most places. */
+export function word({ value }: Field): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The whole number; undefined for another type. */
+export function integer({ value }: Field): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
+}
+
+/** Whether the value is `true`. */
+export function isTrue({ value }: Field): boolean {
+  return value === true;
+}
+
+/** The mapping; undefined for another type. */
+export function mapping({ value }: Field): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** The way from the root. */
+export function pathOf(field: Field): FieldPath {
+  const path: (string | number)[] = [];
+  for (let at = field; at.parent !== undefined; at = at.parent) path.push(at.step);
+  return path.reverse();
+}
+
+/** The path for people: `spec.containers[0]`. */
+export function nameOf(field: Field): string {
+  return field.parent === undefined ? 'the object' : displayPath(pathOf(field));
+}
+
+/** How a problem is reported. */
+interface ReportOptions {
+  readonly hint?: string | undefined;
+  /** The problem is at the key of the field, not at its value. */
+  readonly atKey?: boolean;
+  readonly severity?: 'error' | 'warning';
+}
+
+/** Reports a problem of a field in a sentence of its own. */
+export function report(
+  field: Field,
+  reason: FindingReason,
+  message: string,
+  { hint, atKey, severity = 'error' }: ReportOptions = {},
+): void {
+  field.problems.push({
+    severity,
+    reason,
+    message,
+    path: pathOf(field),
+    ...(hint === undefined ? {} : { hint }),
+    ...(atKey === true ? { atKey } : {}),
+  });
+}
+
+/** Reports a value that breaks a rule. The rule continues a sentence: `must be at least 0`. */
+export function invalid(
+  field: Field,
+  rule: string,
+  { reason = 'WrongValue', ...options }: ReportOptions & { readonly reason?: FindingReason } = {},
+): void {
+  const found = shown(field);
+  const message = found === undefined ? `${nameOf(field)} ${rule}` : `${nameOf(field)} is ${found} but ${rule}`;
+  report(field, reason, message, options);
+}
+
+/** The value, if it is short and the object is no Secret. */
+function shown(field: Field): string | undefined {
+  const { value } = field;
+  if (value === undefined || value === null || typeof value === 'object') return undefined;
+  let root = field;
+  while (root.parent !== undefined) root = root.parent;
+  if (isJsonObject(root.value) && root.value.kind === 'Secret' && field.parent !== root) return undefined;
+  return typeof value === 'string' ? quote(value) : String(value);
+}
+
+/** Reports that a field is missing, or empty where it must not be. */
+export function required(field: Field, hint?: string): void {
+  const message = `${nameOf(field)} ${isSet(field) ? 'must not be empty' : 'is missing'}`;
+  report(field, 'MissingField', message, { hint });
+}
+
+/** Reports a value that is none of the allowed words. */
+export function notSupported(field: Field, allowed: readonly string[]): void {
+  const found = text(field);
+  const hint = found === undefined ? undefined : didYouMean(found, allowed);
+  invalid(field, `must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}`, { hint });
+}
+
+/** Reports a value that another entry of the same list has already. */
+export function duplicate(field: Field, reason: FindingReason = 'DuplicateName', hint?: string): void {
+  invalid(field, 'must not be the same as in an entry above', { reason, hint });
+}
+
+/** Reports a field that must not be here, at its key. `why` continues a sentence: `with hostNetwork: true`. */
+export function forbidden(field: Field, why: string, hint?: string): void {
+  report(field, 'FieldNotAllowed', `${nameOf(field)} is not allowed ${why}`, { hint, atKey: true });
+}
+
+/** Reports an empty value of a field that the schema demands: the schema reports a missing one. */
+export function notEmpty(field: Field, hint?: string): void {
+  if (isSet(field) && isEmpty(field)) required(field, hint);
+}
+
+/** Checks a text against a list of words. Missing and empty texts pass, as most of them have a default. */
+export function oneOf(field: Field, allowed: readonly string[]): void {
+  const found = word(field);
+  if (found !== undefined && !allowed.includes(found)) notSupported(field, allowed);
+}
+
+/** Checks a text with a function of names.ts, which returns the rule that it breaks. Missing and empty texts pass. */
+export function hasForm(
+  field: Field,
+  brokenRule: (text: string) => string | undefined,
+  reason: FindingReason = 'BadName',
+): void {
+  const found = word(field);
+  const broken = found === undefined ? undefined : brokenRule(found);
+  if (broken !== undefined) invalid(field, broken, { reason });
+}
+
+/** Checks the range of a whole number. */
+export function inRange(field: Field, least: number, most = Number.POSITIVE_INFINITY): void {
+  const found = integer(field);
+  if (found === undefined || (found >= least && found <= most)) return;
+  invalid(field, most === Number.POSITIVE_INFINITY ? `must be at least ${least}` : `must be ${least} to ${most}`);
+}
+
+/** Checks that each value occurs once. Missing and empty texts may occur more often. */
+export function distinct(fields: readonly Field[], reason?: FindingReason): void {
+  if (fields.length < 2) return;
+  const seen = new Set<JsonValue>();
+  for (const field of fields) {
+    const { value } = field;
+    if (value === undefined || value === '' || typeof value === 'object') continue;
+    if (seen.has(value)) duplicate(field, reason);
+    seen.add(value);
+  }
+}
