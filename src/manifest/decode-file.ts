@@ -1,5 +1,6 @@
 import type { Declaration, DeclarationValues, DecodedFile, SourceDocument } from '../model/desired.ts';
 import { sentenceOf } from '../model/diagnostic.ts';
+import { objectDigest } from '../model/digest.ts';
 import {
   declarationKey,
   type EngineKind,
@@ -68,7 +69,9 @@ function decodeDocuments(
       findings.push(file.place(document, { ...problem, path: [...path, ...problem.path] }));
     }
     if (identity !== undefined && reading.content !== undefined) {
-      documents.push({ identity, index, content: reading.content });
+      const { content } = reading;
+      const finished = content.type === 'object' ? { ...content, digest: objectDigest(content.value) } : content;
+      documents.push({ identity, index, content: finished });
     }
     index += 1;
   }

@@ -101,17 +101,18 @@ export type Declaration<Kind extends EngineKind = EngineKind> = {
   };
 }[Kind];
 
+/** An object for clusters as a document has it, without positions. */
+export interface ObjectContent {
+  readonly type: 'object';
+  /** As written: the namespace is empty if the manifest names none. */
+  readonly ref: ObjectRef;
+  readonly value: JsonObject;
+  /** Of `value` as written. */
+  readonly digest: Digest;
+}
+
 /** The decoded content of one document, without positions. */
-export type DocumentContent =
-  | {
-      readonly type: 'object';
-      /** As written: the namespace is empty if the manifest names none. */
-      readonly ref: ObjectRef;
-      readonly value: JsonObject;
-      /** Of `value` as written. */
-      readonly digest: Digest;
-    }
-  | Declaration;
+export type DocumentContent = ObjectContent | Declaration;
 
 /** One document of one file. */
 export interface SourceDocument {

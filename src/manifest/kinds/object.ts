@@ -1,4 +1,3 @@
-import { objectDigest } from '../../model/digest.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { metadataOf, type ObjectRef, objectKey, parseApiVersion, parseObjectRef } from '../../model/object-key.ts';
@@ -27,7 +26,7 @@ export function readObject(document: JsonObject): DocumentReading {
   const value = withoutServerFields(document, problems);
   const identity = objectKey(ref);
   if (!isReadable(problems)) return { identity, problems };
-  return { identity, problems, content: { type: 'object', ref, value, digest: objectDigest(value) } };
+  return { identity, problems, content: { type: 'object', ref, value } };
 }
 
 /** The identity of the object, or the first problem of it, at its field. */

@@ -1,4 +1,4 @@
-import type { DocumentContent } from '../../model/desired.ts';
+import type { Declaration, ObjectContent } from '../../model/desired.ts';
 import type { DeclaredName } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { FieldProblem } from '../problem.ts';
@@ -7,7 +7,7 @@ import type { SchemaValidator } from '../schema-validator.ts';
 
 /** A document after decoding: its content, if it can be read, and all problems. */
 export interface DocumentReading {
-  readonly content?: DocumentContent;
+  readonly content?: Omit<ObjectContent, 'digest'> | Declaration;
   /** Without the repetition mark; absent: the document does not state its identity. */
   readonly identity?: string;
   readonly problems: readonly FieldProblem[];

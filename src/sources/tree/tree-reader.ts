@@ -51,6 +51,13 @@ export interface ReadTree {
   readonly changes: RevisionObservation['changes'];
 }
 
+/** A manifest to decode, or one that is refused unread. */
+interface Wanted {
+  readonly path: string;
+  readonly entry: TreeEntry;
+  readonly refused?: DecodedFile;
+}
+
 export interface TreeReadOptions {
   readonly decode: DecodeFile;
   readonly read: ReadTreeFile;
@@ -94,19 +101,16 @@ export async function readTree(
   // Other rules can change which paths of the complete tree belong to the source.
   const paths = [...new Set(ignore === undefined ? [] : before.nodes.keys()).union(entries)].sort(compareText);
   const nodes = new Map(before.nodes);
-  const toDecode: (readonly [string, TreeEntry])[] = [];
+  const toDecode: Wanted[] = [];
   for (const path of paths) {
     const entry = entries.has(path) ? entries.get(path) : before.nodes.get(path)?.entry;
     if (entry === undefined || entry === null) nodes.delete(path);
     else if (path === IGNORE_FILE) nodes.set(path, { entry, ...('file' in rules ? { file: rules.file } : {}) });
     else {
-      const isTooLong = pathProblem(path) !== undefined;
-      const isFollowed = !isTooLong && rules.membership.follows(path);
-      // Rules do not apply to a path that is too long: a manifest there is unreadable, not removed.
-      const isManifest = (isTooLong || isFollowed) && entry.kind !== 'submodule' && isManifestName(path);
-      if (isManifest) toDecode.push([path, entry]);
-      const warning = isFollowed && !isManifest ? warningOn(path, entry) : undefined;
-      nodes.set(path, warning === undefined ? { entry } : { entry, warning });
+      const part = partOf(path, entry, rules.membership, reading.maxFileBytes);
+      if (part === 'manifest') toDecode.push({ path, entry });
+      else if (part !== 'none' && 'file' in part) toDecode.push({ path, entry, refused: part.file });
+      else nodes.set(path, part === 'none' ? { entry } : { entry, ...part });
     }
   }
   for (const [path, entry, file] of await decodeAll(reading, before, toDecode)) nodes.set(path, { entry, file });
@@ -115,6 +119,38 @@ export async function readTree(
     return file === before.nodes.get(path)?.file ? [] : [{ path, file: file?.reading ?? null }];
   });
   return { before, tree: treeOf(nodes, rules.membership), changes: changed };
+}
+
+/**
+ * The part that an entry has in a source: a manifest to decode, a manifest that cannot be read (`file`), no manifest, or that
+ * with a warning.
+ */
+export function partOf(
+  path: string,
+  { kind, size, blob }: TreeEntry,
+  membership: Membership,
+  maxFileBytes: number,
+): 'manifest' | 'none' | { readonly file: DecodedFile } | { readonly warning: Diagnostic } {
+  const problem = pathProblem(path);
+  const isFollowed = problem === undefined && membership.follows(path);
+  // Rules do not apply to a path that is too long: a manifest there is unreadable, not removed.
+  if (!(isFollowed || problem !== undefined) || kind === 'submodule' || !isManifestName(path)) {
+    const warning = isFollowed ? warningOn(path, kind) : undefined;
+    return warning === undefined ? 'none' : { warning };
+  }
+  if (problem !== undefined) {
+    const shown = path.length > 200 ? `${path.slice(0, 200)}...` : path;
+    return { file: unreadableFile(shown, blob, 'PathTooLong', problem, 'give it a shorter one') };
+  }
+  if (kind === 'symlink') {
+    const hint = `put the file itself there, or list it in ${IGNORE_FILE}`;
+    return { file: unreadableFile(path, blob, 'SymbolicLink', 'is a symbolic link, which is not followed', hint) };
+  }
+  if (size > maxFileBytes) {
+    const what = `is ${size} bytes large; at most ${maxFileBytes} are read`;
+    return { file: unreadableFile(path, blob, 'FileTooLarge', what, `split it, or list it in ${IGNORE_FILE}`) };
+  }
+  return 'manifest';
 }
 
 function treeOf(nodes: ReadonlyMap<string, TreeNode>, membership: Membership): Tree {
@@ -132,7 +168,7 @@ function treeOf(nodes: ReadonlyMap<string, TreeNode>, membership: Membership): T
 }
 
 /** Reads the ignore rules. An ignore file that cannot be read is an unreadable file of the source. */
-async function readRules(
+export async function readRules(
   entry: TreeEntry | null,
   read: ReadTreeFile,
 ): Promise<{ readonly membership: Membership; readonly file?: DecodedFile }> {
@@ -153,13 +189,14 @@ async function readRules(
 async function decodeAll(
   reading: TreeReadOptions,
   before: Tree,
-  wanted: readonly (readonly [string, TreeEntry])[],
+  wanted: readonly Wanted[],
 ): Promise<readonly (readonly [string, TreeEntry, DecodedFile])[]> {
   const decoded: (readonly [string, TreeEntry, DecodedFile])[] = [];
   let portion: Promise<void>[] = [];
   let bytes = 0;
-  for (const [path, entry] of wanted) {
-    portion.push(decodeOne(reading, before, path, entry).then((file) => void decoded.push([path, entry, file])));
+  for (const each of wanted) {
+    const { path, entry } = each;
+    portion.push(decodeOne(reading, before, each).then((file) => void decoded.push([path, entry, file])));
     bytes += Math.min(entry.size, reading.maxFileBytes);
     if (portion.length >= READ_AT_ONCE || bytes >= READ_AT_ONCE_BYTES) {
       await Promise.all(portion);
@@ -172,29 +209,16 @@ async function decodeAll(
 }
 
 async function decodeOne(
-  { decode, read, maxFileBytes, spare }: TreeReadOptions,
+  { decode, read, spare }: TreeReadOptions,
   before: Tree,
-  path: string,
-  entry: TreeEntry,
+  { path, entry, refused }: Wanted,
 ): Promise<DecodedFile> {
-  const { blob, kind, size } = entry;
+  const { blob, kind } = entry;
   for (const known of [before.nodes.get(path), spare?.nodes.get(path)]) {
     // A link and a file can have the same blob.
     if (known?.file?.reading.blob === blob && known.entry.kind === kind) return known.file;
   }
-  const problem = pathProblem(path);
-  if (problem !== undefined) {
-    const shown = path.length > 200 ? `${path.slice(0, 200)}...` : path;
-    return unreadableFile(shown, blob, 'PathTooLong', problem, 'give it a shorter one');
-  }
-  if (kind === 'symlink') {
-    const hint = `put the file itself there, or list it in ${IGNORE_FILE}`;
-    return unreadableFile(path, blob, 'SymbolicLink', 'is a symbolic link, which is not followed', hint);
-  }
-  if (size > maxFileBytes) {
-    const what = `is ${size} bytes large; at most ${maxFileBytes} are read`;
-    return unreadableFile(path, blob, 'FileTooLarge', what, `split it, or list it in ${IGNORE_FILE}`);
-  }
+  if (refused !== undefined) return refused;
   const content = await read(path, entry);
   if ('reason' in content) return unreadableFile(path, blob, 'FileUnreadable', content.reason);
   try {
@@ -204,7 +228,7 @@ async function decodeOne(
   }
 }
 
-function warningOn(path: string, { kind }: TreeEntry): Diagnostic | undefined {
+function warningOn(path: string, kind: TreeEntry['kind']): Diagnostic | undefined {
   if (kind === 'file') return undefined;
   const [reason, what]: [FindingReason, string] =
     kind === 'submodule' ? ['SubmoduleIgnored', 'a submodule'] : ['SymbolicLinkIgnored', 'a symbolic link'];
@@ -213,7 +237,7 @@ function warningOn(path: string, { kind }: TreeEntry): Diagnostic | undefined {
 }
 
 /** A file that exists and cannot be read. `what` continues the sentence after the file's name. */
-function unreadableFile(
+export function unreadableFile(
   path: string,
   blob: string,
   reason: FindingReason,
