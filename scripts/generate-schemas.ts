@@ -54,7 +54,10 @@ export async function generateSchemas(options: {
 /** Generated files whose schema is gone; never removed by this script, only named. */
 async function leftovers(root: string, schemaNames: readonly string[]): Promise<string[]> {
   const stems = new Set(schemaNames.map((name) => basename(name, '.json')));
-  const files = (await readdir(join(root, 'generated'))).filter((file) => !file.endsWith('_pb.ts')).sort();
+  const entries = await readdir(join(root, 'generated'), { withFileTypes: true });
+  const files = entries
+    .flatMap((entry) => (entry.isFile() && !entry.name.endsWith('_pb.ts') ? [entry.name] : []))
+    .sort();
   return files.filter((file) => !stems.has(file.replace(/(\.d\.ts|\.js)$/, ''))).map((file) => `generated/${file}`);
 }
 

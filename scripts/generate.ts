@@ -5,7 +5,13 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 
-const STEPS = ['generate-schemas.ts', 'generate-proto.ts', 'generate-crds.ts', 'generate-deploy.ts'];
+const STEPS = [
+  'generate-schemas.ts',
+  'generate-kubernetes-schemas.ts',
+  'generate-proto.ts',
+  'generate-crds.ts',
+  'generate-deploy.ts',
+];
 
 function run(step: string): Promise<boolean> {
   const args = [join(import.meta.dirname, step), ...process.argv.slice(2)];

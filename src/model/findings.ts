@@ -66,6 +66,15 @@ export const findings = {
   UnknownSource: { code: 'FR2026', meaning: 'The RelayConfig names a source that it does not have.' },
   NoConfig: { code: 'FR2027', meaning: 'The file holds no RelayConfig.' },
   SeveralDocuments: { code: 'FR2028', meaning: 'The file holds more than the one RelayConfig.' },
+  NoSchema: { code: 'FR2030', meaning: 'The kind has no schema, so its fields are not checked.' },
+  NoSuchKind: { code: 'FR2031', meaning: 'The API server has no such kind in this group and version.' },
+  RemovedApiVersion: { code: 'FR2032', meaning: 'The version of Kubernetes does not serve this API version any more.' },
+  DeprecatedApiVersion: {
+    code: 'FR2033',
+    meaning: 'The API version is deprecated, and a later Kubernetes removes it.',
+  },
+  WrongFormat: { code: 'FR2034', meaning: 'The text does not have the form that the field demands.' },
+  NamespaceNotUsed: { code: 'FR2035', meaning: 'An object of a kind without namespaces has a namespace.' },
 
   FieldNotAllowed: { code: 'FR2100', meaning: 'The kind has this field, but the object must not set it here.' },
   DuplicateValue: { code: 'FR2101', meaning: 'Two entries of a list have the same value where each must differ.' },

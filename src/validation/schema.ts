@@ -1,4 +1,5 @@
 import type { JsonValue } from '../model/json.ts';
+import type { ObjectCheck } from './object-check.ts';
 
 /**
  * A schema in the form that Kubernetes uses: the built-in kinds (OpenAPI) and the kinds of CustomResourceDefinitions
@@ -56,8 +57,24 @@ export interface KindSchema {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
+  /** As in URLs. */
+  readonly plural: string;
   readonly namespaced: boolean;
   readonly schema: Schema;
   /** The schema that a `$ref` names; undefined if there is none. */
   definition(ref: string): Schema | undefined;
+  /** Further rules of a custom kind, such as CEL; runs only if the schema finds no error. */
+  readonly rules?: ObjectCheck;
+}
+
+/** The schemas of a set of kinds: those of a Kubernetes version, or those of CustomResourceDefinitions. */
+export interface KindSchemas {
+  /** Always the same value for the same version of a kind; undefined: there is none here. */
+  find(group: string, version: string, kind: string): KindSchema | undefined;
+  /** The versions of a kind, the preferred one first; empty: the kind is unknown here. */
+  versionsOf(group: string, kind: string): readonly string[];
+  /** The kinds of a group in all its versions; empty: the group is unknown here. */
+  kindsOf(group: string): readonly string[];
+  /** The groups that have a kind. */
+  groupsOf(kind: string): readonly string[];
 }

@@ -1,0 +1,43 @@
+/** A rule for the form of a text: what it demands, in words that complete "must be". */
+export interface Format {
+  readonly words: string;
+  /** A number stands for its text. */
+  readonly takesNumbers?: boolean;
+  matches(text: string): boolean;
+}
+
+const QUANTITY = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
+const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)([.,]\d+)?(?:Z|[+-](\d\d):(\d\d))$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** Whether the text is an amount as Kubernetes writes it: `500m`, `1.5`, `2Gi`, `1e3`. */
+export function isQuantity(text: string): boolean {
+  return QUANTITY.test(text);
+}
+
+/** Whether the text is an RFC 3339 time with a zone, as Go reads it. */
+export function isTime(text: string): boolean {
+  const match = TIME.exec(text);
+  if (match === null) return false;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days = month === 2 && !isLeap ? 28 : (DAYS[month - 1] ?? 0);
+  const [zoneHour = 0, zoneMinute = 0] = match.slice(8).map((part) => Number(part ?? 0));
+  return day >= 1 && day <= days && hour < 24 && minute < 60 && second < 60 && zoneHour <= 24 && zoneMinute < 60;
+}
+
+/** The formats of the fields of built-in kinds. */
+export const builtInFormats: Readonly<Record<string, Format>> = {
+  quantity: {
+    words: 'an amount such as 500m, 1.5 or 2Gi',
+    takesNumbers: true,
+    matches: (text) => isQuantity(text.trim()),
+  },
+  'date-time': { words: 'a time such as 2006-01-02T15:04:05Z', matches: isTime },
+  'micro-time': {
+    words: 'a time with six decimals such as 2006-01-02T15:04:05.000000Z',
+    matches: (text) => isTime(text) && TIME.exec(text)?.[7]?.length === 7,
+  },
+  byte: { words: 'base64', matches: (text) => BASE64.test(text.replaceAll(/[\r\n]/g, '')) },
+};

@@ -1,0 +1,167 @@
+import { didYouMean, type FieldProblem, fieldError, fieldWarning } from '../manifest/problem.ts';
+import { isJsonObject, type JsonObject, objectOf, textOf } from '../model/json.ts';
+import { parseApiVersion } from '../model/object-key.ts';
+import { apiVersionFate } from './api-versions.ts';
+import { createValueCheck, type ValueOptions } from './check-value.ts';
+import type { KubernetesSchemas } from './kubernetes-schemas.ts';
+import type { ObjectCheck } from './object-check.ts';
+import { rules } from './rules/rules.ts';
+import type { KindSchema, KindSchemas, Schema } from './schema.ts';
+
+/** What {@link createObjectCheck} knows of the clusters. */
+export interface ObjectCheckOptions {
+  /** The schemas of the Kubernetes version that the objects are for. */
+  readonly kubernetes: KubernetesSchemas;
+  /** The schemas of custom kinds; of several sources with the same kind the first counts. */
+  readonly custom?: readonly KindSchemas[];
+  /** What to report of a kind without schema; `warning` unless set. */
+  readonly withoutSchema?: 'error' | 'warning' | 'nothing';
+}
+
+/**
+ * Makes the check of objects: does the API server have this kind in this version, do the fields fit the schema, and what it
+ * checks beyond schemas. Lists are not known here: the caller checks each of their items.
+ */
+export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
+  const { kubernetes, custom = [] } = options;
+  const findIn = (sources: readonly KindSchemas[], { group, version, kind }: Identity): KindSchema | undefined => {
+    for (const source of sources) {
+      const found = source.find(group, version, kind);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  const prepare = createPreparation(kubernetes);
+  return (object) => {
+    const identity = identityOf(object);
+    if (identity === undefined) return [];
+    const builtIn = kubernetes.find(identity.group, identity.version, identity.kind);
+    const found = builtIn ?? findIn(custom, identity);
+    if (found === undefined) return withoutSchema(identity, options);
+    const isSecret = found.group === '' && found.kind === 'Secret';
+    const problems = prepare(found, builtIn === undefined)(object, { isSecret });
+    const more = builtIn === undefined ? customRules(found, problems) : rules[`${found.group}/${found.kind}`];
+    const others = [
+      ...(more?.(object) ?? []),
+      ...scopeProblems(found, object),
+      ...(builtIn === undefined ? [] : deprecation(identity, kubernetes)),
+    ];
+    return others.length === 0 ? problems : [...problems, ...others];
+  };
+}
+
+/** Rules such as CEL expect values of the right type. */
+function customRules({ rules: more }: KindSchema, problems: readonly FieldProblem[]): ObjectCheck | undefined {
+  return problems.length === 0 ? more : undefined;
+}
+
+interface Identity {
+  readonly apiVersion: string;
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** Undefined if the object does not state its kind; the decoder reports that. */
+function identityOf(object: JsonObject): Identity | undefined {
+  const apiVersion = textOf(object.apiVersion);
+  const kind = textOf(object.kind);
+  const parsed = parseApiVersion(apiVersion);
+  return kind === '' || !parsed.ok ? undefined : { ...parsed.value, apiVersion, kind };
+}
+
+type Prepared = (object: JsonObject, options: ValueOptions) => readonly FieldProblem[];
+
+const OBJECT_META: Schema = { $ref: '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' };
+
+/** Prepares the check of a kind when its first object comes. */
+function createPreparation({ definition }: KubernetesSchemas): (schema: KindSchema, isCustom: boolean) => Prepared {
+  const checkBuiltIn = createValueCheck({ definition, reader: 'built-in' });
+  const prepared = new WeakMap<KindSchema, Prepared>();
+  const prepare = (kind: KindSchema, isCustom: boolean): Prepared => {
+    if (!isCustom) return (object, options) => checkBuiltIn(kind.schema, object, options);
+    const check = createValueCheck({ definition: kind.definition, reader: 'custom' });
+    // Its schema need not name the fields that every object has.
+    const schema: Schema = { ...kind.schema, 'x-kubernetes-embedded-resource': true };
+    return (object, options) => {
+      const problems = check(schema, object, options);
+      const meta = isJsonObject(object.metadata) ? checkBuiltIn(OBJECT_META, object.metadata, options) : problems;
+      if (meta === problems || meta.length === 0) return problems;
+      return [...problems, ...meta.map((problem) => ({ ...problem, path: ['metadata', ...problem.path] }))];
+    };
+  };
+  return (kind, isCustom) => {
+    const known = prepared.get(kind);
+    if (known !== undefined) return known;
+    const made = prepare(kind, isCustom);
+    prepared.set(kind, made);
+    return made;
+  };
+}
+
+function scopeProblems({ namespaced, kind }: KindSchema, object: JsonObject): readonly FieldProblem[] {
+  if (namespaced || textOf(objectOf(object.metadata).namespace) === '') return [];
+  const message = `a ${kind} belongs to no namespace; an API server leaves metadata.namespace out`;
+  return [{ ...fieldWarning('NamespaceNotUsed', ['metadata', 'namespace'], message, 'remove it'), atKey: true }];
+}
+
+const minorOf = ({ version }: KubernetesSchemas): number => Number(version.slice(2));
+
+function deprecation({ apiVersion, kind }: Identity, kubernetes: KubernetesSchemas): readonly FieldProblem[] {
+  const { deprecatedIn, removedIn, instead } = apiVersionFate(apiVersion, kind) ?? {};
+  if (deprecatedIn === undefined || deprecatedIn > minorOf(kubernetes)) return [];
+  const until = removedIn === undefined ? '' : `, and Kubernetes 1.${removedIn} removes it`;
+  const message = `${apiVersion} ${kind} is deprecated since Kubernetes 1.${deprecatedIn}${until}`;
+  const hint = instead === undefined ? undefined : `write ${instead}`;
+  return [fieldWarning('DeprecatedApiVersion', ['apiVersion'], message, hint)];
+}
+
+/** A kind that has no schema here: a mistake if its group is one of Kubernetes or of a known CustomResourceDefinition. */
+function withoutSchema(identity: Identity, options: ObjectCheckOptions): readonly FieldProblem[] {
+  const { kubernetes, custom = [], withoutSchema: severity = 'warning' } = options;
+  const { apiVersion, group, kind } = identity;
+  const removed = removal(identity, kubernetes);
+  if (removed !== undefined) return [removed];
+  const sources = [kubernetes, ...custom];
+  const versions = sources.flatMap((source) => source.versionsOf(group, kind));
+  if (versions.length > 0) {
+    const where = kubernetes.versionsOf(group, kind).length > 0 ? `Kubernetes ${kubernetes.version}` : 'its definition';
+    const message = `${where} has no ${kind} of version ${apiVersion}`;
+    return [fieldError('NoSuchKind', ['apiVersion'], message, `write ${written(group, versions[0] ?? '')}`)];
+  }
+  const near = didYouMean(kind, [...new Set(sources.flatMap((source) => source.kindsOf(group)))]);
+  if (kubernetes.kindsOf(group).length > 0) {
+    const message = `Kubernetes ${kubernetes.version} has no kind ${kind} in ${apiVersion}`;
+    return [fieldError('NoSuchKind', ['kind'], message, near ?? elsewhere(kind, sources))];
+  }
+  if (severity === 'nothing') return [];
+  const report = severity === 'error' ? fieldError : fieldWarning;
+  const message = `${apiVersion} ${kind} has no schema, so its fields are not checked`;
+  return [
+    report('NoSchema', ['kind'], message, near ?? elsewhere(kind, sources) ?? 'give its CustomResourceDefinition'),
+  ];
+}
+
+function removal({ apiVersion, kind }: Identity, kubernetes: KubernetesSchemas): FieldProblem | undefined {
+  const { removedIn, instead } = apiVersionFate(apiVersion, kind) ?? {};
+  if (removedIn === undefined || removedIn > minorOf(kubernetes)) return undefined;
+  const message = `Kubernetes 1.${removedIn} and later have no ${kind} of version ${apiVersion}`;
+  return fieldError(
+    'RemovedApiVersion',
+    ['apiVersion'],
+    message,
+    instead === undefined ? undefined : `write ${instead}`,
+  );
+}
+
+function elsewhere(kind: string, sources: readonly KindSchemas[]): string | undefined {
+  for (const source of sources) {
+    const [group] = source.groupsOf(kind);
+    if (group !== undefined) return `${kind} is in ${written(group, source.versionsOf(group, kind)[0] ?? '')}`;
+  }
+  return undefined;
+}
+
+function written(group: string, version: string): string {
+  return group === '' ? version : `${group}/${version}`;
+}
