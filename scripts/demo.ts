@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
-import { wantsColour } from '../src/cli/output.ts';
+import { terminalOf } from '../src/cli/output.ts';
 import { printYaml } from '../src/manifest/print-yaml.ts';
 import { errorText } from '../src/model/messages.ts';
 import { type DemoClusters, directoryClusters } from './demo/clusters.ts';
@@ -68,7 +68,7 @@ interface Played {
   readonly millis: number;
 }
 
-const colour = wantsColour(process.stdout.isTTY === true, process.env);
+const { colour } = terminalOf(process.stdout.isTTY === true, process.env);
 
 function print(text: string): void {
   process.stdout.write(text);

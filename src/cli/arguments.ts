@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { isReplicaAddress, REPLICA_ADDRESS } from '../manifest/server-address.ts';
 import { type ClusterName, type FleetName, parseClusterName, parseFleetName } from '../model/ids.ts';
+import { suggestion } from '../model/messages.ts';
 import { ok, problem, type Result } from '../model/result.ts';
 import { type ListenAddress, parseListenAddress } from '../server/listen-address.ts';
 
@@ -56,4 +57,18 @@ export function logLevelOption(): Option {
   return new Option('--log-level <level>', 'least level of what is logged')
     .choices(['debug', 'info', 'warn', 'error'])
     .default('info');
+}
+
+/** An option with one of these values; the message for another one names the nearest of them. */
+export function oneOf(flags: string, meaning: string, values: readonly string[]): Option {
+  // The parser of `choices` suggests nothing; the shell completes the choices.
+  return new Option(flags, meaning).choices(values).argParser((value: string) => choice(value, values));
+}
+
+/** The value, if it is one of the known ones; else a usage error that names the nearest of them. */
+export function choice(value: string, values: readonly string[]): string {
+  if (values.includes(value)) return value;
+  const meant = suggestion(value, values);
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  throw new InvalidArgumentError(`Allowed choices are ${values.join(', ')}.${hint}`);
 }

@@ -1,8 +1,9 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { KubeTarget, RunIo } from '../compose/options.ts';
 import { type Api, type ApiOptions, connect, withApiOptions } from './api.ts';
+import { oneOf } from './arguments.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import { type Answer, type OutputFormat, print, type TextOutput } from './output.ts';
+import { type Answer, FORMATS, type Formats, type TextOutput } from './output.ts';
 import type { Roots } from './roots.ts';
 
 /** The process that a command runs in. */
@@ -53,11 +54,20 @@ export class CliCommand extends Command {
 
   /** Adds `-o table|json|yaml`, and the action: prints the answer of `run`, and exits with its code. */
   answers<Flags, Words extends readonly unknown[]>(run: (flags: Flags, ...words: Words) => Promise<Answer>): this {
-    const output = new Option('-o, --output <format>', 'how to print it').choices(['table', 'json', 'yaml']);
-    return this.addOption(output.default('table')).action(async () => {
-      const flags = this.opts() as Flags & { readonly output: OutputFormat };
+    return this.answersIn(FORMATS, run);
+  }
+
+  /** As {@link answers}, in formats of its own. */
+  answersIn<Shown extends { readonly exitCode?: ExitCode }, Flags, Words extends readonly unknown[]>(
+    formats: Formats<Shown>,
+    run: (flags: Flags, ...words: Words) => Promise<Shown>,
+  ): this {
+    const [first = '', ...others] = Object.keys(formats);
+    const output = oneOf('-o, --output <format>', 'how to print it', [first, ...others]);
+    return this.addOption(output.default(first)).action(async () => {
+      const flags = this.opts() as Flags & { readonly output: string };
       const answer = await run(flags, ...(this.processedArgs as unknown as Words));
-      await print(this.context.stdout, flags.output, answer);
+      await formats[flags.output]?.(this.context.stdout, answer);
       this.context.exit(answer.exitCode ?? EXIT.ok);
     });
   }

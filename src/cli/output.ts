@@ -6,14 +6,13 @@ import type { ExitCode } from './exit-codes.ts';
 /** Something that text can be written to: a stream of the process, or a list of lines in a test. */
 export interface TextOutput {
   write(text: string): void;
-  /** It is a terminal whose user wants colours. */
+  /** A person reads it on a terminal that can show colours. */
+  readonly isTerminal: boolean;
+  /** It is such a terminal, and its user wants colours. */
   readonly colour: boolean;
   /** Width of the terminal in characters; 80 if it is none. */
   readonly columns: number;
 }
-
-/** How a command prints its answer. */
-export type OutputFormat = 'table' | 'json' | 'yaml';
 
 /** What a command prints at its end. */
 export interface Answer {
@@ -25,10 +24,23 @@ export interface Answer {
   readonly exitCode?: ExitCode;
 }
 
+/** The formats of a command: how each writes an answer. The first is the default. */
+export type Formats<Shown> = Readonly<Record<string, (out: TextOutput, shown: Shown) => void | Promise<void>>>;
+
+/** The formats of most commands. */
+export const FORMATS = {
+  table: (out, { table }) => table(out),
+  json: (out, { value }) => out.write(`${JSON.stringify(value, undefined, 2)}\n`),
+  yaml: async (out, { value }) => {
+    const { dump } = await import('js-yaml');
+    out.write(dump(value, { noRefs: true, lineWidth: -1, skipInvalid: true }));
+  },
+} as const satisfies Formats<Answer>;
+
 /** What a text means; its colour follows from it. */
 export type Tone = 'good' | 'bad' | 'warn' | 'faint' | 'strong';
 
-const FORMATS = { good: 'green', bad: 'red', warn: 'yellow', faint: 'dim', strong: 'bold' } as const;
+const COLOURS = { good: 'green', bad: 'red', warn: 'yellow', faint: 'dim', strong: 'bold' } as const;
 
 /** The tones of the words for states, outcomes and severities. */
 const WORDS: Readonly<Record<Tone, readonly string[]>> = {
@@ -47,12 +59,14 @@ export function toneOf(words: string): Tone | undefined {
 
 /** The text in the colour of its tone, if the output shows colours. */
 export function styled(out: TextOutput, tone: Tone | undefined, text: string): string {
-  return tone === undefined || !out.colour ? text : styleText(FORMATS[tone], text, { validateStream: false });
+  return tone === undefined || !out.colour ? text : styleText(COLOURS[tone], text, { validateStream: false });
 }
 
-/** Whether to print colours: on a terminal, unless the user has refused them (https://no-color.org). */
-export function wantsColour(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): boolean {
-  return isTerminal && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
+/** Whether a person reads a stream, and whether in colours: unless the user has refused them (https://no-color.org). */
+export function terminalOf(isTty: boolean, env: Readonly<Record<string, string | undefined>>) {
+  // Editors that parse the output of a command start it on a terminal that is called dumb.
+  const isTerminal = isTty && env.TERM !== 'dumb';
+  return { isTerminal, colour: isTerminal && (env.NO_COLOR ?? '') === '' };
 }
 
 /** A column of a table. */
@@ -85,20 +99,6 @@ export function writeTable<Row>(out: TextOutput, columns: readonly Column<Row>[]
       return styled(out, isState === true ? toneOf(text) : undefined, padded);
     });
     out.write(`${cells.join('   ').trimEnd()}\n`);
-  }
-}
-
-/** Prints an answer as JSON or YAML, or as text for people. */
-export async function print(out: TextOutput, format: OutputFormat, { value, table }: Answer): Promise<void> {
-  switch (format) {
-    case 'table':
-      return table(out);
-    case 'json':
-      return out.write(`${JSON.stringify(value, undefined, 2)}\n`);
-    case 'yaml': {
-      const { dump } = await import('js-yaml');
-      return out.write(dump(value, { noRefs: true, lineWidth: -1, skipInvalid: true }));
-    }
   }
 }
 

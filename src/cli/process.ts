@@ -1,7 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { EXIT } from './exit-codes.ts';
 import { main } from './main.ts';
-import { type TextOutput, wantsColour } from './output.ts';
+import { type TextOutput, terminalOf } from './output.ts';
 import { compositionRoots } from './roots.ts';
 
 /** Runs the command line of this process and sets its exit code. */
@@ -26,7 +26,7 @@ export async function runProcess(): Promise<void> {
 function textOutput(stream: NodeJS.WriteStream): TextOutput {
   return {
     write: (text) => void stream.write(text),
-    colour: wantsColour(stream.isTTY === true, process.env),
+    ...terminalOf(stream.isTTY === true, process.env),
     columns: stream.columns ?? 80,
   };
 }

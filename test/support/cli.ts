@@ -55,6 +55,7 @@ export async function runCli(args: readonly string[], over: Partial<MainContext>
     write: (text) => {
       texts[name] += text;
     },
+    isTerminal: false,
     colour: false,
     columns: 120,
   });

@@ -4,11 +4,11 @@ import type { ClusterView } from '../../server/api.ts';
 import type { Api } from '../api.ts';
 import type { CliCommand, CliContext } from '../command.ts';
 import { refuseUsage } from '../exit-codes.ts';
-import { type Answer, type Column, listAnswer, type OutputFormat, writeTable } from '../output.ts';
+import { type Answer, type Column, listAnswer, writeTable } from '../output.ts';
 import { CLUSTER_COLUMNS, pairs } from '../views.ts';
 
 interface Flags {
-  readonly output: OutputFormat;
+  readonly output: string;
   readonly watch?: true;
 }
 

@@ -1,37 +1,185 @@
+import { relative, resolve } from 'node:path';
+import { Option } from 'commander';
+import type { ValidationReport, ValidationRequest } from '../../compose/validate/report.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import { counted } from '../../model/messages.ts';
-import { type CliCommand, type CliContext, newCommand } from '../command.ts';
-import { EXIT } from '../exit-codes.ts';
-import { styled, writeDiagnostics } from '../output.ts';
+import { type ApiOptions, withApiOptions } from '../api.ts';
+import { choice, repeated } from '../arguments.ts';
+import { type CliCommand, type CliContext, kubeTarget, newCommand } from '../command.ts';
+import { EXIT, refuseUsage } from '../exit-codes.ts';
+import { type ShownFindings, severitiesOf } from '../findings/findings.ts';
+import { FINDING_FORMATS } from '../findings/formats.ts';
+
+const KUBERNETES_VERSIONS = ['1.33', '1.34', '1.35', '1.36'];
+
+interface Flags extends ApiOptions {
+  readonly output: string;
+  readonly kubernetesVersion?: readonly string[];
+  readonly schemaLocation: readonly string[];
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly since?: string;
+  readonly skip: readonly string[];
+  readonly strict?: true;
+  readonly strictKinds?: true;
+  readonly ignoreMissingSchemas?: true;
+  readonly summary?: true;
+  readonly fix?: true;
+}
 
 /** `fleetrelay validate [PATH...]`: every error with its place, and exit code 1 if there is one. */
 export function validateCommand(context: CliContext): CliCommand {
-  return newCommand('validate', context)
-    .summary('check manifests, with file:line:column for every error')
-    .description('Reads manifests as the server would and reports every error in them. Needs no server.')
+  const command = newCommand('validate', context)
+    .summary('check manifests as an API server would, with file:line:column for every error')
+    .description(
+      'Reads manifests as the server would and checks each object as an API server does under --dry-run=server --validate=strict: fields, types, values, names, references. Needs neither a server nor a cluster. The exit code is 1 if there is an error.',
+    )
     .argument('[path...]', 'files and folders; - is standard input', ['.'])
+    .addOption(versionOption())
+    .addOption(
+      repeated(
+        '--schema-location <template>',
+        'where schemas of other kinds lie: a path or URL in the form of kubeconform, such as schemas/{{ .ResourceKind }}.json; may be repeated',
+        'only the CustomResourceDefinitions under the paths',
+      ),
+    )
+    .option('--kubeconfig <file>', 'kubeconfig of a cluster whose CustomResourceDefinitions are read as well')
+    .option('--context <name>', 'context of that cluster')
+    .option(
+      '--since <ref>',
+      'check only what changed since a commit, and what depends on it; A..B: between two commits',
+    )
+    .addOption(listOption('--skip <kind>', 'kinds that are not checked, such as Secret or apps/Deployment'))
     .option('--strict', 'warnings are errors')
+    .option('--strict-kinds', 'a kind without schema is an error')
+    .option('--ignore-missing-schemas', 'a kind without schema is no finding')
+    .option('--fix', 'change the files where a finding can be fixed safely')
+    .option('--summary', 'end with the number of documents by outcome and of findings by code')
     .examples([
-      ['fleetrelay validate', 'every manifest under the current folder'],
+      ['fleetrelay validate', 'every manifest under the current folder, for the newest Kubernetes'],
       ['fleetrelay validate --strict clusters/ policy.yaml', 'some of them; warnings are errors'],
       ['git show HEAD:policy.yaml | fleetrelay validate -', 'standard input'],
-    ])
-    .answers(async ({ strict }: { readonly strict?: true }, paths: readonly string[]) => {
-      const { cwd, readStdin } = context;
-      const found = await context.roots.validate({ paths, cwd, readStdin });
-      const harden = (diagnostic: Diagnostic): Diagnostic => ({ ...diagnostic, severity: 'error' });
-      const diagnostics = strict === true ? found.diagnostics.map(harden) : found.diagnostics;
-      const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-      const warnings = diagnostics.length - errors;
-      return {
-        value: { files: found.files, documents: found.documents, diagnostics, errors, warnings },
-        table: (out) => {
-          writeDiagnostics(out, diagnostics);
-          const tone = errors > 0 ? 'bad' : warnings > 0 ? 'warn' : 'good';
-          const summary = styled(out, tone, `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
-          out.write(`${summary} in ${counted(found.documents, 'document')} of ${counted(found.files, 'file')}\n`);
-        },
-        exitCode: errors > 0 ? EXIT.notWell : EXIT.ok,
-      };
-    });
+      [
+        'fleetrelay validate --kubernetes-version 1.33 --kubernetes-version 1.36',
+        'for the oldest and the newest cluster',
+      ],
+      ['fleetrelay validate --api https://fleet.example.com', 'for the versions that the clusters of a fleet run'],
+      ['fleetrelay validate --since origin/main -o github', 'what a pull request changes, as annotations of its lines'],
+      ['fleetrelay validate --fix', 'fix what can be fixed safely, and report the rest'],
+      ['fleetrelay explain FR2003', 'what a code means, with an example'],
+    ]);
+  return withApiOptions(command).answersIn(FINDING_FORMATS, (flags: Flags, paths: readonly string[]) =>
+    validate(context, flags, paths),
+  );
+}
+
+async function validate(context: CliContext, flags: Flags, paths: readonly string[]): Promise<ShownFindings> {
+  const { cwd, env, stdout, stderr, version } = context;
+  const isStdinFixed = flags.fix === true && paths.includes('-');
+  refuseUsage([
+    [
+      isStdinFixed && (paths.length > 1 || flags.output !== 'text'),
+      '--fix of - takes no other path and no other output',
+    ],
+    [
+      flags.strictKinds === true && flags.ignoreMissingSchemas === true,
+      '--strict-kinds and --ignore-missing-schemas exclude each other',
+    ],
+    [
+      flags.api !== undefined && flags.kubernetesVersion !== undefined,
+      '--api and --kubernetes-version exclude each other',
+    ],
+  ]);
+  const progress = progressLine(context);
+  const found = await context.roots.validate({
+    paths,
+    cwd,
+    env,
+    readStdin: context.readStdin,
+    ...requestOf(flags),
+    excerpts: stdout.isTerminal && flags.output === 'text',
+    progress: progress.show,
+    signal: context.untilStopped(),
+  });
+  progress.clear();
+  const report = flags.strict === true ? hardened(found) : found;
+  if (found.fixedStdin !== undefined) stdout.write(found.fixedStdin);
+  return {
+    report,
+    withSummary: flags.summary === true,
+    version,
+    cwd,
+    root: rootOf(cwd, env),
+    exitCode: severitiesOf(report).errors > 0 ? EXIT.notWell : EXIT.ok,
+    ...(found.fixedStdin === undefined ? {} : { out: stderr }),
+  };
+}
+
+/** The part of the request that the flags give. */
+function requestOf(flags: Flags): Partial<ValidationRequest> {
+  const { kubernetesVersion, schemaLocation, kubeconfig, context, since } = flags;
+  const cluster = kubeTarget({ kubeconfig, context });
+  return {
+    ...(kubernetesVersion === undefined ? {} : { kubernetesVersions: kubernetesVersion }),
+    ...(schemaLocation.length === 0 ? {} : { schemaLocations: schemaLocation }),
+    ...(cluster === undefined ? {} : { cluster }),
+    ...(since === undefined ? {} : { since }),
+    skip: flags.skip,
+    strictKinds: flags.strictKinds === true,
+    ignoreMissingSchemas: flags.ignoreMissingSchemas === true,
+    fix: flags.fix === true,
+  };
+}
+
+function hardened(report: ValidationReport): ValidationReport {
+  const harden = (diagnostic: Diagnostic): Diagnostic => ({ ...diagnostic, severity: 'error' });
+  return { ...report, diagnostics: report.diagnostics.map(harden) };
+}
+
+/** Minor versions; may be repeated. A patch version counts as its minor version. */
+function versionOption(): Option {
+  const help = `version that every object must suit, ${KUBERNETES_VERSIONS.join(', ')}; may be repeated (default: the newest)`;
+  return new Option('--kubernetes-version <version>', help)
+    .choices(KUBERNETES_VERSIONS)
+    .argParser((text: string, before: readonly string[] = []) => [...before, minorVersion(text)]);
+}
+
+function minorVersion(text: string): string {
+  const minor = /^v?(\d+\.\d+)(?:\.\d+)?$/.exec(text)?.[1];
+  return choice(minor ?? text, KUBERNETES_VERSIONS);
+}
+
+/** Values between commas; may be repeated. */
+function listOption(flags: string, meaning: string): Option {
+  const split = (text: string): readonly string[] => text.split(',').map((item) => item.trim());
+  const collected = (text: string, before: readonly string[]) => [
+    ...before,
+    ...split(text).filter((item) => item !== ''),
+  ];
+  return new Option(flags, `${meaning}; separated by commas, may be repeated`).argParser(collected).default([], 'none');
+}
+
+/** The root of the repository where a CI system names it, else the current folder. */
+function rootOf(cwd: string, { GITHUB_WORKSPACE, CI_PROJECT_DIR }: CliContext['env']): string {
+  const root = GITHUB_WORKSPACE ?? CI_PROJECT_DIR ?? '';
+  return root !== '' && !relative(root, cwd).startsWith('..') ? resolve(root) : cwd;
+}
+
+const PROGRESS_EVERY_MS = 200;
+
+/** A line on the terminal that is written again and again while files are read. */
+function progressLine({ stderr }: CliContext) {
+  let shownAt = performance.now();
+  let isShown = false;
+  return {
+    show(done: number, total: number | undefined): void {
+      const now = performance.now();
+      if (!stderr.isTerminal || now - shownAt < PROGRESS_EVERY_MS) return;
+      shownAt = now;
+      isShown = true;
+      stderr.write(`\r${total === undefined ? `${done} files found` : `${done} of ${total} files`}\u001b[K`);
+    },
+    clear(): void {
+      if (isShown) stderr.write('\r\u001b[K');
+    },
+  };
 }

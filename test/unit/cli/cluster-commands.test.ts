@@ -163,6 +163,7 @@ describe('cluster list', () => {
       const stop = new AbortController();
       const texts: string[] = [];
       const stdout = {
+        isTerminal: false,
         colour: false,
         columns: 80,
         write: (text: string) => {

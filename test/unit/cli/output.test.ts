@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { printable, type TextOutput, wantsColour, writeTable } from '../../../src/cli/output.ts';
+import { printable, type TextOutput, terminalOf, writeTable } from '../../../src/cli/output.ts';
 import { CLUSTER_COLUMNS } from '../../../src/cli/views.ts';
 import { suggestion } from '../../../src/model/messages.ts';
 
@@ -15,6 +15,7 @@ function table(rows: readonly Row[], colour = false): string {
     write: (more) => {
       text += more;
     },
+    isTerminal: colour,
     colour,
     columns: 80,
   };
@@ -50,12 +51,12 @@ test('foreign text has no characters that control a terminal', () => {
   expect(table([{ name: 'a\u001b[31m\nb', state: '' }])).toContain('a\ufffd[31m b');
 });
 
-test('colour is for terminals, unless the user has refused it', () => {
-  expect(wantsColour(true, {})).toBe(true);
-  expect(wantsColour(true, { NO_COLOR: '' })).toBe(true);
-  expect(wantsColour(false, {})).toBe(false);
-  expect(wantsColour(true, { NO_COLOR: '1' })).toBe(false);
-  expect(wantsColour(true, { TERM: 'dumb' })).toBe(false);
+test('a person reads a terminal, in colours unless the user has refused them', () => {
+  expect(terminalOf(true, {})).toEqual({ isTerminal: true, colour: true });
+  expect(terminalOf(true, { NO_COLOR: '' })).toEqual({ isTerminal: true, colour: true });
+  expect(terminalOf(true, { NO_COLOR: '1' })).toEqual({ isTerminal: true, colour: false });
+  expect(terminalOf(false, {})).toEqual({ isTerminal: false, colour: false });
+  expect(terminalOf(true, { TERM: 'dumb' })).toEqual({ isTerminal: false, colour: false });
 });
 
 describe('a suggestion', () => {

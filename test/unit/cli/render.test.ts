@@ -101,7 +101,11 @@ describe('the output of render', () => {
         const engine = evaluate({ ...checkout, files }, among, 0);
         const parts: string[] = [];
         const rendering = await renderingOf(engine, checkout, clusters, 0);
-        writeRendering({ write: (part) => void parts.push(part), colour: false, columns: 80 }, 'json', rendering);
+        writeRendering(
+          { write: (part) => void parts.push(part), isTerminal: false, colour: false, columns: 80 },
+          'json',
+          rendering,
+        );
         return parts.join('');
       };
       const straight = await printed(checkout.files, clusters);
