@@ -1,6 +1,7 @@
 import { displayObjectName, EXPLAIN_GRAMMAR, parseExplainQuery } from '../../model/explain-query.ts';
 import { parseClusterName } from '../../model/ids.ts';
 import type { ConditionView, Explanation, FieldView, OutputView } from '../../server/api.ts';
+import { type ApiOptions, connect, withApiOptions } from '../api.ts';
 import { type CliCommand, type CliContext, newCommand } from '../command.ts';
 import { CliError, EXIT } from '../exit-codes.ts';
 import { type Column, printable, styled, type TextOutput, writeTable } from '../output.ts';
@@ -20,12 +21,12 @@ const CONDITION_COLUMNS: readonly Column<ConditionView>[] = [
 
 /** `fleetrelay explain [CLUSTER] KIND/[NAMESPACE/]NAME [FIELD|CONDITION]`: the origin, down to file and line. */
 export function explainCommand(context: CliContext): CliCommand {
-  return newCommand('explain', context)
-    .summary('where an object or a declaration comes from, or why it is missing')
+  const command = newCommand('explain', context)
+    .summary('where an object or a declaration comes from, or why it is missing; what a code means')
     .description(
-      'Walks from an object of a cluster back to the files, lines and rules that it comes from. For a kind that the server reads itself, such as Placement, it shows the declaration that is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it.',
+      'Walks from an object of a cluster back to the files, lines and rules that it comes from. For a kind that the server reads itself, such as Placement, it shows the declaration that is in force, what that selects, and its conditions. KIND is a kind, its plural or a short name of kubectl, KIND.GROUP where several groups have it. For the code of a finding it shows its page.',
     )
-    .usage(`[options] ${EXPLAIN_GRAMMAR}`)
+    .usage(`[options] ${EXPLAIN_GRAMMAR} | CODE`)
     .argument(
       '<question...>',
       'name of a cluster, unless the server reads the kind; the object; a field such as spec.replicas, or a condition such as Ready',
@@ -35,11 +36,15 @@ export function explainCommand(context: CliContext): CliCommand {
       ['fleetrelay explain east deploy/frontend spec.replicas', 'the line of one of its fields'],
       ['fleetrelay explain Placement/shop', 'a declaration, which lies in no cluster'],
       ['fleetrelay explain KubernetesCluster/east InSync', 'why one of its conditions is as it is'],
-    ])
-    .asks(async (api, _flags, words: readonly string[]) => {
-      const explanation = await api.explain(questionOf(words));
-      return { value: explanation, table: (out) => writeExplanation(out, explanation) };
-    });
+      ['fleetrelay explain FR2003', 'what the code of a finding means, with an example; needs no server'],
+    ]);
+  return withApiOptions(command).answers(async (flags: ApiOptions, words: readonly string[]) => {
+    const [code = ''] = words;
+    if (/^FR\d+$/i.test(code) && words.length === 1) return (await import('../rule-pages.ts')).ruleAnswer(code);
+    const question = questionOf(words);
+    const explanation = await (await connect(context, flags)).explain(question);
+    return { value: explanation, table: (out) => writeExplanation(out, explanation) };
+  });
 }
 
 function questionOf(words: readonly string[]) {

@@ -2,7 +2,6 @@ import { relative, resolve } from 'node:path';
 import { Option } from 'commander';
 import type { ValidationReport, ValidationRequest } from '../../compose/validate/report.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import { type ApiOptions, withApiOptions } from '../api.ts';
 import { choice, repeated } from '../arguments.ts';
 import { type CliCommand, type CliContext, kubeTarget, newCommand } from '../command.ts';
 import { EXIT, refuseUsage } from '../exit-codes.ts';
@@ -11,7 +10,7 @@ import { FINDING_FORMATS } from '../findings/formats.ts';
 
 const KUBERNETES_VERSIONS = ['1.33', '1.34', '1.35', '1.36'];
 
-interface Flags extends ApiOptions {
+interface Flags {
   readonly output: string;
   readonly kubernetesVersion?: readonly string[];
   readonly schemaLocation: readonly string[];
@@ -62,12 +61,11 @@ export function validateCommand(context: CliContext): CliCommand {
         'fleetrelay validate --kubernetes-version 1.33 --kubernetes-version 1.36',
         'for the oldest and the newest cluster',
       ],
-      ['fleetrelay validate --api https://fleet.example.com', 'for the versions that the clusters of a fleet run'],
       ['fleetrelay validate --since origin/main -o github', 'what a pull request changes, as annotations of its lines'],
       ['fleetrelay validate --fix', 'fix what can be fixed safely, and report the rest'],
       ['fleetrelay explain FR2003', 'what a code means, with an example'],
     ]);
-  return withApiOptions(command).answersIn(FINDING_FORMATS, (flags: Flags, paths: readonly string[]) =>
+  return command.answersIn(FINDING_FORMATS, (flags: Flags, paths: readonly string[]) =>
     validate(context, flags, paths),
   );
 }
@@ -83,10 +81,6 @@ async function validate(context: CliContext, flags: Flags, paths: readonly strin
     [
       flags.strictKinds === true && flags.ignoreMissingSchemas === true,
       '--strict-kinds and --ignore-missing-schemas exclude each other',
-    ],
-    [
-      flags.api !== undefined && flags.kubernetesVersion !== undefined,
-      '--api and --kubernetes-version exclude each other',
     ],
   ]);
   const progress = progressLine(context);

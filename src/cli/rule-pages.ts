@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { findings } from '../model/findings.ts';
+import { suggestion } from '../model/messages.ts';
+import { CliError, EXIT } from './exit-codes.ts';
+import { type Answer, styled, type TextOutput } from './output.ts';
+
+/** Returns the page of a code, `FR2003` or `fr2003`. Rejects with a {@link CliError} if no finding has it. */
+export async function ruleAnswer(text: string): Promise<Answer> {
+  const code = text.toUpperCase();
+  const [reason, row] = Object.entries(findings).find(([, found]) => found.code === code) ?? [];
+  if (row === undefined) {
+    const meant = suggestion(
+      code,
+      Object.values(findings).map((found) => found.code),
+    );
+    const hint = meant === undefined ? undefined : `did you mean ${meant}?`;
+    throw new CliError(EXIT.notFound, `no finding has the code ${code}`, hint);
+  }
+  const page = await pageOf(code);
+  return { value: { code, reason, meaning: row.meaning, page }, table: (out) => writePage(out, page) };
+}
+
+/** Reads a page. Pages lie in docs/rules of the package, above the sources as well as above the bundle. */
+async function pageOf(code: string): Promise<string> {
+  for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
+    const page = await readFile(join(folder, 'docs/rules', `${code}.md`), 'utf8').catch(() => undefined);
+    if (page !== undefined) return page;
+  }
+  throw new Error(`the page of ${code} is missing in this installation`);
+}
+
+/** Writes a page with its headings set off, and without comments and the marks of code blocks. */
+function writePage(out: TextOutput, page: string): void {
+  const lines = page.replaceAll(/<!--[\s\S]*?-->\n+/g, '').split('\n');
+  let isCode = false;
+  for (const line of lines) {
+    if (line.startsWith('```')) isCode = !isCode;
+    else if (isCode) out.write(line === '' ? '\n' : `    ${line}\n`);
+    else out.write(`${line.startsWith('#') ? styled(out, 'strong', line.replace(/^#+ /, '')) : line}\n`);
+  }
+}

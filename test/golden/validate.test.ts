@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv } from 'ajv';
+import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { describe, expect, it } from 'vitest';
+import { compositionRoots } from '../../src/cli/roots.ts';
+import { runCli } from '../support/cli.ts';
+
+/** `input` is a folder with findings of every sort; `expected` has what each format makes of them. */
+const folder = join(import.meta.dirname, 'validate');
+const cwd = join(folder, 'input');
+
+async function output(...args: readonly string[]): Promise<string> {
+  const { code, out, err } = await runCli(['validate', ...args], { cwd, roots: compositionRoots });
+  expect([code, err]).toEqual([1, '']);
+  return out;
+}
+
+/** The output on a terminal of 80 columns. */
+async function onTerminal(colour: boolean): Promise<string> {
+  let text = '';
+  const stdout = {
+    write: (more: string) => {
+      text += more;
+    },
+    isTerminal: true,
+    colour,
+    columns: 80,
+  };
+  await runCli(['validate', '--summary'], { cwd, roots: compositionRoots, stdout });
+  return text;
+}
+
+describe('golden files of validate: each format of the findings in one folder', () => {
+  it.each([
+    ['text', 'text.txt'],
+    ['json', 'findings.json'],
+    ['yaml', 'findings.yaml'],
+    ['junit', 'junit.xml'],
+    ['tap', 'findings.tap'],
+    ['sarif', 'findings.sarif'],
+    ['github', 'github.txt'],
+    ['gitlab', 'gitlab.json'],
+  ])('%s', async (format, file) => {
+    await expect(await output('-o', format)).toMatchFileSnapshot(join(folder, 'expected', file));
+  });
+
+  it.each([
+    ['without colours', 'terminal.txt', false],
+    ['with colours', 'terminal-colours.txt', true],
+  ])('text on a terminal %s', async (_, file, colour) => {
+    await expect(await onTerminal(colour)).toMatchFileSnapshot(join(folder, 'expected', file));
+  });
+});
+
+describe('what other programs read', () => {
+  it('sarif is valid by its schema', async () => {
+    const schema = JSON.parse(readFileSync(join(folder, 'sarif-2.1.0.schema.json'), 'utf8'));
+    const validate = new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(schema);
+    const log = JSON.parse(await output('-o', 'sarif'));
+    validate(log);
+    expect(validate.errors).toBeNull();
+    log.runs[0].results[0].locations[0].physicalLocation.region.startLine = 0;
+    expect(validate(log)).toBe(false);
+  });
+
+  it('sarif locates every finding below the root, and every rule has a page', async () => {
+    const [run] = JSON.parse(await output('-o', 'sarif')).runs;
+    for (const result of run.results) {
+      const { uri, uriBaseId } = result.locations[0].physicalLocation.artifactLocation;
+      expect(uriBaseId).toBe('%SRCROOT%');
+      expect(decodeURIComponent(uri)).not.toMatch(/^[/.]/);
+      expect(run.tool.driver.rules[result.ruleIndex].id).toBe(result.ruleId);
+    }
+    expect(run.results.length).toBeGreaterThan(5);
+    for (const { id, helpUri } of run.tool.driver.rules) expect(helpUri).toMatch(new RegExp(`^https://.*/${id}\\.md$`));
+  });
+
+  it('junit is XML, and its counts are those of its cases', async () => {
+    const xml = await output('-o', 'junit');
+    expect(XMLValidator.validate(xml)).toBe(true);
+    const parser = new XMLParser({ ignoreAttributes: false, isArray: (name) => /^test(suite|case)$/.test(name) });
+    const { testsuites } = parser.parse(xml);
+    for (const suite of testsuites.testsuite) {
+      expect(suite['@_tests']).toBe(String(suite.testcase.length));
+      const failures = suite.testcase.filter((each: object) => 'failure' in each);
+      expect(suite['@_failures']).toBe(String(failures.length));
+    }
+  });
+
+  it('gitlab gets a fingerprint for each finding, which a new line above does not change', async () => {
+    const issues = JSON.parse(await output('-o', 'gitlab'));
+    const prints = issues.map(({ fingerprint }: { readonly fingerprint: string }) => fingerprint);
+    expect(new Set(prints).size).toBe(prints.length);
+  });
+});
