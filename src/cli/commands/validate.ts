@@ -2,13 +2,12 @@ import { relative, resolve } from 'node:path';
 import { Option } from 'commander';
 import type { ValidationReport, ValidationRequest } from '../../compose/validate/report.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
+import { kubernetesVersions } from '../../validation/kubernetes-schemas.ts';
 import { choice, repeated } from '../arguments.ts';
 import { type CliCommand, type CliContext, kubeTarget, newCommand } from '../command.ts';
 import { EXIT, refuseUsage } from '../exit-codes.ts';
 import { type ShownFindings, severitiesOf } from '../findings/findings.ts';
 import { FINDING_FORMATS } from '../findings/formats.ts';
-
-const KUBERNETES_VERSIONS = ['1.33', '1.34', '1.35', '1.36'];
 
 interface Flags {
   readonly output: string;
@@ -131,15 +130,15 @@ function hardened(report: ValidationReport): ValidationReport {
 
 /** Minor versions; may be repeated. A patch version counts as its minor version. */
 function versionOption(): Option {
-  const help = `version that every object must suit, ${KUBERNETES_VERSIONS.join(', ')}; may be repeated (default: the newest)`;
+  const help = `version that every object must suit, ${kubernetesVersions.join(', ')}; may be repeated (default: the newest)`;
   return new Option('--kubernetes-version <version>', help)
-    .choices(KUBERNETES_VERSIONS)
+    .choices(kubernetesVersions)
     .argParser((text: string, before: readonly string[] = []) => [...before, minorVersion(text)]);
 }
 
 function minorVersion(text: string): string {
   const minor = /^v?(\d+\.\d+)(?:\.\d+)?$/.exec(text)?.[1];
-  return choice(minor ?? text, KUBERNETES_VERSIONS);
+  return choice(minor ?? text, kubernetesVersions);
 }
 
 /** Values between commas; may be repeated. */
