@@ -183,6 +183,12 @@ export function oneOf(field: Field, allowed: readonly string[]): void {
   if (found !== undefined && !allowed.includes(found)) notSupported(field, allowed);
 }
 
+/** Checks a text against a list of words, where an API server refuses the empty text too. */
+export function isOneOf(field: Field, allowed: readonly string[]): void {
+  const found = text(field);
+  if (found !== undefined && !allowed.includes(found)) notSupported(field, allowed);
+}
+
 /** Checks a text with a function of names.ts, which returns the rule that it breaks. Missing and empty texts pass. */
 export function hasForm(
   field: Field,

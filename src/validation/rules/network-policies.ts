@@ -1,0 +1,127 @@
+import { cidrRule, parseCidr } from './addresses.ts';
+import {
+  type Field,
+  forbidden,
+  get,
+  hasForm,
+  inRange,
+  integer,
+  invalid,
+  isOneOf,
+  isSet,
+  items,
+  nameOf,
+  notEmpty,
+  oneOf,
+  report,
+  text,
+} from './field.ts';
+import { kindRule } from './metadata.ts';
+import { dnsSubdomainRule, portNameRule } from './names.ts';
+import { checkLabelSelector } from './selectors.ts';
+
+const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
+const TYPES = ['Ingress', 'Egress'];
+
+/** What an API server checks of a NetworkPolicy. */
+export const networkPolicyRule = kindRule(dnsSubdomainRule, (root) => {
+  const spec = get(root, 'spec');
+  checkLabelSelector(get(spec, 'podSelector'));
+  for (const [direction, peers] of [
+    ['ingress', 'from'],
+    ['egress', 'to'],
+  ] as const) {
+    for (const each of items(get(spec, direction))) {
+      for (const port of items(get(each, 'ports'))) checkPort(port);
+      for (const peer of items(get(each, peers))) checkPeer(peer);
+    }
+  }
+  const types = get(spec, 'policyTypes');
+  if (items(types).length > 2) invalid(types, 'must have at most Ingress and Egress');
+  for (const type of items(types)) {
+    isOneOf(type, TYPES);
+  }
+});
+
+function checkPort(each: Field): void {
+  oneOf(get(each, 'protocol'), PROTOCOLS);
+  const port = get(each, 'port');
+  const end = get(each, 'endPort');
+  inRange(port, 1, 65_535);
+  if (text(port) !== undefined) {
+    const broken = portNameRule(text(port) ?? '');
+    const hint = /^\d+$/.test(text(port) ?? '') ? 'remove the quotes' : undefined;
+    if (broken !== undefined) invalid(port, broken, { reason: 'BadName', hint });
+  }
+  if (!isSet(end)) return;
+  const first = integer(port);
+  const last = integer(end);
+  if (!isSet(port)) forbidden(end, 'without port');
+  else if (first === undefined) {
+    if (text(port) !== undefined) forbidden(end, 'with the name of a port');
+  } else if (last !== undefined && last < first) invalid(end, `must be at least port, which is ${first}`);
+  else inRange(end, 1, 65_535);
+}
+
+function checkPeer(peer: Field): void {
+  const block = get(peer, 'ipBlock');
+  const selectors = [get(peer, 'podSelector'), get(peer, 'namespaceSelector')];
+  for (const selector of selectors) checkLabelSelector(selector);
+  const hasSelector = selectors.some(isSet);
+  if (isSet(block)) {
+    if (hasSelector) {
+      const hint = 'make a peer of its own of the ipBlock';
+      report(block, 'WrongChoice', `${nameOf(peer)} has an ipBlock and a selector`, { hint, atKey: true });
+    }
+    checkBlock(block);
+  } else if (!hasSelector) {
+    report(peer, 'WrongChoice', `${nameOf(peer)} needs podSelector, namespaceSelector or ipBlock`);
+  }
+}
+
+function checkBlock(block: Field): void {
+  const cidr = get(block, 'cidr');
+  notEmpty(cidr);
+  hasForm(cidr, cidrRule, 'BadAddress');
+  const outer = parseCidr(text(cidr) ?? '');
+  for (const except of items(get(block, 'except'))) {
+    const found = text(except);
+    if (found === undefined) continue;
+    const inner = parseCidr(found);
+    if (inner === undefined) invalid(except, cidrRule(found) ?? 'must be a CIDR block', { reason: 'BadAddress' });
+    else if (outer !== undefined && !contains(outer, inner)) {
+      invalid(except, `must be a part of ${String(cidr.value)}`, { reason: 'BadAddress' });
+    }
+  }
+}
+
+type Block = NonNullable<ReturnType<typeof parseCidr>>;
+
+/** Whether the inner block is a part of the outer one and smaller. */
+function contains(outer: Block, inner: Block): boolean {
+  if (outer.family !== inner.family || inner.prefix <= outer.prefix) return false;
+  const bits = BigInt((outer.family === 'IPv4' ? 32 : 128) - outer.prefix);
+  return addressNumber(outer) >> bits === addressNumber(inner) >> bits;
+}
+
+function addressNumber({ family, address }: Block): bigint {
+  if (family === 'IPv4') return ipv4Number(address);
+  const [head = '', tail] = address.split('::');
+  const before = groups(head);
+  const after = tail === undefined ? [] : groups(tail);
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0n);
+  return [...before, ...zeros, ...after].reduce((sum, group) => (sum << 16n) | group, 0n);
+}
+
+function ipv4Number(address: string): bigint {
+  return address.split('.').reduce((sum, part) => (sum << 8n) | BigInt(Number(part)), 0n);
+}
+
+function groups(text: string): readonly bigint[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((part) => {
+    if (!part.includes('.')) return [BigInt(`0x${part}`)];
+    const last = ipv4Number(part);
+    return [last >> 16n, last & 0xffffn];
+  });
+}
