@@ -66,8 +66,9 @@ export function oneOf(flags: string, meaning: string, values: readonly string[])
 }
 
 /** The value, if it is one of the known ones; else a usage error that names the nearest of them. */
-export function choice(value: string, values: readonly string[]): string {
-  if (values.includes(value)) return value;
+export function choice<Value extends string>(value: string, values: readonly Value[]): Value {
+  const found = values.find((each) => each === value);
+  if (found !== undefined) return found;
   const meant = suggestion(value, values);
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
   throw new InvalidArgumentError(`Allowed choices are ${values.join(', ')}.${hint}`);

@@ -18,7 +18,6 @@ import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
 import { type DecodeLimits, defaultDecodeLimits } from './limits.ts';
 import { didYouMean, type FieldProblem, fieldError } from './problem.ts';
-import { createQuoteFixes } from './quote-fixes.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
 import { typeWord } from './schema-problems.ts';
 
@@ -28,8 +27,6 @@ export interface DecodeOptions {
   readonly limits?: DecodeLimits;
   /** Checks each object for clusters, as it is written, beyond what the decoder checks. An error makes the file unreadable. */
   readonly check?: (object: JsonObject) => readonly FieldProblem[];
-  /** Looks for the fixes of warnings too, which costs further checks. */
-  readonly fixes?: boolean;
 }
 
 /**
@@ -43,11 +40,11 @@ export function decodeFile(
   path: string,
   bytes: Uint8Array,
   blob: string,
-  { limits = defaultDecodeLimits, check, fixes = false }: DecodeOptions = {},
+  { limits = defaultDecodeLimits, check }: DecodeOptions = {},
 ): DecodedFile {
   const file = readFile(path, bytes, limits);
   const findings = [...file.findings];
-  const documents = decodeDocuments(file, { limits, check, fixes }, findings);
+  const documents = decodeDocuments(file, { limits, check }, findings);
   const diagnostics = inOrder(findings);
   const found = { blob, findings: diagnostics.map(sentenceOf) };
   if (!isClean(findings)) return { reading: { readable: false, ...found }, diagnostics };
@@ -56,17 +53,10 @@ export function decodeFile(
 
 function decodeDocuments(
   file: FileDocuments,
-  {
-    limits,
-    check,
-    fixes,
-  }: { [Name in keyof Required<DecodeOptions>]: DecodeOptions[Name] | undefined } & Required<
-    Pick<DecodeOptions, 'limits'>
-  >,
+  { limits, check }: Required<Pick<DecodeOptions, 'limits'>> & { readonly check: DecodeOptions['check'] | undefined },
   findings: Finding[],
 ): readonly SourceDocument[] {
   const documents: SourceDocument[] = [];
-  const quotes = fixes ? createQuoteFixes(findings) : undefined;
   let index = 0;
   for (const { document, path, value, reading, identity } of readDocuments(file)) {
     if (index >= limits.maxDocuments) {
@@ -74,7 +64,8 @@ function decodeDocuments(
       findings.push(file.place(document, fieldError('TooManyDocuments', path, message)));
       break;
     }
-    for (const problem of problemsOf(value, reading, check)) {
+    const isObject = reading.content?.type === 'object' && isJsonObject(value);
+    for (const problem of [...reading.problems, ...(isObject ? (check?.(value) ?? []) : [])]) {
       findings.push(file.place(document, { ...problem, path: [...path, ...problem.path] }));
     }
     if (identity !== undefined && reading.content !== undefined) {
@@ -82,19 +73,9 @@ function decodeDocuments(
       const finished = content.type === 'object' ? { ...content, digest: objectDigest(content.value) } : content;
       documents.push({ identity, index, content: finished });
     }
-    quotes?.(document, path, value, (changed) => problemsOf(changed, readDocument(changed), check));
     index += 1;
   }
   return documents;
-}
-
-function problemsOf(
-  value: JsonValue,
-  { content, problems }: DocumentReading,
-  check: DecodeOptions['check'],
-): readonly FieldProblem[] {
-  const isObject = content?.type === 'object' && isJsonObject(value);
-  return isObject && check !== undefined ? [...problems, ...check(value)] : problems;
 }
 
 /** One manifest of a file. */

@@ -2,7 +2,7 @@ import { relative, resolve } from 'node:path';
 import { Option } from 'commander';
 import type { ValidationReport, ValidationRequest } from '../../compose/validate/report.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import { kubernetesVersions } from '../../validation/kubernetes-schemas.ts';
+import { type KubernetesVersion, kubernetesVersions } from '../../validation/kubernetes-schemas.ts';
 import { choice, repeated } from '../arguments.ts';
 import { type CliCommand, type CliContext, kubeTarget, newCommand } from '../command.ts';
 import { EXIT, refuseUsage } from '../exit-codes.ts';
@@ -11,7 +11,7 @@ import { FINDING_FORMATS } from '../findings/formats.ts';
 
 interface Flags {
   readonly output: string;
-  readonly kubernetesVersion?: readonly string[];
+  readonly kubernetesVersion?: readonly KubernetesVersion[];
   readonly schemaLocation: readonly string[];
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -133,10 +133,10 @@ function versionOption(): Option {
   const help = `version that every object must suit, ${kubernetesVersions.join(', ')}; may be repeated (default: the newest)`;
   return new Option('--kubernetes-version <version>', help)
     .choices(kubernetesVersions)
-    .argParser((text: string, before: readonly string[] = []) => [...before, minorVersion(text)]);
+    .argParser((text: string, before: readonly KubernetesVersion[] = []) => [...before, minorVersion(text)]);
 }
 
-function minorVersion(text: string): string {
+function minorVersion(text: string): KubernetesVersion {
   const minor = /^v?(\d+\.\d+)(?:\.\d+)?$/.exec(text)?.[1];
   return choice(minor ?? text, kubernetesVersions);
 }

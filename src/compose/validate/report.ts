@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../../model/diagnostic.ts';
+import type { KubernetesVersion } from '../../validation/kubernetes-schemas.ts';
 import type { KubeTarget } from '../options.ts';
 
 /** What to validate, and how. */
@@ -11,7 +12,7 @@ export interface ValidationRequest {
   /** Of this process: git and kubeconfigs need it. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Versions of Kubernetes, as `1.33`, that every object must suit; the newest one unless set. */
-  readonly kubernetesVersions?: readonly string[];
+  readonly kubernetesVersions?: readonly KubernetesVersion[];
   /** Templates in the form of kubeconform: a path or a URL with `{{ .ResourceKind }}` and so on; `default` stands for none. */
   readonly schemaLocations?: readonly string[];
   /** A cluster whose CustomResourceDefinitions are read as well. */
@@ -28,6 +29,8 @@ export interface ValidationRequest {
   readonly fix?: boolean;
   /** The lines of findings are returned as well. */
   readonly excerpts?: boolean;
+  /** Threads that check files; as many as there are processors if that saves time, unless set. The report never depends on it. */
+  readonly threads?: number;
   /** Called from time to time. `total` is undefined while the folders are listed. */
   readonly progress?: (done: number, total: number | undefined) => void;
   /** Aborts the run: it rejects, and leaves no process, thread or temporary file behind. */

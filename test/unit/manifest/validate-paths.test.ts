@@ -39,10 +39,7 @@ describe('validatePaths', () => {
         'b/x.yaml:1:1: error: metadata is missing',
       ],
     });
-    expect((await validate(['b', 'b/x.yaml', './b'])).said).toEqual([
-      './b/x.yaml:1:1: error: metadata is missing',
-      'b/x.yaml:1:1: error: metadata is missing',
-    ]);
+    expect((await validate(['b', 'b/x.yaml', './b'])).said).toEqual(['b/x.yaml:1:1: error: metadata is missing']);
   });
 
   it('leaves out the files that .fleetrelayignore excludes, but not named ones', async () => {

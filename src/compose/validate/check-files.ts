@@ -1,0 +1,43 @@
+import { type CheckedFile, checkFile } from './check-file.ts';
+import { createBytesReader } from './file-bytes.ts';
+import type { InputFile } from './inputs.ts';
+import { type CheckSettings, createObjectChecks } from './object-checks.ts';
+
+/** Files that several threads check together: plain data, shared by all of them. */
+export interface CheckTask {
+  readonly files: readonly InputFile[];
+  readonly settings: CheckSettings;
+  /** One Int32: the index of the next file that no thread has taken. */
+  readonly next: SharedArrayBuffer;
+}
+
+/** Findings of consecutive files, and the index of the first one. */
+export interface CheckedFiles {
+  readonly first: number;
+  readonly checked: readonly CheckedFile[];
+}
+
+/** How many files a thread takes at a time. */
+const PORTION = 32;
+
+/**
+ * Takes portions of the task's files until none is left, and gives the findings of each portion to `done`, which may make
+ * the next portion wait.
+ */
+export async function checkFiles(
+  { files, settings, next }: CheckTask,
+  done: (checked: CheckedFiles) => void | Promise<void>,
+): Promise<void> {
+  const read = createBytesReader();
+  const checks = await createObjectChecks(settings);
+  const counter = new Int32Array(next);
+  for (let first = take(counter); first < files.length; first = take(counter)) {
+    const portion = files.slice(first, first + PORTION);
+    const checked = portion.map(({ name, location, isNamed }) => checkFile(name, read(location, isNamed), checks));
+    await done({ first, checked });
+  }
+}
+
+function take(counter: Int32Array): number {
+  return Atomics.add(counter, 0, PORTION);
+}

@@ -1,0 +1,154 @@
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { defaultDecodeLimits } from '../../manifest/limits.ts';
+import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
+import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
+import { partOf, readRules } from '../../sources/tree/tree-reader.ts';
+import { problemOf, type ReadBytes } from './file-bytes.ts';
+
+/** The name of standard input among the paths. */
+export const STDIN = '-';
+
+/** A file to check. */
+export interface InputFile {
+  /** Its path in the form of the request. */
+  readonly name: string;
+  /** Its absolute path; empty for standard input. */
+  readonly location: string;
+  /** The request names it: it is read in any case, also through a link, and may be a RelayConfig. */
+  readonly isNamed: boolean;
+}
+
+/** The files of a request, in the order of its paths and then of their names, each once. */
+export interface Inputs {
+  readonly files: readonly InputFile[];
+  /** Files that are not read, because they may not be or cannot be. They count as files. */
+  readonly refused: readonly Diagnostic[];
+  /** Paths of which nothing is known; they do not count as files. */
+  readonly failed: readonly Diagnostic[];
+  /** The ignore files that were used, as absolute paths. */
+  readonly ignoreFiles: readonly string[];
+}
+
+/**
+ * Lists the files of a request. In a folder these are all manifests that the `.fleetrelayignore` of the folder does not
+ * exclude; links are not followed, as in git.
+ */
+export async function listInputs(
+  paths: readonly string[],
+  cwd: string,
+  read: ReadBytes,
+  found: (files: number) => void = () => undefined,
+): Promise<Inputs> {
+  const files = new Map<string, InputFile>();
+  const rest = { refused: [] as Diagnostic[], failed: [] as Diagnostic[], ignoreFiles: [] as string[] };
+  for (const path of new Set(paths)) {
+    const location = path === STDIN ? '' : resolve(cwd, path);
+    const kind = path === STDIN ? 'file' : kindOf(location);
+    if (kind === 'folder') await listFolder(path, location, read, { files, ...rest, found });
+    else if (kind === 'file') files.set(location, { name: path, location, isNamed: true });
+    else rest.failed.push(unreadable(path, kind));
+  }
+  return { files: [...files.values()], ...rest };
+}
+
+interface Listing {
+  readonly files: Map<string, InputFile>;
+  readonly refused: Diagnostic[];
+  readonly failed: Diagnostic[];
+  readonly ignoreFiles: string[];
+  readonly found: (files: number) => void;
+}
+
+async function listFolder(path: string, root: string, read: ReadBytes, listing: Listing): Promise<void> {
+  const entries: Entry[] = [];
+  for (const entry of manifestsIn(root, (folder, error) => {
+    listing.failed.push(unreadable(below(path, folder), problemOf(error)));
+  })) {
+    entries.push(entry);
+    if (entries.length % 1024 === 0) listing.found(listing.files.size + entries.length);
+  }
+  const ignore = entries.find((entry) => entry.path === IGNORE_FILE);
+  const rules = await readRules(ignore === undefined ? null : entryOf(ignore, root), async (name) => {
+    const content = read(`${root}/${name}`, false);
+    return content.ok ? { bytes: content.bytes } : { reason: content.reason };
+  });
+  if (ignore !== undefined) listing.ignoreFiles.push(`${root}/${IGNORE_FILE}`);
+  const named = (diagnostic: Diagnostic): Diagnostic =>
+    diagnostic.at === undefined
+      ? diagnostic
+      : { ...diagnostic, at: { ...diagnostic.at, path: below(path, diagnostic.at.path) } };
+  if ('file' in rules) listing.refused.push(...rules.file.diagnostics.map(named));
+  for (const entry of entries) {
+    if (entry.path === IGNORE_FILE) continue;
+    // The size is judged when the file is read.
+    const part = partOf(entry.path, { kind: entry.kind, size: 0, blob: '' }, rules.membership, MAX_BYTES);
+    const location = `${root}/${entry.path}`;
+    if (part === 'manifest') {
+      if (!listing.files.has(location)) {
+        listing.files.set(location, { name: below(path, entry.path), location, isNamed: false });
+      }
+    } else if (part !== 'none' && 'file' in part) listing.refused.push(...part.file.diagnostics.map(named));
+    else if (part !== 'none') listing.failed.push(named(part.warning));
+  }
+}
+
+const { maxBytes: MAX_BYTES } = defaultDecodeLimits;
+
+interface Entry {
+  /** Relative to the folder of the request. */
+  readonly path: string;
+  readonly kind: 'file' | 'symlink';
+}
+
+/** Manifests and the ignore file below a folder, in canonical order. Links are not followed; `.git` is never read. */
+function* manifestsIn(root: string, failed: (folder: string, error: unknown) => void): Generator<Entry> {
+  const folders = [''];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const child of childrenOf(`${root}/${folder}`, (error) => failed(folder.slice(0, -1), error))) {
+      const path = `${folder}${child.name}`;
+      if (child.isDirectory()) {
+        if (child.name !== '.git') folders.push(`${path}/`);
+      } else if ((child.isFile() || child.isSymbolicLink()) && (path === IGNORE_FILE || isManifestName(path))) {
+        yield { path, kind: child.isFile() ? 'file' : 'symlink' };
+      }
+    }
+  }
+}
+
+function childrenOf(folder: string, failed: (error: unknown) => void) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    failed(error);
+    return [];
+  }
+}
+
+/** The ignore file, whose size is judged before it is read. A file that was removed meanwhile fails again when it is read. */
+function entryOf({ path, kind }: Entry, root: string) {
+  const size = lstatSync(`${root}/${path}`, { throwIfNoEntry: false })?.size ?? 0;
+  return { kind, size, blob: '' };
+}
+
+/** The diagnostic of a path that cannot be read. */
+export function unreadable(path: string, why: string): Diagnostic {
+  return diagnosticOf({ severity: 'error', reason: 'FileUnreadable', message: `cannot be read: ${why}`, at: { path } });
+}
+
+/** `file`, `folder`, or why it is neither. */
+function kindOf(location: string): string {
+  try {
+    const found = statSync(location);
+    return found.isDirectory() ? 'folder' : found.isFile() ? 'file' : 'it is neither a file nor a folder';
+  } catch (error) {
+    return problemOf(error);
+  }
+}
+
+/** A path below the folder in the form of the request; below `.` it stands alone. */
+function below(path: string, relative: string): string {
+  if (relative === '') return path;
+  const folder = path.replace(/\/+$/, '');
+  return folder === '.' ? relative : `${folder}/${relative}`;
+}

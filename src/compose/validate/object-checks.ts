@@ -1,0 +1,69 @@
+import type { FieldProblem } from '../../manifest/problem.ts';
+import { type JsonObject, textOf } from '../../model/json.ts';
+import { parseApiVersion } from '../../model/object-key.ts';
+import { type KubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
+import type { ObjectCheck } from '../../validation/object-check.ts';
+import { createObjectCheck } from '../../validation/objects.ts';
+import type { KindSchemas } from '../../validation/schema.ts';
+
+/** How objects are checked: plain data, as threads get it. */
+export interface CheckSettings {
+  /** Versions of Kubernetes; at least one. */
+  readonly versions: readonly KubernetesVersion[];
+  readonly withoutSchema: 'error' | 'warning' | 'nothing';
+  /** `Kind`, `group/Kind` or `apiVersion/Kind`. */
+  readonly skip: readonly string[];
+  /** CustomResourceDefinitions; if several define one kind, the first one counts. */
+  readonly definitions: readonly JsonObject[];
+}
+
+/** The checks of objects. */
+export interface ObjectChecks {
+  readonly check: ObjectCheck;
+  /** Whether the settings leave this kind out. */
+  isSkipped(object: JsonObject): boolean;
+  hasSchema(object: JsonObject): boolean;
+}
+
+/** Opens the schemas and makes the checks. */
+export async function createObjectChecks(settings: CheckSettings): Promise<ObjectChecks> {
+  const { versions, withoutSchema, skip } = settings;
+  const custom: readonly KindSchemas[] = [];
+  const opened = await Promise.all(versions.map(openKubernetesSchemas));
+  const checks = opened.map((kubernetes) => createObjectCheck({ kubernetes, custom, withoutSchema }));
+  const skipped = new Set(skip);
+  return {
+    check: inAll(checks),
+    isSkipped: ({ apiVersion, kind, type }) => {
+      if (skipped.size === 0) return false;
+      const version = textOf(apiVersion);
+      const name = textOf(kind ?? type);
+      const slash = version.indexOf('/');
+      const names = [name, `${version}/${name}`, ...(slash < 0 ? [] : [`${version.slice(0, slash)}/${name}`])];
+      return names.some((each) => skipped.has(each));
+    },
+    hasSchema: ({ apiVersion, kind }) => {
+      const parsed = parseApiVersion(textOf(apiVersion));
+      if (!parsed.ok) return false;
+      const { group, version } = parsed.value;
+      return [...opened, ...custom].some((schemas) => schemas.find(group, version, textOf(kind)) !== undefined);
+    },
+  };
+}
+
+/** The problems that at least one check reports, each once. */
+function inAll(checks: readonly ObjectCheck[]): ObjectCheck {
+  const [first, ...others] = checks;
+  if (first === undefined) return () => [];
+  if (others.length === 0) return first;
+  return (object) => {
+    const problems = new Map<string, FieldProblem>();
+    for (const check of checks) {
+      for (const problem of check(object)) {
+        const key = JSON.stringify([problem.severity, problem.reason, problem.path, problem.message]);
+        if (!problems.has(key)) problems.set(key, problem);
+      }
+    }
+    return [...problems.values()];
+  };
+}
