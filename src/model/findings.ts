@@ -76,6 +76,9 @@ export const findings = {
   WrongFormat: { code: 'FR2034', meaning: 'The text does not have the form that the field demands.' },
   NamespaceNotUsed: { code: 'FR2035', meaning: 'An object of a kind without namespaces has a namespace.' },
 
+  BadDefinition: { code: 'FR2050', meaning: 'An API server refuses the CustomResourceDefinition.' },
+  BrokenRule: { code: 'FR2051', meaning: 'The object breaks a rule in CEL of its CustomResourceDefinition.' },
+
   FieldNotAllowed: { code: 'FR2100', meaning: 'The kind has this field, but the object must not set it here.' },
   DuplicateValue: { code: 'FR2101', meaning: 'Two entries of a list have the same value where each must differ.' },
   SelectorMismatch: {

@@ -1,0 +1,90 @@
+import {
+  type CelFunc,
+  type CelList,
+  CelScalar,
+  type CelValue,
+  celFunc,
+  celList,
+  celMap,
+  celMethod,
+  isCelList,
+  isCelMap,
+  listType,
+  mapType,
+} from '@bufbuild/cel';
+import type { Meter } from '../meter.ts';
+
+/** The functions of optional values, which are lists with one item or none, and those that rewrite.ts inserts. */
+export function internalFunctions(meter: Meter): readonly CelFunc[] {
+  const { BOOL, DYN, INT } = CelScalar;
+  const LIST = listType(DYN);
+  const MAP = mapType(DYN, DYN);
+  // The lists that a loop is making; no other expression can see them before they are complete.
+  const growing = new WeakMap<CelList, CelValue[]>();
+  const present = (list: CelList): boolean => list.size > 0;
+  const the = (list: CelList): CelValue => {
+    const value = list.get(0);
+    if (value === undefined) throw new Error('optional.none() dereference');
+    return value;
+  };
+  return [
+    celFunc('@step', [INT, DYN], DYN, (nodes, condition) => {
+      meter.charge(Number(nodes));
+      return condition;
+    }),
+    celFunc('@push', [LIST, DYN], LIST, (list, item) => {
+      const items = growing.get(list);
+      if (items !== undefined) {
+        items.push(item);
+        return list;
+      }
+      const started = [...list, item];
+      const made = celList(started);
+      growing.set(made, started);
+      return made;
+    }),
+    celFunc('@keys', [LIST], LIST, (list) => celList(Array.from({ length: list.size }, (_, at) => BigInt(at)))),
+    celFunc('@keys', [MAP], LIST, (map) => celList([...map.keys()])),
+    celFunc('@map', [LIST, LIST], MAP, (keys, values) =>
+      celMap(new Map(Array.from(keys, (key, at) => [key as string, values.get(at) ?? null]))),
+    ),
+    celFunc('@is_present', [LIST], BOOL, present),
+    celFunc('@the', [LIST], DYN, the),
+    celFunc('@optional_field', [LIST, DYN], LIST, (list, key) => {
+      const found = present(list) ? memberOf(the(list), key) : undefined;
+      return celList(found === undefined ? [] : [found]);
+    }),
+    celFunc('optional.none', [], LIST, () => celList([])),
+    celFunc('optional.of', [DYN], LIST, (value) => celList([value])),
+    celFunc('optional.ofNonZeroValue', [DYN], LIST, (value) => celList(isZero(value) ? [] : [value])),
+    celMethod('hasValue', LIST, [], BOOL, function () {
+      return present(this);
+    }),
+    celMethod('value', LIST, [], DYN, function () {
+      return the(this);
+    }),
+    celMethod('orValue', LIST, [DYN], DYN, function (value) {
+      return present(this) ? the(this) : value;
+    }),
+    celMethod('or', LIST, [LIST], LIST, function (other) {
+      return present(this) ? this : other;
+    }),
+    celMethod('first', LIST, [], LIST, function () {
+      return celList([...this].slice(0, 1));
+    }),
+    celMethod('last', LIST, [], LIST, function () {
+      return celList([...this].slice(-1));
+    }),
+  ];
+}
+
+function memberOf(value: CelValue, key: CelValue): CelValue | undefined {
+  if (isCelMap(value)) return value.get(key as string);
+  if (isCelList(value) && (typeof key === 'bigint' || typeof key === 'number')) return value.get(Number(key));
+  throw new Error('no such overload: optional access to a value without members');
+}
+
+function isZero(value: CelValue): boolean {
+  if (isCelList(value) || isCelMap(value)) return value.size === 0;
+  return value === null || value === false || value === '' || value === 0 || value === 0n;
+}

@@ -1,0 +1,69 @@
+import { type CelFunc, CelScalar, celFunc, celMethod } from '@bufbuild/cel';
+import { compareText } from '../../../../model/json.ts';
+import type { OpaqueType } from './opaque.ts';
+
+const FORM =
+  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*))*))?(?:\+[\dA-Za-z-]+(?:\.[\dA-Za-z-]+)*)?$/;
+
+/** The functions of semantic versions. */
+export function semverFunctions({ type, make, textOf }: OpaqueType): readonly CelFunc[] {
+  const { BOOL, INT, STRING } = CelScalar;
+  const parsed = (text: string): string => {
+    if (FORM.test(text)) return text;
+    throw new Error(`${JSON.stringify(text)} is no semantic version`);
+  };
+  const part = (value: Parameters<typeof textOf>[0], at: number): bigint => BigInt(FORM.exec(textOf(value))?.[at] ?? 0);
+  return [
+    celFunc('semver', [STRING], type, (text) => make(parsed(text))),
+    celFunc('semver', [STRING, BOOL], type, (text, normalize) => make(parsed(normalize ? normalized(text) : text))),
+    celFunc('isSemver', [STRING], BOOL, (text) => FORM.test(text)),
+    celFunc('isSemver', [STRING, BOOL], BOOL, (text, normalize) => FORM.test(normalize ? normalized(text) : text)),
+    ...(['major', 'minor', 'patch'] as const).map((name, at) =>
+      celMethod(name, type, [], INT, function () {
+        return part(this, at + 1);
+      }),
+    ),
+    celMethod('isLessThan', type, [type], BOOL, function (other) {
+      return compareVersions(textOf(this), textOf(other)) < 0;
+    }),
+    celMethod('isGreaterThan', type, [type], BOOL, function (other) {
+      return compareVersions(textOf(this), textOf(other)) > 0;
+    }),
+    celMethod('compareTo', type, [type], INT, function (other) {
+      return BigInt(compareVersions(textOf(this), textOf(other)));
+    }),
+  ];
+}
+
+/** Without a leading `v`, with three numbers, and without leading zeros. */
+function normalized(text: string): string {
+  const [, numbers = '', rest = ''] = /^v?([\d.]*)(.*)$/s.exec(text) ?? [];
+  const parts = numbers.split('.').map((part) => part.replace(/^0+(?=\d)/, ''));
+  while (parts.length < 3) parts.push('0');
+  return parts.join('.') + rest;
+}
+
+/** https://semver.org/#spec-item-11 */
+function compareVersions(left: string, right: string): -1 | 0 | 1 {
+  const [a, b] = [FORM.exec(left) ?? [], FORM.exec(right) ?? []];
+  for (const at of [1, 2, 3]) {
+    const [x, y] = [BigInt(a[at] ?? 0), BigInt(b[at] ?? 0)];
+    if (x !== y) return x < y ? -1 : 1;
+  }
+  const [before, after] = [a[4], b[4]];
+  if (before === undefined || after === undefined) return before === after ? 0 : before === undefined ? 1 : -1;
+  const [xs, ys] = [before.split('.'), after.split('.')];
+  for (let at = 0; at < Math.max(xs.length, ys.length); at += 1) {
+    const order = compareIdentifiers(xs[at], ys[at]);
+    if (order !== 0) return order < 0 ? -1 : 1;
+  }
+  return 0;
+}
+
+function compareIdentifiers(x: string | undefined, y: string | undefined): number {
+  if (x === undefined || y === undefined) return x === y ? 0 : x === undefined ? -1 : 1;
+  const [isNumberX, isNumberY] = [/^\d+$/.test(x), /^\d+$/.test(y)];
+  if (isNumberX !== isNumberY) return isNumberX ? -1 : 1;
+  if (!isNumberX) return compareText(x, y);
+  return BigInt(x) < BigInt(y) ? -1 : BigInt(x) > BigInt(y) ? 1 : 0;
+}

@@ -1,0 +1,76 @@
+import { type CelFunc, CelScalar, type CelValue, celFunc, celMethod, listType, mapType } from '@bufbuild/cel';
+import type { OpaqueType } from './opaque.ts';
+
+/** The parts of a URL, unescaped where CEL asks for that. */
+interface Parts {
+  readonly scheme: string;
+  /** With the port. */
+  readonly host: string;
+  readonly hostname: string;
+  readonly port: string;
+  /** Escaped. */
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+}
+
+const FORM = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(\/\/([^/?]*))?([^?]*)(?:\?(.*))?$/s;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: URLs must not hold them
+const CONTROL = /[\u0000-\u001f\u007f]/;
+const HOST = /^(?:\[[0-9A-Fa-f:.]+(?:%25[^\]]*)?\]|[^\s[\]:<>"\\^`{|}]*)(?::(\d*))?$/;
+
+/** Parses an absolute URL or an absolute path, as Go's `url.ParseRequestURI`; undefined if the text is none. */
+export function parseUrl(text: string): Parts | undefined {
+  if (text === '' || CONTROL.test(text)) return undefined;
+  const [all, scheme = '', authority, userAndHost = '', path = '', query = ''] = FORM.exec(text) ?? [];
+  if (all === undefined || !hasEscapes(path)) return undefined;
+  const isOpaque = scheme !== '' && authority === undefined && !path.startsWith('/');
+  if (isOpaque && path === '') return undefined;
+  if (scheme === '' && (authority === undefined ? !path.startsWith('/') : false)) return undefined;
+  const host = userAndHost.slice(userAndHost.lastIndexOf('@') + 1);
+  const found = HOST.exec(host);
+  if (found === null || !hasEscapes(host)) return undefined;
+  const port = found[1] ?? '';
+  const hostname = (found[1] === undefined ? host : host.slice(0, -port.length - 1)).replace(/^\[(.*)\]$/, '$1');
+  return { scheme: scheme.toLowerCase(), host, hostname, port, path: isOpaque ? '' : path, query };
+}
+
+/** Whether each percent sign begins an escape. */
+function hasEscapes(text: string): boolean {
+  return !/%(?![0-9A-Fa-f]{2})/.test(text);
+}
+
+/** The functions of URLs. */
+export function urlFunctions({ type, make, textOf }: OpaqueType): readonly CelFunc[] {
+  const { BOOL, STRING } = CelScalar;
+  const part = (name: string, get: (parts: Parts) => string): CelFunc =>
+    celMethod(name, type, [], STRING, function () {
+      const parts = parseUrl(textOf(this));
+      return parts === undefined ? '' : get(parts);
+    });
+  return [
+    celFunc('url', [STRING], type, (text) => {
+      if (parseUrl(text) === undefined) throw new Error(`${JSON.stringify(text)} is no URL`);
+      return make(text);
+    }),
+    celFunc('isURL', [STRING], BOOL, (text) => parseUrl(text) !== undefined),
+    part('getScheme', ({ scheme }) => scheme),
+    part('getHost', ({ host }) => host),
+    part('getHostname', ({ hostname }) => hostname),
+    part('getPort', ({ port }) => port),
+    part('getEscapedPath', ({ path }) => path),
+    celMethod('getQuery', type, [], mapType(STRING, listType(STRING)), function () {
+      return queryOf(parseUrl(textOf(this))?.query ?? '');
+    }),
+  ];
+}
+
+function queryOf(query: string): Map<string, CelValue> {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    const list = values.get(name);
+    if (list === undefined) values.set(name, [value]);
+    else list.push(value);
+  }
+  return values as unknown as Map<string, CelValue>;
+}

@@ -1,0 +1,194 @@
+import { type CelList, type CelMap, type CelValue, celList, celMap } from '@bufbuild/cel';
+import { create } from '@bufbuild/protobuf';
+import { reflect } from '@bufbuild/protobuf/reflect';
+import { DurationSchema, TimestampSchema, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { FieldPath } from '../../../model/field-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../model/json.ts';
+import type { Schema } from '../../schema.ts';
+
+/** Called for each value of an object whose schema has rules. */
+type Visit = (schema: Schema, self: CelValue, path: FieldPath) => void;
+
+/** Tells how many values a list or mapping holds. */
+type Weigh = (value: object, nodes: number) => void;
+
+/**
+ * Converts an object to values of CEL by its schema, as an API server does: defaults are filled in, fields have their escaped
+ * names, fields that rules cannot see are left out. The object must fit its schema.
+ *
+ * @param visit gets each value with rules, inner ones first
+ */
+export function convertObject(schema: Schema, object: JsonObject, visit: Visit, weigh: Weigh): void {
+  convert(schema, object, [], visit, weigh);
+}
+
+/** A value, and how many values it holds. */
+interface Converted {
+  readonly value: CelValue;
+  readonly nodes: number;
+}
+
+/** Undefined: rules cannot see the value. */
+function convert(schema: Schema, value: JsonValue, path: FieldPath, visit: Visit, weigh: Weigh): Converted | undefined {
+  const converted = convertValue(schema, value, path, visit, weigh);
+  if (converted === undefined) return undefined;
+  if (typeof converted.value === 'object' && converted.value !== null) weigh(converted.value, converted.nodes);
+  if (value !== null && schema['x-kubernetes-validations'] !== undefined) visit(schema, converted.value, path);
+  return converted;
+}
+
+function convertValue(
+  schema: Schema,
+  value: JsonValue,
+  path: FieldPath,
+  visit: Visit,
+  weigh: Weigh,
+): Converted | undefined {
+  if (value === null) return schema.nullable === true ? one(null) : undefined;
+  if (schema['x-kubernetes-int-or-string'] === true) {
+    return one(typeof value === 'number' ? BigInt(Math.trunc(value)) : String(value));
+  }
+  switch (schema.type) {
+    case 'object':
+      return isJsonObject(value) ? convertMapping(schema, value, path, visit, weigh) : undefined;
+    case 'array':
+      return Array.isArray(value) ? convertList(schema, value, path, visit, weigh) : undefined;
+    case 'string':
+      return typeof value === 'string' ? one(convertText(schema.format, value)) : undefined;
+    case 'integer':
+      return Number.isInteger(value) ? one(BigInt(value as number)) : undefined;
+    case 'number':
+      return typeof value === 'number' ? one(value) : undefined;
+    case 'boolean':
+      return typeof value === 'boolean' ? one(value) : undefined;
+    case undefined:
+      return undefined;
+  }
+}
+
+function one(value: CelValue): Converted {
+  return { value, nodes: typeof value === 'string' ? 1 + value.length / 16 : 1 };
+}
+
+const NAME: Schema = { type: 'string' };
+
+function convertMapping(
+  schema: Schema,
+  object: JsonObject,
+  path: FieldPath,
+  visit: Visit,
+  weigh: Weigh,
+): Converted | undefined {
+  const { properties = {}, additionalProperties } = schema;
+  const members = new Map<string, CelValue>();
+  let nodes = 1;
+  const add = (name: string, key: string, field: Schema, member: JsonValue): void => {
+    const converted = convert(field, member, [...path, name], visit, weigh);
+    if (converted === undefined) return;
+    members.set(key, converted.value);
+    nodes += converted.nodes;
+  };
+  if (typeof additionalProperties === 'object') {
+    for (const [name, member] of Object.entries(object)) {
+      if (member !== undefined) add(name, name, additionalProperties, member);
+    }
+  } else {
+    for (const [name, field] of Object.entries(properties)) {
+      const member = memberOf(object, name, field);
+      const key = escapedName(name);
+      if (member === undefined || key === undefined) continue;
+      const isMetadata = name === 'metadata' && schema['x-kubernetes-embedded-resource'] === true;
+      add(name, key, isMetadata ? metadataSchema(field) : field, member);
+    }
+  }
+  const made: CelMap = celMap(members as Parameters<typeof celMap>[0]);
+  return { value: made, nodes };
+}
+
+/** The member, or the default of its schema. */
+function memberOf(object: JsonObject, name: string, { nullable, default: initial }: Schema): JsonValue | undefined {
+  const member = Object.hasOwn(object, name) ? object[name] : undefined;
+  if (member === null && nullable !== true) return initial;
+  return member ?? (member === null ? null : initial);
+}
+
+/** Of the metadata, rules see the name only. */
+function metadataSchema({ properties = {}, ...rest }: Schema): Schema {
+  return { ...rest, properties: { name: NAME, generateName: NAME, ...properties } };
+}
+
+function convertList(
+  { items }: Schema,
+  list: readonly JsonValue[],
+  path: FieldPath,
+  visit: Visit,
+  weigh: Weigh,
+): Converted | undefined {
+  if (items === undefined) return undefined;
+  const values: CelValue[] = [];
+  let nodes = 1;
+  for (const [index, item] of list.entries()) {
+    const converted = convert(items, item, [...path, index], visit, weigh);
+    if (converted === undefined) continue;
+    values.push(converted.value);
+    nodes += converted.nodes;
+  }
+  const made: CelList = celList(values);
+  return { value: made, nodes };
+}
+
+const RESERVED: ReadonlySet<string> = new Set([
+  ...['true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function', 'if', 'import'],
+  ...['let', 'loop', 'package', 'namespace', 'return', 'var', 'void', 'while'],
+]);
+
+const ESCAPES: readonly (readonly [part: string, escaped: string])[] = [
+  ['__', '__underscores__'],
+  ['.', '__dot__'],
+  ['-', '__dash__'],
+  ['/', '__slash__'],
+];
+
+/** The name of a field in rules; undefined if rules cannot name it. */
+export function escapedName(name: string): string | undefined {
+  if (!/^[A-Za-z_.\-/][\w.\-/]*$/.test(name)) return undefined;
+  if (RESERVED.has(name)) return `__${name}__`;
+  return ESCAPES.reduce((text, [part, escaped]) => text.replaceAll(part, escaped), name);
+}
+
+function convertText(format: string | undefined, text: string): CelValue {
+  switch (format) {
+    case 'byte':
+      return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    case 'date':
+    case 'date-time': {
+      const millis = Date.parse(format === 'date' ? `${text}T00:00:00Z` : text);
+      return Number.isNaN(millis) ? text : reflect(TimestampSchema, timestampFromMs(millis));
+    }
+    case 'duration':
+      return durationOf(text) ?? text;
+    default:
+      return text;
+  }
+}
+
+const UNITS: Readonly<Record<string, bigint>> = {
+  ...{ ns: 1n, us: 1_000n, µs: 1_000n, μs: 1_000n, ms: 1_000_000n, s: 1_000_000_000n },
+  ...{ m: 60_000_000_000n, h: 3_600_000_000_000n, d: 86_400_000_000_000n, w: 604_800_000_000_000n },
+};
+
+/** A duration as an API server reads the format `duration`: those of Go, days and weeks. Undefined if the text is none. */
+function durationOf(text: string): CelValue | undefined {
+  const [all, sign, parts = ''] = /^\s*([+-]?)((?:\d+(?:\.\d*)?\s*(?:ns|us|µs|μs|ms|s|m|h|d|w)\s*)+)$/.exec(text) ?? [];
+  if (all === undefined) return undefined;
+  let nanos = 0n;
+  for (const [, whole = '', fraction = '', unit = ''] of parts.matchAll(/(\d+)(?:\.(\d*))?\s*([a-zµμ]+)/g)) {
+    const size = UNITS[unit] ?? 0n;
+    nanos += BigInt(whole) * size + (BigInt(fraction.slice(0, 12).padEnd(12, '0')) * size) / 10n ** 12n;
+  }
+  const signed = sign === '-' ? -nanos : nanos;
+  return reflect(
+    DurationSchema,
+    create(DurationSchema, { seconds: signed / 1_000_000_000n, nanos: Number(signed % 1_000_000_000n) }),
+  );
+}

@@ -1,0 +1,67 @@
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../model/json.ts';
+import { createKindTable, type KindRow } from '../kind-table.ts';
+import type { ObjectCheck } from '../object-check.ts';
+import type { KindSchemas, Schema } from '../schema.ts';
+import { readRootSchema } from './read-schema.ts';
+
+/** Makes the check of the rules in CEL of a kind; `kind` names it in messages. */
+export type RuleCompiler = (schema: Schema, kind: string) => ObjectCheck;
+
+/** Whether an object is a CustomResourceDefinition that {@link createCustomKinds} reads. */
+export function isDefinition({ apiVersion, kind }: JsonObject): boolean {
+  return kind === 'CustomResourceDefinition' && apiVersion === 'apiextensions.k8s.io/v1';
+}
+
+/**
+ * Returns the kinds of CustomResourceDefinitions of `apiextensions.k8s.io/v1`, in the versions that they serve. If several
+ * define one kind, the first one counts. Each schema is read when an object of its kind is checked. Never throws: parts that
+ * cannot be used are left out, and definition-rule.ts reports them at the definition.
+ *
+ * @param compileRules from cel/evaluator.ts; without it rules in CEL are not evaluated. It is needed only if {@link hasRules}.
+ */
+export function createCustomKinds(definitions: Iterable<JsonObject>, compileRules?: RuleCompiler): KindSchemas {
+  const known = new Set<string>();
+  const rows: KindRow[] = [];
+  for (const { spec } of definitions) {
+    const { group, names, scope, versions } = objectOf(spec);
+    const { kind, plural } = objectOf(names);
+    const id = `${textOf(group)}/${textOf(kind)}`;
+    if (known.has(id)) continue;
+    known.add(id);
+    for (const { name, served, schema: versionSchema, subresources } of objectsOf(versions)) {
+      if (served !== true) continue;
+      const { openAPIV3Schema: json } = objectOf(versionSchema);
+      const hasStatus = 'status' in objectOf(subresources);
+      const schema = once(() => readRootSchema(objectOf(json), hasStatus));
+      const rules =
+        compileRules === undefined || !hasRules(json)
+          ? undefined
+          : once(() => compileRules(schema(), `${textOf(kind)} ${textOf(group)}/${textOf(name)}`));
+      rows.push({
+        ...{ group: textOf(group), version: textOf(name), kind: textOf(kind), plural: textOf(plural) },
+        namespaced: scope !== 'Cluster',
+        schema,
+        definition: () => undefined,
+        ...(rules === undefined ? {} : { rules: (object) => rules()(object) }),
+      });
+    }
+  }
+  return createKindTable(rows);
+}
+
+/** Whether a CustomResourceDefinition, or a part of it, has rules in CEL. */
+export function hasRules(part: unknown): boolean {
+  if (typeof part !== 'object' || part === null) return false;
+  if (Array.isArray(part)) return part.some(hasRules);
+  return Object.entries(part).some(([name, value]) =>
+    name === 'x-kubernetes-validations' ? Array.isArray(value) : hasRules(value),
+  );
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
