@@ -18,6 +18,7 @@ import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
 import { type DecodeLimits, defaultDecodeLimits } from './limits.ts';
 import { didYouMean, type FieldProblem, fieldError } from './problem.ts';
+import { createQuoteFixes } from './quote-fixes.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
 import { typeWord } from './schema-problems.ts';
 
@@ -27,6 +28,8 @@ export interface DecodeOptions {
   readonly limits?: DecodeLimits;
   /** Checks each object for clusters, as it is written, beyond what the decoder checks. An error makes the file unreadable. */
   readonly check?: (object: JsonObject) => readonly FieldProblem[];
+  /** Looks for the fixes of warnings too, which costs further checks. */
+  readonly fixes?: boolean;
 }
 
 /**
@@ -40,11 +43,11 @@ export function decodeFile(
   path: string,
   bytes: Uint8Array,
   blob: string,
-  { limits = defaultDecodeLimits, check }: DecodeOptions = {},
+  { limits = defaultDecodeLimits, check, fixes = false }: DecodeOptions = {},
 ): DecodedFile {
   const file = readFile(path, bytes, limits);
   const findings = [...file.findings];
-  const documents = decodeDocuments(file, { limits, check }, findings);
+  const documents = decodeDocuments(file, { limits, check, fixes }, findings);
   const diagnostics = inOrder(findings);
   const found = { blob, findings: diagnostics.map(sentenceOf) };
   if (!isClean(findings)) return { reading: { readable: false, ...found }, diagnostics };
@@ -53,10 +56,17 @@ export function decodeFile(
 
 function decodeDocuments(
   file: FileDocuments,
-  { limits, check }: Required<Pick<DecodeOptions, 'limits'>> & { readonly check: DecodeOptions['check'] | undefined },
+  {
+    limits,
+    check,
+    fixes,
+  }: { [Name in keyof Required<DecodeOptions>]: DecodeOptions[Name] | undefined } & Required<
+    Pick<DecodeOptions, 'limits'>
+  >,
   findings: Finding[],
 ): readonly SourceDocument[] {
   const documents: SourceDocument[] = [];
+  const quotes = fixes ? createQuoteFixes(findings) : undefined;
   let index = 0;
   for (const { document, path, value, reading, identity } of readDocuments(file)) {
     if (index >= limits.maxDocuments) {
@@ -64,8 +74,7 @@ function decodeDocuments(
       findings.push(file.place(document, fieldError('TooManyDocuments', path, message)));
       break;
     }
-    const isObject = reading.content?.type === 'object' && isJsonObject(value);
-    for (const problem of [...reading.problems, ...(isObject ? (check?.(value) ?? []) : [])]) {
+    for (const problem of problemsOf(value, reading, check)) {
       findings.push(file.place(document, { ...problem, path: [...path, ...problem.path] }));
     }
     if (identity !== undefined && reading.content !== undefined) {
@@ -73,9 +82,19 @@ function decodeDocuments(
       const finished = content.type === 'object' ? { ...content, digest: objectDigest(content.value) } : content;
       documents.push({ identity, index, content: finished });
     }
+    quotes?.(document, path, value, (changed) => problemsOf(changed, readDocument(changed), check));
     index += 1;
   }
   return documents;
+}
+
+function problemsOf(
+  value: JsonValue,
+  { content, problems }: DocumentReading,
+  check: DecodeOptions['check'],
+): readonly FieldProblem[] {
+  const isObject = content?.type === 'object' && isJsonObject(value);
+  return isObject && check !== undefined ? [...problems, ...check(value)] : problems;
 }
 
 /** One manifest of a file. */

@@ -1,6 +1,6 @@
 import * as yaml from 'js-yaml';
 import type { FieldPath } from '../model/field-path.ts';
-import { offsetOf, type YamlDocument, type YamlEvents } from './compose-documents.ts';
+import { offsetOf, type YamlDocument, type YamlEvent, type YamlEvents } from './compose-documents.ts';
 import { resolvePlain } from './plain-scalars.ts';
 
 /** The offsets of a field's key and value; for a list item both are the item. */
@@ -30,6 +30,48 @@ function findInPart(text: string, events: YamlEvents, root: number, path: FieldP
     at = next.value;
   }
   return found;
+}
+
+/** The parser's events of a field's key and value. Undefined: the field is missing, or inside an alias. */
+export function findEvents(document: YamlDocument, path: FieldPath) {
+  const child = childAtPath(document, path);
+  const value = child && document.events[child.value];
+  return value && { key: child.key === child.value ? undefined : document.events[child.key], value };
+}
+
+function childAtPath({ text, events, root }: YamlDocument, path: FieldPath): Child | undefined {
+  let child: Child | undefined = { key: root, value: root, empty: isEmpty(events, root) };
+  for (const step of path) child = child && childAt(text, events, child.value, step);
+  return child;
+}
+
+/** A scalar in a field of a document. */
+export interface ScalarAt {
+  /** Of the value, or of the key. */
+  readonly path: FieldPath;
+  readonly event: Extract<YamlEvent, { readonly type: typeof yaml.EVENT_SCALAR }>;
+  readonly isKey: boolean;
+}
+
+/** All scalars of a document, keys among them. */
+export function scalarsIn(document: YamlDocument): Generator<ScalarAt> {
+  return scalarsBelow(document, document.root, []);
+}
+
+function* scalarsBelow(document: YamlDocument, at: number, path: FieldPath): Generator<ScalarAt> {
+  const { text, events } = document;
+  const node = events[at];
+  if (node?.type === yaml.EVENT_SCALAR) yield { path, event: node, isKey: false };
+  if (node?.type !== yaml.EVENT_MAPPING && node?.type !== yaml.EVENT_SEQUENCE) return;
+  let next = at + 1;
+  for (let index = 0; events[next]?.type !== yaml.EVENT_POP && next < events.length; index += 1) {
+    const key = node.type === yaml.EVENT_MAPPING ? events[next] : undefined;
+    const step = node.type === yaml.EVENT_MAPPING ? (keyText(text, events, next) ?? '') : index;
+    if (key?.type === yaml.EVENT_SCALAR) yield { path: [...path, step], event: key, isKey: true };
+    const value = node.type === yaml.EVENT_MAPPING ? afterNode(events, next) : next;
+    yield* scalarsBelow(document, value, [...path, step]);
+    next = afterNode(events, value);
+  }
 }
 
 interface Child {

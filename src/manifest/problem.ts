@@ -1,5 +1,6 @@
 import type { FindingReason } from '../model/diagnostic.ts';
 import type { FieldPath } from '../model/field-path.ts';
+import type { JsonValue } from '../model/json.ts';
 import { suggestion } from '../model/messages.ts';
 
 /** A problem of a document, without its place in the file. */
@@ -11,7 +12,18 @@ export interface FieldProblem {
   readonly path: FieldPath;
   /** The problem is at the key of the last step, not at its value. */
   readonly atKey?: boolean;
+  /** How the problem is mended. Only where no other reading of the author's intent is likely. */
+  readonly fix?: FieldFix;
 }
+
+/**
+ * A change of the field at a problem's path: another name of its key; another value, which must not come from the
+ * manifest, as it may be a secret; or the scalar of the manifest in quotes, or without its quotes.
+ */
+export type FieldFix =
+  | { readonly key: string }
+  | { readonly value: string | boolean }
+  | { readonly quotes: 'add' | 'remove' };
 
 /** An error at a field. */
 export function fieldError(reason: FindingReason, path: FieldPath, message: string, hint?: string): FieldProblem {
@@ -28,3 +40,33 @@ export function didYouMean(text: string, known: Iterable<string>): string | unde
   const near = suggestion(text, known);
   return near === undefined ? undefined : `did you mean ${near}?`;
 }
+
+/** The fix of a word that differs from a known one only in upper and lower case; undefined: there is none, or several. */
+export function caseFix(word: string, known: Iterable<string>): string | undefined {
+  const written = word.toLowerCase();
+  const [same, ...others] = [...known].filter((name) => name.toLowerCase() === written);
+  return others.length === 0 && same !== word ? same : undefined;
+}
+
+/** The fix of a value whose type must be another one. Undefined: it cannot be mended safely. */
+export function typeFix(
+  value: JsonValue | undefined,
+  wanted: 'string' | 'boolean' | 'integer' | 'number',
+): { readonly fix?: FieldFix } {
+  switch (wanted) {
+    case 'string':
+      return typeof value === 'number' || typeof value === 'boolean' ? { fix: { quotes: 'add' } } : {};
+    case 'boolean': {
+      const isTrue = typeof value === 'string' && TRUE.test(value);
+      return isTrue || (typeof value === 'string' && FALSE.test(value)) ? { fix: { value: isTrue } } : {};
+    }
+    default:
+      return typeof value === 'string' && PLAIN_NUMBER.test(value) ? { fix: { quotes: 'remove' } } : {};
+  }
+}
+
+/** The words that YAML 1.1 reads as booleans, and the boolean in quotes. */
+const TRUE = /^(?:y|Y|yes|Yes|YES|on|On|ON|true|True|TRUE)$/;
+const FALSE = /^(?:n|N|no|No|NO|off|Off|OFF|false|False|FALSE)$/;
+/** A whole number that all readers of YAML and JSON read alike. */
+const PLAIN_NUMBER = /^(?:0|-?[1-9][0-9]{0,14})$/;

@@ -1,6 +1,7 @@
 import { type Diagnostic, diagnosticOf, type Location } from '../model/diagnostic.ts';
 import type { FieldPath } from '../model/field-path.ts';
 import type { TextProblem, YamlDocument, YamlReading } from './compose-documents.ts';
+import { editsFor } from './field-edits.ts';
 import type { DecodeLimits } from './limits.ts';
 import { createLineIndex, findField } from './positions.ts';
 import type { FieldProblem } from './problem.ts';
@@ -75,8 +76,14 @@ function withPlaces(path: string, text: string, parsed: YamlReading): FileDocume
   return {
     documents: parsed.documents,
     findings,
-    place: (document, problem) =>
-      at(problem, offsetIn(document, problem.path, problem.atKey === true ? 'key' : 'value')),
+    place: (document, problem) => {
+      const { diagnostic, offset } = at(
+        problem,
+        offsetIn(document, problem.path, problem.atKey === true ? 'key' : 'value'),
+      );
+      const fix = problem.fix && editsFor(document, problem.path, problem.fix);
+      return { offset, diagnostic: fix === undefined ? diagnostic : { ...diagnostic, fix } };
+    },
     locate: (document, field, part) => locationOf(offsetIn(document, field, part)),
   };
 }

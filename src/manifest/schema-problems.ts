@@ -1,6 +1,6 @@
 import { displayPath, type FieldPath } from '../model/field-path.ts';
-import { compareText, isJsonObject, type JsonValue } from '../model/json.ts';
-import { didYouMean, type FieldProblem, fieldError } from './problem.ts';
+import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { caseFix, didYouMean, type FieldProblem, fieldError, typeFix } from './problem.ts';
 import type { SchemaError } from './schema-validator.ts';
 
 /** Converts the errors of a validator to problems with paths, each once, without the errors of single branches. */
@@ -40,7 +40,7 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
   const { params } = error;
   switch (error.keyword) {
     case 'additionalProperties':
-      return unknownField(error, path);
+      return unknownField(error, path, isJsonObject(found) ? found : {});
     case 'required': {
       const missing = [...path, String(params.missingProperty)];
       return fieldError('MissingField', path, `${displayPath(missing)} is missing`);
@@ -51,7 +51,11 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
     case 'type': {
       const wanted = typeWords(params.type);
       const hint = wanted === 'text' ? 'quote it if text is meant' : undefined;
-      return fieldError('WrongType', path, `${name} must be ${wanted}, not ${foundWord(found, wanted)}`, hint);
+      const message = `${name} must be ${wanted}, not ${foundWord(found, wanted)}`;
+      return {
+        ...fieldError('WrongType', path, message, hint),
+        ...(isScalarType(params.type) ? typeFix(found, params.type) : {}),
+      };
     }
     case 'enum':
       return wrongWord(found, error, path, name);
@@ -62,13 +66,15 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
   }
 }
 
-function unknownField({ params, parentSchema }: SchemaError, path: FieldPath): FieldProblem {
+function unknownField({ params, parentSchema }: SchemaError, path: FieldPath, siblings: JsonObject): FieldProblem {
   const key = String(params.additionalProperty);
   const known = Object.keys(parentSchema?.properties ?? {}).sort(compareText);
   const list = known.length > 0 && known.length <= 12 ? `known fields: ${known.join(', ')}` : undefined;
   const at = [...path, key];
   const message = `${displayPath(at)} is not a field that is known here`;
-  return { ...fieldError('UnknownField', at, message, didYouMean(key, known) ?? list), atKey: true };
+  const problem = { ...fieldError('UnknownField', at, message, didYouMean(key, known) ?? list), atKey: true };
+  const meant = caseFix(key, known);
+  return meant === undefined || Object.hasOwn(siblings, meant) ? problem : { ...problem, fix: { key: meant } };
 }
 
 function choice({ keyword, parentSchema }: SchemaError, path: FieldPath, name: string): FieldProblem {
@@ -86,7 +92,13 @@ function wrongWord(found: JsonValue | undefined, error: SchemaError, path: Field
   const words = values.filter((allowed) => typeof allowed === 'string');
   const allowed = words.length > 0 ? words : values.map(String);
   const hint = typeof found === 'string' ? didYouMean(found, allowed) : undefined;
-  return fieldError('WrongValue', path, `${name} must be one of ${allowed.join(', ')}`, hint);
+  const problem = fieldError('WrongValue', path, `${name} must be one of ${allowed.join(', ')}`, hint);
+  const meant = typeof found === 'string' ? caseFix(found, allowed) : undefined;
+  return meant === undefined ? problem : { ...problem, fix: { value: meant } };
+}
+
+function isScalarType(type: unknown): type is 'string' | 'boolean' | 'integer' | 'number' {
+  return type === 'string' || type === 'boolean' || type === 'integer' || type === 'number';
 }
 
 function constraintWords(error: SchemaError): string {

@@ -14,6 +14,13 @@ export interface Location {
   readonly column?: number;
 }
 
+/** Replaces the text from `start` to `end`. Offsets count UTF-16 units of the file's text without its byte order mark. */
+export interface TextEdit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
 /**
  * A finding about an input. Each `reason` has one `code`. `message` describes the problem, `hint` what to do; neither
  * contains a secret. Only {@link diagnosticOf} creates diagnostics.
@@ -25,6 +32,8 @@ export interface Diagnostic {
   readonly message: string;
   readonly hint?: string;
   readonly at?: Location;
+  /** Changes of the file that mend the finding and nothing else, in the order of the text. They hold no secret. */
+  readonly fix?: readonly TextEdit[];
 }
 
 /** Adds the code of the reason. */

@@ -38,6 +38,13 @@ export const findings = {
   TooManyDocuments: { code: 'FR1025', meaning: 'The file holds more documents than the limit.' },
   PathTooLong: { code: 'FR1026', meaning: 'The path of the file is longer than the limit.' },
 
+  SuppressionWithoutReason: { code: 'FR1050', meaning: 'A `fleetrelay-ignore` comment gives no reason.' },
+  BadSuppression: {
+    code: 'FR1051',
+    meaning: 'A `fleetrelay-ignore` comment names no code, an unknown one, or one that cannot be suppressed.',
+  },
+  UnusedSuppression: { code: 'FR1052', meaning: 'A `fleetrelay-ignore` comment suppresses no finding.' },
+
   NotAnObject: { code: 'FR2001', meaning: 'The document is not a mapping.' },
   MissingField: { code: 'FR2002', meaning: 'A required field is missing.' },
   UnknownField: { code: 'FR2003', meaning: 'The schema does not have this field.' },
