@@ -68,7 +68,8 @@ function compile(written: Schema, isNested: boolean, { reader, definition }: Com
     items: schema.items && slot(schema.items),
     format: isCustom || schema.format === undefined ? undefined : builtInFormats[schema.format],
     enum: schema.enum === undefined ? undefined : new Set(schema.enum),
-    itemKeys: itemKeysOf(schema),
+    // API servers check the entries of built-in kinds in code (rules/), and allow the same key twice in some lists.
+    itemKeys: isCustom ? itemKeysOf(schema) : undefined,
     hasValueRules: isCustom && VALUE_RULES.some((keyword) => schema[keyword] !== undefined),
   };
 }

@@ -1,4 +1,5 @@
 import { didYouMean, type FieldProblem, fieldError, fieldWarning } from '../manifest/problem.ts';
+import { displayPath } from '../model/field-path.ts';
 import { isJsonObject, type JsonObject, objectOf, textOf } from '../model/json.ts';
 import { parseApiVersion } from '../model/object-key.ts';
 import { apiVersionFate } from './api-versions.ts';
@@ -42,12 +43,19 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     const problems = prepare(found, builtIn === undefined)(object, { isSecret });
     const more = builtIn === undefined ? customRules(found, problems) : rules[`${found.group}/${found.kind}`];
     const others = [
-      ...(more?.(object) ?? []),
+      ...withoutRepeated(more?.(object) ?? [], problems),
       ...scopeProblems(found, object),
       ...(builtIn === undefined ? [] : deprecation(identity, kubernetes)),
     ];
     return others.length === 0 ? problems : [...problems, ...others];
   };
+}
+
+/** The problems of rules at places of which the schema has none: a value that is missing or of the wrong form breaks rules too. */
+function withoutRepeated(ofRules: readonly FieldProblem[], ofSchema: readonly FieldProblem[]): readonly FieldProblem[] {
+  if (ofRules.length === 0 || ofSchema.length === 0) return ofRules;
+  const places = new Set(ofSchema.map(({ path }) => displayPath(path)));
+  return ofRules.filter(({ path }) => !places.has(displayPath(path)));
 }
 
 /** Rules such as CEL expect values of the right type. */

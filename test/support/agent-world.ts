@@ -46,7 +46,6 @@ export interface ScriptedServer {
   say(said: Said): ReturnType<ServerListener['delta']>;
   holding: ServerListener['holding'];
   fleet: ServerListener['fleet'];
-  kubernetesVersion: ServerListener['kubernetesVersion'];
   settings: ServerListener['settings'];
   readonly results: ObjectResult[];
   readonly inputs: InputSnapshot[];
@@ -149,7 +148,6 @@ export function createScriptedServer(expected: { held: Map<ObjectKey, Digest>; s
     },
     holding: () => heard().holding(),
     fleet: () => heard().fleet(),
-    kubernetesVersion: () => heard().kubernetesVersion(),
     settings: (settings) => heard().settings(settings),
     results,
     inputs,

@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
-import type { JsonObject } from '../../src/model/json.ts';
-import { rules } from '../../src/validation/rules/rules.ts';
+import { newestKubernetesVersion, openKubernetesSchemas } from '../../src/validation/kubernetes-schemas.ts';
+import { createObjectCheck } from '../../src/validation/objects.ts';
 
 /** A manifest of `test/validation`. */
 export interface ValidationCase {
@@ -17,6 +17,8 @@ export interface ValidationCase {
   /** The text of the CustomResourceDefinition beside it, `NAME.crd.yaml`. */
   readonly crd?: string;
 }
+
+const check = createObjectCheck({ kubernetes: await openKubernetesSchemas(newestKubernetesVersion) });
 
 const CORPUS = join(import.meta.dirname, '../validation');
 const CRD_SUFFIX = '.crd.yaml';
@@ -48,7 +50,7 @@ export function readValidationCase(path: string): ValidationCase {
 
 /** What `validate` reports of the case, warnings included. */
 export function diagnosticsOfCase({ bytes }: ValidationCase): readonly Diagnostic[] {
-  return decodeFile('case.yaml', bytes, 'blob', { check: checkObject }).diagnostics;
+  return decodeFile('case.yaml', bytes, 'blob', { check }).diagnostics;
 }
 
 /** The errors among the diagnostics, as `CODE LINE:COLUMN`. */
@@ -59,10 +61,4 @@ export function errorsOf(diagnostics: readonly Diagnostic[]): readonly string[] 
 /** `CODE LINE:COLUMN`. */
 export function placeOf({ code, at }: Diagnostic): string {
   return `${code} ${at?.line ?? 0}:${at?.column ?? 0}`;
-}
-
-function checkObject(object: JsonObject) {
-  const apiVersion = String(object.apiVersion);
-  const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : '';
-  return rules[`${group}/${String(object.kind)}`]?.(object) ?? [];
 }

@@ -73,7 +73,8 @@ function checkMetadata(document: JsonObject): readonly FieldProblem[] {
   const checked = textMap(labels, ['metadata', 'labels']);
   const notes = textMap(annotations, ['metadata', 'annotations']);
   const badKeys = Object.keys(notes.texts).flatMap((key) => {
-    const bad = labelKeyProblem(key);
+    // The case of the prefix does not matter in annotations.
+    const bad = labelKeyProblem(key.toLowerCase());
     const path = ['metadata', 'annotations', key];
     return bad === undefined ? [] : [{ ...fieldError('BadAnnotation', path, bad), atKey: true }];
   });

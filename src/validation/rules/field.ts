@@ -201,10 +201,11 @@ export function hasForm(
 }
 
 /** Checks the range of a whole number. */
-export function inRange(field: Field, least: number, most = Number.POSITIVE_INFINITY): void {
+export function inRange(field: Field, least: number, most = Number.POSITIVE_INFINITY, hint?: string): void {
   const found = integer(field);
   if (found === undefined || (found >= least && found <= most)) return;
-  invalid(field, most === Number.POSITIVE_INFINITY ? `must be at least ${least}` : `must be ${least} to ${most}`);
+  const range = most === Number.POSITIVE_INFINITY ? `at least ${least}` : `${least} to ${most}`;
+  invalid(field, `must be ${range}`, { hint });
 }
 
 /** Checks that each value occurs once. Missing and empty texts may occur more often. */
@@ -217,4 +218,33 @@ export function distinct(fields: readonly Field[], reason?: FindingReason): void
     if (seen.has(value)) duplicate(field, reason);
     seen.add(value);
   }
+}
+
+/**
+ * Checks that exactly one of the fields of a mapping is set, and returns it. Reports each further one at its key, and a
+ * mapping without one at the mapping.
+ */
+export function exactlyOne(parent: Field, choices: readonly string[]): Field | undefined {
+  if (mapping(parent) === undefined) return undefined;
+  const chosen = atMostOne(parent, choices);
+  if (chosen === undefined) report(parent, 'WrongChoice', `${nameOf(parent)} needs one of ${choices.join(', ')}`);
+  return chosen;
+}
+
+/** Checks that at most one of the fields of a mapping is set, and returns it. Reports each further one at its key. */
+export function atMostOne(parent: Field, choices: readonly string[]): Field | undefined {
+  const [chosen, ...others] = members(parent).filter(
+    ({ step, value }) => value !== undefined && choices.includes(step),
+  );
+  for (const other of others) {
+    report(
+      other,
+      'WrongChoice',
+      `${nameOf(other)} is not allowed beside ${chosen?.step}: only one of them can be set`,
+      {
+        atKey: true,
+      },
+    );
+  }
+  return chosen;
 }

@@ -61,6 +61,16 @@ export function domainPrefixedNameRule(text: string): string | undefined {
   return qualifiedNameRule(text) ?? (text.includes('/') ? undefined : 'must be a DNS name, "/" and a name');
 }
 
+const HTTP_PATH = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/;
+
+/** A path with a prefix: `example.com/a/b`. */
+export function domainPrefixedPathRule(text: string): string | undefined {
+  const slash = text.indexOf('/');
+  const isGood =
+    slash > 0 && dnsSubdomainRule(text.slice(0, slash)) === undefined && HTTP_PATH.test(text.slice(slash + 1));
+  return isGood ? undefined : 'must be a DNS name, "/" and a path';
+}
+
 /** The value of a label; may be empty. */
 export function labelValueRule(text: string): string | undefined {
   return text === '' || (text.length <= 63 && QUALIFIED_PART.test(text))
@@ -121,4 +131,9 @@ export function descendingPathRule(path: string): string | undefined {
 /** A path without a part `..`. */
 export function noBackstepsRule(path: string): string | undefined {
   return path.includes('..') && path.split('/').includes('..') ? 'must not contain a part ".."' : undefined;
+}
+
+/** A path inside a volume: as of {@link descendingPathRule}, and not beginning with `..`, which is reserved. */
+export function reservedPathRule(path: string): string | undefined {
+  return descendingPathRule(path) ?? (path.startsWith('..') ? 'must not begin with ".."' : undefined);
 }

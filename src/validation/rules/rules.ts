@@ -3,9 +3,19 @@ import { horizontalPodAutoscalerRule } from './autoscalers.ts';
 import { configMapRule, secretRule } from './config-data.ts';
 import { podDisruptionBudgetRule } from './disruption-budgets.ts';
 import { ingressClassRule, ingressRule } from './ingresses.ts';
+import { cronJobRule, jobRule } from './jobs.ts';
 import { networkPolicyRule } from './network-policies.ts';
 import { clusterRoleBindingRule, clusterRoleRule, roleBindingRule, roleRule } from './rbac.ts';
 import { serviceRule } from './services.ts';
+import {
+  daemonSetRule,
+  deploymentRule,
+  podRule,
+  podTemplateRule,
+  replicaSetRule,
+  replicationControllerRule,
+  statefulSetRule,
+} from './workloads.ts';
 
 /**
  * What the API server checks of built-in kinds beyond their schema, by `group/Kind` (`/Pod`, `apps/Deployment`), for all
@@ -13,9 +23,18 @@ import { serviceRule } from './services.ts';
  */
 export const rules: Readonly<Record<string, ObjectCheck>> = {
   '/ConfigMap': configMapRule,
+  '/Pod': podRule,
+  '/PodTemplate': podTemplateRule,
+  '/ReplicationController': replicationControllerRule,
   '/Secret': secretRule,
   '/Service': serviceRule,
+  'apps/DaemonSet': daemonSetRule,
+  'apps/Deployment': deploymentRule,
+  'apps/ReplicaSet': replicaSetRule,
+  'apps/StatefulSet': statefulSetRule,
   'autoscaling/HorizontalPodAutoscaler': horizontalPodAutoscalerRule,
+  'batch/CronJob': cronJobRule,
+  'batch/Job': jobRule,
   'networking.k8s.io/Ingress': ingressRule,
   'networking.k8s.io/IngressClass': ingressClassRule,
   'networking.k8s.io/NetworkPolicy': networkPolicyRule,

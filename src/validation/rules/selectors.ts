@@ -26,6 +26,15 @@ export function checkLabelMap(labels: Field): void {
   }
 }
 
+/** Checks the keys of a map of annotations. */
+export function checkAnnotationKeys(annotations: Field): void {
+  for (const annotation of members(annotations)) {
+    const broken = qualifiedNameRule(annotation.step.toLowerCase());
+    if (broken === undefined) continue;
+    report(annotation, 'BadAnnotation', `the key of ${nameOf(annotation)} ${broken}`, { atKey: true });
+  }
+}
+
 function checkLabelKey(field: Field, key: string): void {
   const broken = qualifiedNameRule(key);
   if (broken !== undefined) report(field, 'BadLabel', `the key of ${nameOf(field)} ${broken}`, { atKey: true });

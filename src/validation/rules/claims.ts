@@ -1,0 +1,70 @@
+import {
+  type Field,
+  forbidden,
+  get,
+  getIn,
+  hasForm,
+  invalid,
+  isEmpty,
+  isSet,
+  items,
+  members,
+  nameOf,
+  report,
+  required,
+  text,
+} from './field.ts';
+import { dnsLabelRule, dnsSubdomainRule } from './names.ts';
+import { quantityOf } from './quantities.ts';
+import { checkLabelMap, checkLabelSelector } from './selectors.ts';
+
+/** Checks the template of a claim in an ephemeral volume. It can have labels and annotations, and no other metadata. */
+export function checkClaimTemplate(template: Field): void {
+  const metadata = get(template, 'metadata');
+  for (const member of members(metadata)) {
+    if (['labels', 'annotations', 'creationTimestamp'].includes(member.step)) continue;
+    if (!isEmpty(member))
+      forbidden(member, 'in the template of a claim, whose name is made of the names of Pod and volume');
+  }
+  checkLabelMap(get(metadata, 'labels'));
+  checkClaimSpec(get(template, 'spec'));
+}
+
+/** Checks the spec of a PersistentVolumeClaim. */
+export function checkClaimSpec(spec: Field): void {
+  const modes = get(spec, 'accessModes');
+  if (isEmpty(modes)) required(modes);
+  const list = items(modes);
+  const single = list.find(({ value }) => value === 'ReadWriteOncePod');
+  if (single !== undefined && list.some(({ value }) => value !== single.value)) {
+    report(single, 'WrongChoice', `${nameOf(single)} must be the only access mode if it is ReadWriteOncePod`);
+  }
+  checkLabelSelector(get(spec, 'selector'));
+  const storage = getIn(spec, 'resources', 'requests', 'storage');
+  if (!isSet(storage)) required(storage);
+  else if ((quantityOf(storage.value) ?? 1) <= 0) invalid(storage, 'must be above 0', { reason: 'BadResource' });
+  hasForm(get(spec, 'storageClassName'), dnsSubdomainRule);
+  hasForm(get(spec, 'volumeAttributesClassName'), dnsSubdomainRule);
+  checkDataSources(spec);
+}
+
+function checkDataSources(spec: Field): void {
+  const source = get(spec, 'dataSource');
+  const ref = get(spec, 'dataSourceRef');
+  for (const field of [source, ref]) if (isSet(field)) checkDataSource(field);
+  hasForm(get(ref, 'namespace'), dnsLabelRule);
+  if (!isSet(source) || !isSet(ref)) return;
+  if (!isEmpty(get(ref, 'namespace'))) forbidden(source, 'beside dataSourceRef with a namespace');
+  else if (['apiGroup', 'kind', 'name'].some((step) => text(get(source, step)) !== text(get(ref, step)))) {
+    report(source, 'WrongChoice', `${nameOf(source)} must be the same as dataSourceRef, or be left out`);
+  }
+}
+
+function checkDataSource(source: Field): void {
+  const kind = get(source, 'kind');
+  const group = get(source, 'apiGroup');
+  hasForm(group, dnsSubdomainRule);
+  if (isEmpty(group) && !isEmpty(kind) && kind.value !== 'PersistentVolumeClaim') {
+    invalid(kind, 'must be PersistentVolumeClaim without an apiGroup', { hint: 'add the apiGroup of the kind' });
+  }
+}

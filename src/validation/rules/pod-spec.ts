@@ -1,0 +1,175 @@
+import { ipRule } from './addresses.ts';
+import { allContainers, checkContainers, checkFileKeys } from './containers.ts';
+import {
+  distinct,
+  exactlyOne,
+  type Field,
+  forbidden,
+  get,
+  getIn,
+  hasForm,
+  inRange,
+  integer,
+  isEmpty,
+  isSet,
+  isTrue,
+  items,
+  nameOf,
+  oneOf,
+  report,
+  required,
+  text,
+  word,
+} from './field.ts';
+import type { Volumes } from './mounts.ts';
+import { dnsLabelRule, dnsSubdomainRule, qualifiedNameRule } from './names.ts';
+import { checkPodAnnotations } from './pod-annotations.ts';
+import { checkPodResources } from './pod-resources.ts';
+import { checkOverhead } from './resources.ts';
+import { checkScheduling } from './scheduling.ts';
+import { checkPodSecurityContext } from './security-context.ts';
+import { checkAnnotationKeys, checkLabelMap } from './selectors.ts';
+import { checkVolumes } from './volumes.ts';
+import { checkHostProcess, checkOsFields } from './windows.ts';
+
+/** Checks a Pod: its metadata are at the root. */
+export function checkPod(root: Field): void {
+  const spec = get(root, 'spec');
+  checkSpec(spec, root);
+  checkPodAnnotations(root);
+  if (!isEmpty(get(spec, 'ephemeralContainers'))) {
+    forbidden(get(spec, 'ephemeralContainers'), 'in a manifest', 'kubectl debug adds them to a running Pod');
+  }
+  if (!isEmpty(get(spec, 'nodeName')) && !isEmpty(get(spec, 'schedulingGates'))) {
+    forbidden(get(spec, 'nodeName'), 'with schedulingGates');
+  }
+}
+
+/**
+ * Checks the template of Pods in another object.
+ *
+ * @param added volumes that a controller adds to each Pod, by name
+ */
+export function checkPodTemplate(template: Field, added?: Volumes): void {
+  const spec = get(template, 'spec');
+  checkLabelMap(getIn(template, 'metadata', 'labels'));
+  checkAnnotationKeys(getIn(template, 'metadata', 'annotations'));
+  checkSpec(spec, undefined, added);
+  checkPodAnnotations(template);
+  if (!isEmpty(get(spec, 'ephemeralContainers'))) {
+    forbidden(get(spec, 'ephemeralContainers'), 'in a template of Pods');
+  }
+}
+
+/** The schema demands no spec, but a Pod without one has no containers. */
+function checkSpec(spec: Field, pod: Field | undefined, added?: Volumes): void {
+  if (!isSet(spec)) {
+    required(spec);
+    return;
+  }
+  const volumes = checkVolumes(spec, pod === undefined ? undefined : (text(getIn(pod, 'metadata', 'name')) ?? ''));
+  for (const [name, volume] of added ?? []) volumes.set(name, volume);
+  const containers = allContainers(spec);
+  const grace = get(spec, 'terminationGracePeriodSeconds');
+  checkContainers(spec, {
+    isPod: pod !== undefined,
+    volumes,
+    claims: checkClaims(items(get(spec, 'resourceClaims'))),
+    gracePeriodSeconds: isSet(grace) ? integer(grace) : 30,
+    hostNetwork: isTrue(get(spec, 'hostNetwork')),
+    hostUsers: get(spec, 'hostUsers').value !== false,
+    restartPolicy: word(get(spec, 'restartPolicy')),
+  });
+  checkFileKeys(containers, volumes);
+  checkPodResources(spec);
+  checkOverhead(get(spec, 'overhead'));
+  checkWords(spec);
+  checkNames(spec);
+  checkHost(spec);
+  checkPodSecurityContext(spec);
+  checkScheduling(spec, pod === undefined ? undefined : getIn(pod, 'metadata', 'labels'));
+  checkDns(spec);
+  for (const gate of items(get(spec, 'readinessGates'))) {
+    hasForm(get(gate, 'conditionType'), qualifiedNameRule);
+  }
+  checkOsFields(spec, containers);
+  checkHostProcess(spec, containers);
+}
+
+function checkWords(spec: Field): void {
+  inRange(get(spec, 'activeDeadlineSeconds'), 1, 2 ** 31 - 1);
+  oneOf(getIn(spec, 'os', 'name'), ['linux', 'windows']);
+}
+
+const SUBDOMAIN_NAMES = ['serviceAccountName', 'serviceAccount', 'nodeName', 'priorityClassName', 'runtimeClassName'];
+
+function checkNames(spec: Field): void {
+  for (const step of SUBDOMAIN_NAMES) hasForm(get(spec, step), dnsSubdomainRule);
+  hasForm(get(spec, 'hostname'), dnsLabelRule);
+  hasForm(get(spec, 'subdomain'), dnsLabelRule);
+  for (const alias of items(get(spec, 'hostAliases'))) {
+    hasForm(get(alias, 'ip'), ipRule, 'BadAddress');
+    for (const name of items(get(alias, 'hostnames'))) hasForm(name, dnsSubdomainRule);
+  }
+  const group = get(spec, 'schedulingGroup');
+  if (isSet(group)) hasForm(exactlyOne(group, ['podGroupName']) ?? group, dnsSubdomainRule);
+}
+
+/** Checks the namespaces and the name that a Pod shares with its node. */
+function checkHost(spec: Field): void {
+  if (get(spec, 'hostUsers').value === false) {
+    for (const step of ['hostNetwork', 'hostPID', 'hostIPC']) {
+      if (isTrue(get(spec, step))) forbidden(get(spec, step), 'with hostUsers: false');
+    }
+  }
+  const name = get(spec, 'hostnameOverride');
+  if (!isSet(name)) return;
+  hasForm(name, (found) => (found.length > 64 ? 'must have at most 64 characters' : dnsSubdomainRule(found)));
+  for (const step of ['setHostnameAsFQDN', 'hostNetwork']) {
+    if (isTrue(get(spec, step))) forbidden(name, `with ${step}: true`);
+  }
+}
+
+function checkDns(spec: Field): void {
+  const config = get(spec, 'dnsConfig');
+  const servers = get(config, 'nameservers');
+  if (get(spec, 'dnsPolicy').value === 'None' && isEmpty(servers)) {
+    required(isSet(config) ? servers : config, 'dnsPolicy None needs at least one name server');
+  }
+  if (!isSet(config)) return;
+  const list = items(servers);
+  if (list.length > 3) report(servers, 'WrongValue', `${nameOf(servers)} must have at most 3 items`);
+  for (const server of list) hasForm(server, ipRule, 'BadAddress');
+  const searches = get(config, 'searches');
+  const paths = items(searches);
+  if (paths.length > 32) report(searches, 'WrongValue', `${nameOf(searches)} must have at most 32 items`);
+  const length = paths.reduce((sum, path) => sum + (text(path)?.length ?? 0) + 1, -1);
+  if (length > 2048) report(searches, 'WrongValue', `${nameOf(searches)} must have at most 2048 characters together`);
+  for (const path of paths) hasForm(path, searchPathRule);
+  for (const option of items(get(config, 'options'))) {
+    if (isEmpty(get(option, 'name'))) required(get(option, 'name'));
+  }
+}
+
+const SEARCH_PATH = /^_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$/;
+
+function searchPathRule(path: string): string | undefined {
+  const name = path.endsWith('.') ? path.slice(0, -1) : path;
+  return path === '.' || (name.length <= 253 && SEARCH_PATH.test(name))
+    ? undefined
+    : 'must be a DNS name of lower-case letters, digits, "-", "_" and "."';
+}
+
+/** Checks the entries of `resourceClaims` and returns their names. */
+function checkClaims(claims: readonly Field[]): ReadonlySet<string> {
+  const names = claims.map((claim) => get(claim, 'name'));
+  for (const name of names) {
+    hasForm(name, dnsLabelRule);
+  }
+  distinct(names);
+  for (const claim of claims) {
+    const source = exactlyOne(claim, ['resourceClaimName', 'resourceClaimTemplateName']);
+    if (source !== undefined) hasForm(source, dnsSubdomainRule);
+  }
+  return new Set(names.flatMap((name) => word(name) ?? []));
+}
