@@ -9,9 +9,10 @@ import {
   engineKindRow,
   engineKinds,
 } from '../model/engine-kinds.ts';
-import type { FieldPath } from '../model/field-path.ts';
+import { displayPath, type FieldPath } from '../model/field-path.ts';
 import { quote } from '../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../model/json.ts';
+import { parseApiVersion } from '../model/object-key.ts';
 import type { YamlDocument } from './compose-documents.ts';
 import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
@@ -54,47 +55,69 @@ export function decodeFile(
   return { reading: { readable: true, ...found, documents }, diagnostics };
 }
 
-function decodeDocuments(
-  file: FileDocuments,
-  {
-    limits,
-    check,
-    fixes,
-  }: { [Name in keyof Required<DecodeOptions>]: DecodeOptions[Name] | undefined } & Required<
-    Pick<DecodeOptions, 'limits'>
-  >,
-  findings: Finding[],
-): readonly SourceDocument[] {
+function decodeDocuments(file: FileDocuments, options: CheckOptions, findings: Finding[]): readonly SourceDocument[] {
   const documents: SourceDocument[] = [];
+  for (const { index, identity, reading } of checkDocuments(file, options, findings)) {
+    if (identity === undefined || reading.content === undefined) continue;
+    const { content } = reading;
+    const finished = content.type === 'object' ? { ...content, digest: objectDigest(content.value) } : content;
+    documents.push({ identity, index, content: finished });
+  }
+  return documents;
+}
+
+/** How the manifests of a file are checked. */
+interface CheckOptions extends Required<Pick<DecodeOptions, 'limits' | 'fixes'>> {
+  readonly check?: DecodeOptions['check'] | undefined;
+  /** Nothing is reported of such a document. */
+  readonly skips?: (document: JsonObject) => boolean;
+}
+
+/** Reads the manifests of a file one by one, up to the limit, and adds what is found of each. */
+export function* checkDocuments(
+  file: FileDocuments,
+  { limits, check, fixes, skips }: CheckOptions,
+  findings: Finding[],
+): Generator<ReadDocument & { readonly index: number; readonly isSkipped: boolean }> {
   const quotes = fixes ? createQuoteFixes(findings) : undefined;
   let index = 0;
-  for (const { document, path, value, reading, identity } of readDocuments(file)) {
+  for (const read of readDocuments(file)) {
+    const { document, path, value, reading } = read;
     if (index >= limits.maxDocuments) {
       const message = `the file holds more than ${limits.maxDocuments} documents, items of lists among them`;
       findings.push(file.place(document, fieldError('TooManyDocuments', path, message)));
       break;
     }
-    for (const problem of problemsOf(value, reading, check)) {
+    const isSkipped = skips !== undefined && isJsonObject(value) && skips(value);
+    for (const problem of isSkipped ? [] : problemsOf(value, reading, check)) {
       findings.push(file.place(document, { ...problem, path: [...path, ...problem.path] }));
     }
-    if (identity !== undefined && reading.content !== undefined) {
-      const { content } = reading;
-      const finished = content.type === 'object' ? { ...content, digest: objectDigest(content.value) } : content;
-      documents.push({ identity, index, content: finished });
-    }
     quotes?.(document, path, value, (changed) => problemsOf(changed, readDocument(changed), check));
+    yield { ...read, index, isSkipped };
     index += 1;
   }
-  return documents;
 }
 
 function problemsOf(
   value: JsonValue,
-  { content, problems }: DocumentReading,
+  reading: DocumentReading,
   check: DecodeOptions['check'],
 ): readonly FieldProblem[] {
-  const isObject = content?.type === 'object' && isJsonObject(value);
-  return isObject && check !== undefined ? [...problems, ...check(value)] : problems;
+  const { problems } = reading;
+  if (check === undefined || !isForClusters(value, reading)) return problems;
+  const more = check(value);
+  if (problems.length === 0) return more;
+  const isRepeated = (problem: FieldProblem): boolean =>
+    problems.some((known) => known.reason === problem.reason && displayPath(known.path) === displayPath(problem.path));
+  return [...problems, ...more.filter((problem) => !isRepeated(problem))];
+}
+
+/** Whether the document is an object for clusters that states its identity. */
+export function isForClusters(value: JsonValue, { content, identity }: DocumentReading): value is JsonObject {
+  if (!isJsonObject(value)) return false;
+  if (content !== undefined || identity === undefined) return content?.type === 'object';
+  const parsed = parseApiVersion(textOf(value.apiVersion));
+  return parsed.ok && engineKindOf(parsed.value.group, textOf(value.kind)) === undefined;
 }
 
 /** One manifest of a file. */

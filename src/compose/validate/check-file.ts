@@ -1,12 +1,10 @@
 import { Buffer } from 'node:buffer';
-import { readDocuments } from '../../manifest/decode-file.ts';
+import { checkDocuments, isForClusters } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
-import { type FieldProblem, fieldError } from '../../manifest/problem.ts';
 import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
-import { engineKindOf } from '../../model/engine-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
-import { parseApiVersion } from '../../model/object-key.ts';
+import { isDefinition } from '../../validation/custom/custom-kinds.ts';
 import type { FileBytes } from './file-bytes.ts';
 import type { ObjectChecks } from './object-checks.ts';
 
@@ -37,7 +35,6 @@ export interface CheckedDocument {
 
 /** What a text with a comment that suppresses findings contains. */
 const SUPPRESSION = 'fleetrelay-ignore';
-const { maxDocuments: MAX_DOCUMENTS } = defaultDecodeLimits;
 
 /** Checks the documents of a file. Never throws. */
 export function checkFile(name: string, content: FileBytes, checks: ObjectChecks): CheckedFile {
@@ -51,25 +48,19 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
   const findings: Finding[] = [...file.findings];
   const documents: CheckedDocument[] = [];
   const definitions: JsonObject[] = [];
-  let index = 0;
-  for (const { document, path, value, reading } of readDocuments(file)) {
-    index += 1;
-    if (index > MAX_DOCUMENTS) {
-      const message = `the file holds more than ${MAX_DOCUMENTS} documents, items of lists among them`;
-      findings.push(file.place(document, fieldError('TooManyDocuments', path, message)));
-      break;
-    }
-    const isSkipped = isJsonObject(value) && checks.isSkipped(value);
-    const isForSchema = !isSkipped && isJsonObject(value) && isObject(value, reading.content?.type, reading.identity);
-    const state = isSkipped ? 'skipped' : isForSchema && !checks.hasSchema(value) ? 'noSchema' : 'checked';
-    const found: readonly FieldProblem[] = isForSchema ? checks.check(value) : [];
-    for (const problem of isSkipped ? [] : [...reading.problems, ...found]) {
-      findings.push(file.place(document, { ...problem, path: [...path, ...problem.path] }));
-    }
+  const options = {
+    limits: defaultDecodeLimits,
+    fixes: checks.findsFixes,
+    check: checks.check,
+    skips: checks.isSkipped,
+  };
+  for (const { document, path, value, reading, isSkipped } of checkDocuments(file, options, findings)) {
     if (!isJsonObject(value)) continue;
     const identity = identityOf(value);
-    if (identity.kind !== '')
-      documents.push({ line: file.locate(document, path, 'value').line ?? 1, ...identity, state });
+    const hasNoSchema = isForClusters(value, reading) && !checks.hasSchema(value);
+    const state = isSkipped ? 'skipped' : hasNoSchema ? 'noSchema' : 'checked';
+    const { line = 1 } = file.locate(document, path, 'value');
+    if (identity.kind !== '') documents.push({ line, ...identity, state });
     if (isDefinition(value)) definitions.push(value);
   }
   return {
@@ -77,27 +68,12 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     documents,
     waits: documents.some(({ state }) => state === 'noSchema'),
     definitions,
-    hasSuppressions: bytesOf(content.bytes).includes(SUPPRESSION),
+    hasSuppressions: asBuffer(content.bytes).includes(SUPPRESSION),
   };
 }
 
-function bytesOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
-}
-
-/** Whether a schema judges the document: it is an object for clusters whose identity could be read. */
-function isObject(
-  { apiVersion, kind }: JsonObject,
-  content: string | undefined,
-  identity: string | undefined,
-): boolean {
-  if (content !== undefined || identity === undefined) return content === 'object';
-  const parsed = parseApiVersion(textOf(apiVersion));
-  return parsed.ok && engineKindOf(parsed.value.group, textOf(kind)) === undefined;
-}
-
-function isDefinition({ apiVersion, kind }: JsonObject): boolean {
-  return kind === 'CustomResourceDefinition' && apiVersion === 'apiextensions.k8s.io/v1';
 }
 
 /** What the document says of itself; empty texts where it does not. Kuma's flat form has a type, and the name beside it. */

@@ -1,6 +1,6 @@
 import { type CheckedFile, checkFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';
-import type { InputFile } from './inputs.ts';
+import { bytesOf, type InputFile } from './inputs.ts';
 import { type CheckSettings, createObjectChecks } from './object-checks.ts';
 
 /** Files that several threads check together: plain data, shared by all of them. */
@@ -22,20 +22,21 @@ const PORTION = 32;
 
 /**
  * Takes portions of the task's files until none is left, and gives the findings of each portion to `done`, which may make
- * the next portion wait.
+ * the next portion wait. Resolves with what could not be evaluated, as sentences.
  */
 export async function checkFiles(
   { files, settings, next }: CheckTask,
   done: (checked: CheckedFiles) => void | Promise<void>,
-): Promise<void> {
+): Promise<readonly string[]> {
   const read = createBytesReader();
   const checks = await createObjectChecks(settings);
   const counter = new Int32Array(next);
   for (let first = take(counter); first < files.length; first = take(counter)) {
     const portion = files.slice(first, first + PORTION);
-    const checked = portion.map(({ name, location, isNamed }) => checkFile(name, read(location, isNamed), checks));
+    const checked = portion.map((file) => checkFile(file.name, bytesOf(file, read), checks));
     await done({ first, checked });
   }
+  return checks.notEvaluated();
 }
 
 function take(counter: Int32Array): number {

@@ -1,36 +1,34 @@
 import { compareDiagnostics, type Diagnostic } from '../../model/diagnostic.ts';
 import { compareText } from '../../model/json.ts';
+import { suppress } from '../../validation/suppressions.ts';
 import type { CheckedFile } from './check-file.ts';
-import { createBytesReader, type FileBytes } from './file-bytes.ts';
-import { type InputFile, type Inputs, STDIN } from './inputs.ts';
+import { createBytesReader } from './file-bytes.ts';
+import { bytesOf, type Inputs } from './inputs.ts';
 import type { ResourceOutcome, ValidationReport, ValidationRequest } from './report.ts';
-
-/** A file with its findings. */
-export interface JudgedFile {
-  readonly file: InputFile;
-  readonly checked: CheckedFile;
-}
 
 interface Judged {
   readonly request: ValidationRequest;
   readonly inputs: Inputs;
-  readonly files: readonly JudgedFile[];
-  readonly stdin: FileBytes | undefined;
+  /** In the order of the files of the inputs. */
+  readonly checked: readonly CheckedFile[];
+  readonly notEvaluated: ReadonlySet<string>;
 }
 
 /** Makes the report: suppressions are honoured, outcomes derived from the findings, everything is in canonical order. */
-export function reportOf({ request, inputs, files, stdin }: Judged): ValidationReport {
+export function reportOf({ request, inputs, checked: all, notEvaluated }: Judged): ValidationReport {
   const read = createBytesReader();
   const excerpts = new Map<string, string>();
   const diagnostics: Diagnostic[] = [...inputs.refused, ...inputs.failed];
   const resources: ResourceOutcome[] = [];
   let documents = 0;
-  for (const { file, checked } of files) {
-    const found = checked.diagnostics;
+  for (const [index, file] of inputs.files.entries()) {
+    const checked = all[index];
+    if (checked === undefined) continue;
+    let found = checked.diagnostics;
     if (found.length > 0 || checked.hasSuppressions) {
-      const content = file.name === STDIN ? stdin : read(file.location, file.isNamed);
-      const text = content?.ok === true ? new TextDecoder().decode(content.bytes) : '';
-      // found = suppress(...)
+      const content = bytesOf(file, read);
+      const text = content.ok ? new TextDecoder().decode(content.bytes) : '';
+      found = suppress(file.name, text, found);
       if (request.excerpts === true) addExcerpts(text, found, excerpts);
     }
     diagnostics.push(...found);
@@ -38,11 +36,11 @@ export function reportOf({ request, inputs, files, stdin }: Judged): ValidationR
     if (found.every(({ severity }) => severity === 'warning')) documents += checked.documents.length;
   }
   return {
-    files: files.length + inputs.refused.length,
+    files: inputs.files.length + inputs.refused.length,
     documents,
     diagnostics: diagnostics.sort(compareDiagnostics),
     resources: resources.sort((a, b) => compareText(a.path, b.path)),
-    notEvaluated: [],
+    notEvaluated: [...notEvaluated].sort(compareText),
     excerpts,
     fixed: [],
   };

@@ -4,10 +4,13 @@ import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
 import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
 import { partOf, readRules } from '../../sources/tree/tree-reader.ts';
-import { problemOf, type ReadBytes } from './file-bytes.ts';
+import { type FileBytes, problemOf, type ReadBytes } from './file-bytes.ts';
+import type { ValidationRequest } from './report.ts';
 
 /** The name of standard input among the paths. */
 export const STDIN = '-';
+
+const { maxBytes: MAX_BYTES } = defaultDecodeLimits;
 
 /** A file to check. */
 export interface InputFile {
@@ -17,6 +20,13 @@ export interface InputFile {
   readonly location: string;
   /** The request names it: it is read in any case, also through a link, and may be a RelayConfig. */
   readonly isNamed: boolean;
+  /** Of standard input, which can be read only once. */
+  readonly bytes?: Uint8Array;
+}
+
+/** The bytes of an input; valid until the next call of `read`. */
+export function bytesOf({ location, isNamed, bytes }: InputFile, read: ReadBytes): FileBytes {
+  return bytes === undefined ? read(location, isNamed) : { ok: true, bytes };
 }
 
 /** The files of a request, in the order of its paths and then of their names, each once. */
@@ -35,21 +45,33 @@ export interface Inputs {
  * exclude; links are not followed, as in git.
  */
 export async function listInputs(
-  paths: readonly string[],
-  cwd: string,
+  { paths, cwd, readStdin, progress }: Pick<ValidationRequest, 'paths' | 'cwd' | 'readStdin' | 'progress'>,
   read: ReadBytes,
-  found: (files: number) => void = () => undefined,
 ): Promise<Inputs> {
+  const found = (count: number): void => progress?.(count, undefined);
   const files = new Map<string, InputFile>();
   const rest = { refused: [] as Diagnostic[], failed: [] as Diagnostic[], ignoreFiles: [] as string[] };
   for (const path of new Set(paths)) {
-    const location = path === STDIN ? '' : resolve(cwd, path);
-    const kind = path === STDIN ? 'file' : kindOf(location);
-    if (kind === 'folder') await listFolder(path, location, read, { files, ...rest, found });
+    const location = resolve(cwd, path);
+    const kind = path === STDIN ? 'stdin' : kindOf(location);
+    if (kind === 'stdin') await addStdin(readStdin, files, rest.refused);
+    else if (kind === 'folder') await listFolder(path, location, read, { files, ...rest, found });
     else if (kind === 'file') files.set(location, { name: path, location, isNamed: true });
     else rest.failed.push(unreadable(path, kind));
   }
   return { files: [...files.values()], ...rest };
+}
+
+async function addStdin(
+  readStdin: ValidationRequest['readStdin'],
+  files: Map<string, InputFile>,
+  refused: Diagnostic[],
+): Promise<void> {
+  try {
+    files.set(STDIN, { name: STDIN, location: '', isNamed: true, bytes: await readStdin(MAX_BYTES + 1) });
+  } catch (error) {
+    refused.push(unreadable(STDIN, problemOf(error)));
+  }
 }
 
 interface Listing {
@@ -93,8 +115,6 @@ async function listFolder(path: string, root: string, read: ReadBytes, listing: 
   }
 }
 
-const { maxBytes: MAX_BYTES } = defaultDecodeLimits;
-
 interface Entry {
   /** Relative to the folder of the request. */
   readonly path: string;
@@ -132,7 +152,7 @@ function entryOf({ path, kind }: Entry, root: string) {
 }
 
 /** The diagnostic of a path that cannot be read. */
-export function unreadable(path: string, why: string): Diagnostic {
+function unreadable(path: string, why: string): Diagnostic {
   return diagnosticOf({ severity: 'error', reason: 'FileUnreadable', message: `cannot be read: ${why}`, at: { path } });
 }
 

@@ -1,10 +1,10 @@
 import type { FieldProblem } from '../../manifest/problem.ts';
 import { type JsonObject, textOf } from '../../model/json.ts';
 import { parseApiVersion } from '../../model/object-key.ts';
+import { createCustomKinds, hasRules } from '../../validation/custom/custom-kinds.ts';
 import { type KubernetesVersion, openKubernetesSchemas } from '../../validation/kubernetes-schemas.ts';
 import type { ObjectCheck } from '../../validation/object-check.ts';
 import { createObjectCheck } from '../../validation/objects.ts';
-import type { KindSchemas } from '../../validation/schema.ts';
 
 /** How objects are checked: plain data, as threads get it. */
 export interface CheckSettings {
@@ -15,6 +15,8 @@ export interface CheckSettings {
   readonly skip: readonly string[];
   /** CustomResourceDefinitions; if several define one kind, the first one counts. */
   readonly definitions: readonly JsonObject[];
+  /** Fixes of warnings are looked for, which costs further checks. */
+  readonly findsFixes: boolean;
 }
 
 /** The checks of objects. */
@@ -23,17 +25,29 @@ export interface ObjectChecks {
   /** Whether the settings leave this kind out. */
   isSkipped(object: JsonObject): boolean;
   hasSchema(object: JsonObject): boolean;
+  readonly findsFixes: boolean;
+  /** The rules that could not be evaluated until now, as sentences. */
+  notEvaluated(): readonly string[];
+}
+
+/** The library for CEL is loaded only where a definition has rules. */
+async function celEvaluator() {
+  const { createCelEvaluator } = await import('../../validation/custom/cel/evaluator.ts');
+  return createCelEvaluator();
 }
 
 /** Opens the schemas and makes the checks. */
 export async function createObjectChecks(settings: CheckSettings): Promise<ObjectChecks> {
-  const { versions, withoutSchema, skip } = settings;
-  const custom: readonly KindSchemas[] = [];
+  const { versions, withoutSchema, skip, definitions, findsFixes } = settings;
+  const cel = definitions.some(hasRules) ? await celEvaluator() : undefined;
+  const custom = definitions.length === 0 ? [] : [createCustomKinds(definitions, cel?.compileRules)];
   const opened = await Promise.all(versions.map(openKubernetesSchemas));
   const checks = opened.map((kubernetes) => createObjectCheck({ kubernetes, custom, withoutSchema }));
   const skipped = new Set(skip);
   return {
     check: inAll(checks),
+    findsFixes,
+    notEvaluated: () => cel?.notEvaluated() ?? [],
     isSkipped: ({ apiVersion, kind, type }) => {
       if (skipped.size === 0) return false;
       const version = textOf(apiVersion);

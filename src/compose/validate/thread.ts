@@ -8,7 +8,7 @@ export function runThread(): void {
   const send = (message: ThreadMessage): void => port?.postMessage(message);
   port?.on('message', (task: CheckTask) => {
     checkFiles(task, send).then(
-      () => send(null),
+      (notEvaluated) => send({ notEvaluated }),
       (error: unknown) =>
         // Ends the thread with the error, which the starting thread gets.
         process.nextTick(() => {

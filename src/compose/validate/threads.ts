@@ -6,15 +6,23 @@ import { type CheckedFiles, type CheckTask, checkFiles } from './check-files.ts'
 import type { InputFile } from './inputs.ts';
 import type { CheckSettings } from './object-checks.ts';
 
-/** What the thread of a worker sends: findings, and at the end of each task an empty message. */
-export type ThreadMessage = CheckedFiles | null;
+/** What the thread of a worker sends: findings, and at the end of each task what could not be evaluated. */
+export type ThreadMessage = CheckedFiles | { readonly notEvaluated: readonly string[] };
+
+/** What was found by all threads together. */
+export interface TaskResult {
+  /** In the order of the files. */
+  readonly files: readonly CheckedFile[];
+  /** As sentences, each once, in no particular order. */
+  readonly notEvaluated: ReadonlySet<string>;
+}
 
 export interface Threads {
   /**
    * Checks files; the findings are in the order of the files, whatever the number of threads. Rejects if the signal aborts or
    * a thread fails; `close` is due in any case.
    */
-  check(files: readonly InputFile[], settings: CheckSettings): Promise<readonly CheckedFile[]>;
+  check(files: readonly InputFile[], settings: CheckSettings): Promise<TaskResult>;
   /** Ends all threads. */
   close(): Promise<void>;
 }
@@ -46,8 +54,8 @@ export function startThreads({ count, progress, signal }: ThreadOptions): Thread
         await nextTurn();
         signal.throwIfAborted();
       });
-      await Promise.all([own, ...others]);
-      return results;
+      const notEvaluated = await Promise.all([own, ...others]);
+      return { files: results, notEvaluated: new Set(notEvaluated.flat()) };
     },
     close: async () => {
       await Promise.all(workers.map(({ worker }) => worker.terminate()));
@@ -80,20 +88,21 @@ function startWorker(): Running {
   return { worker, ended };
 }
 
-/** Gives a task to a worker; resolves when the worker finds no more files. */
+/** Gives a task to a worker; resolves with what could not be evaluated, when the worker finds no more files. */
 async function runIn(
   { worker, ended }: Running,
   task: CheckTask,
   keep: (checked: CheckedFiles) => void,
   signal: AbortSignal,
-): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const receive = (message: ThreadMessage): void => (message === null ? resolve() : keep(message));
+): Promise<readonly string[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+  const receive = (message: ThreadMessage): void =>
+    'notEvaluated' in message ? resolve(message.notEvaluated) : keep(message);
   const abort = (): void => reject(signal.reason);
   worker.on('message', receive).postMessage(task);
   signal.addEventListener('abort', abort);
   try {
-    await Promise.race([promise, ended]);
+    return await Promise.race([promise, ended]);
   } finally {
     worker.off('message', receive);
     signal.removeEventListener('abort', abort);

@@ -1,19 +1,16 @@
-import { Buffer } from 'node:buffer';
 import { availableParallelism } from 'node:os';
-import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type KubernetesVersion, newestKubernetesVersion } from '../../validation/kubernetes-schemas.ts';
-import { type CheckedFile, checkFile } from './check-file.ts';
-import { createBytesReader, type FileBytes, problemOf } from './file-bytes.ts';
-import { type JudgedFile, reportOf } from './finish.ts';
-import { type InputFile, type Inputs, listInputs, STDIN } from './inputs.ts';
-import { type CheckSettings, createObjectChecks } from './object-checks.ts';
+import type { CheckedFile } from './check-file.ts';
+import { createBytesReader } from './file-bytes.ts';
+import { reportOf } from './finish.ts';
+import { bytesOf, type InputFile, type Inputs, listInputs } from './inputs.ts';
+import type { CheckSettings } from './object-checks.ts';
 import type { ValidationReport, ValidationRequest } from './report.ts';
 import { startThreads, type Threads } from './threads.ts';
 
 /** From this number of files on, a second thread saves more time than it takes to start. */
 const FILES_FOR_THREADS = 300;
 const MAX_THREADS = 8;
-const { maxBytes: MAX_BYTES } = defaultDecodeLimits;
 
 /**
  * Checks manifests as an API server would under `--dry-run=server --validate=strict`. In a folder it checks every manifest
@@ -22,8 +19,8 @@ const { maxBytes: MAX_BYTES } = defaultDecodeLimits;
  * itself cannot be met, and with the signal's reason when it aborts.
  */
 export async function validatePaths(request: ValidationRequest): Promise<ValidationReport> {
-  const { paths, cwd, progress = () => undefined, signal = new AbortController().signal } = request;
-  const inputs = await listInputs(paths, cwd, createBytesReader(), (found) => progress(found, undefined));
+  const { progress = () => undefined, signal = new AbortController().signal } = request;
+  const inputs = await listInputs(request, createBytesReader());
   const count = request.threads ?? threadsFor(inputs.files.length);
   const threads = startThreads({ count, progress, signal });
   try {
@@ -38,73 +35,53 @@ function threadsFor(files: number): number {
 }
 
 async function judge(request: ValidationRequest, inputs: Inputs, threads: Threads): Promise<ValidationReport> {
-  const stdin = inputs.files.some(({ name }) => name === STDIN) ? await stdinOf(request) : undefined;
-  const check = (files: readonly InputFile[], settings: CheckSettings) => checkAll(files, settings, threads, stdin);
+  const notEvaluated = new Set<string>();
+  const check = async (files: readonly InputFile[], settings: CheckSettings): Promise<readonly CheckedFile[]> => {
+    const found = await threads.check(files, settings);
+    for (const sentence of found.notEvaluated) notEvaluated.add(sentence);
+    return found.files;
+  };
   const settings = settingsOf(request);
-  const files = [...(await check(inputs.files, settings))];
-  await checkWaiting(files, settings, check);
-  return reportOf({ request, inputs, files, stdin });
+  const first = await check(inputs.files, settings);
+  const checked = await Promise.all(
+    (await withCustomKinds(inputs.files, first, settings, check)).map((found, index) =>
+      asRelayConfig(found, inputs.files[index]),
+    ),
+  );
+  return reportOf({ request, inputs, checked, notEvaluated });
 }
 
 /** Checks the files that hold kinds without schema once more, with the schemas of custom kinds. */
-async function checkWaiting(
-  files: JudgedFile[],
-  settings: CheckSettings,
-  check: (files: readonly InputFile[], settings: CheckSettings) => Promise<readonly JudgedFile[]>,
-): Promise<void> {
-  const waiting = files.filter(({ checked }) => checked.waits);
-  const definitions = waiting.length === 0 ? [] : files.flatMap(({ checked }) => checked.definitions);
-  if (definitions.length === 0) return;
-  const again = await check(
-    waiting.map(({ file }) => file),
-    { ...settings, definitions },
-  );
-  const places = new Map(files.map(({ file }, index) => [file, index] as const));
-  for (const judged of again) files[places.get(judged.file) ?? 0] = judged;
-}
-
-async function checkAll(
+async function withCustomKinds(
   files: readonly InputFile[],
+  first: readonly CheckedFile[],
   settings: CheckSettings,
-  threads: Threads,
-  stdin: FileBytes | undefined,
-): Promise<readonly JudgedFile[]> {
-  const onDisk = files.filter(({ name }) => name !== STDIN);
-  const found = new Map<InputFile, CheckedFile>();
-  for (const [index, checked] of (await threads.check(onDisk, settings)).entries()) {
-    const file = onDisk[index];
-    if (file !== undefined) found.set(file, await asRelayConfig(file, checked));
-  }
-  return Promise.all(
-    files.map(async (file) => {
-      const checked = found.get(file) ?? checkFile(STDIN, stdin ?? NO_STDIN, await createObjectChecks(settings));
-      return { file, checked };
-    }),
-  );
+  check: (files: readonly InputFile[], settings: CheckSettings) => Promise<readonly CheckedFile[]>,
+): Promise<readonly CheckedFile[]> {
+  const waiting = files.filter((_, index) => first[index]?.waits === true);
+  const definitions = waiting.length === 0 ? [] : first.flatMap((checked) => checked.definitions);
+  if (definitions.length === 0) return first;
+  const again = (await check(waiting, { ...settings, definitions })).values();
+  return first.map((checked) => (checked.waits ? (again.next().value ?? checked) : checked));
 }
-
-const NO_STDIN: FileBytes = { ok: false, reason: 'cannot be read: it was not given', isTooLarge: false };
 
 /** Checks a named file as a RelayConfig if it is one. */
-async function asRelayConfig({ name, location, isNamed }: InputFile, checked: CheckedFile): Promise<CheckedFile> {
-  if (!isNamed || !checked.diagnostics.some(({ reason }) => reason === 'ServerConfigInRepository')) return checked;
-  const content = createBytesReader()(location, true);
-  if (!content.ok) return checked;
+async function asRelayConfig(checked: CheckedFile, file: InputFile | undefined): Promise<CheckedFile> {
+  const isConfig = checked.diagnostics.some(({ reason }) => reason === 'ServerConfigInRepository');
+  const content = isConfig && file?.isNamed === true ? bytesOf(file, createBytesReader()) : undefined;
+  if (file === undefined || content?.ok !== true) return checked;
   const { decodeRelayConfig } = await import('../../manifest/relay-config.ts');
-  return { ...checked, diagnostics: decodeRelayConfig(name, content.bytes).diagnostics };
+  return { ...checked, diagnostics: decodeRelayConfig(file.name, content.bytes).diagnostics };
 }
 
-async function stdinOf({ readStdin }: ValidationRequest): Promise<FileBytes> {
-  try {
-    const bytes = await readStdin(MAX_BYTES + 1);
-    return { ok: true, bytes: Buffer.from(bytes) };
-  } catch (error) {
-    return { ok: false, reason: `cannot be read: ${problemOf(error)}`, isTooLarge: false };
-  }
-}
-
-function settingsOf({ kubernetesVersions, strictKinds, ignoreMissingSchemas, skip = [] }: ValidationRequest) {
+function settingsOf({
+  kubernetesVersions,
+  strictKinds,
+  ignoreMissingSchemas,
+  skip = [],
+  fix = false,
+}: ValidationRequest) {
   const versions: readonly KubernetesVersion[] = kubernetesVersions ?? [newestKubernetesVersion];
   const withoutSchema = strictKinds === true ? 'error' : ignoreMissingSchemas === true ? 'nothing' : 'warning';
-  return { versions, withoutSchema, skip, definitions: [] } satisfies CheckSettings;
+  return { versions, withoutSchema, skip, definitions: [], findsFixes: fix } satisfies CheckSettings;
 }
