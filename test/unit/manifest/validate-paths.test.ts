@@ -91,7 +91,7 @@ describe('validatePaths', () => {
     );
   });
 
-  it('loads js-yaml, and yaml for positions, and no other package', async () => {
+  it('loads js-yaml, and yaml for the places of syntax errors, and no other package until it is needed', async () => {
     const { metafile } = await build({
       entryPoints: ['src/compose/validate/validate.ts'],
       bundle: true,
@@ -102,9 +102,16 @@ describe('validatePaths', () => {
       write: false,
       metafile: true,
     });
-    const packages = Object.keys(metafile.inputs).flatMap(
-      (input) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? [],
-    );
+    const outputs = new Set<string>();
+    const load = (output: string): void => {
+      if (outputs.has(output)) return;
+      outputs.add(output);
+      for (const { path, kind } of metafile.outputs[output]?.imports ?? []) if (kind === 'import-statement') load(path);
+    };
+    load('x/validate.js');
+    const inputs = [...outputs].flatMap((output) => Object.keys(metafile.outputs[output]?.inputs ?? {}));
+    expect(inputs).toContain('src/validation/objects.ts');
+    const packages = inputs.flatMap((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []);
     expect([...new Set(packages)].sort()).toEqual(['js-yaml', 'yaml']);
   });
 

@@ -8,7 +8,7 @@ import { bytesOf } from '../../support/decoding.ts';
 
 /** A check in which `spec.text` and the items of `spec.texts` are text, and `spec.flag` is a boolean. */
 function check({ spec }: JsonObject): readonly FieldProblem[] {
-  const { text, texts, flag } = spec as JsonObject;
+  const { text, texts, flag } = (spec ?? {}) as JsonObject;
   const strings = [['text', text] as const, ...(Array.isArray(texts) ? texts : []).entries()].map(([step, value]) => ({
     path: ['spec', ...(typeof step === 'number' ? ['texts'] : []), step],
     value,
