@@ -21,13 +21,11 @@ export function schemaProblems(value: JsonValue, errors: readonly SchemaError[])
  */
 function relevant(errors: readonly SchemaError[]): readonly SchemaError[] {
   const alternatives = errors.filter(isAlternative).map((error) => `${error.schemaPath}/`);
-  const mistyped = new Set(errors.filter((error) => error.keyword === 'type').map((error) => error.instancePath));
-  return errors.filter(
-    (error) =>
-      error.keyword !== 'if' &&
-      !alternatives.some((path) => error.schemaPath.startsWith(path)) &&
-      (error.keyword === 'type' || !mistyped.has(error.instancePath)),
+  const own = errors.filter(
+    (error) => error.keyword !== 'if' && !alternatives.some((path) => error.schemaPath.startsWith(path)),
   );
+  const mistyped = new Set(own.filter((error) => error.keyword === 'type').map((error) => error.instancePath));
+  return own.filter((error) => error.keyword === 'type' || !mistyped.has(error.instancePath));
 }
 
 function isAlternative(error: SchemaError): boolean {
@@ -83,6 +81,8 @@ function choice({ keyword, parentSchema }: SchemaError, path: FieldPath, name: s
   const fields = branches.flatMap(({ required = [] }) => required);
   const which = [...new Set(fields)].sort(compareText).join(', ');
   const howMany = isOneOf ? 'exactly' : 'at least';
+  if (which === '')
+    return fieldError('WrongChoice', path, `${name} must fit ${howMany} one of the alternatives of the schema`);
   return fieldError('WrongChoice', path, `${name} needs ${howMany} one of ${which}`);
 }
 

@@ -85,6 +85,8 @@ export const findings = {
 
   BadDefinition: { code: 'FR2050', meaning: 'An API server refuses the CustomResourceDefinition.' },
   BrokenRule: { code: 'FR2051', meaning: 'The object breaks a rule in CEL of its CustomResourceDefinition.' },
+  SchemaUnreadable: { code: 'FR2052', meaning: 'The schema of the kind was found and cannot be used.' },
+  SchemaNotRead: { code: 'FR2053', meaning: 'The file names a schema that is not read.' },
 
   FieldNotAllowed: { code: 'FR2100', meaning: 'The kind has this field, but the object must not set it here.' },
   DuplicateValue: { code: 'FR2101', meaning: 'Two entries of a list have the same value where each must differ.' },

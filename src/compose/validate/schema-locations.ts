@@ -1,0 +1,240 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { isJsonObject, type JsonValue, parseJsonBytes } from '../../model/json.ts';
+import type { JsonSchemaFile, LocatedSchema } from '../../validation/custom/located-kinds.ts';
+import { DEFAULT_LOCATION, type KindName, parseLocation } from '../../validation/custom/schema-template.ts';
+
+/** What a locator of schemas needs. */
+export interface SchemaLocatorOptions {
+  /** As the person gave them: paths and URLs in the form of kubeconform; `default` stands for the schemas that ship. */
+  readonly locations: readonly string[];
+  /** Relative paths begin here. */
+  readonly cwd: string;
+  /** As `1.36.0`. */
+  readonly kubernetesVersion: string;
+  /** A folder that keeps what was fetched, as kubeconform's `-cache`; made if it is missing. */
+  readonly cacheFolder?: string | undefined;
+  readonly signal?: AbortSignal;
+}
+
+/** Finds the JSON Schemas of kinds. */
+export interface SchemaLocator {
+  /**
+   * Looks for the schemas of kinds at the locations in their order; the first one that has a kind counts, and kinds that no
+   * location has are left out. A location that cannot be read gives a problem for the kind.
+   */
+  locate(kinds: readonly KindName[]): Promise<readonly LocatedSchema[]>;
+  /**
+   * Reads the schema that a file names for its documents (modelines.ts), as a problem if it must not be read or cannot be.
+   * Only paths inside `root` are read, and URLs below a location that the person gave.
+   */
+  read(reference: string, file: { readonly location: string; readonly root: string }): Promise<ReadSchema>;
+}
+
+/** A schema, or why there is none: a sentence. */
+export type ReadSchema = { readonly file: JsonSchemaFile } | { readonly problem: string };
+
+/** The most bytes of one file, the most files of one schema, and the longest wait for one answer. */
+const MAX_BYTES = 10 * 1024 * 1024;
+const MAX_FILES = 100;
+const TIMEOUT_MS = 15_000;
+/** How many files are read at a time. */
+const AT_ONCE = 8;
+
+/** Bytes; `missing`: there is no such file; else why it cannot be read. */
+type Content = { readonly bytes: Uint8Array } | 'missing' | { readonly problem: string };
+
+/** Makes a locator. Throws with a text for people if a location has a variable that does not exist. */
+export function createSchemaLocator(options: SchemaLocatorOptions): SchemaLocator {
+  const { locations, cwd, kubernetesVersion } = options;
+  const templates = locations.filter((location) => location !== DEFAULT_LOCATION);
+  const parsed = templates.map((location) => {
+    const template = parseLocation(location, kubernetesVersion);
+    if (!template.ok) throw new Error(template.problem);
+    return { prefix: prefixOf(location, cwd), pathFor: template.value };
+  });
+  const contents = new Map<string, Promise<Content>>();
+  const contentOf = (place: string): Promise<Content> => {
+    const known = contents.get(place) ?? (isUrl(place) ? fetched(place, options) : fileContent(place));
+    contents.set(place, known);
+    return known;
+  };
+  const locateOne = async (kind: KindName): Promise<LocatedSchema | undefined> => {
+    for (const { pathFor, prefix } of parsed) {
+      const path = pathFor(kind);
+      if (path === undefined) continue;
+      const place = isUrl(path) ? path : resolve(cwd, path);
+      const found = await schemaAt(place, (other) => isBelow(other, prefix), contentOf);
+      if (found !== 'missing') return { ...kind, ...found };
+    }
+    return undefined;
+  };
+  return {
+    locate: async (kinds) => {
+      const found: (LocatedSchema | undefined)[] = [];
+      for (let at = 0; at < kinds.length; at += AT_ONCE) {
+        found.push(...(await Promise.all(kinds.slice(at, at + AT_ONCE).map(locateOne))));
+      }
+      return found.filter((each) => each !== undefined);
+    },
+    read: async (reference, { location, root }) => {
+      const place = isUrl(reference) ? reference : await linkless(resolve(dirname(location), decodedPath(reference)));
+      const prefixes = isUrl(place) ? parsed.map(({ prefix }) => prefix) : [`${await linkless(root)}/`];
+      const mayRead = (other: string): boolean => prefixes.some((prefix) => isBelow(other, prefix));
+      if (!mayRead(place)) {
+        const why = isUrl(place) ? 'no --schema-location covers it' : 'it is outside of the folder that is checked';
+        return { problem: `the schema ${reference} is not read: ${why}` };
+      }
+      const found = await schemaAt(place, mayRead, contentOf);
+      return found === 'missing' ? { problem: `the schema ${reference} is not read: there is no such file` } : found;
+    },
+  };
+}
+
+function isUrl(place: string): boolean {
+  return /^https?:\/\//i.test(place);
+}
+
+/** The part of a location before its first variable, up to the last slash. */
+function prefixOf(location: string, cwd: string): string {
+  const [fixed = ''] = location.split('{{');
+  const folder = fixed === location && !location.endsWith('json') ? `${location.replace(/\/+$/, '')}/` : fixed;
+  const end = folder.lastIndexOf('/') + 1;
+  return isUrl(location) ? folder.slice(0, end) : `${resolve(cwd, folder.slice(0, end) || '.')}/`.replace(/\/+$/, '/');
+}
+
+/** Whether a path or URL is below a prefix, dots and escapes resolved. */
+function isBelow(place: string, prefix: string): boolean {
+  if (isUrl(place) !== isUrl(prefix)) return false;
+  if (!isUrl(place)) return resolve(place).startsWith(prefix);
+  return URL.canParse(place) && URL.canParse(prefix) && new URL(place).href.startsWith(new URL(prefix).href);
+}
+
+/** The path without links, which could lead out of a folder; as it is if there is no such file. */
+function linkless(path: string): Promise<string> {
+  return realpath(path).catch(() => path);
+}
+
+function decodedPath(reference: string): string {
+  const path = reference.replace(/^file:\/\//i, '').replace(/[#?].*$/, '');
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Reads a schema and the files that its references name. References that must not be read make the schema a problem. */
+async function schemaAt(
+  place: string,
+  mayRead: (place: string) => boolean,
+  contentOf: (place: string) => Promise<Content>,
+): Promise<ReadSchema | 'missing'> {
+  const documents: Record<string, JsonValue> = {};
+  const waiting = [place];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (Object.hasOwn(documents, next)) continue;
+    if (Object.keys(documents).length >= MAX_FILES)
+      return { problem: `the schema ${place} has more than ${MAX_FILES} files` };
+    if (!mayRead(next)) return { problem: `the schema ${place} cannot be used: its reference to ${next} is not read` };
+    const content = await contentOf(next);
+    if (content === 'missing') {
+      if (next === place) return 'missing';
+      return { problem: `the schema ${place} cannot be used: ${next}, which it refers to, does not exist` };
+    }
+    if ('problem' in content) return content;
+    const document = parseJsonBytes(content.bytes);
+    if (document === undefined) return { problem: `the schema ${next} cannot be used: it is not JSON` };
+    documents[next] = document;
+    for (const reference of referencesIn(document)) waiting.push(besides(next, reference));
+  }
+  return { file: { location: place, documents } };
+}
+
+/** The files that the references of a schema name, without those inside of it. */
+function referencesIn(value: JsonValue | undefined): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(referencesIn);
+  if (!isJsonObject(value)) return [];
+  const own = typeof value.$ref === 'string' ? value.$ref.replace(/#.*$/s, '') : '';
+  return [...(own === '' ? [] : [own]), ...Object.values(value).flatMap(referencesIn)];
+}
+
+function besides(place: string, reference: string): string {
+  if (isUrl(place)) return URL.canParse(reference, place) ? new URL(reference, place).href : reference;
+  return isUrl(reference) ? reference : resolve(dirname(place), decodedPath(reference));
+}
+
+async function fileContent(path: string): Promise<Content> {
+  try {
+    await using file = await open(path);
+    const { size } = await file.stat();
+    return size > MAX_BYTES ? tooLarge(path) : { bytes: await file.readFile() };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    if (code === 'ENOENT' || code === 'ENOTDIR') return 'missing';
+    return { problem: `the schema ${path} cannot be read: ${code}` };
+  }
+}
+
+function tooLarge(place: string): Content {
+  return { problem: `the schema ${place} cannot be used: it has more than ${MAX_BYTES} bytes` };
+}
+
+/** Fetches a URL, or takes it from the cache. Redirects are not followed, so nothing else is fetched than was named. */
+async function fetched(url: string, { cacheFolder, signal }: SchemaLocatorOptions): Promise<Content> {
+  // The name that kubeconform gives the file.
+  const cached = cacheFolder && join(cacheFolder, createHash('sha256').update(url).digest('hex'));
+  const known = cached && (await readFile(cached).catch(() => undefined));
+  if (known) return { bytes: known };
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+      headers: { 'user-agent': 'fleetrelay' },
+    });
+    const { status } = response;
+    const to = response.headers.get('location');
+    if (status === 200 && response.body !== null) {
+      const bytes = await limitedBytes(response.body);
+      if (bytes === undefined) return tooLarge(url);
+      if (cached) await store(cached, bytes);
+      return { bytes };
+    }
+    await response.body?.cancel();
+    if (status === 404 || status === 410) return 'missing';
+    const why = to === null ? `the server answers ${status}` : `it has moved to ${to}, which is not followed`;
+    return { problem: `the schema ${url} cannot be read: ${why}` };
+  } catch (error) {
+    signal?.throwIfAborted();
+    return { problem: `the schema ${url} cannot be read: ${reasonOf(error)}` };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'an unknown reason';
+  if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`;
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+/** Undefined if there are more than the limit. */
+async function limitedBytes(body: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Writes a file in one step, as other processes may use the folder. A cache that cannot be written changes nothing. */
+async function store(path: string, bytes: Uint8Array): Promise<void> {
+  const draft = `${path}.${process.pid}`;
+  await mkdir(dirname(path), { recursive: true })
+    .then(() => writeFile(draft, bytes))
+    .then(() => rename(draft, path))
+    .catch(() => undefined);
+}
