@@ -72,6 +72,10 @@ type EventOf<Type extends YamlEvent['type']> = Extract<YamlEvent, { readonly typ
 /** Ends the recursion after its problem was reported. */
 class BeyondLimit extends Error {}
 
+/** For a file with `{{ ... }}`, as Helm has. */
+export const TEMPLATE_HINT =
+  'this looks like a template: commit what it renders to, or list the file in .fleetrelayignore';
+
 const NOTHING: Composed = { value: null, nodes: 1, height: 0 };
 
 /**
@@ -202,7 +206,8 @@ function composeKey(walk: Walk, siblings: Readonly<Record<string, JsonValue>>, d
   const offset = event === undefined ? 0 : offsetOf(walk.text, event);
   const { value } = composeNode(walk, depth, true);
   if (value === null || typeof value === 'object' || event?.type !== yaml.EVENT_SCALAR) {
-    fail(walk, 'KeyNotText', offset, 'a key must be text', 'quote it');
+    const isTemplate = walk.text.startsWith('{{', offset - 1);
+    fail(walk, 'KeyNotText', offset, 'a key must be text', isTemplate ? TEMPLATE_HINT : 'quote it');
     return undefined;
   }
   const key = String(value);

@@ -14,6 +14,7 @@ import { quote } from '../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../model/json.ts';
 import { parseApiVersion } from '../model/object-key.ts';
 import type { YamlDocument } from './compose-documents.ts';
+import { encryptedProblem, foreignFile, isForeignName, noManifest, SOPS_VALUE } from './foreign-files.ts';
 import { decoders } from './kinds/decoders.ts';
 import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
@@ -47,12 +48,27 @@ export function decodeFile(
   { limits = defaultDecodeLimits, check, fixes = false }: DecodeOptions = {},
 ): DecodedFile {
   const file = readFile(path, bytes, limits);
-  const findings = [...file.findings];
-  const documents = decodeDocuments(file, { limits, check, fixes }, findings);
+  const foreign = findForeign(path, file);
+  const findings = foreign.finding === undefined ? [...file.findings] : [foreign.finding];
+  const documents = foreign.finding !== undefined ? [] : decodeDocuments(file, { limits, check, fixes }, findings);
   const diagnostics = inOrder(findings);
   const found = { blob, findings: diagnostics.map(sentenceOf) };
-  if (!isClean(findings)) return { reading: { readable: false, ...found }, diagnostics };
-  return { reading: { readable: true, ...found, documents }, diagnostics };
+  const { parts } = foreign;
+  const rest = { diagnostics, ...(parts === undefined ? {} : { parts }) };
+  if (!isClean(findings)) return { reading: { readable: false, ...found }, ...rest };
+  return { reading: { readable: true, ...found, documents }, ...rest };
+}
+
+/** Recognises the file of a Helm chart or of kustomize; see `DecodedFile.parts`. */
+function findForeign(
+  path: string,
+  file: FileDocuments,
+): { readonly finding?: Finding; readonly parts?: readonly string[] } {
+  const [document, ...others] = file.documents;
+  const foreign = document && others.length === 0 ? foreignFile(path, document.value) : undefined;
+  if (document !== undefined && foreign !== undefined)
+    return { finding: file.place(document, foreign.problem), parts: foreign.parts };
+  return isForeignName(path) && isClean(file.findings) ? { parts: [] } : {};
 }
 
 function decodeDocuments(file: FileDocuments, options: CheckOptions, findings: Finding[]): readonly SourceDocument[] {
@@ -135,9 +151,16 @@ interface ReadDocument {
 /** Reads the manifests of a file one by one. */
 export function* readDocuments({ documents }: FileDocuments): Generator<ReadDocument> {
   const seen = new Map<string, number>();
+  let text: string | undefined;
+  let isMarked = false;
   for (const document of documents) {
+    if (text !== document.text) {
+      text = document.text;
+      isMarked = text.includes(SOPS_VALUE);
+    }
     for (const { path, value } of flattenLists(document.value)) {
-      const reading = readDocument(value);
+      const encrypted = isJsonObject(value) ? encryptedProblem(value, isMarked) : undefined;
+      const reading = encrypted === undefined ? readDocument(value) : { problems: [encrypted] };
       const { content, identity } = reading;
       const isCounted = content !== undefined && identity !== undefined;
       yield { document, path, value, reading, identity: isCounted ? countedIdentity(identity, seen) : undefined };
@@ -195,6 +218,7 @@ function readDocument(document: JsonValue): DocumentReading {
   if (isListKind(document)) return { problems: [itemsProblem(document.items)] };
   const { apiVersion, kind, type } = document;
   if (typeof type === 'string' && apiVersion === undefined && kind === undefined) return readUniversal(type, document);
+  if (apiVersion === undefined && kind === undefined) return { problems: [noManifest(document)] };
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return readObject(document);
   const slash = apiVersion.indexOf('/');
   const group = slash < 0 ? '' : apiVersion.slice(0, slash);

@@ -1,16 +1,21 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { compareText } from '../model/json.ts';
-import type { TextProblem } from './compose-documents.ts';
+import { TEMPLATE_HINT, type TextProblem } from './compose-documents.ts';
 
 /** In characters: the thorough parser takes seven times as long as the fast one. */
 const THOROUGH_LIMIT = 1024 * 1024;
+
+/** An action of Go's templates, which Helm uses. */
+const TEMPLATE = /\{\{-? *(?:[.$(a-zA-Z]|\/\*)/;
 
 /**
  * The syntax errors of a text that the fast parser refused, at most one for each line, because later ones in a line are
  * mostly consequences. `first`: the error of the fast parser, which is returned if the thorough one finds none.
  */
 export function syntaxProblems(text: string, first: TextProblem): readonly TextProblem[] {
+  // The syntax errors of a template are consequences of the first one.
+  if (TEMPLATE.test(text)) return [{ ...first, hint: TEMPLATE_HINT }];
   if (text.length > THOROUGH_LIMIT) return [first];
   try {
     const problems = thoroughProblems(text);

@@ -137,4 +137,9 @@ export type FileReading = {
 export interface DecodedFile {
   readonly reading: FileReading;
   readonly diagnostics: readonly Diagnostic[];
+  /**
+   * Of a file by whose name Helm or kustomize know a folder: files and folders, relative to the root of the source, that belong
+   * to it and are no manifests. Absent if the file cannot be parsed.
+   */
+  readonly parts?: readonly string[];
 }

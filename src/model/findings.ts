@@ -38,6 +38,11 @@ export const findings = {
   TooManyDocuments: { code: 'FR1025', meaning: 'The file holds more documents than the limit.' },
   PathTooLong: { code: 'FR1026', meaning: 'The path of the file is longer than the limit.' },
 
+  HelmChart: { code: 'FR1030', meaning: 'The folder is a Helm chart, which is not rendered.' },
+  Kustomization: { code: 'FR1031', meaning: 'The file is a kustomization, which is not rendered.' },
+  EncryptedFile: { code: 'FR1032', meaning: 'SOPS has encrypted the document, which is not decrypted.' },
+  NoManifest: { code: 'FR1033', meaning: 'The document is a mapping with neither apiVersion nor kind.' },
+
   SuppressionWithoutReason: { code: 'FR1050', meaning: 'A `fleetrelay-ignore` comment gives no reason.' },
   BadSuppression: {
     code: 'FR1051',

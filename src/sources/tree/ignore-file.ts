@@ -38,9 +38,9 @@ const MAX_RULE_LENGTH = 500;
 /** Of all rules together: each can be work for every character of every path. */
 const MAX_WILDCARDS = 5_000;
 
-/** True for the name of a manifest. Every other file is ignored without a message. */
+/** True for the name of a manifest, and for that of a kustomization. Every other file is ignored without a message. */
 export function isManifestName(path: string): boolean {
-  return /\.(ya?ml|json)$/i.test(path);
+  return /\.(?:ya?ml|json)$/i.test(path) || /(?:^|\/)Kustomization$/.test(path);
 }
 
 /** Parses an ignore file. The number of rules is bounded, because each path is matched against each rule. */

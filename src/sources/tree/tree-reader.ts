@@ -1,3 +1,4 @@
+import { isForeignName } from '../../manifest/foreign-files.ts';
 import type { DecodedFile } from '../../model/desired.ts';
 import {
   compareDiagnostics,
@@ -7,11 +8,12 @@ import {
   sentenceOf,
 } from '../../model/diagnostic.ts';
 import { quote } from '../../model/ids.ts';
-import { compareText } from '../../model/json.ts';
+import { compareText, isSameList } from '../../model/json.ts';
 import { errorText } from '../../model/messages.ts';
 import { pathProblem } from '../../model/path-pattern.ts';
 import type { TreeChange, TreeEntry } from '../../ports/git-repo.ts';
 import type { RevisionObservation } from '../../ports/source.ts';
+import { type ForeignFolders, isForeign, noForeignFolders, readForeignFolders } from './foreign-folders.ts';
 import { followsAll, IGNORE_FILE, isManifestName, type Membership, parseIgnoreFile } from './ignore-file.ts';
 
 /** Reads and checks one manifest. */
@@ -28,6 +30,8 @@ export interface Tree {
   readonly nodes: ReadonlyMap<string, TreeNode>;
   /** Which paths the ignore file of the tree excludes. */
   readonly membership: Membership;
+  /** Its Helm charts and kustomizations. */
+  readonly foreign: ForeignFolders;
   /** Number of manifests, readable or not. */
   readonly manifests: number;
   /** Number of files of the source that cannot be read. */
@@ -70,6 +74,7 @@ export interface TreeReadOptions {
 export const emptyTree: Tree = {
   nodes: new Map(),
   membership: followsAll,
+  foreign: noForeignFolders,
   manifests: 0,
   unreadable: 0,
   diagnostics: [],
@@ -89,7 +94,10 @@ export function changesTo({ nodes }: Tree, entries: ReadonlyMap<string, TreeEntr
   return changes;
 }
 
-/** Reads the tree that differs from `before` by `changes`. Reads and decodes only new content. Rejects if `read` does. */
+/**
+ * Reads the tree that differs from `before` by `changes`. Reads and decodes only new content, and files that have become
+ * manifests because the chart or kustomization around them is gone. Rejects if `read` does.
+ */
 export async function readTree(
   reading: TreeReadOptions,
   before: Tree,
@@ -98,19 +106,32 @@ export async function readTree(
   const entries = new Map(changes.map(({ path, entry }) => [path, entry]));
   const ignore = entries.get(IGNORE_FILE);
   const rules = ignore === undefined ? { membership: before.membership } : await readRules(ignore, reading.read);
+  const entryAt = (path: string) =>
+    (entries.has(path) ? entries.get(path) : before.nodes.get(path)?.entry) ?? undefined;
+  const partAt = (path: string, entry: TreeEntry) => partOf(path, entry, rules.membership, reading.maxFileBytes);
   // Other rules can change which paths of the complete tree belong to the source.
-  const paths = [...new Set(ignore === undefined ? [] : before.nodes.keys()).union(entries)].sort(compareText);
+  const judged = new Set(ignore === undefined ? [] : before.nodes.keys()).union(entries);
+  const named = [...before.foreign.paths, ...judged].filter(isForeignName);
+  const wantedNamed = named.flatMap((path) => {
+    const entry = entryAt(path);
+    const wanted = entry && wantedAs(path, entry, partAt(path, entry));
+    return wanted === undefined ? [] : [[path, wanted] as const];
+  });
+  const foreign = await readForeignFolders(new Map(wantedNamed), (wanted) => decodeOne(reading, before, wanted));
+  const paths = [...new Set([...judged, ...movedBetween(before, foreign)])].sort(compareText);
   const nodes = new Map(before.nodes);
   const toDecode: Wanted[] = [];
   for (const path of paths) {
-    const entry = entries.has(path) ? entries.get(path) : before.nodes.get(path)?.entry;
-    if (entry === undefined || entry === null) nodes.delete(path);
+    const entry = entryAt(path);
+    const file = foreign.files.get(path);
+    if (entry === undefined) nodes.delete(path);
     else if (path === IGNORE_FILE) nodes.set(path, { entry, ...('file' in rules ? { file: rules.file } : {}) });
+    else if (file !== undefined) nodes.set(path, { entry, file });
     else {
-      const part = partOf(path, entry, rules.membership, reading.maxFileBytes);
-      if (part === 'manifest') toDecode.push({ path, entry });
-      else if (part !== 'none' && 'file' in part) toDecode.push({ path, entry, refused: part.file });
-      else nodes.set(path, part === 'none' ? { entry } : { entry, ...part });
+      const part = isForeign(foreign, path) ? 'none' : partAt(path, entry);
+      const wanted = wantedAs(path, entry, part);
+      if (wanted !== undefined) toDecode.push(wanted);
+      else nodes.set(path, typeof part === 'string' ? { entry } : { entry, ...part });
     }
   }
   for (const [path, entry, file] of await decodeAll(reading, before, toDecode)) nodes.set(path, { entry, file });
@@ -118,7 +139,21 @@ export async function readTree(
     const file = nodes.get(path)?.file;
     return file === before.nodes.get(path)?.file ? [] : [{ path, file: file?.reading ?? null }];
   });
-  return { before, tree: treeOf(nodes, rules.membership), changes: changed };
+  return { before, tree: treeOf(nodes, rules.membership, foreign), changes: changed };
+}
+
+/** The paths that have become manifests, or are none any more, because of other charts and kustomizations. */
+function movedBetween({ nodes, foreign: before }: Tree, after: ForeignFolders): readonly string[] {
+  const isSame =
+    before.parts.symmetricDifference(after.parts).size === 0 &&
+    isSameList([...before.files.keys()], [...after.files.keys()]);
+  return isSame ? [] : [...nodes.keys()].filter((path) => isForeign(before, path) !== isForeign(after, path));
+}
+
+/** The entry as a manifest; undefined if it is none. */
+function wantedAs(path: string, entry: TreeEntry, part: ReturnType<typeof partOf>): Wanted | undefined {
+  if (part === 'manifest') return { path, entry };
+  return part !== 'none' && 'file' in part ? { path, entry, refused: part.file } : undefined;
 }
 
 /**
@@ -153,7 +188,7 @@ export function partOf(
   return 'manifest';
 }
 
-function treeOf(nodes: ReadonlyMap<string, TreeNode>, membership: Membership): Tree {
+function treeOf(nodes: ReadonlyMap<string, TreeNode>, membership: Membership, foreign: ForeignFolders): Tree {
   let manifests = 0;
   let unreadable = 0;
   const diagnostics: Diagnostic[] = [];
@@ -164,7 +199,7 @@ function treeOf(nodes: ReadonlyMap<string, TreeNode>, membership: Membership): T
     if (!file.reading.readable) unreadable += 1;
     diagnostics.push(...file.diagnostics);
   }
-  return { nodes, membership, manifests, unreadable, diagnostics: diagnostics.sort(compareDiagnostics) };
+  return { nodes, membership, foreign, manifests, unreadable, diagnostics: diagnostics.sort(compareDiagnostics) };
 }
 
 /** Reads the ignore rules. An ignore file that cannot be read is an unreadable file of the source. */

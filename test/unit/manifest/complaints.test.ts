@@ -8,7 +8,11 @@ const HEADER = 'apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: 
 const IGNORE = 'if the file is no manifest, list it in .fleetrelayignore';
 
 const IDENTITY: readonly Case[] = [
-  ['no manifest', 'name: CI\njobs: {}\n', [`1:1: error: apiVersion is missing (${IGNORE})`]],
+  [
+    'no manifest',
+    'name: CI\njobs: {}\n',
+    ['1:1: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)'],
+  ],
   ['a list', '- a\n- b\n', [`1:1: error: a manifest must be a mapping, not a list (${IGNORE})`]],
   ['no kind', 'apiVersion: v1\nmetadata: {name: a}\n', [`1:1: error: kind is missing (${IGNORE})`]],
   ['no metadata', 'apiVersion: v1\nkind: Pod\n', ['1:1: error: metadata is missing']],

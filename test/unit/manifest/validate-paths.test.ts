@@ -35,7 +35,7 @@ describe('validatePaths', () => {
       files: 3,
       documents: 1,
       said: [
-        'a/z.json:1:1: error: apiVersion is missing (if the file is no manifest, list it in .fleetrelayignore)',
+        'a/z.json:1:1: error: this is no manifest: it has neither apiVersion nor kind (list the file in .fleetrelayignore)',
         'b/x.yaml:1:1: error: metadata is missing',
       ],
     });

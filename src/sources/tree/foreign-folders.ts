@@ -1,0 +1,58 @@
+import { folderOf, isChartName, type isForeignName } from '../../manifest/foreign-files.ts';
+import type { DecodedFile } from '../../model/desired.ts';
+import { compareText } from '../../model/json.ts';
+
+/** The Helm charts and kustomizations of a tree. */
+export interface ForeignFolders {
+  /** The files by which Helm and kustomize know them, decoded; without those in the folder of a chart. */
+  readonly files: ReadonlyMap<string, DecodedFile>;
+  /** All paths with the name of such a file. */
+  readonly paths: readonly string[];
+  /** Files and folders that belong to one of them; empty text is the complete tree. */
+  readonly parts: ReadonlySet<string>;
+}
+
+export const noForeignFolders: ForeignFolders = { files: new Map(), paths: [], parts: new Set() };
+
+/**
+ * Reads the files by which Helm and kustomize know a folder: they decide which other files are manifests. The result does
+ * not depend on the order of the paths.
+ *
+ * @param named by path: what `decode` needs of each file of the tree that is read and has {@link isForeignName}
+ */
+export async function readForeignFolders<File>(
+  named: ReadonlyMap<string, File>,
+  decode: (file: File) => Promise<DecodedFile>,
+): Promise<ForeignFolders> {
+  // A chart can lie in the folder of another one, so folders come before the folders in them.
+  const paths = [...named.keys()].sort((a, b) => depthOf(a) - depthOf(b) || compareText(a, b));
+  const charts = new Set<string>();
+  const others = new Set<string>();
+  const files = new Map<string, DecodedFile>();
+  for (const path of [...paths.filter(isChartName), ...paths.filter((each) => !isChartName(each))]) {
+    const wanted = named.get(path);
+    if (wanted === undefined || isBelow(path, charts)) continue;
+    const file = await decode(wanted);
+    files.set(path, file);
+    // Without the names of its parts, no file beside it is taken for a manifest.
+    const parts = file.parts ?? (file.reading.readable ? [] : [folderOf(path)]);
+    for (const part of parts) (isChartName(path) ? charts : others).add(part);
+  }
+  return { files, paths, parts: charts.union(others) };
+}
+
+/** Whether a file belongs to a chart or a kustomization, so that it is no manifest. */
+export function isForeign({ files, parts }: ForeignFolders, path: string): boolean {
+  return parts.size > 0 && !files.has(path) && (parts.has(path) || isBelow(path, parts));
+}
+
+/** Whether one of the folders contains the path. */
+function isBelow(path: string, folders: ReadonlySet<string>): boolean {
+  if (folders.size === 0) return false;
+  for (let folder = folderOf(path); folder !== ''; folder = folderOf(folder)) if (folders.has(folder)) return true;
+  return folders.has('');
+}
+
+function depthOf(path: string): number {
+  return path.split('/').length;
+}
