@@ -48,27 +48,26 @@ export function decodeFile(
   { limits = defaultDecodeLimits, check, fixes = false }: DecodeOptions = {},
 ): DecodedFile {
   const file = readFile(path, bytes, limits);
-  const foreign = findForeign(path, file);
-  const findings = foreign.finding === undefined ? [...file.findings] : [foreign.finding];
-  const documents = foreign.finding !== undefined ? [] : decodeDocuments(file, { limits, check, fixes }, findings);
+  const findings = [...file.findings];
+  const documents = decodeDocuments(file, { limits, check, fixes }, findings);
   const diagnostics = inOrder(findings);
   const found = { blob, findings: diagnostics.map(sentenceOf) };
-  const { parts } = foreign;
+  const parts = partsOf(file);
   const rest = { diagnostics, ...(parts === undefined ? {} : { parts }) };
   if (!isClean(findings)) return { reading: { readable: false, ...found }, ...rest };
   return { reading: { readable: true, ...found, documents }, ...rest };
 }
 
-/** Recognises the file of a Helm chart or of kustomize; see `DecodedFile.parts`. */
-function findForeign(
-  path: string,
-  file: FileDocuments,
-): { readonly finding?: Finding; readonly parts?: readonly string[] } {
-  const [document, ...others] = file.documents;
-  const foreign = document && others.length === 0 ? foreignFile(path, document.value) : undefined;
-  if (document !== undefined && foreign !== undefined)
-    return { finding: file.place(document, foreign.problem), parts: foreign.parts };
-  return isForeignName(path) && isClean(file.findings) ? { parts: [] } : {};
+/** See `DecodedFile.parts`. */
+function partsOf(file: FileDocuments): readonly string[] | undefined {
+  if (!isForeignName(file.path) || !isClean(file.findings)) return undefined;
+  return foreignFileOf(file)?.parts ?? [];
+}
+
+/** A Helm chart or a kustomization has one document. */
+function foreignFileOf({ path, documents }: FileDocuments) {
+  const [document, ...others] = documents;
+  return document === undefined || others.length > 0 ? undefined : foreignFile(path, document.value);
 }
 
 function decodeDocuments(file: FileDocuments, options: CheckOptions, findings: Finding[]): readonly SourceDocument[] {
@@ -149,11 +148,17 @@ interface ReadDocument {
 }
 
 /** Reads the manifests of a file one by one. */
-export function* readDocuments({ documents }: FileDocuments): Generator<ReadDocument> {
+export function* readDocuments(file: FileDocuments): Generator<ReadDocument> {
+  const foreign = foreignFileOf(file);
   const seen = new Map<string, number>();
   let text: string | undefined;
   let isMarked = false;
-  for (const document of documents) {
+  for (const document of file.documents) {
+    if (foreign !== undefined) {
+      const reading = { problems: [foreign.problem] };
+      yield { document, path: [], value: document.value, reading, identity: undefined };
+      return;
+    }
     if (text !== document.text) {
       text = document.text;
       isMarked = text.includes(SOPS_VALUE);

@@ -11,6 +11,7 @@ import { readText } from './text.ts';
 
 /** The documents of a file, and the findings so far. */
 export interface FileDocuments {
+  readonly path: string;
   /** Without syntax errors. */
   readonly documents: readonly YamlDocument[];
   readonly findings: readonly Finding[];
@@ -29,12 +30,12 @@ export interface Finding {
 export function readFile(path: string, bytes: Uint8Array, limits: DecodeLimits): FileDocuments {
   if (bytes.length > limits.maxBytes) {
     const message = `the file has ${bytes.length} bytes; at most ${limits.maxBytes} are read`;
-    return nothing(diagnosticOf({ severity: 'error', reason: 'FileTooLarge', message, at: { path } }));
+    return nothing(path, diagnosticOf({ severity: 'error', reason: 'FileTooLarge', message, at: { path } }));
   }
   const reading = readText(bytes);
   if (!reading.ok) {
     const { reason, message, hint, line, column } = reading;
-    return nothing(diagnosticOf({ severity: 'error', reason, message, hint, at: { path, line, column } }));
+    return nothing(path, diagnosticOf({ severity: 'error', reason, message, hint, at: { path, line, column } }));
   }
   const { text } = reading;
   const parsed = path.toLowerCase().endsWith('.json') ? readJson(text, limits) : readYaml(text, limits);
@@ -51,9 +52,9 @@ export function isClean(findings: readonly Finding[]): boolean {
   return findings.every((finding) => finding.diagnostic.severity !== 'error');
 }
 
-function nothing(diagnostic: Diagnostic): FileDocuments {
+function nothing(path: string, diagnostic: Diagnostic): FileDocuments {
   const finding = { diagnostic, offset: 0 };
-  return { documents: [], findings: [finding], place: () => finding, locate: () => diagnostic.at ?? { path: '' } };
+  return { path, documents: [], findings: [finding], place: () => finding, locate: () => diagnostic.at ?? { path } };
 }
 
 /** Builds the index of lines only when a location is needed. */
@@ -74,6 +75,7 @@ function withPlaces(path: string, text: string, parsed: YamlReading): FileDocume
   }
   const findings = parsed.problems.map((problem) => at(problem, problem.offset));
   return {
+    path,
     documents: parsed.documents,
     findings,
     place: (document, problem) => {

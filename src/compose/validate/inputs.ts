@@ -1,9 +1,12 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { decodeFile } from '../../manifest/decode-file.ts';
+import { isForeignName } from '../../manifest/foreign-files.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
+import { isForeign, readForeignFolders } from '../../sources/tree/foreign-folders.ts';
 import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
-import { partOf, readRules } from '../../sources/tree/tree-reader.ts';
+import { partOf, readRules, unreadableFile } from '../../sources/tree/tree-reader.ts';
 import { type FileBytes, problemOf, type ReadBytes } from './file-bytes.ts';
 import type { ValidationRequest } from './report.ts';
 
@@ -42,7 +45,7 @@ export interface Inputs {
 
 /**
  * Lists the files of a request. In a folder these are all manifests that the `.fleetrelayignore` of the folder does not
- * exclude; links are not followed, as in git.
+ * exclude and that belong to no Helm chart or kustomization; links are not followed, as in git.
  */
 export async function listInputs(
   { paths, cwd, readStdin, progress }: Pick<ValidationRequest, 'paths' | 'cwd' | 'readStdin' | 'progress'>,
@@ -101,10 +104,22 @@ async function listFolder(path: string, root: string, read: ReadBytes, listing: 
       ? diagnostic
       : { ...diagnostic, at: { ...diagnostic.at, path: below(path, diagnostic.at.path) } };
   if ('file' in rules) listing.refused.push(...rules.file.diagnostics.map(named));
+  // The size is judged when the file is read.
+  const partAt = ({ path: at, kind }: Entry) => partOf(at, { kind, size: 0, blob: '' }, rules.membership, MAX_BYTES);
+  const foreign = await readForeignFolders(
+    new Map(entries.filter((entry) => isForeignName(entry.path)).map((entry) => [entry.path, entry] as const)),
+    async (entry) => {
+      const part = partAt(entry);
+      if (part !== 'manifest') return part !== 'none' && 'file' in part ? part.file : undefined;
+      const content = read(`${root}/${entry.path}`, false);
+      return content.ok
+        ? decodeFile(entry.path, content.bytes, '')
+        : unreadableFile(entry.path, '', 'FileUnreadable', content.reason);
+    },
+  );
   for (const entry of entries) {
-    if (entry.path === IGNORE_FILE) continue;
-    // The size is judged when the file is read.
-    const part = partOf(entry.path, { kind: entry.kind, size: 0, blob: '' }, rules.membership, MAX_BYTES);
+    if (entry.path === IGNORE_FILE || isForeign(foreign, entry.path)) continue;
+    const part = partAt(entry);
     const location = `${root}/${entry.path}`;
     if (part === 'manifest') {
       if (!listing.files.has(location)) {

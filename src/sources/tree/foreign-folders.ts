@@ -18,11 +18,12 @@ export const noForeignFolders: ForeignFolders = { files: new Map(), paths: [], p
  * Reads the files by which Helm and kustomize know a folder: they decide which other files are manifests. The result does
  * not depend on the order of the paths.
  *
- * @param named by path: what `decode` needs of each file of the tree that is read and has {@link isForeignName}
+ * @param named by path: what `decode` needs of each file of the tree that has {@link isForeignName}
+ * @param decode undefined: the file is no manifest
  */
 export async function readForeignFolders<File>(
   named: ReadonlyMap<string, File>,
-  decode: (file: File) => Promise<DecodedFile>,
+  decode: (file: File) => Promise<DecodedFile | undefined>,
 ): Promise<ForeignFolders> {
   // A chart can lie in the folder of another one, so folders come before the folders in them.
   const paths = [...named.keys()].sort((a, b) => depthOf(a) - depthOf(b) || compareText(a, b));
@@ -33,6 +34,7 @@ export async function readForeignFolders<File>(
     const wanted = named.get(path);
     if (wanted === undefined || isBelow(path, charts)) continue;
     const file = await decode(wanted);
+    if (file === undefined) continue;
     files.set(path, file);
     // Without the names of its parts, no file beside it is taken for a manifest.
     const parts = file.parts ?? (file.reading.readable ? [] : [folderOf(path)]);

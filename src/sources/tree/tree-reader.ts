@@ -111,13 +111,14 @@ export async function readTree(
   const partAt = (path: string, entry: TreeEntry) => partOf(path, entry, rules.membership, reading.maxFileBytes);
   // Other rules can change which paths of the complete tree belong to the source.
   const judged = new Set(ignore === undefined ? [] : before.nodes.keys()).union(entries);
-  const named = [...before.foreign.paths, ...judged].filter(isForeignName);
-  const wantedNamed = named.flatMap((path) => {
+  const named = [...before.foreign.paths, ...judged].filter(
+    (path) => isForeignName(path) && entryAt(path) !== undefined,
+  );
+  const foreign = await readForeignFolders(new Map(named.map((path) => [path, path])), async (path) => {
     const entry = entryAt(path);
     const wanted = entry && wantedAs(path, entry, partAt(path, entry));
-    return wanted === undefined ? [] : [[path, wanted] as const];
+    return wanted && decodeOne(reading, before, wanted);
   });
-  const foreign = await readForeignFolders(new Map(wantedNamed), (wanted) => decodeOne(reading, before, wanted));
   const paths = [...new Set([...judged, ...movedBetween(before, foreign)])].sort(compareText);
   const nodes = new Map(before.nodes);
   const toDecode: Wanted[] = [];

@@ -54,6 +54,24 @@ describe('validatePaths', () => {
     expect((await validate(['charts/a.yaml'])).said).toEqual(['charts/a.yaml:1:1: error: metadata is missing']);
   });
 
+  it('reports a chart and a kustomization once, and reads nothing that belongs to them', async () => {
+    await files({
+      'chart/Chart.yaml': 'apiVersion: v2\nname: a\nversion: 1.0.0\n',
+      'chart/templates/a.yaml': 'a: {{ .Values }}\n',
+      'prod/Kustomization': 'resources: [../base]\n',
+      'base/a.yaml': BAD,
+      'a.yaml': GOOD,
+    });
+    expect(await validate(['.'])).toEqual({
+      files: 3,
+      documents: 1,
+      said: [
+        expect.stringMatching(/^chart\/Chart.yaml:1:1: error: the folder "chart" is a Helm chart/),
+        expect.stringMatching(/^prod\/Kustomization:1:1: error: this is a kustomization/),
+      ],
+    });
+  });
+
   it('reads standard input', async () => {
     expect(await validate(['-'], `${GOOD}---\n${BAD}`)).toEqual({
       files: 1,
