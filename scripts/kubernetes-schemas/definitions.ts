@@ -1,3 +1,4 @@
+import { MAY_REPEAT, NOT_DEMANDED, NOT_ENFORCED, typeOf } from './differences.ts';
 import { type FieldExtras, functionOf } from './enums.ts';
 import type { JsonSchema, Swagger } from './kinds.ts';
 
@@ -19,7 +20,10 @@ const OWN_FORMS: Readonly<Record<string, JsonSchema>> = {
 };
 
 /** What is kept of a schema: what decides whether an API server takes a value. */
-const KEPT = ['$ref', 'type', 'format', 'required', 'x-kubernetes-list-type', 'x-kubernetes-list-map-keys'];
+const KEPT = [
+  ...['$ref', 'type', 'format', 'required'],
+  ...['x-kubernetes-list-type', 'x-kubernetes-list-map-keys', 'x-fleetrelay-items-may-repeat'],
+];
 const REFERENCE = '#/definitions/';
 
 /**
@@ -53,9 +57,19 @@ function definition(
   for (const [field, added] of extras) {
     const property = properties[field];
     if (property === undefined) throw new Error(`${name} has an enum or default of a field it lacks: ${field}`);
-    properties[field] = { ...property, extras: added };
+    if (NOT_ENFORCED[`${typeOf(name)}.${field}`] === undefined) properties[field] = { ...property, extras: added };
   }
-  return reduced({ ...schema, ...(schema.properties === undefined ? {} : { properties }) }, references);
+  const type = typeOf(name);
+  for (const [field, property] of Object.entries(properties)) {
+    if (MAY_REPEAT.has(`${type}.${field}`)) properties[field] = { ...property, 'x-fleetrelay-items-may-repeat': true };
+  }
+  const { required, ...others } = schema as { readonly required?: readonly string[] };
+  const demanded = required?.filter((field) => NOT_DEMANDED[`${type}.${field}`] === undefined) ?? [];
+  const changes = {
+    ...(demanded.length === 0 ? {} : { required: demanded }),
+    ...(schema.properties === undefined ? {} : { properties }),
+  };
+  return reduced({ ...others, ...changes }, references);
 }
 
 function reduced(schema: JsonSchema, references: string[]): JsonSchema {

@@ -96,12 +96,12 @@ function hasType(node: Node, value: JsonValue, run: Run, walker: Walker): boolea
 }
 
 function isText({ format }: Node, value: JsonValue, run: Run): boolean {
-  // Kubernetes reads an amount that is written as a number.
-  if (typeof value !== 'string' && !(typeof value === 'number' && format?.takesNumbers === true)) {
+  if (typeof value !== 'string') {
+    if (format?.alsoTakes === (Array.isArray(value) ? 'list' : typeof value)) return true;
     reportType(run, 'string', value);
     return false;
   }
-  if (typeof value === 'string' && format !== undefined && !format.matches(value)) reportFormat(run, format, value);
+  if (format !== undefined && !format.matches(value)) reportFormat(run, format, value);
   return true;
 }
 
@@ -174,11 +174,12 @@ function checkDuplicates(
 ): void {
   const fields = node.items && nodeOf(node.items, walker).fields;
   const initial = (key: string): JsonValue | undefined => fields?.get(key)?.schema.default;
+  const isAccepted = node.schema['x-fleetrelay-items-may-repeat'] === true;
   const seen = new Set<string>();
   for (const [index, item] of list.entries()) {
     const id = identityOf(item, keys, initial);
     if (id === undefined) continue;
-    if (seen.has(id)) reportDuplicate(run, index, keys, item);
+    if (seen.has(id)) reportDuplicate(run, index, keys, item, isAccepted);
     seen.add(id);
   }
 }

@@ -1,15 +1,15 @@
 /** A rule for the form of a text: what it demands, in words that complete "must be". */
 export interface Format {
   readonly words: string;
-  /** A number stands for its text. */
-  readonly takesNumbers?: boolean;
+  /** What Go reads beside text: an amount from a number, bytes from a list of numbers. */
+  readonly alsoTakes?: 'number' | 'list';
   matches(text: string): boolean;
 }
 
 const QUANTITY = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
 const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)([.,]\d+)?(?:Z|[+-](\d\d):(\d\d))$/;
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const NOT_BASE64 = /[^A-Za-z0-9+/]/;
 
 /** Whether the text is an amount as Kubernetes writes it: `500m`, `1.5`, `2Gi`, `1e3`. */
 export function isQuantity(text: string): boolean {
@@ -27,11 +27,19 @@ export function isTime(text: string): boolean {
   return day >= 1 && day <= days && hour < 24 && minute < 60 && second < 60 && zoneHour <= 24 && zoneMinute < 60;
 }
 
+/** Whether the text is base64 with padding; line breaks do not count. */
+export function isBase64(text: string): boolean {
+  const compact = /[\r\n]/.test(text) ? text.replaceAll(/[\r\n]/g, '') : text;
+  if (compact.length % 4 !== 0) return false;
+  const end = compact.endsWith('==') ? compact.length - 2 : compact.length - (compact.endsWith('=') ? 1 : 0);
+  return !NOT_BASE64.test(compact.slice(0, end));
+}
+
 /** The formats of the fields of built-in kinds. */
 export const builtInFormats: Readonly<Record<string, Format>> = {
   quantity: {
     words: 'an amount such as 500m, 1.5 or 2Gi',
-    takesNumbers: true,
+    alsoTakes: 'number',
     matches: (text) => isQuantity(text.trim()),
   },
   'date-time': { words: 'a time such as 2006-01-02T15:04:05Z', matches: isTime },
@@ -39,5 +47,5 @@ export const builtInFormats: Readonly<Record<string, Format>> = {
     words: 'a time with six decimals such as 2006-01-02T15:04:05.000000Z',
     matches: (text) => isTime(text) && TIME.exec(text)?.[7]?.length === 7,
   },
-  byte: { words: 'base64', matches: (text) => BASE64.test(text.replaceAll(/[\r\n]/g, '')) },
+  byte: { words: 'base64', alsoTakes: 'list', matches: isBase64 },
 };

@@ -39,6 +39,8 @@ export interface Schema {
   readonly 'x-kubernetes-int-or-string'?: boolean;
   readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  /** Of a built-in kind: an API server creates an object with the same item twice, although the list type forbids it. */
+  readonly 'x-fleetrelay-items-may-repeat'?: boolean;
   readonly 'x-kubernetes-validations'?: readonly CelRule[];
 }
 

@@ -1,4 +1,4 @@
-import { didYouMean, type FieldProblem, fieldError } from '../manifest/problem.ts';
+import { didYouMean, type FieldProblem, fieldError, fieldWarning } from '../manifest/problem.ts';
 import { typeWord } from '../manifest/schema-problems.ts';
 import type { FindingReason } from '../model/diagnostic.ts';
 import { displayPath, type FieldPath } from '../model/field-path.ts';
@@ -106,12 +106,19 @@ export function reportEnum(run: Run, value: JsonValue, allowed: Iterable<JsonVal
   report(run, 'WrongValue', `must be one of ${words.join(', ')}${quoted(run, value)}`, hint);
 }
 
-/** Two items of a list that stand for the same entry. */
-export function reportDuplicate(run: Run, index: number, keys: readonly string[], item: JsonValue): void {
+/** Two items of a list that stand for the same entry; `isAccepted`: an API server takes it when it creates the object. */
+export function reportDuplicate(
+  run: Run,
+  index: number,
+  keys: readonly string[],
+  item: JsonValue,
+  isAccepted: boolean,
+): void {
+  const path = [...run.path, index];
   const same = keys.length === 0 ? 'value' : keys.join(' and ');
   const what =
     run.isSecret || keys.length !== 1 || !isJsonObject(item) ? '' : ` ${JSON.stringify(item[keys[0] ?? ''])}`;
-  run.path.push(index);
-  report(run, 'DuplicateName', `has the same ${same}${what} as an item above it`);
-  run.path.pop();
+  const message = `${displayPath(path)} has the same ${same}${what} as an item above it`;
+  if (!isAccepted) add(run, fieldError('DuplicateName', path, message));
+  else add(run, fieldWarning('DuplicateName', path, `${message}, which server-side apply refuses`));
 }
