@@ -51,11 +51,17 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
   };
 }
 
-/** The problems of rules at places of which the schema has none: a value that is missing or of the wrong form breaks rules too. */
+/** Leaves out what a rule says of a value, or of a missing field, that the schema has refused already. */
 function withoutRepeated(ofRules: readonly FieldProblem[], ofSchema: readonly FieldProblem[]): readonly FieldProblem[] {
   if (ofRules.length === 0 || ofSchema.length === 0) return ofRules;
-  const places = new Set(ofSchema.map(({ path }) => displayPath(path)));
-  return ofRules.filter(({ path }) => !places.has(displayPath(path)));
+  const places = new Set(ofSchema.filter(({ severity }) => severity === 'error').map(placeOf));
+  return ofRules.filter((problem) => !places.has(placeOf(problem)));
+}
+
+/** A missing field is at its parent; its message begins with its own path. */
+function placeOf({ reason, path, message }: FieldProblem): string {
+  const place = displayPath(path);
+  return reason === 'MissingField' ? `${place} ${message.slice(0, message.indexOf(' '))}` : place;
 }
 
 /** Rules such as CEL expect values of the right type. */
