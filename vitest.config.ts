@@ -29,7 +29,11 @@ const sim = {
 const integration = {
   name: 'integration',
   include: isLong
-    ? ['test/e2e/relay/{0[1-46-9],1[1-35]}-*.test.ts', 'test/e2e/{survival,people,hostile-agent}.test.ts']
+    ? [
+        'test/e2e/relay/{0[1-46-9],1[1-35]}-*.test.ts',
+        'test/e2e/{survival,people,hostile-agent}.test.ts',
+        'test/contract/kubernetes-api/schemas.test.ts',
+      ]
     : ['test/{contract,e2e,static}/**/*.test.ts'],
   pool: 'forks' as const,
   globalSetup: ['test/support/installed-bundle.ts', 'test/support/kubernetes/shared-plane.ts'],
