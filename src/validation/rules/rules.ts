@@ -1,3 +1,4 @@
+import { customResourceDefinitionRule } from '../custom/definition-rule.ts';
 import type { ObjectCheck } from '../object-check.ts';
 import { horizontalPodAutoscalerRule } from './autoscalers.ts';
 import { configMapRule, secretRule } from './config-data.ts';
@@ -28,6 +29,7 @@ export const rules: Readonly<Record<string, ObjectCheck>> = {
   '/ReplicationController': replicationControllerRule,
   '/Secret': secretRule,
   '/Service': serviceRule,
+  'apiextensions.k8s.io/CustomResourceDefinition': customResourceDefinitionRule,
   'apps/DaemonSet': daemonSetRule,
   'apps/Deployment': deploymentRule,
   'apps/ReplicaSet': replicaSetRule,
