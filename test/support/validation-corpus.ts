@@ -1,8 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { decodeFile } from '../../src/manifest/decode-file.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+import { createCelEvaluator } from '../../src/validation/custom/cel/evaluator.ts';
+import { createCustomKinds } from '../../src/validation/custom/custom-kinds.ts';
 import { newestKubernetesVersion, openKubernetesSchemas } from '../../src/validation/kubernetes-schemas.ts';
+import type { ObjectCheck } from '../../src/validation/object-check.ts';
 import { createObjectCheck } from '../../src/validation/objects.ts';
 
 /** A manifest of `test/validation`. */
@@ -18,7 +23,9 @@ export interface ValidationCase {
   readonly crd?: string;
 }
 
-const check = createObjectCheck({ kubernetes: await openKubernetesSchemas(newestKubernetesVersion) });
+const kubernetes = await openKubernetesSchemas(newestKubernetesVersion);
+const check = createObjectCheck({ kubernetes });
+const { compileRules } = createCelEvaluator();
 
 const CORPUS = join(import.meta.dirname, '../validation');
 const CRD_SUFFIX = '.crd.yaml';
@@ -49,8 +56,13 @@ export function readValidationCase(path: string): ValidationCase {
 }
 
 /** What `validate` reports of the case, warnings included. */
-export function diagnosticsOfCase({ bytes }: ValidationCase): readonly Diagnostic[] {
-  return decodeFile('case.yaml', bytes, 'blob', { check }).diagnostics;
+export function diagnosticsOfCase({ bytes, crd }: ValidationCase): readonly Diagnostic[] {
+  return decodeFile('case.yaml', bytes, 'blob', { check: crd === undefined ? check : checkWith(crd) }).diagnostics;
+}
+
+function checkWith(crd: string): ObjectCheck {
+  const custom = [createCustomKinds([parse(crd) as JsonObject], compileRules)];
+  return createObjectCheck({ kubernetes, custom });
 }
 
 /** The errors among the diagnostics, as `CODE LINE:COLUMN`. */
