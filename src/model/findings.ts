@@ -4,6 +4,8 @@ interface FindingRow {
   readonly code: `FR${number}`;
   /** One sentence. */
   readonly meaning: string;
+  /** The usual severity; an error unless set. Single findings of a reason may be milder. */
+  readonly severity?: 'warning';
 }
 
 /**
@@ -16,14 +18,26 @@ export const findings = {
   NotUtf8: { code: 'FR1003', meaning: 'The bytes of the file are not UTF-8 text.' },
   ControlCharacter: { code: 'FR1004', meaning: 'The file holds a control character that YAML forbids.' },
   SymbolicLink: { code: 'FR1005', meaning: 'A manifest is a symbolic link, which is not followed.' },
-  SymbolicLinkIgnored: { code: 'FR1006', meaning: 'A symbolic link that is no manifest is not followed.' },
-  SubmoduleIgnored: { code: 'FR1007', meaning: 'A git submodule is not followed.' },
+  SymbolicLinkIgnored: {
+    code: 'FR1006',
+    meaning: 'A symbolic link that is no manifest is not followed.',
+    severity: 'warning',
+  },
+  SubmoduleIgnored: { code: 'FR1007', meaning: 'A git submodule is not followed.', severity: 'warning' },
   IgnoreFile: { code: 'FR1008', meaning: 'The file `.fleetrelayignore` holds a rule that cannot be used.' },
   DecoderFailed: { code: 'FR1009', meaning: 'Decoding the file threw an error: a defect of fleetrelay.' },
   YamlSyntax: { code: 'FR1010', meaning: 'The text is not YAML.' },
   JsonSyntax: { code: 'FR1011', meaning: 'The text is not JSON.' },
-  YamlVersion: { code: 'FR1012', meaning: 'The file declares another version than YAML 1.2; it is read as YAML 1.2.' },
-  YamlVersionsDiffer: { code: 'FR1013', meaning: 'Tools that read YAML 1.1 read this value differently.' },
+  YamlVersion: {
+    code: 'FR1012',
+    meaning: 'The file declares another version than YAML 1.2; it is read as YAML 1.2.',
+    severity: 'warning',
+  },
+  YamlVersionsDiffer: {
+    code: 'FR1013',
+    meaning: 'Tools that read YAML 1.1 read this value differently.',
+    severity: 'warning',
+  },
   DuplicateKey: { code: 'FR1014', meaning: 'A mapping has the same key twice.' },
   KeyNotText: { code: 'FR1015', meaning: 'A key of a mapping is not text.' },
   MergeKey: { code: 'FR1016', meaning: 'A mapping has a merge key (`<<`).' },
@@ -48,7 +62,11 @@ export const findings = {
     code: 'FR1051',
     meaning: 'A `fleetrelay-ignore` comment names no code, an unknown one, or one that cannot be suppressed.',
   },
-  UnusedSuppression: { code: 'FR1052', meaning: 'A `fleetrelay-ignore` comment suppresses no finding.' },
+  UnusedSuppression: {
+    code: 'FR1052',
+    meaning: 'A `fleetrelay-ignore` comment suppresses no finding.',
+    severity: 'warning',
+  },
 
   NotAnObject: { code: 'FR2001', meaning: 'The document is not a mapping.' },
   MissingField: { code: 'FR2002', meaning: 'A required field is missing.' },
@@ -70,7 +88,11 @@ export const findings = {
   BadBranch: { code: 'FR2018', meaning: 'The name of the branch is not allowed.' },
   BadDigest: { code: 'FR2019', meaning: 'The text is not a digest.' },
   BadTime: { code: 'FR2020', meaning: 'The text is not an RFC 3339 time with a zone.' },
-  ServerField: { code: 'FR2021', meaning: 'The manifest has a field that only the API server sets; it is left out.' },
+  ServerField: {
+    code: 'FR2021',
+    meaning: 'The manifest has a field that only the API server sets; it is left out.',
+    severity: 'warning',
+  },
   PolicyNotTaken: { code: 'FR2022', meaning: 'Agents would refuse the settings of the FleetPolicy.' },
   PolicyTooLarge: { code: 'FR2023', meaning: 'The settings that the FleetPolicy gives to agents are too large.' },
   GatewayWithInbounds: { code: 'FR2024', meaning: 'A Dataplane is a gateway and has inbounds.' },
@@ -78,15 +100,20 @@ export const findings = {
   UnknownSource: { code: 'FR2026', meaning: 'The RelayConfig names a source that it does not have.' },
   NoConfig: { code: 'FR2027', meaning: 'The file holds no RelayConfig.' },
   SeveralDocuments: { code: 'FR2028', meaning: 'The file holds more than the one RelayConfig.' },
-  NoSchema: { code: 'FR2030', meaning: 'The kind has no schema, so its fields are not checked.' },
+  NoSchema: { code: 'FR2030', meaning: 'The kind has no schema, so its fields are not checked.', severity: 'warning' },
   NoSuchKind: { code: 'FR2031', meaning: 'The API server has no such kind in this group and version.' },
   RemovedApiVersion: { code: 'FR2032', meaning: 'The version of Kubernetes does not serve this API version any more.' },
   DeprecatedApiVersion: {
     code: 'FR2033',
     meaning: 'The API version is deprecated, and a later Kubernetes removes it.',
+    severity: 'warning',
   },
   WrongFormat: { code: 'FR2034', meaning: 'The text does not have the form that the field demands.' },
-  NamespaceNotUsed: { code: 'FR2035', meaning: 'An object of a kind without namespaces has a namespace.' },
+  NamespaceNotUsed: {
+    code: 'FR2035',
+    meaning: 'An object of a kind without namespaces has a namespace.',
+    severity: 'warning',
+  },
 
   BadDefinition: { code: 'FR2050', meaning: 'An API server refuses the CustomResourceDefinition.' },
   BrokenRule: { code: 'FR2051', meaning: 'The object breaks a rule in CEL of its CustomResourceDefinition.' },
@@ -109,17 +136,53 @@ export const findings = {
 
   DeclaredTwice: { code: 'FR3001', meaning: 'Two documents declare the same thing; one of them is in force.' },
   NameCollision: { code: 'FR3002', meaning: 'Objects from different sources would have one name in a cluster.' },
-  UnknownCluster: { code: 'FR3003', meaning: 'A cluster is named that no KubernetesCluster declares.' },
-  GoesNowhere: { code: 'FR3004', meaning: 'No Placement selects the document, so it goes to no cluster.' },
-  LastKnownGood: { code: 'FR3005', meaning: 'A declaration cannot be read now and holds as last known good.' },
-  PolicyBounded: { code: 'FR3006', meaning: 'The FleetPolicy is looser than the RelayConfig allows, and is cut.' },
-  ApprovalUsed: { code: 'FR3007', meaning: 'The RemovalApproval was used and does nothing more.' },
-  ApprovalStale: { code: 'FR3008', meaning: "No removals of the RemovalApproval's digest were held when it came." },
-  ApprovalExpired: { code: 'FR3009', meaning: 'The RemovalApproval had expired when it was read.' },
+  UnknownCluster: {
+    code: 'FR3003',
+    meaning: 'A cluster is named that no KubernetesCluster declares.',
+    severity: 'warning',
+  },
+  GoesNowhere: {
+    code: 'FR3004',
+    meaning: 'No Placement selects the document, so it goes to no cluster.',
+    severity: 'warning',
+  },
+  LastKnownGood: {
+    code: 'FR3005',
+    meaning: 'A declaration cannot be read now and holds as last known good.',
+    severity: 'warning',
+  },
+  PolicyBounded: {
+    code: 'FR3006',
+    meaning: 'The FleetPolicy is looser than the RelayConfig allows, and is cut.',
+    severity: 'warning',
+  },
+  ApprovalUsed: { code: 'FR3007', meaning: 'The RemovalApproval was used and does nothing more.', severity: 'warning' },
+  ApprovalStale: {
+    code: 'FR3008',
+    meaning: "No removals of the RemovalApproval's digest were held when it came.",
+    severity: 'warning',
+  },
+  ApprovalExpired: {
+    code: 'FR3009',
+    meaning: 'The RemovalApproval had expired when it was read.',
+    severity: 'warning',
+  },
   Failed: { code: 'FR3010', meaning: 'A function of the engine threw an error: a defect of fleetrelay.' },
 
   UnreadableLiveFile: { code: 'FR4001', meaning: 'A file of a directory cluster cannot be read.' },
-  SkippedLiveFile: { code: 'FR4002', meaning: 'A file of a directory cluster is not an object and is passed over.' },
-  DuplicateLiveObject: { code: 'FR4003', meaning: 'Two files of a directory cluster hold the same object.' },
-  KindNotFollowed: { code: 'FR4004', meaning: 'Objects of a kind cannot be watched, so their drift is not seen.' },
+  SkippedLiveFile: {
+    code: 'FR4002',
+    meaning: 'A file of a directory cluster is not an object and is passed over.',
+    severity: 'warning',
+  },
+  DuplicateLiveObject: {
+    code: 'FR4003',
+    meaning: 'Two files of a directory cluster hold the same object.',
+    severity: 'warning',
+  },
+  KindNotFollowed: {
+    code: 'FR4004',
+    meaning: 'Objects of a kind cannot be watched, so their drift is not seen.',
+    severity: 'warning',
+  },
 } as const satisfies Readonly<Record<string, FindingRow>>;

@@ -102,7 +102,8 @@ function isCode(code: string): code is FindingCode {
 }
 
 /** False for findings that make a file unreadable as text, or as manifests at all, and for those about suppressions. */
-function canSuppress(code: string): boolean {
+/** Whether a comment can suppress findings of a code. */
+export function canSuppress(code: string): boolean {
   return !code.startsWith('FR10') || code === findings.YamlVersion.code || code === findings.YamlVersionsDiffer.code;
 }
 
