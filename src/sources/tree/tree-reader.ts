@@ -211,7 +211,7 @@ export async function readRules(
   if (entry === null) return { membership: followsAll };
   const broken = (what: string, line?: number) => ({
     membership: followsAll,
-    file: unreadableFile(IGNORE_FILE, entry.blob, 'FileUnreadable', what, undefined, line),
+    file: unreadableFile(IGNORE_FILE, entry.blob, 'IgnoreFile', what, undefined, line),
   });
   if (entry.kind !== 'file') return broken('is not a plain file');
   if (entry.size > MAX_IGNORE_BYTES) return broken(`is larger than ${MAX_IGNORE_BYTES} bytes`);
