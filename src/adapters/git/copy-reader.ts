@@ -171,7 +171,7 @@ function kindOfMode(mode: string): TreeEntry['kind'] | undefined {
 const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Decodes a path. Bytes that are not UTF-8 become `\xNN`, so that the path still has a name. */
-function pathText(bytes: Uint8Array): string {
+export function pathText(bytes: Uint8Array): string {
   try {
     return strictText.decode(bytes);
   } catch {

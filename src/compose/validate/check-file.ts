@@ -3,7 +3,9 @@ import { checkDocuments, isForClusters } from '../../manifest/decode-file.ts';
 import { defaultDecodeLimits } from '../../manifest/limits.ts';
 import { type Finding, inOrder, readFile } from '../../manifest/read-file.ts';
 import { type Diagnostic, diagnosticOf } from '../../model/diagnostic.ts';
+import { sha256 } from '../../model/digest.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../model/json.ts';
+import { referencesOf } from '../../validation/across-files/references.ts';
 import { isDefinition } from '../../validation/custom/custom-kinds.ts';
 import type { FileBytes } from './file-bytes.ts';
 import type { ObjectChecks } from './object-checks.ts';
@@ -19,6 +21,8 @@ export interface CheckedFile {
   readonly definitions: readonly JsonObject[];
   /** It may have comments that suppress findings. */
   readonly hasSuppressions: boolean;
+  /** Of the bytes, if a finding has a fix. */
+  readonly digest?: string;
 }
 
 /** A document with a kind. */
@@ -31,6 +35,8 @@ export interface CheckedDocument {
   readonly namespace: string;
   readonly name: string;
   readonly state: 'checked' | 'skipped' | 'noSchema';
+  /** What it refers to: see `referencesOf`. */
+  readonly references: readonly string[];
 }
 
 /** What a text with a comment that suppresses findings contains. */
@@ -60,15 +66,17 @@ export function checkFile(name: string, content: FileBytes, checks: ObjectChecks
     const hasNoSchema = isForClusters(value, reading) && !checks.hasSchema(value);
     const state = isSkipped ? 'skipped' : hasNoSchema ? 'noSchema' : 'checked';
     const { line = 1 } = file.locate(document, path, 'value');
-    if (identity.kind !== '') documents.push({ line, ...identity, state });
+    if (identity.kind !== '') documents.push({ line, ...identity, state, references: referencesOf(value) });
     if (isDefinition(value)) definitions.push(value);
   }
+  const diagnostics = inOrder(findings);
   return {
-    diagnostics: inOrder(findings),
+    diagnostics,
     documents,
     waits: documents.some(({ state }) => state === 'noSchema'),
     definitions,
     hasSuppressions: asBuffer(content.bytes).includes(SUPPRESSION),
+    ...(diagnostics.some(({ fix }) => fix !== undefined) ? { digest: sha256(content.bytes) } : {}),
   };
 }
 

@@ -3,7 +3,7 @@ import { compareText } from '../../model/json.ts';
 import { suppress } from '../../validation/suppressions.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';
-import { bytesOf, type Inputs } from './inputs.ts';
+import { bytesOf, type InputFile, type Inputs } from './inputs.ts';
 import type { ResourceOutcome, ValidationReport, ValidationRequest } from './report.ts';
 
 interface Judged {
@@ -12,18 +12,22 @@ interface Judged {
   /** In the order of the files of the inputs. */
   readonly checked: readonly CheckedFile[];
   readonly notEvaluated: ReadonlySet<string>;
+  /** The files to report; all of them unless set. */
+  readonly affected?: ReadonlySet<InputFile> | undefined;
 }
 
 /** Makes the report: suppressions are honoured, outcomes derived from the findings, everything is in canonical order. */
-export function reportOf({ request, inputs, checked: all, notEvaluated }: Judged): ValidationReport {
+export function reportOf({ request, inputs, checked: all, notEvaluated, affected }: Judged): ValidationReport {
   const read = createBytesReader();
   const excerpts = new Map<string, string>();
   const diagnostics: Diagnostic[] = [...inputs.refused, ...inputs.failed];
   const resources: ResourceOutcome[] = [];
+  let files = inputs.refused.length;
   let documents = 0;
   for (const [index, file] of inputs.files.entries()) {
     const checked = all[index];
-    if (checked === undefined) continue;
+    if (checked === undefined || affected?.has(file) === false) continue;
+    files += 1;
     let found = checked.diagnostics;
     if (found.length > 0 || checked.hasSuppressions) {
       const content = bytesOf(file, read);
@@ -36,7 +40,7 @@ export function reportOf({ request, inputs, checked: all, notEvaluated }: Judged
     if (found.every(({ severity }) => severity === 'warning')) documents += checked.documents.length;
   }
   return {
-    files: inputs.files.length + inputs.refused.length,
+    files,
     documents,
     diagnostics: diagnostics.sort(compareDiagnostics),
     resources: resources.sort((a, b) => compareText(a.path, b.path)),
@@ -58,7 +62,7 @@ function outcomesOf(
     ),
   );
   return documents.map((document) => {
-    const { state, ...identity } = document;
+    const { state, references, ...identity } = document;
     const outcome = state === 'checked' ? 'valid' : state;
     return { path, ...identity, state: invalid.has(document) ? 'invalid' : outcome };
   });

@@ -39,8 +39,8 @@ export interface Inputs {
   readonly refused: readonly Diagnostic[];
   /** Paths of which nothing is known; they do not count as files. */
   readonly failed: readonly Diagnostic[];
-  /** The ignore files that were used, as absolute paths. */
-  readonly ignoreFiles: readonly string[];
+  /** The folders whose ignore file counts, as absolute paths. */
+  readonly ignoreFolders: readonly string[];
 }
 
 /**
@@ -53,7 +53,7 @@ export async function listInputs(
 ): Promise<Inputs> {
   const found = (count: number): void => progress?.(count, undefined);
   const files = new Map<string, InputFile>();
-  const rest = { refused: [] as Diagnostic[], failed: [] as Diagnostic[], ignoreFiles: [] as string[] };
+  const rest = { refused: [] as Diagnostic[], failed: [] as Diagnostic[], ignoreFolders: [] as string[] };
   for (const path of new Set(paths)) {
     const location = resolve(cwd, path);
     const kind = path === STDIN ? 'stdin' : kindOf(location);
@@ -81,7 +81,7 @@ interface Listing {
   readonly files: Map<string, InputFile>;
   readonly refused: Diagnostic[];
   readonly failed: Diagnostic[];
-  readonly ignoreFiles: string[];
+  readonly ignoreFolders: string[];
   readonly found: (files: number) => void;
 }
 
@@ -98,7 +98,7 @@ async function listFolder(path: string, root: string, read: ReadBytes, listing: 
     const content = read(`${root}/${name}`, false);
     return content.ok ? { bytes: content.bytes } : { reason: content.reason };
   });
-  if (ignore !== undefined) listing.ignoreFiles.push(`${root}/${IGNORE_FILE}`);
+  listing.ignoreFolders.push(root);
   const named = (diagnostic: Diagnostic): Diagnostic =>
     diagnostic.at === undefined
       ? diagnostic

@@ -52,7 +52,7 @@ export interface ValidationReport {
   readonly excerpts: ReadonlyMap<string, string>;
   /** The files that `fix` has changed, in canonical order. */
   readonly fixed: readonly FixedFile[];
-  /** With `fix` and standard input: the mended text. */
+  /** With `fix` and standard input that is text: the text, mended. */
   readonly fixedStdin?: string;
 }
 

@@ -1,9 +1,12 @@
+import { isUtf8 } from 'node:buffer';
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import type { Diagnostic } from '../../model/diagnostic.ts';
 import { type KubernetesVersion, newestKubernetesVersion } from '../../validation/kubernetes-schemas.ts';
 import type { CheckedFile } from './check-file.ts';
 import { createBytesReader } from './file-bytes.ts';
 import { reportOf } from './finish.ts';
-import { bytesOf, type InputFile, type Inputs, listInputs } from './inputs.ts';
+import { bytesOf, type InputFile, type Inputs, listInputs, STDIN } from './inputs.ts';
 import type { CheckSettings } from './object-checks.ts';
 import type { ValidationReport, ValidationRequest } from './report.ts';
 import { startThreads, type Threads } from './threads.ts';
@@ -24,7 +27,19 @@ export async function validatePaths(request: ValidationRequest): Promise<Validat
   const count = request.threads ?? threadsFor(inputs.files.length);
   const threads = startThreads({ count, progress, signal });
   try {
-    return await judge(request, inputs, threads);
+    const { report, checked } = await judge(request, inputs, threads);
+    if (request.fix !== true) return report;
+    signal.throwIfAborted();
+    const { mendFiles } = await import('./mend-files.ts');
+    const { fixed, files } = mendFiles(inputs.files, checked, report.diagnostics);
+    const stdin = files.find(({ name, bytes }) => name === STDIN && bytes !== undefined && isUtf8(bytes))?.bytes;
+    const mended = {
+      fixed,
+      ...(stdin === undefined ? {} : { fixedStdin: new TextDecoder('utf-8', { ignoreBOM: true }).decode(stdin) }),
+    };
+    // What the fixes leave, and at other lines.
+    const again = fixed.length === 0 ? report : (await judge(request, { ...inputs, files }, threads)).report;
+    return { ...again, ...mended };
   } finally {
     await threads.close();
   }
@@ -34,7 +49,13 @@ function threadsFor(files: number): number {
   return files < FILES_FOR_THREADS ? 1 : Math.min(availableParallelism(), MAX_THREADS);
 }
 
-async function judge(request: ValidationRequest, inputs: Inputs, threads: Threads): Promise<ValidationReport> {
+interface Judgement {
+  readonly report: ValidationReport;
+  /** Of the files of the inputs, in their order. */
+  readonly checked: readonly CheckedFile[];
+}
+
+async function judge(request: ValidationRequest, inputs: Inputs, threads: Threads): Promise<Judgement> {
   const notEvaluated = new Set<string>();
   const check = async (files: readonly InputFile[], settings: CheckSettings): Promise<readonly CheckedFile[]> => {
     const found = await threads.check(files, settings);
@@ -48,7 +69,9 @@ async function judge(request: ValidationRequest, inputs: Inputs, threads: Thread
       asRelayConfig(found, inputs.files[index]),
     ),
   );
-  return reportOf({ request, inputs, checked, notEvaluated });
+  const all = { request, inputs, checked, notEvaluated };
+  const part = request.since === undefined ? {} : await partOf(request, inputs, checked, settings);
+  return { report: reportOf({ ...all, ...part }), checked };
 }
 
 /** Checks the files that hold kinds without schema once more, with the schemas of custom kinds. */
@@ -63,6 +86,23 @@ async function withCustomKinds(
   if (definitions.length === 0) return first;
   const again = (await check(waiting, { ...settings, definitions })).values();
   return first.map((checked) => (checked.waits ? (again.next().value ?? checked) : checked));
+}
+
+/** The part that the range of the request touches, and what depends on it. The modules for git are loaded only then. */
+async function partOf(
+  request: ValidationRequest,
+  inputs: Inputs,
+  checked: readonly CheckedFile[],
+  settings: CheckSettings,
+): Promise<{ readonly inputs: Inputs; readonly affected: ReadonlySet<InputFile> }> {
+  const { affectedFiles, readTouched } = await import('./since.ts');
+  const touched = await readTouched(request, inputs, settings);
+  const isPart = ({ at }: Diagnostic): boolean =>
+    touched.isEverything || (at !== undefined && touched.touches(resolve(request.cwd, at.path)));
+  return {
+    inputs: { ...inputs, refused: inputs.refused.filter(isPart) },
+    affected: affectedFiles(inputs, checked, touched),
+  };
 }
 
 /** Checks a named file as a RelayConfig if it is one. */

@@ -1,0 +1,145 @@
+import { resolve } from 'node:path';
+import { quote } from '../../model/ids.ts';
+import { ok, problem, type Result } from '../../model/result.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { GitBlobOutcome } from '../../ports/git-repo.ts';
+import { createCopyReader, isObjectId, pathText } from './copy-reader.ts';
+import { cleanMessage } from './failures.ts';
+import { createGitCommand, type GitCall, type GitCommand } from './git-command.ts';
+import { type Environment, parseRemote } from './remote.ts';
+
+/** A path that differs between the two ends of a range. */
+export interface ChangedPath {
+  /** Relative to the root of the work tree. */
+  readonly path: string;
+  /** The blob of the file at the beginning of the range; null: there was no file. */
+  readonly before: string | null;
+  /** There is a file at the end of the range. */
+  readonly isThere: boolean;
+}
+
+/** What commits, and the work tree after them, have changed. */
+export interface WorkTreeChanges {
+  /** The absolute path of the root of the work tree, without links. */
+  readonly root: string;
+  readonly changes: readonly ChangedPath[];
+  /** Reads a blob; rejects with a `GitCopyError` if git fails. */
+  readBlob(blob: string, maxBytes: number): Promise<GitBlobOutcome>;
+  /** Ends the process that reads blobs. */
+  close(): void;
+}
+
+interface Deps {
+  readonly clock: Clock;
+  /** The environment of this process. */
+  readonly environment: Environment;
+}
+
+const DEADLINE_MS = 120_000;
+const MAX_LISTING_BYTES = 256 * 1024 * 1024;
+
+/**
+ * Returns what a range of commits has changed in the work tree that holds a folder, from the last commit that both ends
+ * share. `A..B` (or `A...B`): between two commits; a single `A`: from there to the work tree with its untracked files. A
+ * problem, as a text for people, if there is no work tree, a commit is not known, or git fails.
+ */
+export async function readWorkTreeChanges(
+  deps: Deps,
+  folder: string,
+  range: string,
+  signal?: AbortSignal,
+): Promise<Result<WorkTreeChanges>> {
+  const remote = parseRemote(resolve(folder));
+  if (!remote.ok) return remote;
+  const gitIn = (directory: string): GitCommand =>
+    createGitCommand(deps, { directory, remote: remote.value, caFile: undefined });
+  const found = await run(gitIn(folder), { args: ['rev-parse', '--show-toplevel', '--absolute-git-dir'], signal });
+  if (!found.ok) return problem(`${quote(folder)} is in no work tree of a git repository (${found.problem})`);
+  const [root = '', repository = ''] = found.value.toString('utf8').split('\n');
+  const git = gitIn(root);
+  const ask = (args: readonly string[]) => run(git, { args, repository, signal });
+  const commits = await commitsOf(range, ask);
+  if (!commits.ok) return commits;
+  const { from, to } = commits.value;
+  // No setting of the repository may start a program or change the form of the answer.
+  const listing = await ask([
+    '-c',
+    'core.fsmonitor=false',
+    'diff',
+    ...DIFF_FLAGS,
+    from,
+    ...(to === null ? [] : [to]),
+    '--',
+  ]);
+  if (!listing.ok) return listing;
+  const changes = [...parseDiff(listing.value)];
+  if (to === null) {
+    const untracked = await ask(['-c', 'core.fsmonitor=false', 'ls-files', '-z', '--others', '--exclude-standard']);
+    if (!untracked.ok) return untracked;
+    for (const path of texts(untracked.value)) changes.push({ path, before: null, isThere: true });
+  }
+  const reader = createCopyReader(git, deps.clock, repository);
+  return ok({ root, changes, readBlob: reader.reading.readBlob, close: reader.stop });
+}
+
+const DIFF_FLAGS = ['--raw', '-z', '--no-abbrev', '--no-renames', '--no-relative', '--no-ext-diff', '--no-textconv'];
+
+type Ask = (args: readonly string[]) => Promise<Result<Buffer>>;
+
+/** The commits of the two ends; `to` null: the work tree. */
+async function commitsOf(
+  range: string,
+  ask: Ask,
+): Promise<Result<{ readonly from: string; readonly to: string | null }>> {
+  const [, first = range, last] = /^(.*?)\.{2,3}(.*)$/.exec(range) ?? [];
+  const begin = await commitOf(first === '' ? 'HEAD' : first, ask);
+  if (!begin.ok) return begin;
+  const end = await commitOf(last === undefined || last === '' ? 'HEAD' : last, ask);
+  if (!end.ok) return end;
+  const base = await ask(['merge-base', begin.value, end.value]);
+  const from = base.ok ? base.value.toString('latin1').trim() : '';
+  if (!isObjectId(from)) {
+    return problem(
+      `${quote(first)} has no commit in common with ${last === undefined ? 'HEAD' : quote(last)}; a shallow clone needs more history`,
+    );
+  }
+  return ok({ from, to: last === undefined ? null : end.value });
+}
+
+async function commitOf(name: string, ask: Ask): Promise<Result<string>> {
+  const found = name.startsWith('-')
+    ? problem('no name')
+    : await ask(['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]);
+  const commit = found.ok ? found.value.toString('latin1').trim() : '';
+  return isObjectId(commit) ? ok(commit) : problem(`the repository has no commit ${quote(name)}; fetch it first`);
+}
+
+/** Parses `diff --raw -z --no-abbrev`: `:mode mode id id status NUL path NUL`. */
+function* parseDiff(output: Buffer): Generator<ChangedPath> {
+  const fields = texts(output);
+  for (let head = fields.next(); head.done !== true; head = fields.next()) {
+    const [oldMode = '', newMode = '', before = ''] = head.value.slice(1).split(' ');
+    const path = fields.next().value ?? '';
+    const wasFile = oldMode.startsWith('100');
+    yield { path, before: wasFile ? before : null, isThere: newMode.startsWith('100') };
+  }
+}
+
+/** The texts of an answer that end with NUL. */
+function* texts(output: Buffer): Generator<string, undefined> {
+  for (let at = 0; at < output.length; ) {
+    const end = output.indexOf(0, at);
+    if (end < 0) return undefined;
+    yield pathText(output.subarray(at, end));
+    at = end + 1;
+  }
+  return undefined;
+}
+
+async function run(git: GitCommand, call: Pick<GitCall, 'args' | 'repository' | 'signal'>): Promise<Result<Buffer>> {
+  const outcome = await git.run({ ...call, deadlineMs: DEADLINE_MS, maxOutputBytes: MAX_LISTING_BYTES });
+  if (outcome.succeeded) return ok(outcome.output);
+  return problem(
+    outcome.end === 'missing' ? 'git could not be started' : cleanMessage(outcome.errors, []) || outcome.end,
+  );
+}

@@ -1,0 +1,117 @@
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { readWorkTreeChanges, type WorkTreeChanges } from '../../adapters/git/work-tree.ts';
+import { createSystemClock } from '../../adapters/system/clock.ts';
+import { defaultDecodeLimits } from '../../manifest/limits.ts';
+import { quote } from '../../model/ids.ts';
+import { objectOf, textOf } from '../../model/json.ts';
+import { IGNORE_FILE, isManifestName } from '../../sources/tree/ignore-file.ts';
+import { ANY_NAME } from '../../validation/across-files/references.ts';
+import { type CheckedDocument, type CheckedFile, checkFile } from './check-file.ts';
+import type { InputFile, Inputs } from './inputs.ts';
+import { type CheckSettings, createObjectChecks } from './object-checks.ts';
+import type { ValidationRequest } from './report.ts';
+
+/** What a range of commits has touched. */
+export interface Touched {
+  /** Whether a file was added, changed or removed; `location` is its absolute path. */
+  touches(location: string): boolean;
+  /** An ignore file of the inputs, so that every file may be judged differently. */
+  readonly isEverything: boolean;
+  /** A manifest was added or removed. */
+  readonly hasOtherFiles: boolean;
+  /** The manifests before the range, of files that were changed or removed. */
+  readonly before: readonly CheckedFile[];
+}
+
+/**
+ * Asks git what the range of the request touches. Rejects with a text for people if there is no repository, or it does not
+ * know the commits.
+ */
+export async function readTouched(
+  { cwd, since = '', env = {}, signal }: ValidationRequest,
+  inputs: Inputs,
+  settings: CheckSettings,
+): Promise<Touched> {
+  const opened = await readWorkTreeChanges({ clock: createSystemClock(), environment: env }, cwd, since, signal);
+  if (!opened.ok) throw new Error(`--since ${since}: ${opened.problem}`);
+  const { root, changes } = opened.value;
+  try {
+    const real = createRealPaths();
+    const outside = inputs.files.find(
+      ({ bytes, location }) => bytes === undefined && !real(location).startsWith(`${root}${sep}`),
+    );
+    if (outside !== undefined) {
+      throw new Error(`--since ${since}: ${quote(outside.name)} is not in the repository of ${quote(cwd)}`);
+    }
+    const paths = new Set(changes.map(({ path }) => resolve(root, path)));
+    return {
+      touches: (location) => paths.has(real(location)),
+      isEverything: inputs.ignoreFolders.some((folder) => paths.has(real(join(folder, IGNORE_FILE)))),
+      hasOtherFiles: changes.some(({ path, before, isThere }) => isManifestName(path) && (before !== null) !== isThere),
+      before: await filesBefore(opened.value, settings),
+    };
+  } finally {
+    opened.value.close();
+  }
+}
+
+async function filesBefore(
+  { changes, readBlob }: WorkTreeChanges,
+  settings: CheckSettings,
+): Promise<readonly CheckedFile[]> {
+  const checks = await createObjectChecks(settings);
+  const files: CheckedFile[] = [];
+  for (const { path, before } of changes) {
+    if (before === null || !isManifestName(path)) continue;
+    const blob = await readBlob(before, defaultDecodeLimits.maxBytes);
+    if (blob.type === 'read') files.push(checkFile(path, { ok: true, bytes: blob.bytes }, checks));
+  }
+  return files;
+}
+
+/** The path of a file without links in its folders, as git states it. */
+function createRealPaths(): (location: string) => string {
+  const folders = new Map<string, string>();
+  return (location) => {
+    const folder = dirname(location);
+    const known = folders.get(folder);
+    const real = known ?? realpathSync(folder);
+    if (known === undefined) folders.set(folder, real);
+    return join(real, basename(location));
+  };
+}
+
+/** The files that the range touches, and those that depend on what it touches. */
+export function affectedFiles(
+  inputs: Inputs,
+  checked: readonly CheckedFile[],
+  touched: Touched,
+): ReadonlySet<InputFile> {
+  if (touched.isEverything) return new Set(inputs.files);
+  const own = inputs.files.map(({ bytes, location }) => bytes !== undefined || touched.touches(location));
+  const changed = [...checked.filter((_, index) => own[index] === true), ...touched.before];
+  const identities = new Set<string>();
+  const kinds = new Set<string>();
+  for (const { documents, definitions } of changed) {
+    for (const document of documents) {
+      const { group, kind, namespace, name } = partsOf(document);
+      for (const each of [name, ANY_NAME]) identities.add(`${group}/${kind}/${namespace}/${each}`);
+    }
+    for (const { spec } of definitions) {
+      const { group, names } = objectOf(spec);
+      kinds.add(`${textOf(group)}/${textOf(objectOf(names).kind)}`);
+    }
+  }
+  const depends = (document: CheckedDocument): boolean => {
+    const { group, kind } = partsOf(document);
+    if (kind === 'Placement' && touched.hasOtherFiles) return true;
+    return kinds.has(`${group}/${kind}`) || document.references.some((reference) => identities.has(reference));
+  };
+  return new Set(inputs.files.filter((_, index) => own[index] === true || checked[index]?.documents.some(depends)));
+}
+
+function partsOf({ apiVersion, kind, namespace, name }: CheckedDocument) {
+  const slash = apiVersion.indexOf('/');
+  return { group: slash < 0 ? '' : apiVersion.slice(0, slash), kind, namespace, name };
+}

@@ -1,0 +1,134 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { validatePaths } from '../../../src/compose/validate/validate.ts';
+import { displayDiagnostic } from '../../../src/model/diagnostic.ts';
+import { createGitSandbox, type GitSandbox, writeFiles } from '../../support/git-sandbox.ts';
+
+/** Each file has one unknown field, so that a finding says which files were judged. */
+const service = (name: string): string =>
+  `apiVersion: v1\nkind: Service\nmetadata: {name: ${name}, namespace: web}\nspec: {ports: [{port: 80}], extra: 1}\n`;
+const configMap = (name: string, value: string): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: web}\ndata: {key: ${value}}\nextra: 1\n`;
+const pod = (name: string, configMapName: string): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, namespace: web}\nspec:\n  extra: 1\n  containers:\n  - name: a\n    image: b\n    envFrom: [{configMapRef: {name: ${configMapName}}}]\n`;
+const definition = (type: string): string =>
+  `apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\nspec:\n  group: example.com\n  scope: Namespaced\n  names: {plural: things, kind: Thing, singular: thing, listKind: ThingList}\n  versions:\n  - name: v1\n    served: true\n    storage: true\n    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: ${type}}}}}}}\n`;
+const thing = (size: string): string =>
+  `apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t, namespace: web}\nspec: {size: ${size}, extra: 1}\n`;
+const cluster = (label: string): string =>
+  `apiVersion: admin.gloo.solo.io/v2\nkind: KubernetesCluster\nmetadata: {name: east, labels: {a: ${label}}}\n`;
+const placement = (name: string, clusters: string): string =>
+  `apiVersion: fleetrelay.dev/v1alpha1\nkind: Placement\nmetadata: {name: ${name}}\nspec: {paths: [x], clusters: ${clusters}, extra: 1}\n`;
+
+const START = {
+  'service.yaml': service('a'),
+  'other.yaml': service('b'),
+  'config.yaml': configMap('settings', 'one'),
+  'uses.yaml': pod('uses', 'settings'),
+  'uses-not.yaml': pod('uses-not', 'unknown'),
+  'crd.yaml': definition('string'),
+  'thing.yaml': thing('text'),
+  'cluster.yaml': cluster('b'),
+  'named.yaml': placement('named', '{names: [east]}'),
+  'selected.yaml': placement('selected', '{selector: {matchLabels: {a: b}}}'),
+  'west.yaml': placement('west', '{names: [west]}'),
+};
+
+let sandbox: GitSandbox;
+let cwd: string;
+
+beforeEach(() => {
+  sandbox = createGitSandbox();
+  sandbox.git(sandbox.path, 'init', '-q', 'repository');
+  cwd = join(sandbox.path, 'repository');
+  commit(START);
+});
+afterEach(() => sandbox.remove());
+
+function commit(files: Readonly<Record<string, string | null>>): string {
+  writeFiles(cwd, files);
+  sandbox.git(cwd, 'add', '-A');
+  sandbox.git(cwd, 'commit', '-q', '-m', 'change', '--allow-empty');
+  return sandbox.git(cwd, 'rev-parse', 'HEAD');
+}
+
+/** The files with findings, of those that the range and its dependents hold. */
+async function judged(since: string, paths: readonly string[] = ['.'], folder = cwd): Promise<readonly string[]> {
+  const report = await validate(since, paths, folder);
+  return [...new Set(report.diagnostics.map(({ at }) => at?.path ?? ''))];
+}
+
+function validate(since: string, paths: readonly string[] = ['.'], folder = cwd) {
+  const readStdin = () => Promise.reject(new Error('no standard input'));
+  return validatePaths({ paths, cwd: folder, readStdin, since, env: process.env });
+}
+
+describe('validate --since', () => {
+  it('judges what the work tree changes, untracked files among it', async () => {
+    writeFiles(cwd, { 'service.yaml': service('changed'), 'new/one.yaml': service('new') });
+    const report = await validate('HEAD');
+    expect(report.diagnostics.map(({ at }) => at?.path)).toEqual(
+      expect.arrayContaining(['new/one.yaml', 'service.yaml']),
+    );
+    expect(report.diagnostics.map(({ at }) => at?.path)).not.toContain('other.yaml');
+    expect(report.resources.map(({ path }) => path)).not.toContain('other.yaml');
+  });
+
+  it('judges what commits change, from the last commit that both ends share', async () => {
+    sandbox.git(cwd, 'checkout', '-q', '-b', 'feature');
+    commit({ 'service.yaml': service('mine') });
+    sandbox.git(cwd, 'checkout', '-q', 'main');
+    commit({ 'other.yaml': service('theirs') });
+    sandbox.git(cwd, 'checkout', '-q', 'feature');
+    expect(await judged('main')).toEqual(['service.yaml']);
+    expect(await judged('main..feature')).toEqual(['service.yaml']);
+    writeFiles(cwd, { 'uses-not.yaml': pod('changed', 'unknown') });
+    expect(await judged('main..feature')).toEqual(['service.yaml']);
+    expect(await judged('main')).toEqual(['service.yaml', 'uses-not.yaml']);
+  });
+
+  it.each([
+    ['a ConfigMap: what refers to it', { 'config.yaml': configMap('settings', 'two') }, ['config.yaml', 'uses.yaml']],
+    ['a removed ConfigMap', { 'config.yaml': null }, ['named.yaml', 'selected.yaml', 'uses.yaml', 'west.yaml']],
+    ['a CustomResourceDefinition: the resources of its kind', { 'crd.yaml': definition('integer') }, ['thing.yaml']],
+    ['a cluster: Placements that name or select it', { 'cluster.yaml': cluster('c') }, ['named.yaml', 'selected.yaml']],
+  ])('judges what depends on %s', async (_what, files, expected) => {
+    commit(files);
+    expect(await judged('HEAD~1')).toEqual(expected);
+  });
+
+  it('checks custom resources by definitions that the range does not touch', async () => {
+    commit({ 'thing.yaml': thing('[1]') });
+    const { diagnostics } = await validate('HEAD~1');
+    expect(diagnostics.map(displayDiagnostic).join('\n')).toContain('thing.yaml:4:14: error: spec.size must be text');
+  });
+
+  it('judges everything if an ignore file changes', async () => {
+    commit({ '.fleetrelayignore': 'other.yaml\n' });
+    const found = await judged('HEAD~1');
+    expect(found).toContain('service.yaml');
+    expect(found).not.toContain('other.yaml');
+  });
+
+  it('works in a folder of the repository, and through a link to it', async () => {
+    commit({ 'apps/a.yaml': service('a'), 'apps/b.yaml': service('b') });
+    commit({ 'apps/a.yaml': service('c'), 'service.yaml': service('c') });
+    expect(await judged('HEAD~1', ['.'], join(cwd, 'apps'))).toEqual(['a.yaml']);
+    expect(await judged('HEAD~1', [join(cwd, 'apps')], cwd)).toEqual([join(cwd, 'apps/a.yaml')]);
+  });
+
+  it('says what is wrong', async () => {
+    await expect(validate('nothing')).rejects.toThrow('--since nothing: the repository has no commit "nothing"');
+    await expect(validate('--output=x')).rejects.toThrow('the repository has no commit "--output=x"');
+    const outside = realpathSync(mkdtempSync(join(tmpdir(), 'no-repository-')));
+    try {
+      writeFiles(outside, { 'a.yaml': service('a') });
+      await expect(validate('HEAD', ['.'], outside)).rejects.toThrow('is in no work tree of a git repository');
+      await expect(validate('HEAD', [outside])).rejects.toThrow('is not in the repository of');
+    } finally {
+      rmSync(outside, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,74 @@
+import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { validatePaths } from '../../../../src/compose/validate/validate.ts';
+import { displayDiagnostic } from '../../../../src/model/diagnostic.ts';
+import { bytesOf } from '../../../support/decoding.ts';
+
+const WRONG =
+  '\ufeffapiVersion: fleetrelay.dev/v1alpha1\r\nkind: Placement\r\nmetadata: {name: a}\r\nspec: {Paths: [x], clusters: {names: [a]}, bad: 1}\r\n';
+const MENDED = WRONG.replace('Paths', 'paths');
+let cwd: string;
+
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'validate-fix-'));
+});
+afterEach(() => rm(cwd, { recursive: true }));
+
+async function fix(paths: readonly string[], stdin = '') {
+  const report = await validatePaths({ paths, cwd, readStdin: async () => bytesOf(stdin), fix: true });
+  return { ...report, said: report.diagnostics.map(displayDiagnostic) };
+}
+
+const REST = '4:44: error: spec.bad is not a field that is known here';
+
+describe('validate with fix', () => {
+  it('replaces files with their mode, and reports what is left', async () => {
+    await writeFile(join(cwd, 'a.yaml'), WRONG);
+    await writeFile(join(cwd, 'good.yaml'), MENDED.replace(', bad: 1', ''));
+    await chmod(join(cwd, 'a.yaml'), 0o640);
+    const { inode } = await identity('good.yaml');
+    const report = await fix(['.']);
+    expect(report.fixed).toEqual([{ path: 'a.yaml', findings: 1 }]);
+    expect(report.said).toEqual([expect.stringContaining(`a.yaml:${REST}`)]);
+    expect(await readFile(join(cwd, 'a.yaml'), 'utf8')).toBe(MENDED);
+    expect((await identity('a.yaml')).mode).toBe(0o640);
+    expect((await identity('good.yaml')).inode).toBe(inode);
+    expect((await readdir(cwd)).sort()).toEqual(['a.yaml', 'good.yaml']);
+    expect((await fix(['.'])).fixed).toEqual([]);
+  });
+
+  it('changes nothing through a link', async () => {
+    await writeFile(join(cwd, 'target.txt'), WRONG);
+    await symlink('target.txt', join(cwd, 'link.yaml'));
+    const report = await fix(['link.yaml']);
+    expect(report.fixed).toEqual([]);
+    expect(report.said).toHaveLength(3);
+    expect(await readFile(join(cwd, 'target.txt'), 'utf8')).toBe(WRONG);
+  });
+
+  it('changes nothing that a comment suppresses', async () => {
+    const ignored = MENDED.replace('ports', 'Ports').replace(
+      'bad: 1}',
+      'bad: 1} # fleetrelay-ignore: FR2003 on purpose',
+    );
+    await writeFile(join(cwd, 'a.yaml'), ignored);
+    const report = await fix(['.']);
+    expect(report.fixed).toEqual([]);
+    expect(await readFile(join(cwd, 'a.yaml'), 'utf8')).toBe(ignored);
+  });
+
+  it('returns the mended text of standard input', async () => {
+    const report = await fix(['-'], WRONG);
+    expect(report.fixedStdin).toBe(MENDED);
+    expect(report.fixed).toEqual([{ path: '-', findings: 1 }]);
+    expect(report.said).toEqual([expect.stringContaining(`-:${REST}`)]);
+    expect((await fix(['-'], MENDED)).fixedStdin).toBe(MENDED);
+  });
+});
+
+async function identity(name: string): Promise<{ readonly mode: number; readonly inode: number }> {
+  const { mode, ino } = await stat(join(cwd, name));
+  return { mode: mode & 0o7777, inode: ino };
+}
