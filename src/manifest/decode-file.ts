@@ -20,8 +20,8 @@ import { readObject } from './kinds/object.ts';
 import { type Decoded, type DocumentReading, isReadable } from './kinds/reading.ts';
 import { type DecodeLimits, defaultDecodeLimits } from './limits.ts';
 import { didYouMean, type FieldProblem, fieldError } from './problem.ts';
-import { createQuoteFixes } from './quote-fixes.ts';
 import { type FileDocuments, type Finding, inOrder, isClean, readFile } from './read-file.ts';
+import { createQuoteFixes, withSafeFix } from './safe-fixes.ts';
 import { typeWord } from './schema-problems.ts';
 
 /** How a file is decoded. */
@@ -104,10 +104,13 @@ export function* checkDocuments(
       break;
     }
     const isSkipped = skips !== undefined && isJsonObject(value) && skips(value);
-    for (const problem of isSkipped ? [] : problemsOf(value, reading, check)) {
-      findings.push(file.place(document, { ...problem, path: [...path, ...problem.path] }));
+    const problems = isSkipped ? [] : problemsOf(value, reading, check);
+    const judge = (changed: JsonValue) => problemsOf(changed, readDocument(changed), check);
+    for (const problem of problems) {
+      const shown = fixes ? withSafeFix(problem, value, problems.length, judge) : problem;
+      findings.push(file.place(document, { ...shown, path: [...path, ...shown.path] }));
     }
-    quotes?.(document, path, value, (changed) => problemsOf(changed, readDocument(changed), check));
+    if (!isSkipped) quotes?.(document, path, value, judge);
     yield { ...read, index, isSkipped };
     index += 1;
   }

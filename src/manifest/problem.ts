@@ -48,21 +48,15 @@ export function caseFix(word: string, known: Iterable<string>): string | undefin
   return others.length === 0 && same !== word ? same : undefined;
 }
 
-/** The fix of a value whose type must be another one. Undefined: it cannot be mended safely. */
-export function typeFix(
-  value: JsonValue | undefined,
-  wanted: 'string' | 'boolean' | 'integer' | 'number',
-): { readonly fix?: FieldFix } {
-  switch (wanted) {
-    case 'string':
-      return typeof value === 'number' || typeof value === 'boolean' ? { fix: { quotes: 'add' } } : {};
-    case 'boolean': {
-      const isTrue = typeof value === 'string' && TRUE.test(value);
-      return isTrue || (typeof value === 'string' && FALSE.test(value)) ? { fix: { value: isTrue } } : {};
-    }
-    default:
-      return typeof value === 'string' && PLAIN_NUMBER.test(value) ? { fix: { quotes: 'remove' } } : {};
-  }
+/** The fix of a value whose type must be another one, as schemas name types. Undefined: it cannot be mended safely. */
+export function typeFix(value: JsonValue | undefined, wanted: string): FieldFix | undefined {
+  if (wanted === 'string')
+    return typeof value === 'number' || typeof value === 'boolean' ? { quotes: 'add' } : undefined;
+  if (typeof value !== 'string') return undefined;
+  if (wanted === 'boolean')
+    return TRUE.test(value) ? { value: true } : FALSE.test(value) ? { value: false } : undefined;
+  const isNumber = wanted === 'integer' || wanted === 'number';
+  return isNumber && PLAIN_NUMBER.test(value) ? { quotes: 'remove' } : undefined;
 }
 
 /** The words that YAML 1.1 reads as booleans, and the boolean in quotes. */
@@ -70,3 +64,8 @@ const TRUE = /^(?:y|Y|yes|Yes|YES|on|On|ON|true|True|TRUE)$/;
 const FALSE = /^(?:n|N|no|No|NO|off|Off|OFF|false|False|FALSE)$/;
 /** A whole number that all readers of YAML and JSON read alike. */
 const PLAIN_NUMBER = /^(?:0|-?[1-9][0-9]{0,14})$/;
+
+/** Adds a fix to a problem, if there is one. */
+export function withFix(problem: FieldProblem, fix: FieldFix | undefined): FieldProblem {
+  return fix === undefined ? problem : { ...problem, fix };
+}

@@ -1,6 +1,6 @@
 import { displayPath, type FieldPath } from '../model/field-path.ts';
 import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
-import { caseFix, didYouMean, type FieldProblem, fieldError, typeFix } from './problem.ts';
+import { caseFix, didYouMean, type FieldProblem, fieldError, typeFix, withFix } from './problem.ts';
 import type { SchemaError } from './schema-validator.ts';
 
 /** Converts the errors of a validator to problems with paths, each once, without the errors of single branches. */
@@ -50,10 +50,7 @@ function schemaProblem(value: JsonValue, error: SchemaError): FieldProblem {
       const wanted = typeWords(params.type);
       const hint = wanted === 'text' ? 'quote it if text is meant' : undefined;
       const message = `${name} must be ${wanted}, not ${foundWord(found, wanted)}`;
-      return {
-        ...fieldError('WrongType', path, message, hint),
-        ...(isScalarType(params.type) ? typeFix(found, params.type) : {}),
-      };
+      return withFix(fieldError('WrongType', path, message, hint), typeFix(found, String(params.type)));
     }
     case 'enum':
       return wrongWord(found, error, path, name);
@@ -72,7 +69,7 @@ function unknownField({ params, parentSchema }: SchemaError, path: FieldPath, si
   const message = `${displayPath(at)} is not a field that is known here`;
   const problem = { ...fieldError('UnknownField', at, message, didYouMean(key, known) ?? list), atKey: true };
   const meant = caseFix(key, known);
-  return meant === undefined || Object.hasOwn(siblings, meant) ? problem : { ...problem, fix: { key: meant } };
+  return withFix(problem, meant === undefined || Object.hasOwn(siblings, meant) ? undefined : { key: meant });
 }
 
 function choice({ keyword, parentSchema }: SchemaError, path: FieldPath, name: string): FieldProblem {
@@ -94,11 +91,7 @@ function wrongWord(found: JsonValue | undefined, error: SchemaError, path: Field
   const hint = typeof found === 'string' ? didYouMean(found, allowed) : undefined;
   const problem = fieldError('WrongValue', path, `${name} must be one of ${allowed.join(', ')}`, hint);
   const meant = typeof found === 'string' ? caseFix(found, allowed) : undefined;
-  return meant === undefined ? problem : { ...problem, fix: { value: meant } };
-}
-
-function isScalarType(type: unknown): type is 'string' | 'boolean' | 'integer' | 'number' {
-  return type === 'string' || type === 'boolean' || type === 'integer' || type === 'number';
+  return withFix(problem, meant === undefined ? undefined : { value: meant });
 }
 
 function constraintWords(error: SchemaError): string {

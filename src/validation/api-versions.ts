@@ -1,3 +1,5 @@
+import { type JsonObject, objectOf, objectsOf, textOf } from '../model/json.ts';
+
 /** What became of an API version of a kind. Versions are minor versions of Kubernetes: 22 is 1.22. */
 export interface ApiVersionFate {
   /** The first version that warns of it; undefined: it was removed without. */
@@ -139,4 +141,25 @@ export function apiVersionFate(apiVersion: string, kind: string): ApiVersionFate
   if (row === undefined) return DEPRECATED_ONLY[`${apiVersion}/${kind}`];
   const [, deprecatedIn, removedIn, instead] = row;
   return { deprecatedIn, removedIn, ...(instead === '' ? {} : { instead }) };
+}
+
+/** The versions whose replacement has the same fields with the same meaning, by the deprecation guide. */
+const SAME_IN_REPLACEMENT: Readonly<Record<string, string>> = {
+  'batch/v1beta1': 'CronJob',
+  'coordination.k8s.io/v1beta1': 'Lease',
+  'node.k8s.io/v1beta1': 'RuntimeClass',
+  'rbac.authorization.k8s.io/v1beta1': ROLES,
+  'scheduling.k8s.io/v1beta1': 'PriorityClass',
+  'storage.k8s.io/v1beta1': 'CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment',
+};
+
+/** Whether the object means the same with the API version that replaces its own, so that no other field must change. */
+export function isSameInReplacement(object: JsonObject): boolean {
+  const { apiVersion, kind, spec } = object;
+  // An empty selector selects no Pod in policy/v1beta1 and all Pods in policy/v1.
+  if (apiVersion === 'policy/v1beta1' && kind === 'PodDisruptionBudget') {
+    const { matchLabels, matchExpressions } = objectOf(objectOf(spec).selector);
+    return Object.keys(objectOf(matchLabels)).length > 0 || objectsOf(matchExpressions).length > 0;
+  }
+  return SAME_IN_REPLACEMENT[textOf(apiVersion)]?.split(' ').includes(textOf(kind)) === true;
 }

@@ -123,7 +123,7 @@ function visitObject(node: Node, value: JsonObject, run: Run, walker: Walker): v
     if (member === undefined) continue;
     const slot = node.fields?.get(key) ?? node.rest;
     if (slot === 'refused') {
-      reportUnknownField(run, key, [...(node.fields?.keys() ?? [])], () => placesOf(key, node, walker));
+      reportUnknownField(run, key, [...(node.fields?.keys() ?? [])], () => placesOf(key, node, walker), value);
     } else if (slot !== 'any' && member !== null) {
       run.path.push(key);
       visit(nodeOf(slot, walker), member, run, walker);

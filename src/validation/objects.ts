@@ -1,8 +1,8 @@
-import { didYouMean, type FieldProblem, fieldError, fieldWarning } from '../manifest/problem.ts';
+import { caseFix, didYouMean, type FieldProblem, fieldError, fieldWarning, withFix } from '../manifest/problem.ts';
 import { displayPath } from '../model/field-path.ts';
 import { isJsonObject, type JsonObject, objectOf, textOf } from '../model/json.ts';
 import { parseApiVersion } from '../model/object-key.ts';
-import { apiVersionFate } from './api-versions.ts';
+import { apiVersionFate, isSameInReplacement } from './api-versions.ts';
 import { createValueCheck, type ValueOptions } from './check-value.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
 import type { ObjectCheck } from './object-check.ts';
@@ -38,14 +38,14 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     if (identity === undefined) return [];
     const builtIn = kubernetes.find(identity.group, identity.version, identity.kind);
     const found = builtIn ?? findIn(custom, identity);
-    if (found === undefined) return withoutSchema(identity, options);
+    if (found === undefined) return withoutSchema(object, identity, options);
     const isSecret = found.group === '' && found.kind === 'Secret';
     const problems = prepare(found, builtIn === undefined)(object, { isSecret });
     const more = builtIn === undefined ? customRules(found, problems) : rules[`${found.group}/${found.kind}`];
     const others = [
       ...withoutRepeated(more?.(object) ?? [], problems),
       ...scopeProblems(found, object),
-      ...(builtIn === undefined ? [] : deprecation(identity, kubernetes)),
+      ...(builtIn === undefined ? [] : deprecation(object, identity, kubernetes)),
     ];
     return others.length === 0 ? problems : [...problems, ...others];
   };
@@ -121,20 +121,25 @@ function scopeProblems({ namespaced, kind }: KindSchema, object: JsonObject): re
 
 const minorOf = ({ version }: KubernetesSchemas): number => Number(version.slice(2));
 
-function deprecation({ apiVersion, kind }: Identity, kubernetes: KubernetesSchemas): readonly FieldProblem[] {
+function deprecation(
+  object: JsonObject,
+  { apiVersion, kind }: Identity,
+  kubernetes: KubernetesSchemas,
+): readonly FieldProblem[] {
   const { deprecatedIn, removedIn, instead } = apiVersionFate(apiVersion, kind) ?? {};
   if (deprecatedIn === undefined || deprecatedIn > minorOf(kubernetes)) return [];
   const until = removedIn === undefined ? '' : `, and Kubernetes 1.${removedIn} removes it`;
   const message = `${apiVersion} ${kind} is deprecated since Kubernetes 1.${deprecatedIn}${until}`;
   const hint = instead === undefined ? undefined : `write ${instead}`;
-  return [fieldWarning('DeprecatedApiVersion', ['apiVersion'], message, hint)];
+  const fix = instead !== undefined && isSameInReplacement(object) ? { value: instead } : undefined;
+  return [withFix(fieldWarning('DeprecatedApiVersion', ['apiVersion'], message, hint), fix)];
 }
 
 /** A kind that has no schema here: a mistake if its group is one of Kubernetes or of a known CustomResourceDefinition. */
-function withoutSchema(identity: Identity, options: ObjectCheckOptions): readonly FieldProblem[] {
+function withoutSchema(object: JsonObject, identity: Identity, options: ObjectCheckOptions): readonly FieldProblem[] {
   const { kubernetes, custom = [], withoutSchema: severity = 'warning' } = options;
   const { apiVersion, group, kind } = identity;
-  const removed = removal(identity, kubernetes);
+  const removed = removal(object, identity, kubernetes);
   if (removed !== undefined) return [removed];
   const sources = [kubernetes, ...custom];
   const versions = sources.flatMap((source) => source.versionsOf(group, kind));
@@ -143,10 +148,13 @@ function withoutSchema(identity: Identity, options: ObjectCheckOptions): readonl
     const message = `${where} has no ${kind} of version ${apiVersion}`;
     return [fieldError('NoSuchKind', ['apiVersion'], message, `write ${written(group, versions[0] ?? '')}`)];
   }
-  const near = didYouMean(kind, [...new Set(sources.flatMap((source) => source.kindsOf(group)))]);
+  const kinds = new Set(sources.flatMap((source) => source.kindsOf(group)));
+  const near = didYouMean(kind, [...kinds]);
   if (kubernetes.kindsOf(group).length > 0) {
     const message = `Kubernetes ${kubernetes.version} has no kind ${kind} in ${apiVersion}`;
-    return [fieldError('NoSuchKind', ['kind'], message, near ?? elsewhere(kind, sources))];
+    const meant = caseFix(kind, kinds);
+    const problem = fieldError('NoSuchKind', ['kind'], message, near ?? elsewhere(kind, sources));
+    return [withFix(problem, meant === undefined ? undefined : { value: meant })];
   }
   if (severity === 'nothing') return [];
   const report = severity === 'error' ? fieldError : fieldWarning;
@@ -156,16 +164,17 @@ function withoutSchema(identity: Identity, options: ObjectCheckOptions): readonl
   ];
 }
 
-function removal({ apiVersion, kind }: Identity, kubernetes: KubernetesSchemas): FieldProblem | undefined {
+function removal(
+  object: JsonObject,
+  { apiVersion, kind }: Identity,
+  kubernetes: KubernetesSchemas,
+): FieldProblem | undefined {
   const { removedIn, instead } = apiVersionFate(apiVersion, kind) ?? {};
   if (removedIn === undefined || removedIn > minorOf(kubernetes)) return undefined;
   const message = `Kubernetes 1.${removedIn} and later have no ${kind} of version ${apiVersion}`;
-  return fieldError(
-    'RemovedApiVersion',
-    ['apiVersion'],
-    message,
-    instead === undefined ? undefined : `write ${instead}`,
-  );
+  const hint = instead === undefined ? undefined : `write ${instead}`;
+  const fix = instead !== undefined && isSameInReplacement(object) ? { value: instead } : undefined;
+  return withFix(fieldError('RemovedApiVersion', ['apiVersion'], message, hint), fix);
 }
 
 function elsewhere(kind: string, sources: readonly KindSchemas[]): string | undefined {

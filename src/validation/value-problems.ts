@@ -1,8 +1,17 @@
-import { didYouMean, type FieldProblem, fieldError, fieldWarning } from '../manifest/problem.ts';
+import {
+  caseFix,
+  didYouMean,
+  type FieldFix,
+  type FieldProblem,
+  fieldError,
+  fieldWarning,
+  typeFix,
+  withFix,
+} from '../manifest/problem.ts';
 import { typeWord } from '../manifest/schema-problems.ts';
 import type { FindingReason } from '../model/diagnostic.ts';
 import { displayPath, type FieldPath } from '../model/field-path.ts';
-import { compareText, isJsonObject, type JsonValue } from '../model/json.ts';
+import { compareText, isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import type { Format } from './formats.ts';
 
 /** One check of one value: where it is, and what it has found. */
@@ -19,8 +28,8 @@ const MOST_PROBLEMS = 100;
 const LONGEST_QUOTE = 60;
 
 /** Adds an error at the value that is looked at. */
-export function report(run: Run, reason: FindingReason, words: string, hint?: string): void {
-  add(run, fieldError(reason, [...run.path], `${nameOf(run.path)} ${words}`, hint));
+export function report(run: Run, reason: FindingReason, words: string, hint?: string, fix?: FieldFix): void {
+  add(run, withFix(fieldError(reason, [...run.path], `${nameOf(run.path)} ${words}`, hint), fix));
 }
 
 function add({ problems }: Run, problem: FieldProblem): void {
@@ -44,6 +53,7 @@ export function reportUnknownField(
   key: string,
   known: readonly string[],
   below: () => readonly string[],
+  siblings: JsonObject,
 ): void {
   const at = [...run.path, key];
   const [place, ...others] = below();
@@ -52,7 +62,9 @@ export function reportUnknownField(
   const elsewhere = place === undefined || others.length > 0 ? undefined : `did you mean ${place}.${key}?`;
   const hint = didYouMean(key, known) ?? elsewhere ?? list;
   const message = `${displayPath(at)} is not a field that is known here`;
-  add(run, { ...fieldError('UnknownField', at, message, hint), atKey: true });
+  const meant = caseFix(key, known);
+  const fix = meant === undefined || Object.hasOwn(siblings, meant) ? undefined : { key: meant };
+  add(run, withFix({ ...fieldError('UnknownField', at, message, hint), atKey: true }, fix));
 }
 
 /** A required field that is missing, null or, of a built-in kind, empty. */
@@ -76,7 +88,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 export function reportType(run: Run, type: string, value: JsonValue): void {
   const wanted = TYPE_WORDS[type] ?? type;
   const found = typeof value === 'number' && wanted.startsWith('a whole number') ? 'a fraction' : typeWord(value);
-  report(run, 'WrongType', `must be ${wanted}, not ${found}`, typeHint(type, value));
+  report(run, 'WrongType', `must be ${wanted}, not ${found}`, typeHint(type, value), typeFix(value, type));
 }
 
 function typeHint(type: string, value: JsonValue): string | undefined {
@@ -103,7 +115,9 @@ export function reportEnum(run: Run, value: JsonValue, allowed: Iterable<JsonVal
   const values = [...allowed];
   const words = values.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
   const hint = typeof value === 'string' ? didYouMean(value, words) : undefined;
-  report(run, 'WrongValue', `must be one of ${words.join(', ')}${quoted(run, value)}`, hint);
+  const meant = typeof value === 'string' ? caseFix(value, words) : undefined;
+  const fix = meant === undefined ? undefined : { value: meant };
+  report(run, 'WrongValue', `must be one of ${words.join(', ')}${quoted(run, value)}`, hint, fix);
 }
 
 /** Two items of a list that stand for the same entry; `isAccepted`: an API server takes it when it creates the object. */

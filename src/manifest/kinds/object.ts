@@ -1,7 +1,7 @@
 import type { FieldPath } from '../../model/field-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { metadataOf, type ObjectRef, objectKey, parseApiVersion, parseObjectRef } from '../../model/object-key.ts';
-import { type FieldProblem, fieldError, fieldWarning, typeFix } from '../problem.ts';
+import { type FieldProblem, fieldError, fieldWarning, typeFix, withFix } from '../problem.ts';
 import { typeWord } from '../schema-problems.ts';
 import { type DocumentReading, isReadable } from './reading.ts';
 import { checkLabels, labelKeyProblem } from './selectors.ts';
@@ -105,7 +105,7 @@ function textMap(
     if (typeof member === 'string') texts[key] = member;
     else {
       const message = `${name}[${JSON.stringify(key)}] must be text, not ${typeWord(member)}`;
-      problems.push({ ...fieldError('WrongType', [...path, key], message, 'quote it'), ...typeFix(member, 'string') });
+      problems.push(withFix(fieldError('WrongType', [...path, key], message, 'quote it'), typeFix(member, 'string')));
     }
   }
   return { texts, problems };

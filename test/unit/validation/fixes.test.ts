@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeFile } from '../../../src/manifest/decode-file.ts';
-import { type FieldProblem, fieldError, typeFix } from '../../../src/manifest/problem.ts';
+import { type FieldProblem, fieldError, typeFix, withFix } from '../../../src/manifest/problem.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
-import { applyFixes } from '../../../src/validation/fixes.ts';
+import { applyFixes, mendText } from '../../../src/validation/fixes.ts';
+import { newestKubernetesVersion, openKubernetesSchemas } from '../../../src/validation/kubernetes-schemas.ts';
+import { createObjectCheck } from '../../../src/validation/objects.ts';
 import { bytesOf } from '../../support/decoding.ts';
 
 /** A check in which `spec.text` and the items of `spec.texts` are text, and `spec.flag` is a boolean. */
@@ -16,7 +18,7 @@ function check({ spec }: JsonObject): readonly FieldProblem[] {
   }));
   return [...strings, { path: ['spec', 'flag'], value: flag, wanted: 'boolean' as const }]
     .filter(({ value, wanted }) => value !== undefined && value !== null && typeof value !== wanted)
-    .map(({ path, value, wanted }) => ({ ...fieldError('WrongType', path, 'wrong type'), ...typeFix(value, wanted) }));
+    .map(({ path, value, wanted }) => withFix(fieldError('WrongType', path, 'wrong type'), typeFix(value, wanted)));
 }
 
 function decode(text: string, path = 'a.yaml') {
@@ -28,6 +30,71 @@ function fixed(text: string, path?: string): string {
 }
 
 const HEAD = 'apiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec:\n';
+
+describe('mendText with the schemas of Kubernetes', async () => {
+  const kubernetes = await openKubernetesSchemas(newestKubernetesVersion);
+  const objectCheck = createObjectCheck({ kubernetes });
+  const find = (text: string) =>
+    decodeFile('a.yaml', bytesOf(text), '', { check: objectCheck, fixes: true }).diagnostics;
+  const mended = (text: string) => mendText(text, find).text;
+
+  it('mends keys, kinds, enums, booleans and texts', () => {
+    const service = 'apiVersion: v1\nkind: %\nmetadata: {name: a}\nspec: {ports: [{port: 1}]}\n---\n';
+    const text = `${service.replace('%', 'service')}apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {on: yes}} # labels
+spec:
+  selector: {matchlabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      HostNetwork: no
+      containers:
+      - name: web
+        image: web:1
+        ImagePullPolicy: always
+        env: [{name: PORT, value: 8080}, {name: DEBUG, value: off}]
+        ports:
+        - {ContainerPort: "80", protocol: tcp}
+`;
+    const after = mended(text);
+    expect(after).toBe(`${service.replace('%', 'Service')}apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {"on": "yes"}} # labels
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      hostNetwork: false
+      containers:
+      - name: web
+        image: web:1
+        imagePullPolicy: Always
+        env: [{name: PORT, value: "8080"}, {name: DEBUG, value: "off"}]
+        ports:
+        - {containerPort: 80, protocol: TCP}
+`);
+    expect(find(after)).toEqual([]);
+    expect(mendText(after, find)).toEqual({ text: after, mended: [] });
+  });
+
+  it('writes another API version only where nothing else changes', () => {
+    const role = 'apiVersion: rbac.authorization.k8s.io/v1beta1\nkind: Role\nmetadata: {name: a}\nrules: []\n';
+    expect(mended(role)).toBe(role.replace('v1beta1', 'v1'));
+    const budget = 'apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n';
+    const spec = (selector: string) => `${budget}spec: {minAvailable: 1, selector: ${selector}}\n`;
+    expect(mended(spec('{}'))).toBe(spec('{}'));
+    expect(mended(spec('{matchLabels: {a: b}}'))).toBe(spec('{matchLabels: {a: b}}').replace('v1beta1', 'v1'));
+    const ingress = 'apiVersion: networking.k8s.io/v1beta1\nkind: Ingress\nmetadata: {name: a}\nspec: {}\n';
+    expect(mended(ingress)).toBe(ingress);
+  });
+
+  it('leaves a text alone if the result would have more findings', () => {
+    const text = 'apiVersion: v1\nkind: pod\nmetadata: {name: a}\nspec: {a: 1, b: 2, c: 3}\n';
+    expect(mended(text)).toBe(text);
+  });
+});
 
 describe('applyFixes', () => {
   it('quotes what YAML 1.1 reads differently where text is wanted, and writes booleans where they are wanted', () => {
@@ -116,11 +183,9 @@ describe('applyFixes', () => {
           .map((spec) => `${HEAD}${spec}\n`)
           .join('---\n')
           .replaceAll('\n', end);
-        const before = decode(text);
-        const { text: after, mended } = applyFixes(text, before);
-        const found = decode(after);
-        expect(found.length).toBeLessThanOrEqual(before.length - mended.length);
-        expect(applyFixes(after, found).text).toBe(after);
+        const { text: after, mended } = mendText(text, decode);
+        expect(decode(after).length).toBeLessThanOrEqual(decode(text).length - mended.length);
+        expect(mendText(after, decode)).toEqual({ text: after, mended: [] });
       }),
       { numRuns: 1_000 },
     );

@@ -5,7 +5,7 @@ import type { YamlDocument } from './compose-documents.ts';
 import { addQuotes } from './field-edits.ts';
 import { yamlSurprise } from './plain-scalars.ts';
 import { type ScalarAt, scalarsIn } from './positions.ts';
-import type { FieldProblem } from './problem.ts';
+import type { FieldFix, FieldProblem } from './problem.ts';
 import type { Finding } from './read-file.ts';
 
 /** A file with more scalars that YAML 1.1 reads differently is not mended: each costs a check of its manifest. */
@@ -51,6 +51,21 @@ export function createQuoteFixes(findings: Finding[]) {
 
 type Check = (value: JsonValue) => readonly FieldProblem[];
 
+/** The problem, without its fix if the manifest would have more problems then: a mended key can show others. */
+export function withSafeFix(problem: FieldProblem, value: JsonValue, problems: number, check: Check): FieldProblem {
+  const { fix, ...rest } = problem;
+  if (fix === undefined) return problem;
+  const changed = changedAt(value, problem.path, (old) => valueAfter(old, fix));
+  return changed !== undefined && check(changed).length <= problems ? problem : rest;
+}
+
+/** The value, or the member under its other key, after a fix. */
+function valueAfter(old: JsonValue, fix: FieldFix): Change {
+  if ('key' in fix) return { key: fix.key, value: old };
+  if ('value' in fix) return { value: fix.value };
+  return { value: fix.quotes === 'add' ? String(old) : Number(old) };
+}
+
 function isSurprise({ text }: YamlDocument, { event, isKey }: ScalarAt): boolean {
   if (event.style !== SCALAR_STYLE_PLAIN || event.valueStart < 0 || event.anchorStart >= 0 || event.tagStart >= 0)
     return false;
@@ -59,7 +74,7 @@ function isSurprise({ text }: YamlDocument, { event, isKey }: ScalarAt): boolean
 
 /** Whether the value at the path is text, and a boolean in its place is refused. */
 function isTextOnly(value: JsonValue, path: FieldPath, check: Check): boolean {
-  const changed = withBoolean(value, path);
+  const changed = changedAt(value, path, (old) => (typeof old === 'string' ? { value: true } : undefined));
   if (changed === undefined) return false;
   return check(changed).some(
     (problem) =>
@@ -69,15 +84,21 @@ function isTextOnly(value: JsonValue, path: FieldPath, check: Check): boolean {
   );
 }
 
-/** A copy of the value with `true` in the place of a text; undefined if there is no text. */
-function withBoolean(value: JsonValue | undefined, path: FieldPath): JsonValue | undefined {
+/** What a value becomes: another value, and another key of its mapping. */
+type Change = { readonly key?: string; readonly value: JsonValue } | undefined;
+
+/** A copy of a value with a change at a path; undefined if there is no value, or it does not change. */
+function changedAt(root: JsonValue, path: FieldPath, change: (old: JsonValue) => Change): JsonValue | undefined {
   const [step, ...rest] = path;
-  if (step === undefined) return typeof value === 'string' ? true : undefined;
-  if (Array.isArray(value) && typeof step === 'number') {
-    const item = withBoolean(value[step], rest);
-    return item === undefined ? undefined : value.with(step, item);
-  }
-  if (!isJsonObject(value)) return undefined;
-  const member = withBoolean(value[step], rest);
-  return member === undefined ? undefined : { ...value, [step]: member };
+  if (step === undefined) return change(root)?.value;
+  const old = Array.isArray(root) ? root[Number(step)] : isJsonObject(root) ? root[step] : undefined;
+  if (old === undefined) return undefined;
+  const changed = rest.length === 0 ? change(old) : { value: changedAt(old, rest, change) };
+  if (changed?.value === undefined) return undefined;
+  const { value, key = step } = { key: undefined, ...changed };
+  if (Array.isArray(root)) return root.with(Number(step), value);
+  if (!isJsonObject(root)) return undefined;
+  return Object.fromEntries(
+    Object.entries(root).map(([name, member]) => (name === step ? [key, value] : [name, member])),
+  );
 }
