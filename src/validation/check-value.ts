@@ -1,5 +1,5 @@
 import type { FieldProblem } from '../manifest/problem.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from '../model/json.ts';
 import { type CompileOptions, type Node, nodeOf, type Slot, slotOf } from './compile-schema.ts';
 import type { Schema } from './schema.ts';
 import {
@@ -13,6 +13,7 @@ import {
   reportType,
   reportUnknownField,
 } from './value-problems.ts';
+import { checkValueRules } from './value-rules.ts';
 
 /** How one value is checked. */
 export interface ValueOptions {
@@ -37,7 +38,7 @@ export function createValueCheck(options: CompileOptions): ValueCheck {
   return (schema, value, { isSecret = false } = {}) => {
     let slot = roots.get(schema);
     if (slot === undefined) {
-      slot = slotOf(schema, false);
+      slot = slotOf(schema);
       roots.set(schema, slot);
     }
     const run: Run = { path: [], problems: [], isSecret };
@@ -57,6 +58,9 @@ function visit(node: Node, value: JsonValue, run: Run, walker: Walker): void {
   }
   if (!hasType(node, value, run, walker)) return;
   if (node.enum !== undefined && !isInEnum(node, value, walker)) reportEnum(run, value, node.enum);
+  if (node.hasValueRules) {
+    checkValueRules(node, value, run, (slot, part, inner) => visit(nodeOf(slot, walker), part, inner, walker));
+  }
 }
 
 /** Checks the type and what lies below the value; false if the type is wrong. */
@@ -88,7 +92,9 @@ function hasType(node: Node, value: JsonValue, run: Run, walker: Walker): boolea
       checkRange(walker.isBuiltIn ? 'int32' : 'int64', value as number, run);
       return true;
     case undefined:
-      if (isJsonObject(value) && node.fields !== undefined) visitObject(node, value, run, walker);
+      if (isJsonObject(value)) visitObject(node, value, run, walker);
+      else if (Array.isArray(value)) visitList(node, value, run, walker);
+      else if (typeof value === 'string' && node.format !== undefined) isText(node, value, run);
       return true;
   }
   reportType(run, node.type, value);
@@ -110,11 +116,12 @@ const INT64 = 2 ** 63;
 
 function checkRange(format: string | undefined, value: number, run: Run): void {
   const limit = format === 'int32' ? INT32 : INT64;
-  if (value >= limit || value < -limit) reportRange(run, format ?? 'int64', value);
+  if (value >= limit || value < -limit) reportRange(run, limit === INT32 ? 'int32' : 'int64', value);
 }
 
 function isInEnum(node: Node, value: JsonValue, { isBuiltIn }: Walker): boolean {
-  return node.enum?.has(value) === true || (isBuiltIn && value === '');
+  if (node.enum?.has(value) === true || (isBuiltIn && value === '')) return true;
+  return typeof value === 'object' && [...(node.enum ?? [])].some((allowed) => jsonEquals(allowed, value));
 }
 
 function visitObject(node: Node, value: JsonObject, run: Run, walker: Walker): void {
@@ -132,10 +139,15 @@ function visitObject(node: Node, value: JsonObject, run: Run, walker: Walker): v
   }
   for (const name of node.required) {
     const member = value[name];
-    const isMissing = member === undefined || member === null || (walker.isBuiltIn && isEmpty(member));
     // An API server leaves out the status of what is created.
-    if (isMissing && run.path[0] !== 'status') reportMissing(run, name, member);
+    if (isMissing(member, node.fields?.get(name), walker) && run.path[0] !== 'status') reportMissing(run, name, member);
   }
+}
+
+/** Null is absent, but in a field of a custom kind that may be null. */
+function isMissing(value: JsonValue | undefined, field: Slot | undefined, { isBuiltIn }: Walker): boolean {
+  if (value === null) return isBuiltIn || field?.schema.nullable !== true;
+  return value === undefined || (isBuiltIn && isEmpty(value));
 }
 
 /** What Go cannot tell from absent: it demands text or a list that is not empty. */
@@ -154,9 +166,10 @@ function visitList(node: Node, list: readonly JsonValue[], run: Run, walker: Wal
   if (node.items !== undefined && list.length > 0) {
     const items = nodeOf(node.items, walker);
     for (let index = 0; index < list.length; index += 1) {
+      const written = list[index] ?? null;
       // A null item is the zero value of its Go type.
-      const item = walker.isBuiltIn && list[index] === null && items.type === 'object' ? {} : (list[index] ?? null);
-      if (item === null && walker.isBuiltIn) continue;
+      const item = written === null && walker.isBuiltIn && items.type === 'object' ? {} : written;
+      if (item === null && (walker.isBuiltIn || items.schema.nullable === true)) continue;
       run.path.push(index);
       visit(items, item, run, walker);
       run.path.pop();

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, objectOf, textOf } from '../model/json.t
 import { parseApiVersion } from '../model/object-key.ts';
 import { apiVersionFate, isSameInReplacement } from './api-versions.ts';
 import { createValueCheck, type ValueOptions } from './check-value.ts';
+import type { CompileOptions } from './compile-schema.ts';
 import type { KubernetesSchemas } from './kubernetes-schemas.ts';
 import type { ObjectCheck } from './object-check.ts';
 import { rules } from './rules/rules.ts';
@@ -15,6 +16,8 @@ export interface ObjectCheckOptions {
   readonly kubernetes: KubernetesSchemas;
   /** The schemas of custom kinds; of several sources with the same kind the first counts. */
   readonly custom?: readonly KindSchemas[];
+  /** Compiles the patterns of custom kinds; custom/patterns.ts has it. Without it they are not checked. */
+  readonly compilePattern?: CompileOptions['compilePattern'];
   /** What to report of a kind without schema; `warning` unless set. */
   readonly withoutSchema?: 'error' | 'warning' | 'nothing';
 }
@@ -32,7 +35,7 @@ export function createObjectCheck(options: ObjectCheckOptions): ObjectCheck {
     }
     return undefined;
   };
-  const prepare = createPreparation(kubernetes);
+  const prepare = createPreparation(kubernetes, options.compilePattern);
   return (object) => {
     const identity = identityOf(object);
     if (identity === undefined) return [];
@@ -89,12 +92,15 @@ type Prepared = (object: JsonObject, options: ValueOptions) => readonly FieldPro
 const OBJECT_META: Schema = { $ref: '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' };
 
 /** Prepares the check of a kind when its first object comes. */
-function createPreparation({ definition }: KubernetesSchemas): (schema: KindSchema, isCustom: boolean) => Prepared {
+function createPreparation(
+  { definition }: KubernetesSchemas,
+  compilePattern: CompileOptions['compilePattern'],
+): (schema: KindSchema, isCustom: boolean) => Prepared {
   const checkBuiltIn = createValueCheck({ definition, reader: 'built-in' });
   const prepared = new WeakMap<KindSchema, Prepared>();
   const prepare = (kind: KindSchema, isCustom: boolean): Prepared => {
     if (!isCustom) return (object, options) => checkBuiltIn(kind.schema, object, options);
-    const check = createValueCheck({ definition: kind.definition, reader: 'custom' });
+    const check = createValueCheck({ definition: kind.definition, reader: 'custom', compilePattern });
     // Its schema need not name the fields that every object has.
     const schema: Schema = { ...kind.schema, 'x-kubernetes-embedded-resource': true };
     return (object, options) => {

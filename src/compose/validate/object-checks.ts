@@ -36,13 +36,20 @@ async function celEvaluator() {
   return createCelEvaluator();
 }
 
+/** The library for patterns is loaded only where there are definitions. */
+async function patternCompiler() {
+  const { compilePattern } = await import('../../validation/custom/patterns.ts');
+  return compilePattern;
+}
+
 /** Opens the schemas and makes the checks. */
 export async function createObjectChecks(settings: CheckSettings): Promise<ObjectChecks> {
   const { versions, withoutSchema, skip, definitions, findsFixes } = settings;
   const cel = definitions.some(hasRules) ? await celEvaluator() : undefined;
   const custom = definitions.length === 0 ? [] : [createCustomKinds(definitions, cel?.compileRules)];
   const opened = await Promise.all(versions.map(openKubernetesSchemas));
-  const checks = opened.map((kubernetes) => createObjectCheck({ kubernetes, custom, withoutSchema }));
+  const compilePattern = definitions.length === 0 ? undefined : await patternCompiler();
+  const checks = opened.map((kubernetes) => createObjectCheck({ kubernetes, custom, compilePattern, withoutSchema }));
   const skipped = new Set(skip);
   return {
     check: inAll(checks),

@@ -1,7 +1,6 @@
 import { Ajv, type Options } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { RE2JS } from 're2js';
 import { schemaProblems } from '../../manifest/schema-problems.ts';
 import type { SchemaError } from '../../manifest/schema-validator.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
@@ -9,6 +8,7 @@ import { ok, problem } from '../../model/result.ts';
 import { isTime } from '../formats.ts';
 import { parseIp } from './cel/functions/ip.ts';
 import type { JsonSchemaCompiler } from './located-kinds.ts';
+import { compilePattern } from './patterns.ts';
 
 const UUID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 
@@ -23,14 +23,7 @@ const FORMATS: Options['formats'] = {
 
 /** A pattern that matches in linear time. One that RE2 cannot express (a look-ahead) allows every text. */
 const regExp = Object.assign(
-  (pattern: string): { test(text: string): boolean } => {
-    try {
-      const compiled = RE2JS.compile(pattern);
-      return { test: (text) => compiled.matcher(text).find() };
-    } catch {
-      return { test: () => true };
-    }
-  },
+  (pattern: string): { test(text: string): boolean } => ({ test: compilePattern(pattern) ?? (() => true) }),
   { code: 'undefined' },
 );
 
