@@ -128,11 +128,13 @@ export function reportDuplicate(
   item: JsonValue,
   isAccepted: boolean,
 ): void {
-  const path = [...run.path, index];
+  const key = isJsonObject(item) ? keys.find((name) => item[name] !== undefined) : undefined;
+  const place = [...run.path, index];
+  const path = key === undefined ? place : [...place, key];
   const same = keys.length === 0 ? 'value' : keys.join(' and ');
-  const what =
-    run.isSecret || keys.length !== 1 || !isJsonObject(item) ? '' : ` ${JSON.stringify(item[keys[0] ?? ''])}`;
-  const message = `${displayPath(path)} has the same ${same}${what} as an item above it`;
-  if (!isAccepted) add(run, fieldError('DuplicateName', path, message));
-  else add(run, fieldWarning('DuplicateName', path, `${message}, which server-side apply refuses`));
+  const value = key === undefined || !isJsonObject(item) || run.isSecret ? '' : ` ${JSON.stringify(item[key])}`;
+  const message = `${displayPath(place)} has the same ${same}${keys.length === 1 ? value : ''} as an item above it`;
+  const reason = key === 'name' ? 'DuplicateName' : 'DuplicateValue';
+  if (!isAccepted) add(run, fieldError(reason, path, message));
+  else add(run, fieldWarning(reason, path, `${message}, which server-side apply refuses`));
 }
