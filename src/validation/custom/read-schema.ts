@@ -112,11 +112,12 @@ function asResource(schema: Schema): Schema {
   };
 }
 
-/** The names of the fields alone, without types and rules. */
+/** The names of the fields alone, without rules and without the types of values. */
 function skeleton(schema: Schema): Schema {
-  const { properties, items, additionalProperties } = schema;
+  const { type, properties, items, additionalProperties } = schema;
   const keepsUnknown = schema['x-kubernetes-preserve-unknown-fields'];
   return {
+    ...(type === 'object' || type === 'array' ? { type } : {}),
     ...(keepsUnknown === undefined ? {} : { 'x-kubernetes-preserve-unknown-fields': keepsUnknown }),
     ...(properties === undefined
       ? {}
